@@ -1,0 +1,38 @@
+import type { Logger } from './logger.ts';
+
+/** `anonymous` is a caller without identity: only operations marked `anonymous` take it. */
+export type CallerKind = 'app' | 'operator' | 'plugin' | 'anonymous';
+
+/** Who calls: the subject of every capability check. `id` is the app id, the plugin id, or the operator's name. */
+export interface Caller {
+  readonly kind: CallerKind;
+  readonly id: string;
+}
+
+export const ANONYMOUS: Caller = { kind: 'anonymous', id: 'anonymous' };
+
+/** How a caller is written in messages, and as `source` in events: `app.<id>`, `plugin.<id>`, `operator`. */
+export function callerName(caller: Caller): string {
+  return caller.kind === 'operator' || caller.kind === 'anonymous' ? caller.kind : `${caller.kind}.${caller.id}`;
+}
+
+/** A live JSON-RPC connection of an app, where there is one: what a subscription or a stream is bound to. */
+export interface Session {
+  readonly id: string;
+  readonly app: string;
+  /** Aborted when the connection is gone. */
+  readonly signal: AbortSignal;
+  /** Resolves when the socket has taken the message and has room for more; rejects with SESSION_CLOSED. */
+  notify(method: string, params: object): Promise<void>;
+}
+
+/** What an operation knows of its call. */
+export interface CallContext {
+  readonly caller: Caller;
+  /** Aborted at the deadline, when the caller cancels or goes away, and when the plugin stops. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since the Unix epoch at which the answer is worth nothing any more. */
+  readonly deadline: number;
+  readonly session?: Session;
+  readonly log: Logger;
+}

@@ -1,0 +1,145 @@
+/** Capability ids, their catalogue and the one rule of implication (decisions D2). Pure: who holds what is the kernel's business. */
+
+type Root =
+  | 'display'
+  | 'audio'
+  | 'sensors'
+  | 'bridges'
+  | 'network'
+  | 'storage-scoped'
+  | 'functions'
+  | 'events'
+  | 'system';
+
+/** `root[.area][:scope]`, for example `bridges.spi:flash`. */
+export type CapabilityId = `${Root}${'' | `.${string}`}${'' | `:${string}`}`;
+
+/** `normal` is granted at install, `sensitive` needs the SKU's allow-list or the operator, `oem` only what the SKU names. */
+export type CapabilityClass = 'normal' | 'sensitive' | 'oem';
+
+export interface CapabilityInfo {
+  /** Root and area, without a scope. */
+  readonly id: string;
+  readonly summary: string;
+  /** Class of the unscoped capability. */
+  readonly class: CapabilityClass;
+  /** What a scope names, and the class of a scoped grant; absent where no scope is allowed. */
+  readonly scope?: { readonly names: string; readonly class: CapabilityClass };
+}
+
+const bus = (area: string, title: string): CapabilityInfo => ({
+  id: `bridges.${area}`,
+  summary: `use every ${title} handle`,
+  class: 'oem',
+  scope: { names: `${title} handle`, class: 'sensitive' },
+});
+
+/** Every capability that exists. docs/reference/capabilities.md is generated from it. */
+export const CAPABILITIES: readonly CapabilityInfo[] = [
+  { id: 'display', summary: 'everything on the panel', class: 'sensitive' },
+  { id: 'display.surface', summary: 'draw a surface of its own', class: 'normal' },
+  { id: 'display.notify', summary: 'show toasts and banners', class: 'normal' },
+  { id: 'audio', summary: 'capture, playback and intents', class: 'sensitive' },
+  { id: 'audio.capture', summary: 'hear the microphone', class: 'sensitive' },
+  { id: 'audio.playback', summary: 'play sound', class: 'normal' },
+  { id: 'audio.intent', summary: 'be called by voice', class: 'normal' },
+  { id: 'sensors', summary: 'every sensor', class: 'sensitive', scope: { names: 'sensor', class: 'normal' } },
+  { id: 'sensors.nfc', summary: 'read and write NFC tags', class: 'sensitive' },
+  { id: 'bridges', summary: 'every bus of the IO bridge', class: 'oem' },
+  bus('spi', 'SPI'),
+  bus('i2c', 'I2C'),
+  bus('gpio', 'GPIO'),
+  bus('uart', 'UART'),
+  bus('pio', 'PIO'),
+  bus('can', 'CAN'),
+  { id: 'network', summary: 'every use of the network', class: 'sensitive' },
+  {
+    id: 'network.outbound',
+    summary: 'connect to any host',
+    class: 'sensitive',
+    scope: { names: 'host', class: 'normal' },
+  },
+  { id: 'network.listen', summary: 'accept connections', class: 'sensitive' },
+  { id: 'storage-scoped', summary: 'keep files in its own data directory', class: 'normal' },
+  { id: 'functions', summary: 'everything about functions', class: 'sensitive' },
+  {
+    id: 'functions.call',
+    summary: 'call functions of every app',
+    class: 'sensitive',
+    scope: { names: 'app', class: 'normal' },
+  },
+  { id: 'events', summary: 'everything about events', class: 'sensitive' },
+  { id: 'events.publish', summary: 'publish at every priority an app may use', class: 'sensitive' },
+  { id: 'events.publish.high', summary: 'publish events of priority high', class: 'sensitive' },
+  { id: 'system', summary: 'administer the device', class: 'oem' },
+  { id: 'system.apps', summary: 'install, start and stop apps', class: 'oem' },
+  { id: 'system.update', summary: 'update the Core', class: 'oem' },
+  { id: 'system.config', summary: 'change device settings', class: 'oem' },
+  { id: 'system.plugins', summary: 'manage plugins', class: 'oem' },
+  { id: 'system.logs', summary: 'read logs and refusals', class: 'oem' },
+  { id: 'system.events', summary: 'see every event on the bus', class: 'oem' },
+];
+
+const CAPABILITY = /^(?<id>[a-z][a-z-]*(?:\.[a-z][a-z0-9_-]*)*)(?::(?<scope>[A-Za-z0-9][A-Za-z0-9._-]*))?$/;
+const BY_ID = new Map(CAPABILITIES.map((info) => [info.id, info]));
+
+/** The parts of a capability id, or undefined where it has not the form `root[.area][:scope]`. */
+export function parseCapability(capability: string): { readonly id: string; readonly scope?: string } | undefined {
+  const groups = CAPABILITY.exec(capability)?.groups;
+  if (!groups?.id) return undefined;
+  return groups.scope === undefined ? { id: groups.id } : { id: groups.id, scope: groups.scope };
+}
+
+/** Catalogue entry that governs a capability; `sensors.<name>` is governed by `sensors`. Undefined for an unknown one. */
+export function describeCapability(capability: string): CapabilityInfo | undefined {
+  const parsed = parseCapability(capability);
+  if (!parsed) return undefined;
+  const known = BY_ID.get(parsed.id);
+  if (known) return parsed.scope === undefined || known.scope ? known : undefined;
+  return /^sensors\.[^.]+$/.test(parsed.id) && parsed.scope === undefined ? BY_ID.get('sensors') : undefined;
+}
+
+/** Class that decides who may be granted this capability. */
+export function classOf(capability: string): CapabilityClass | undefined {
+  const info = describeCapability(capability);
+  if (!info) return undefined;
+  const scoped = parseCapability(capability)?.scope !== undefined || !BY_ID.has(capability);
+  return scoped && info.scope ? info.scope.class : info.class;
+}
+
+/** Does holding `grant` give `wanted`? A parent implies its children, an unscoped grant every scope. */
+export function implies(grant: string, wanted: string): boolean {
+  if (grant === wanted) return true;
+  if (!wanted.startsWith(grant)) return false;
+  const next = wanted[grant.length];
+  return (next === '.' || next === ':') && !grant.includes(':');
+}
+
+/** Is `grant` the capability itself, a parent of it, or any scope of it? Answers "may this caller use the family at all". */
+export function touches(grant: string, family: string): boolean {
+  return implies(grant, family) || grant.startsWith(`${family}:`);
+}
+
+/** The nearest known id for a message, by edit distance; undefined when nothing is near. */
+export function suggestCapability(capability: string): string | undefined {
+  const wanted = parseCapability(capability)?.id ?? capability;
+  let best: { id: string; distance: number } | undefined;
+  for (const { id } of CAPABILITIES) {
+    const distance = editDistance(wanted, id);
+    if (!best || distance < best.distance) best = { id, distance };
+  }
+  return best && best.distance <= Math.max(2, Math.floor(wanted.length / 3)) ? best.id : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, substitution));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

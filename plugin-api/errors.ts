@@ -1,0 +1,131 @@
+/**
+ * The one table of errors: code -> HTTP status, JSON-RPC code, message template.
+ * Codes are never reused; docs/reference/errors.md is tested against the table both ways.
+ * JSON-RPC codes outside -32768..-32000 are not used; the standard ones keep their meaning.
+ */
+export const ERROR_CODES = {
+  // ---- requests: what a caller did wrong ----
+  UNAUTHENTICATED: [401, -32001, 'no identity: {reason}'],
+  ORIGIN_DENIED: [
+    403,
+    -32003,
+    'cannot accept a request from {header} "{value}": only pages and hosts of this device may call',
+  ],
+  CAPABILITY_DENIED: [403, -32003, '{caller} does not hold {capability}; grant it with "{hint}"'],
+  CALLER_DENIED: [403, -32003, 'cannot {verb}: {reason}'],
+  CONTENT_TYPE_INVALID: [400, -32600, 'content type must be application/json, not {contentType}'],
+  JSON_INVALID: [400, -32700, 'cannot parse JSON: {reason}'],
+  REQUEST_INVALID: [400, -32600, 'cannot read the request: {reason}'],
+  PARAMS_INVALID: [400, -32602, 'cannot accept {where}: {reason}'],
+  BODY_TOO_LARGE: [413, -32600, 'cannot accept more than {limit} bytes ({what})'],
+  METHOD_NOT_FOUND: [404, -32601, 'there is no operation {name}'],
+  METHOD_NOT_ALLOWED: [405, -32601, 'cannot {method} {path}; allowed: {allowed}'],
+  SESSION_REQUIRED: [400, -32600, '{operation} needs a JSON-RPC session: {hint}'],
+  RATE_LIMITED: [429, -32005, '{caller} exceeded {limit} for {what}; retry in {retryAfterMs} ms'],
+  BUSY: [429, -32005, 'cannot start {what}: {limit} are in flight already'],
+  QUEUE_FULL: [503, -32006, 'cannot queue {what}: {reason}; retry in {retryAfterMs} ms'],
+  UNAVAILABLE: [503, -32006, 'cannot reach {what}: {reason}'],
+  TIMEOUT: [504, -32002, '{what} timed out after {ms} ms'],
+  CANCELLED: [499, -32800, '{what} was cancelled: {reason}'],
+  INTERNAL: [500, -32603, 'internal error in {what}'],
+  // ---- kernel and plugins ----
+  MANIFEST_INVALID: [400, -32602, 'manifest {file} is not valid: {reason}'],
+  SKU_INVALID: [400, -32602, 'SKU {file} is not valid: {reason}'],
+  API_VERSION_MISMATCH: [500, -32011, 'plugin {plugin} needs plugin-api {range}, this Core has {version}'],
+  PLUGIN_NOT_FOUND: [404, -32004, 'there is no plugin {plugin}'],
+  SERVICE_MISSING: [503, -32006, 'service {service} {range} is not there: {reason}'],
+  SERVICE_ALREADY_PROVIDED: [500, -32021, 'service {service} is already provided by {plugin}'],
+  SERVICE_UNDECLARED: [500, -32022, 'plugin {plugin} did not declare {service} in its manifest'],
+  SERVICE_REVOKED: [503, -32006, 'service {service} was used after {plugin} stopped'],
+  DEPENDENCY_CYCLE: [500, -32024, 'plugins depend on each other: {path}'],
+  ISOLATION_UNSUPPORTED: [500, -32025, 'plugin {plugin} cannot run at level {isolation}: {reason}'],
+  HOOK_UNDECLARED: [500, -32030, 'plugin {plugin} did not declare hook {hook} in its manifest'],
+  HOOK_FAILED: [500, -32031, 'plugin {plugin} failed in hook {hook}: {reason}'],
+  PLUGIN_START_FAILED: [500, -32040, 'plugin {plugin} failed to start: {reason}'],
+  PLUGIN_START_TIMEOUT: [500, -32041, 'plugin {plugin} was not ready after {ms} ms'],
+  PLUGIN_STOP_TIMEOUT: [500, -32042, 'plugin {plugin} still holds {label} after {ms} ms'],
+  SCOPE_CLOSED: [500, -32043, 'plugin {plugin} acquired {label} after it was stopped'],
+  ALREADY_RUNNING: [500, -32044, 'another Core (process {pid}) runs on {root}'],
+  OPERATION_CONFLICT: [500, -32045, 'operation {name} is already defined ({what})'],
+  CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],
+  STATE_CORRUPT: [500, -32046, 'cannot read {file}: {reason}'],
+  // ---- apps and functions ----
+  APP_NOT_FOUND: [404, -32004, 'there is no app {app}'],
+  APP_NOT_RUNNING: [503, -32006, 'cannot reach app {app}: {reason}'],
+  APP_ERROR: [502, -32010, 'app {app} answered {function} with an error: {reason}'],
+  FUNCTION_NOT_FOUND: [404, -32004, 'there is no function {name}{reason}'],
+  FUNCTION_INVALID: [400, -32602, 'cannot register function {name}: {reason}'],
+  VERSION_CONFLICT: [409, -32009, 'function {name} {version} of {app} is registered with another specification'],
+  RESULT_INVALID: [502, -32010, 'app {app} answered {function} with a result that does not fit: {reason}'],
+  // ---- configuration ----
+  CONFIG_KEY_NOT_FOUND: [404, -32004, 'configuration key {key} is not set'],
+  CONFIG_KEY_INVALID: [400, -32602, 'configuration key {key} is not valid: {reason}'],
+  CONFIG_VALUE_INVALID: [400, -32602, 'cannot set {key}: {reason}'],
+  CONFIG_CONFLICT: [409, -32009, 'cannot set {key}: its revision is {revision}, not {expected}'],
+  CONFIG_LOCKED: [403, -32003, 'cannot set {key}: the OEM locked it ({where})'],
+  // ---- events ----
+  TOPIC_INVALID: [400, -32602, 'topic {topic} is not valid: {reason}'],
+  FILTER_INVALID: [400, -32602, 'topic filter {filter} is not valid: {reason}'],
+  TOPIC_DENIED: [403, -32003, '{caller} cannot publish {topic}; it may publish {allowed}'],
+  SUBSCRIPTION_LIMIT: [429, -32005, 'cannot subscribe to {filter}: {limit} subscriptions are the limit'],
+  // ---- streams and app sockets ----
+  STREAM_NOT_FOUND: [404, -32004, 'there is no stream {stream}'],
+  STREAM_LIMIT: [429, -32005, 'cannot open stream {stream}: {limit} open streams are the limit'],
+  STREAM_OVERRUN: [400, -32602, 'cannot take {bytes} bytes on stream {stream}: {credit} bytes of credit are left'],
+  SESSION_CLOSED: [503, -32006, 'the session of {app} is closed: {reason}'],
+  // ---- SPI (specification, "SPI subsystem error codes") and the bridge ----
+  NOT_INITIALIZED: [500, -32100, 'cannot transfer: {reason}'],
+  HANDLE_NOT_FOUND: [500, -32101, 'SPI handle {handle} is not registered'],
+  HANDLE_ALREADY_REGISTERED: [409, -32102, 'SPI handle {handle} is already registered by {owner}'],
+  TRANSFER_FAILED: [500, -32104, 'cannot transfer on {handle}: {reason}'],
+  INVALID_HANDLE: [400, -32105, 'SPI handle name {handle} is not valid: {reason}'],
+  INVALID_SPEED: [400, -32106, 'SPI speed {speed} is not valid: it must be > 0 Hz{reason}'],
+  INVALID_MODE: [400, -32107, 'SPI mode {mode} is not valid: it must be 0 to 3'],
+  BRIDGE_FAILED: [502, -32110, 'bridge endpoint {endpoint} answered {status}'],
+} as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** An error of the table. `message` is for people, `code` for programs, `details` fills the template and travels to the caller. */
+export class CoreError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(formatError(code, details), options);
+    this.name = 'CoreError';
+    this.code = code;
+    this.details = details;
+  }
+
+  /** HTTP status of the table. */
+  get status(): number {
+    return ERROR_CODES[this.code][0];
+  }
+
+  /** JSON-RPC error code of the table. */
+  get rpcCode(): number {
+    return ERROR_CODES[this.code][1];
+  }
+
+  /** What stands in `error` on the wire: `<CODE>: <text>` (decisions D5). */
+  toWire(): string {
+    return `${this.code}: ${this.message}`;
+  }
+}
+
+/** The message of a code with its details filled in; an absent detail leaves nothing behind. */
+export function formatError(code: ErrorCode, details: Readonly<Record<string, unknown>>): string {
+  return ERROR_CODES[code][2].replace(/\{(\w+)\}/g, (_, key: string) => String(details[key] ?? ''));
+}
+
+/** Any thrown value as a CoreError: one of ours stays as it is, anything else becomes INTERNAL with the cause kept for the log. */
+export function toCoreError(thrown: unknown, what: string): CoreError {
+  if (thrown instanceof CoreError) return thrown;
+  return new CoreError('INTERNAL', { what }, { cause: thrown });
+}
+
+/** One line for a log or another message, without a stack. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

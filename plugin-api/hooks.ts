@@ -1,0 +1,58 @@
+/** The complete list of extension points, each with one owner that creates and calls it. Adding one is an API change. */
+import type {
+  AsyncParallelHook,
+  AsyncSeriesBailHook,
+  AsyncSeriesHook,
+  AsyncSeriesWaterfallHook,
+  SyncWaterfallHook,
+} from 'tapable';
+import type { CallContext, Session } from './caller.ts';
+import type { CoreError } from './errors.ts';
+import type { EventEnvelope } from './events.ts';
+import type { PluginManifest } from './manifest.ts';
+import type { ReadyMessage } from './services/app-sockets.ts';
+import type { FunctionCall } from './services/functions.ts';
+import type { HealthReport } from './services/health.ts';
+
+export interface HookMap {
+  /** kernel: before a plugin's code is imported; throw to refuse (signatures, policy). */
+  'plugin.verify': AsyncSeriesHook<[manifest: PluginManifest, directory: string]>;
+  /** kernel: the first settled state is reached. */
+  'kernel.ready': AsyncParallelHook<[]>;
+  /** kernel: redact or stamp an event; throw to refuse it. */
+  'event.publish': SyncWaterfallHook<[event: EventEnvelope]>;
+  /** system: add the health of a component. */
+  'health.collect': AsyncParallelHook<[report: HealthReport]>;
+  /** operations: rate limits, quotas, policy; the first refusal wins. */
+  'operation.before': AsyncSeriesBailHook<[operation: string, call: CallContext], CoreError>;
+  /** functions: policy before a call into an app; the first refusal wins. */
+  'function.call': AsyncSeriesBailHook<[call: FunctionCall], CoreError>;
+  /** rpc: what READY says to an app that has just connected. */
+  'session.open': AsyncSeriesWaterfallHook<[ready: ReadyMessage, session: Session]>;
+}
+
+export type HookId = keyof HookMap;
+
+/** Every hook, its tapable kind and its owner. The compiler refuses a forgotten one. */
+export const HOOKS = {
+  'plugin.verify': { kind: 'AsyncSeriesHook', args: ['manifest', 'directory'], owner: 'kernel' },
+  'kernel.ready': { kind: 'AsyncParallelHook', args: [], owner: 'kernel' },
+  'event.publish': { kind: 'SyncWaterfallHook', args: ['event'], owner: 'kernel' },
+  'health.collect': { kind: 'AsyncParallelHook', args: ['report'], owner: 'system' },
+  'operation.before': { kind: 'AsyncSeriesBailHook', args: ['operation', 'call'], owner: 'operations' },
+  'function.call': { kind: 'AsyncSeriesBailHook', args: ['call'], owner: 'functions' },
+  'session.open': { kind: 'AsyncSeriesWaterfallHook', args: ['ready', 'session'], owner: 'rpc' },
+} as const satisfies Record<
+  HookId,
+  { readonly kind: string; readonly args: readonly string[]; readonly owner: string }
+>;
+
+type TapArgs<H> = H extends { promise(...args: infer A): unknown } ? A : never;
+type TapResult<H> = H extends { promise(...args: never[]): Promise<infer R> } ? R : never;
+/** A function tapped into a hook. */
+export type Tap<K extends HookId> = (
+  ...args: TapArgs<HookMap[K]>
+) => TapResult<HookMap[K]> | undefined | void | Promise<TapResult<HookMap[K]> | undefined | void>;
+
+/** The owner's end of a hook. `promise` for the async kinds, `call` for the sync ones. */
+export type HookCaller<K extends HookId> = Pick<HookMap[K], Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>>;

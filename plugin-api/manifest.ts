@@ -1,0 +1,68 @@
+/** Manifests of plugins and SKUs. Data, not code: read and checked before any plugin module is imported. */
+import type { CapabilityId } from './capabilities.ts';
+
+/** Where a plugin runs. The same plugin, contracts and tests serve all three. */
+export type Isolation = 'inline' | 'worker' | 'process';
+
+export interface PluginManifest {
+  /** Kebab case; equals the folder name for plugins of the tree. */
+  readonly id: string;
+  /** semver of the plugin. */
+  readonly version: string;
+  /** One line for an OEM. */
+  readonly summary: string;
+  /** semver range of plugin-api. */
+  readonly api: string;
+  /** Module that exports `plugin`, relative to the manifest's own file. */
+  readonly main: string;
+  /** Service id -> contract version, `{ spi: '1.2.0' }`. */
+  readonly provides?: Readonly<Record<string, string>>;
+  /** Service id -> range; while one is absent the plugin waits, it never starts half. */
+  readonly requires?: Readonly<Record<string, string>>;
+  /** Service id -> range; used through `host.when()`. */
+  readonly optional?: Readonly<Record<string, string>>;
+  /** Hooks it owns (creates and calls). */
+  readonly hooks?: readonly string[];
+  /** Hooks it taps; an undeclared tap is an error. */
+  readonly taps?: readonly string[];
+  /** Host powers it needs itself (device nodes, network, files). */
+  readonly capabilities?: readonly CapabilityId[];
+  /** Event topic filters it publishes within. */
+  readonly publishes?: readonly string[];
+  /** JSON Schema of its configuration section; defaults in it are filled in. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Least isolation it bears; a SKU may ask for more. Default for plugins outside the tree: 'process'. */
+  readonly isolation?: Isolation;
+  /** Default 10,000. */
+  readonly startTimeoutMs?: number;
+  /** Default 5,000. */
+  readonly stopTimeoutMs?: number;
+}
+
+/** One plugin line of a SKU; a bare string is `{ version }`. */
+export interface SkuPlugin {
+  /** semver range of the plugin. */
+  readonly version: string;
+  /** Folder or manifest file of a plugin outside the tree, relative to the SKU file. */
+  readonly path?: string;
+  readonly isolation?: Isolation;
+  /** The Core is `failed`, not `degraded`, without it. */
+  readonly essential?: boolean;
+  readonly enabled?: boolean;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export interface SkuManifest {
+  readonly skuVersion: 1;
+  readonly id: string;
+  readonly title: string;
+  /** `<service>` of the specification; default `device`. */
+  readonly service?: string;
+  /** The hardware is simulated: allows `auth: open` and development conveniences. */
+  readonly simulated?: boolean;
+  /** `open` exists for tests of a simulated SKU only. */
+  readonly auth?: 'token' | 'open';
+  readonly plugins: Readonly<Record<string, string | SkuPlugin>>;
+  /** App id (or `*`) -> capabilities beyond class `normal` that this device grants. */
+  readonly grants?: Readonly<Record<string, readonly string[]>>;
+}

@@ -1,0 +1,62 @@
+import type { EventEnvelope } from '../events.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** The first message on an app socket (specification, decisions D9). */
+export interface ReadyMessage {
+  readonly session: string;
+  readonly app: string;
+  readonly core: { readonly version: string; readonly api: string };
+  readonly capabilities: readonly string[];
+  readonly subscriptions: readonly { readonly filter: string; readonly accepted: boolean; readonly reason?: string }[];
+  readonly limits: Readonly<Record<string, number>>;
+  /** Latest envelope of each retained topic that the app subscribes to. */
+  readonly snapshot: Readonly<Record<string, EventEnvelope>>;
+}
+
+/** `meta` of a call into an app. */
+export interface CallMeta {
+  readonly callId: string;
+  readonly version: string;
+  /** Milliseconds left when the call was sent; relative, so that clocks need not agree. */
+  readonly deadlineMs: number;
+  /** `app.<id>`, `operator` or `plugin.<id>`. */
+  readonly caller: string;
+  readonly idempotencyKey?: string;
+}
+
+export interface AppCall {
+  readonly method: string;
+  readonly params: object;
+  readonly meta: CallMeta;
+  /** On abort the app gets `cancel {callId}`. */
+  readonly signal?: AbortSignal;
+  /** Prefer this session; any other of the app otherwise. */
+  readonly session?: string;
+}
+
+export interface SessionInfo {
+  readonly id: string;
+  readonly app: string;
+  readonly since: number;
+}
+
+/** One JSON-RPC socket per app: who made the connection is known by where it arrived. */
+export interface AppSockets {
+  /** Makes `<runtime_dir>/apps/<name>/rpc.sock` (0600); idempotent. `subscribe` are the event filters of the manifest. */
+  open(app: { readonly id: string; readonly name: string; readonly uid?: number }): Promise<{ readonly path: string }>;
+  /** Ends every session with `stop {reason, graceMs}` and removes the socket. */
+  close(app: string, reason: string): Promise<void>;
+  /** Socket path of an app. Throws APP_NOT_FOUND. */
+  path(app: string): Promise<string>;
+  sessions(app?: string): Promise<readonly SessionInfo[]>;
+  /**
+   * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), TIMEOUT, CANCELLED,
+   * APP_ERROR (`details.error` is the app's JSON-RPC error object).
+   */
+  call(app: string, call: AppCall): Promise<unknown>;
+  /** Sends a notification to every session of the app. Resolves with the number of sessions that took it. */
+  notify(app: string, method: string, params: object): Promise<number>;
+  onSession(listener: (event: SessionInfo & { readonly state: 'open' | 'closed' }) => void): Disposable;
+}
+
+export const appSockets = serviceRef<AppSockets>('app-sockets', '1.0.0');

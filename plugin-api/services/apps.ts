@@ -1,0 +1,65 @@
+import type { CapabilityId } from '../capabilities.ts';
+import { serviceRef } from '../service-ref.ts';
+import type { FunctionEntry } from './functions.ts';
+import type { JsonSchema } from './operations.ts';
+
+/** `app.yaml` (decisions D11). */
+export interface AppManifest {
+  readonly manifestVersion: 1;
+  /** Reverse domain. */
+  readonly id: string;
+  /** Unit and socket path. */
+  readonly name: string;
+  readonly version: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly minCore?: string;
+  readonly exec: { readonly command: string; readonly args?: readonly string[] };
+  readonly capabilities: readonly { readonly id: CapabilityId; readonly reason: string; readonly optional?: boolean }[];
+  readonly functions?: readonly FunctionEntry[];
+  readonly events?: { readonly subscribe?: readonly string[]; readonly publish?: readonly string[] };
+  readonly config?: { readonly schema?: JsonSchema; readonly defaults?: object };
+  readonly resources?: Readonly<Partial<Record<'memoryMaxMB' | 'cpuPercent' | 'tasksMax' | 'storageMB', number>>>;
+  readonly lifecycle?: {
+    readonly autostart?: boolean;
+    readonly startTimeoutMs?: number;
+    readonly stopTimeoutMs?: number;
+    readonly restart?: 'always' | 'on-failure' | 'never';
+  };
+  readonly health?: { readonly kind: 'session' | 'report' | 'none'; readonly intervalMs?: number };
+  readonly signature?: string;
+}
+
+export const APP_STATES = ['stopped', 'starting', 'running', 'stopping', 'backoff', 'failed', 'quarantined'] as const;
+export type AppState = (typeof APP_STATES)[number];
+
+export interface AppStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly title: string;
+  readonly state: AppState;
+  readonly reason?: string;
+  readonly since: number;
+  readonly pid?: number;
+  readonly restarts: number;
+  readonly capabilities: readonly string[];
+  /** Declared but not granted on this device, each with the line that would grant it. */
+  readonly denied: readonly { readonly capability: string; readonly hint: string }[];
+  readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
+}
+
+/** Apps as child processes with a socket, a token and grants of their own. */
+export interface Apps {
+  list(): Promise<readonly AppStatus[]>;
+  /** Throws APP_NOT_FOUND. */
+  status(app: string): Promise<AppStatus>;
+  manifest(app: string): Promise<AppManifest>;
+  /** Resolves when it is running (or failed to). Releases a quarantine. */
+  start(app: string): Promise<AppStatus>;
+  stop(app: string): Promise<AppStatus>;
+  restart(app: string): Promise<AppStatus>;
+  onChange(listener: (status: AppStatus) => void): Disposable;
+}
+
+export const apps = serviceRef<Apps>('apps', '1.0.0');

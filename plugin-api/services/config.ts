@@ -1,0 +1,49 @@
+import { serviceRef } from '../service-ref.ts';
+import type { JsonSchema } from './operations.ts';
+
+export type ConfigLayer = 'app' | 'device' | 'default';
+
+export interface ConfigEntry {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: ConfigLayer;
+  /** Grows with each change of the layer file that the value comes from; 0 for defaults. */
+  readonly revision: number;
+  /** Who set it when, where known. */
+  readonly setBy?: string;
+  readonly setAt?: number;
+}
+
+/** Whose view: an app sees its overrides over device state over defaults; without `app` the device's own two layers. */
+export interface ConfigScope {
+  readonly app?: string;
+}
+
+export interface ConfigChange {
+  readonly scope: ConfigScope;
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: ConfigLayer;
+  readonly revision: number;
+}
+
+/** Three layers of settings (decisions D7): app overrides, device state, system defaults. */
+export interface Config {
+  /** Throws CONFIG_KEY_INVALID, CONFIG_KEY_NOT_FOUND. */
+  get(scope: ConfigScope, key: string): Promise<ConfigEntry>;
+  /** Every effective entry of the scope, sorted by key. */
+  list(scope: ConfigScope, prefix?: string): Promise<readonly ConfigEntry[]>;
+  /** `null` unsets. Durable when it resolves. Throws CONFIG_KEY_INVALID, CONFIG_VALUE_INVALID, CONFIG_CONFLICT, CONFIG_LOCKED. */
+  set(
+    scope: ConfigScope,
+    key: string,
+    value: unknown,
+    options: { readonly by: string; readonly ifRevision?: number },
+  ): Promise<ConfigEntry>;
+  /** After each change that the scope sees, by whatever way, files edited by hand included. */
+  watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable;
+  /** What an app's manifest says of its own keys: values are checked against the schema, defaults stand below every layer. */
+  describeApp(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }): Promise<void>;
+}
+
+export const config = serviceRef<Config>('config', '1.0.0');

@@ -1,0 +1,22 @@
+import { serviceRef } from '../service-ref.ts';
+
+export interface DeviceInfo {
+  /** `<service>` of the specification. */
+  readonly service: string;
+  readonly sku: { readonly id: string; readonly title: string; readonly simulated: boolean };
+  readonly core: { readonly version: string; readonly api: string };
+  /** Who is trusted without proof: `open` on simulated SKUs in tests only. */
+  readonly auth: 'token' | 'open';
+  /** Absolute. System defaults, mutable state, and sockets and process ids. */
+  readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
+  readonly startedAt: number;
+  /** Capabilities beyond class `normal` that the SKU grants, by app id or `*`. */
+  readonly grants: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What this device is and where its files live. Provided by the kernel. */
+export interface Device {
+  info(): Promise<DeviceInfo>;
+}
+
+export const device = serviceRef<Device>('device', '1.0.0');

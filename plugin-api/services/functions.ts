@@ -1,0 +1,76 @@
+import type { Caller } from '../caller.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** A type string of D10: `string int number bool object array bytes any`, each with an optional `?`. */
+export type TypeString = string;
+
+/** Specification "Function entry", and the optional members of D10. */
+export interface FunctionEntry {
+  readonly name: string;
+  /** major.minor.patch */
+  readonly version: string;
+  readonly inputs?: Readonly<Record<string, TypeString>>;
+  readonly returns?: Readonly<Record<string, TypeString>>;
+  readonly permissions?: readonly string[];
+  /** 50..60,000; 5,000 if absent. */
+  readonly timeout_ms?: number;
+  readonly idempotent?: boolean;
+  readonly description?: string;
+  readonly utterances?: readonly string[];
+  readonly examples?: readonly unknown[];
+}
+
+export interface FunctionSpecification {
+  readonly app: string;
+  readonly functions: readonly FunctionEntry[];
+}
+
+export interface FunctionInfo extends FunctionEntry {
+  readonly app: string;
+  /** `<app>/<name>@<version>` */
+  readonly id: string;
+  /** The app has a session, so that a call can reach it now. */
+  readonly available: boolean;
+}
+
+/** A call of a function on its way into an app: subject of the hook `function.call`. */
+export interface FunctionCall {
+  readonly app: string;
+  readonly name: string;
+  readonly version: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** Milliseconds since the Unix epoch. */
+  readonly deadline: number;
+  readonly caller: Caller;
+}
+
+export interface FunctionRequest {
+  /** Absent: the one app that has a function of this name; ambiguous names are FUNCTION_NOT_FOUND with the candidates. */
+  readonly app?: string;
+  readonly name: string;
+  /** semver range; the newest if absent. */
+  readonly version?: string;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly signal?: AbortSignal;
+  /** Milliseconds since the Unix epoch; the function's own timeout applies, too. */
+  readonly deadline?: number;
+  readonly idempotencyKey?: string;
+}
+
+/** The function registry: every version of every function of every app (decisions D5, D6, D10). */
+export interface Functions {
+  /** All or nothing. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_DENIED. */
+  register(specification: FunctionSpecification, session?: string): Promise<readonly FunctionInfo[]>;
+  /** Resolves with how many were removed. */
+  unregister(app: string, name?: string, version?: string): Promise<number>;
+  list(filter?: { readonly app?: string; readonly name?: string }): Promise<readonly FunctionInfo[]>;
+  /** Throws FUNCTION_NOT_FOUND. */
+  describe(name: string, options?: { readonly app?: string; readonly version?: string }): Promise<FunctionInfo>;
+  /** Throws FUNCTION_NOT_FOUND, PARAMS_INVALID, RESULT_INVALID, APP_NOT_RUNNING, APP_ERROR, TIMEOUT, CANCELLED, CAPABILITY_DENIED. */
+  call(request: FunctionRequest): Promise<Readonly<Record<string, unknown>>>;
+  /** After each change of the registry. */
+  onChange(listener: () => void): Disposable;
+}
+
+export const functions = serviceRef<Functions>('functions', '1.0.0');

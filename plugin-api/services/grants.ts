@@ -1,0 +1,25 @@
+import type { Caller } from '../caller.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** One refusal of the capability checker, for `devicectl why`. */
+export interface Refusal {
+  readonly ts: number;
+  readonly caller: Caller;
+  readonly capability: string;
+  /** The manifest line that would grant it. */
+  readonly hint: string;
+  /** Why the line alone may not be enough: class of the capability. */
+  readonly class: string;
+}
+
+/** Who holds what. The apps plugin writes it when an app starts and stops. Provided by the kernel. */
+export interface Grants {
+  /** Replaces what a caller holds. Throws CAPABILITY_UNKNOWN. */
+  set(caller: Caller, capabilities: readonly string[]): Promise<void>;
+  clear(caller: Caller): Promise<void>;
+  of(caller: Caller): Promise<readonly string[]>;
+  /** The last refusals, newest first; at most 256 are kept. */
+  refusals(): Promise<readonly Refusal[]>;
+}
+
+export const grants = serviceRef<Grants>('grants', '1.0.0');

@@ -1,0 +1,41 @@
+import type { Caller } from '../caller.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** SO_PEERCRED of a Unix socket, frozen at connect. */
+export interface PeerCredentials {
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What a connection or request brings to prove who it is. A token, where given, decides; a wrong one is never ignored. */
+export interface Credentials {
+  readonly transport: 'tcp' | 'unix';
+  readonly token?: string;
+  readonly peer?: PeerCredentials;
+}
+
+/** An app process that is about to run: whoever speaks from its session (setsid) or uid is that app. */
+export interface AppLaunch {
+  readonly app: string;
+  readonly pid?: number;
+  readonly uid?: number;
+}
+
+/** Who is the caller (decisions D1). */
+export interface Identity {
+  /** Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended token. */
+  authenticate(credentials: Credentials): Promise<Caller>;
+  /** A new random 256-bit token (base64url), valid until revoked; the former one of this app is void. Only its hash is kept. */
+  issue(app: string): Promise<string>;
+  /** The app's token and processes are void from now on. */
+  revoke(app: string): Promise<void>;
+  /** Tell which processes an app runs as. */
+  launched(launch: AppLaunch): Promise<void>;
+  /** SO_PEERCRED of a connected Unix socket by its file descriptor; undefined where it cannot be read (then nobody is trusted by it). */
+  peerOf(fd: number): Promise<PeerCredentials | undefined>;
+  /** Called when a caller's identity ended: cut its connections. */
+  onRevoked(listener: (app: string) => void): Disposable;
+}
+
+export const identity = serviceRef<Identity>('identity', '1.0.0');

@@ -1,0 +1,120 @@
+import type { CallContext } from '../caller.ts';
+import type { CoreError, ErrorCode } from '../errors.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** How an operation is seen over REST. Data only: documents are generated from it and it crosses process borders. */
+export interface RestBinding {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `:name` segments, the query (GET, DELETE) and the body (POST, PUT) together are the params. */
+  readonly path: string;
+  /** Status of success; 200 if absent. */
+  readonly status?: number;
+  /** Status by the value of one member of the result, `{ member: 'status', map: { failed: 503 } }`. */
+  readonly statusBy?: { readonly member: string; readonly map: Readonly<Record<string, number>> };
+  /** Success is the result itself, not `{ok: true, ...result}`. */
+  readonly bare?: boolean;
+  /** Where the specification fixes another failure: statuses by code, the status of every other code, and a body of `ok` and `error` alone. */
+  readonly failure?: {
+    readonly bare?: boolean;
+    readonly status?: Partial<Readonly<Record<ErrorCode, number>>>;
+    readonly otherwise?: number;
+  };
+  /** Bytes of the request body; 256 KiB if absent. */
+  readonly bodyLimit?: number;
+  /** run() returns an AsyncIterable of ServerSentEvent, sent as text/event-stream until one side ends. */
+  readonly sse?: boolean;
+}
+
+/** One item of an operation with `sse`. */
+export interface ServerSentEvent {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: unknown;
+}
+
+/**
+ * One row of the public interface, defined once beside the plugin that does the work. The REST front end, the JSON-RPC front end, the OpenAPI
+ * and OpenRPC documents, the CLI's completion and the capability check are views of it.
+ */
+export interface Operation<P = unknown, R = unknown> {
+  /** Dotted, `spi.transfer`: JSON-RPC method and operationId. */
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Schema of the params object; `{type: 'object', ...}`. */
+  readonly params: JsonSchema;
+  readonly result: JsonSchema;
+  /**
+   * What the caller must hold, for example `system.apps`. `bridges.spi:{handle}` takes the scope from the param `handle`; where that param
+   * is not a string, holding any scope of the family is enough to be told what is wrong with the request. Absent: every identified caller.
+   */
+  readonly capability?: string;
+  /** Callers without identity may use it, too. */
+  readonly anonymous?: boolean;
+  readonly rest?: RestBinding;
+  /** False hides it from the JSON-RPC front end. */
+  readonly rpc?: boolean;
+  /** Codes that run() itself may answer with; those of the gate are implied. */
+  readonly errors: readonly ErrorCode[];
+  /** The whole call; 30,000 if absent, and a caller may only shorten it. */
+  readonly timeoutMs?: number;
+  run(params: P, call: CallContext): Promise<R> | AsyncIterable<R>;
+}
+
+export type OperationInfo = Omit<Operation, 'run'> & { readonly plugin?: string };
+
+/** Bytes both ways between an app and a plugin, with credit on each side (decisions D9). */
+export interface StreamChannel {
+  readonly id: string;
+  /** Aborted when the stream is over, whoever ended it. */
+  readonly signal: AbortSignal;
+  /** What the app writes; reading grants the app new credit. Ends when the app closes. */
+  readonly incoming: AsyncIterable<Uint8Array>;
+  /** Resolves when the app's credit covered the chunk and the socket took it. Rejects with CANCELLED when the stream is over. */
+  send(chunk: Uint8Array): Promise<void>;
+}
+
+/** A kind of stream an app may open. */
+export interface StreamEndpoint<P = unknown> {
+  /** Dotted, `system.loopback`. */
+  readonly name: string;
+  readonly summary: string;
+  /** From the app's side. */
+  readonly direction: 'read' | 'write' | 'duplex';
+  readonly params: JsonSchema;
+  readonly capability?: string;
+  /** Runs for the life of the stream: the stream ends when it settles, with its error if it rejects. */
+  run(params: P, channel: StreamChannel, call: CallContext): Promise<void>;
+}
+
+export type StreamInfo = Omit<StreamEndpoint, 'run'>;
+
+/** A call as a front end hands it over: everything but the log, and the params as they came. */
+export type Invocation = Omit<CallContext, 'log'>;
+
+/** The one table and the one gate: identity -> capability -> rate -> schema -> handler -> deadline. */
+export interface Operations {
+  /** Throws OPERATION_CONFLICT (name, path), PARAMS_INVALID (a schema that does not compile). */
+  add(operation: Operation<never, unknown>): Disposable;
+  addStream(endpoint: StreamEndpoint<never>): Disposable;
+  list(): Promise<readonly OperationInfo[]>;
+  streams(): Promise<readonly StreamInfo[]>;
+  /** Called at once, and after each change of the table (changes of one turn of the event loop come together). */
+  watch(listener: (operations: readonly OperationInfo[]) => void): Disposable;
+  /** May this caller use the operation at all, whatever the params? A front end asks before it reads a body. Resolves with the refusal, if any. */
+  permitted(name: string, call: Invocation): Promise<CoreError | undefined>;
+  /** The one gate. Rejects with a CoreError, always. */
+  invoke(name: string, params: unknown, call: Invocation): Promise<unknown>;
+  /** The gate of streams: resolves with a promise of the end once the stream is open. */
+  openStream(
+    name: string,
+    params: unknown,
+    channel: StreamChannel,
+    call: Invocation,
+  ): Promise<{ readonly done: Promise<void> }>;
+}
+
+export const operations = serviceRef<Operations>('operations', '1.0.0');

@@ -1,0 +1,47 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** A named binding to one hardware component with fixed settings (specification "SPI handle", decisions D3). */
+export interface SpiHandle {
+  /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$` */
+  readonly name: string;
+  /** Hz, > 0. */
+  readonly speed: number;
+  /** 0 to 3. */
+  readonly mode: number;
+  /** Label of the bridge endpoint (physical bus). */
+  readonly endpoint: string;
+  /** Chip select on that bus. */
+  readonly cs: number;
+  /** Milliseconds; absent: wire time x 2 + 100 ms, at most 5 s. */
+  readonly deadlineMs?: number;
+  /** Transfer without pauses of the clock. */
+  readonly atomic?: boolean;
+  readonly description?: string;
+}
+
+export interface SpiHandleInfo extends SpiHandle {
+  /** Who registered it: `sku` or `plugin.<id>`. */
+  readonly owner: string;
+  readonly transfers: number;
+  readonly errors: number;
+  readonly inFlight: number;
+}
+
+/** SPI for plugins; apps use the operation `spi.transfer`. */
+export interface Spi {
+  /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE, INVALID_SPEED, INVALID_MODE. Disposing removes the handle. */
+  register(handle: SpiHandle, owner: string): AsyncDisposable;
+  handles(): Promise<readonly SpiHandleInfo[]>;
+  /**
+   * Clocks max(tx.length, rxLength) bytes and resolves with the first `rxLength` that came back. Rejects with HANDLE_NOT_FOUND,
+   * NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, BUSY.
+   */
+  transfer(
+    handle: string,
+    tx: Uint8Array,
+    rxLength: number,
+    options?: { readonly signal?: AbortSignal; readonly deadline?: number },
+  ): Promise<Uint8Array>;
+}
+
+export const spi = serviceRef<Spi>('spi', '1.0.0');
