@@ -143,3 +143,12 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length]!;
 }
+
+/** The manifest lines that would grant a capability to an app (`app`), or to a plugin (`plugin`): what refusals and `devicectl why` show. */
+export function grantHint(subject: { readonly kind: string; readonly id: string }, capability: string): string {
+  if (subject.kind === 'plugin') return `capabilities: [${capability}]`;
+  if (subject.kind !== 'app') return 'call with the token of an app or of the operator';
+  const line = `capabilities: [{ id: ${capability}, reason: ... }]`;
+  if (classOf(capability) === 'normal') return line;
+  return `${line} in app.yaml and grants: { ${subject.id}: ["${capability}"] } in the SKU`;
+}

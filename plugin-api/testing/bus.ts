@@ -1,0 +1,106 @@
+import { CoreError } from '../errors.ts';
+import { type EventEnvelope, type EventHandler, PRIORITIES, type Priority, type SubscribeOptions } from '../events.ts';
+import type { BusStats } from '../services/event-bus.ts';
+import { checkTopic, matchesTopic, parseFilter } from '../topics.ts';
+
+const RETAINED = ['system.presence', 'system.network', 'system.power', 'app.state', 'plugin.state'];
+
+interface Subscriber {
+  readonly filters: readonly string[];
+  readonly fn: EventHandler;
+  readonly limit: number;
+  readonly queue: EventEnvelope[];
+  busy: boolean;
+}
+
+/**
+ * The Event Bus of a test: one queue per subscriber, delivery on the microtask queue, a handler that returns a promise is busy until it
+ * settles. Of the loss rules of decisions D8 it has none: a queue that is full fails the publish with QUEUE_FULL, so that a test sees it.
+ */
+export class TestBus {
+  readonly published: EventEnvelope[] = [];
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #retained = new Map<string, EventEnvelope>();
+  readonly #onError: (error: unknown) => void;
+  #seq = 0;
+  #delivered = 0;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  get subscribers(): number {
+    return this.#subscribers.size;
+  }
+
+  publish(event: {
+    readonly topic: string;
+    readonly payload: object;
+    readonly priority?: Priority | undefined;
+    readonly source: string;
+  }): EventEnvelope {
+    const { topic, payload, priority = 'normal', source } = event;
+    checkTopic(topic);
+    if (!PRIORITIES.includes(priority)) {
+      throw new CoreError('PARAMS_INVALID', {
+        where: 'priority',
+        reason: `"${priority}" is none of ${PRIORITIES.join(', ')}`,
+      });
+    }
+    const matching = [...this.#subscribers].filter((one) => one.filters.some((filter) => matchesTopic(filter, topic)));
+    if (matching.some((one) => one.queue.length >= one.limit)) {
+      throw new CoreError('QUEUE_FULL', { what: topic, reason: 'a subscriber is busy', retryAfterMs: 100 });
+    }
+    const envelope: EventEnvelope = { topic, ts: Date.now(), seq: ++this.#seq, source, priority, payload };
+    this.published.push(envelope);
+    if (RETAINED.includes(topic)) this.#retained.set(topic, envelope);
+    for (const subscriber of matching) this.#deliver(subscriber, envelope);
+    return envelope;
+  }
+
+  subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Disposable {
+    const filters = typeof filter === 'string' ? [filter] : [...filter];
+    filters.forEach(parseFilter);
+    const subscriber: Subscriber = { filters, fn, limit: options.queue ?? 256, queue: [], busy: false };
+    this.#subscribers.add(subscriber);
+    if (options.retained !== false) {
+      for (const event of this.retained(filters)) this.#deliver(subscriber, event);
+    }
+    return { [Symbol.dispose]: () => void this.#subscribers.delete(subscriber) };
+  }
+
+  retained(filters: readonly string[]): EventEnvelope[] {
+    return [...this.#retained.values()].filter(({ topic }) => filters.some((filter) => matchesTopic(filter, topic)));
+  }
+
+  stats(): BusStats {
+    return {
+      published: this.published.length,
+      delivered: this.#delivered,
+      dropped: { low: 0, normal: 0, high: 0, critical: 0 },
+      subscribers: this.#subscribers.size,
+      seq: this.#seq,
+    };
+  }
+
+  #deliver(subscriber: Subscriber, event: EventEnvelope): void {
+    subscriber.queue.push(event);
+    if (subscriber.busy) return;
+    subscriber.busy = true;
+    queueMicrotask(() => void this.#drain(subscriber));
+  }
+
+  async #drain(subscriber: Subscriber): Promise<void> {
+    for (let event = subscriber.queue.shift(); event; event = subscriber.queue.shift()) {
+      if (!this.#subscribers.has(subscriber)) break;
+      this.#delivered++;
+      try {
+        const settled = subscriber.fn(event);
+        if (settled) await settled;
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
+    subscriber.busy = false;
+  }
+}

@@ -1,0 +1,69 @@
+import { ANONYMOUS, type Caller, callerName } from '../caller.ts';
+import {
+  type CapabilityId,
+  classOf,
+  describeCapability,
+  grantHint,
+  implies,
+  suggestCapability,
+  touches,
+} from '../capabilities.ts';
+import { CoreError } from '../errors.ts';
+import type { Capabilities } from '../plugin.ts';
+import type { Grants, Refusal } from '../services/grants.ts';
+
+/** Capability checks over the grants that a test gives, and the `grants` service that changes them. */
+export class TestGrants implements Capabilities, Grants {
+  readonly #held: Map<string, readonly string[]>;
+  readonly #refusals: Refusal[] = [];
+
+  constructor(held: Readonly<Record<string, readonly string[]>>) {
+    this.#held = new Map(Object.entries(held));
+  }
+
+  holds(caller: Caller, capability: CapabilityId): boolean {
+    return this.#some(caller, (grant) => implies(grant, capability));
+  }
+
+  require(caller: Caller, capability: CapabilityId): void {
+    if (!this.holds(caller, capability)) this.#refuse(caller, capability);
+  }
+
+  requireAny(caller: Caller, family: CapabilityId): void {
+    if (!this.#some(caller, (grant) => touches(grant, family))) this.#refuse(caller, family);
+  }
+
+  async set(caller: Caller, capabilities: readonly string[]): Promise<void> {
+    for (const capability of capabilities) {
+      if (describeCapability(capability)) continue;
+      const near = suggestCapability(capability);
+      throw new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
+    }
+    this.#held.set(callerName(caller), [...capabilities]);
+  }
+
+  async clear(caller: Caller): Promise<void> {
+    this.#held.delete(callerName(caller));
+  }
+
+  async of(caller: Caller): Promise<readonly string[]> {
+    return this.#held.get(callerName(caller)) ?? [];
+  }
+
+  async refusals(): Promise<readonly Refusal[]> {
+    return this.#refusals.toReversed();
+  }
+
+  #some(caller: Caller, accept: (grant: string) => boolean): boolean {
+    if (caller.kind === 'operator') return true;
+    if (caller.kind === ANONYMOUS.kind) return false;
+    return (this.#held.get(callerName(caller)) ?? []).some(accept);
+  }
+
+  #refuse(caller: Caller, capability: string): never {
+    const hint = grantHint(caller, capability);
+    const level = classOf(capability) ?? 'oem';
+    this.#refusals.push({ ts: Date.now(), caller, capability, hint, class: level });
+    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
+  }
+}

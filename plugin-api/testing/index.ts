@@ -1,0 +1,7 @@
+/** What a plugin is tested with: one plugin in a host of its own, the check of its manifest, the leak check of a suite. */
+
+export { TestGrants } from './grants.ts';
+export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
+export { leakCheck } from './leak-check.ts';
+export { checkManifest, readManifest } from './manifest.ts';
+export { TestScope } from './scope.ts';

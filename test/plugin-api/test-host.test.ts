@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+
+after(leakCheck());
+
+interface Lamp {
+  on(): Promise<string>;
+}
+const lamp = serviceRef<Lamp>('lamp', '1.0.0');
+const power = serviceRef<Lamp>('power', '1.2.0');
+const extra = serviceRef<Lamp>('extra', '1.0.0');
+
+const manifest: PluginManifest = {
+  id: 'lamp',
+  version: '1.0.0',
+  summary: 'a lamp',
+  api: '^1.0.0',
+  main: 'index.ts',
+  provides: { lamp: '1.0.0' },
+  requires: { power: '^1.2.0', device: '^1.0.0' },
+  optional: { extra: '^1.0.0' },
+  taps: ['operation.before'],
+  publishes: ['lamp.**'],
+  capabilities: ['bridges.gpio'],
+  config: { type: 'object', properties: { level: { type: 'number', default: 3 } }, additionalProperties: false },
+};
+
+const quiet = definePlugin<{ power: typeof power; device: typeof device }, { level: number }>({
+  requires: { power, device },
+  setup: (host) => host.provide(lamp, { on: async () => `level ${host.config.level}` }),
+});
+const services = [[power, { on: async () => 'power' }]] as const;
+
+test('a service is there after setup, with the defaults of the configuration filled in', async () => {
+  await using host = await createTestHost(quiet, { manifest, services });
+  assert.equal(await host.service(lamp).on(), 'level 3');
+  assert.equal(host.device.sku.simulated, true);
+});
+
+test('what was acquired is released newest first, each release awaited, and nothing is left', async () => {
+  const order: string[] = [];
+  const plugin = definePlugin({
+    requires: { power, device },
+    setup(host) {
+      host.provide(lamp, { on: async () => '' });
+      host.scope.defer('first', () => void order.push('first'));
+      host.scope.defer('second', async () => {
+        await sleep(5);
+        order.push('second');
+      });
+      const child = host.scope.child('part');
+      child.defer('in part', () => void order.push('part'));
+      host.scope.interval('tick', 1000, () => undefined);
+      host.bus.subscribe('app.**', () => undefined);
+    },
+  });
+  const host = await createTestHost(plugin, { manifest, services });
+  assert.ok(host.leaks().includes('tick'));
+  await host.stop();
+  await host.stop();
+  assert.deepEqual(order, ['part', 'second', 'first']);
+  assert.deepEqual(host.leaks(), []);
+});
+
+test('what the manifest does not declare is refused', async () => {
+  const cases: [code: string, act: (host: Parameters<typeof quiet.setup>[0]) => void][] = [
+    ['SERVICE_UNDECLARED', (host) => host.provide(extra, { on: async () => '' })],
+    ['SERVICE_UNDECLARED', (host) => host.when(power, () => undefined)],
+    ['HOOK_UNDECLARED', (host) => host.tap('health.collect', () => undefined)],
+    ['HOOK_UNDECLARED', (host) => void host.hook('operation.before')],
+    ['TOPIC_DENIED', (host) => host.bus.publish('system.power', {})],
+    [
+      'SERVICE_ALREADY_PROVIDED',
+      (host) => {
+        for (const _ of [1, 2]) host.provide(lamp, { on: async () => '' });
+      },
+    ],
+  ];
+  for (const [code, act] of cases) {
+    const plugin = definePlugin<{ power: typeof power }, { level: number }>({ requires: { power }, setup: act });
+    await assert.rejects(createTestHost(plugin, { manifest, services }), { code });
+  }
+  await assert.rejects(createTestHost(quiet, { manifest }), { code: 'SERVICE_MISSING' });
+  await assert.rejects(createTestHost(quiet, { manifest, services, config: { level: 'x' } }), {
+    code: 'PARAMS_INVALID',
+  });
+});
+
+test('a tap answers its owner, and its error names the plugin', async () => {
+  const plugin = definePlugin({
+    requires: { power, device },
+    setup(host) {
+      host.provide(lamp, { on: async () => '' });
+      host.tap('operation.before', (operation) => {
+        if (operation === 'bad') throw new Error('broken');
+      });
+    },
+  });
+  await using host = await createTestHost(plugin, { manifest, services });
+  const before = host.hook('operation.before');
+  assert.equal(await before.promise('good', {} as never), undefined);
+  await assert.rejects(before.promise('bad', {} as never), { code: 'HOOK_FAILED', message: /plugin lamp failed/ });
+});
+
+test('an optional service comes and goes with a scope of its own', async () => {
+  const seen: string[] = [];
+  const plugin = definePlugin({
+    requires: { power, device },
+    setup(host) {
+      host.provide(lamp, { on: async () => '' });
+      host.when(extra, async (service, scope) => {
+        seen.push(await service.on());
+        scope.defer('gone', () => void seen.push('gone'));
+      });
+    },
+  });
+  await using host = await createTestHost(plugin, { manifest, services });
+  await host.appear(extra, { on: async () => 'first' });
+  await host.disappear(extra);
+  await host.appear(extra, { on: async () => 'second' });
+  await host.stop();
+  assert.deepEqual(seen, ['first', 'gone', 'second', 'gone']);
+});
+
+test('events reach the subscribers whose filter matches, the retained ones also those that come later', async () => {
+  const seen: string[] = [];
+  const plugin = definePlugin({
+    requires: { power, device },
+    setup(host) {
+      host.provide(lamp, { on: async () => '' });
+      host.bus.publish('lamp.state', { on: true });
+      host.bus.subscribe(['lamp.*', 'system.**'], async (event) => {
+        await sleep(1);
+        seen.push(`${event.topic} from ${event.source}`);
+      });
+    },
+  });
+  await using host = await createTestHost(plugin, { manifest, services });
+  host.publish('system.power', { source: 'mains' });
+  host.publish('other.topic', {});
+  await sleep(20);
+  assert.deepEqual(seen, ['system.power from core']);
+  assert.equal(host.published[0]?.source, 'plugin.lamp');
+});
+
+test('a grant implies its children and scopes, and a refusal says what would grant it', async () => {
+  await using host = await createTestHost(quiet, { manifest, services, grants: { 'app.a.b': ['bridges.spi:flash'] } });
+  const app = { kind: 'app', id: 'a.b' } as const;
+  host.grants.require({ kind: 'operator', id: 'operator' }, 'bridges.spi');
+  host.grants.require(app, 'bridges.spi:flash');
+  host.grants.requireAny(app, 'bridges.spi');
+  assert.ok(host.grants.holds({ kind: 'plugin', id: 'lamp' }, 'bridges.gpio:led'));
+  assert.throws(() => host.grants.require(app, 'bridges.spi:other'), {
+    code: 'CAPABILITY_DENIED',
+    message: /app.yaml/,
+  });
+  assert.equal((await host.service(grants).refusals()).length, 1);
+});
+
+test('checkManifest names what does not agree', () => {
+  assert.deepEqual(checkManifest(manifest, quiet), []);
+  const wrong = {
+    ...manifest,
+    requires: { power: '^2.0.0', other: '^1.0.0' },
+    taps: ['no.hook'],
+    hooks: ['session.open'],
+  };
+  assert.equal(checkManifest(wrong, quiet).length, 5);
+});
