@@ -1,5 +1,5 @@
 import type { CallContext } from '../caller.ts';
-import type { CoreError, ErrorCode } from '../errors.ts';
+import { type CoreError, ERROR_CODES, type ErrorCode } from '../errors.ts';
 import { serviceRef } from '../service-ref.ts';
 
 /** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
@@ -26,6 +26,32 @@ export interface RestBinding {
   readonly bodyLimit?: number;
   /** run() returns an AsyncIterable of ServerSentEvent, sent as text/event-stream until one side ends. */
   readonly sse?: boolean;
+}
+
+/** What a caller did wrong before run() was asked: these keep their status of the table whatever `failure.otherwise` says. */
+const CALLER_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'UNAUTHENTICATED',
+  'ORIGIN_DENIED',
+  'CAPABILITY_DENIED',
+  'CALLER_DENIED',
+  'CONTENT_TYPE_INVALID',
+  'JSON_INVALID',
+  'REQUEST_INVALID',
+  'PARAMS_INVALID',
+  'BODY_TOO_LARGE',
+  'METHOD_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'SESSION_REQUIRED',
+  'RATE_LIMITED',
+  'BUSY',
+]);
+
+/** HTTP status with which a code leaves a route: what the binding fixes for it, else the status of the table. */
+export function restStatus(rest: RestBinding | undefined, code: ErrorCode): number {
+  const fixed = rest?.failure?.status?.[code];
+  if (fixed !== undefined) return fixed;
+  const otherwise = CALLER_FAULTS.has(code) ? undefined : rest?.failure?.otherwise;
+  return otherwise ?? ERROR_CODES[code][0];
 }
 
 /** One item of an operation with `sse`. */

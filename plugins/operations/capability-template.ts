@@ -1,0 +1,62 @@
+/** What a caller must hold for an operation: a fixed capability, or one whose scope is a param. */
+import {
+  type Caller,
+  type Capabilities,
+  type CapabilityId,
+  CoreError,
+  describeCapability,
+  suggestCapability,
+} from '@device-core/plugin-api';
+
+/** Both throw UNAUTHENTICATED or CAPABILITY_DENIED. */
+export interface Authorization {
+  /** Whatever the params: may this caller use the operation at all? */
+  family(caller: Caller): void;
+  /** With the params, not yet validated. */
+  exact(caller: Caller, params: unknown): void;
+}
+
+const TEMPLATE = /^(?<family>[^:]+):\{(?<param>\w+)\}$/;
+/** Only what can stand in a capability id is looked up as a scope; anything else is for the handler to explain. */
+const SCOPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** Throws CAPABILITY_UNKNOWN. */
+export function authorization(
+  capability: string | undefined,
+  anonymous: boolean,
+  capabilities: Capabilities,
+): Authorization {
+  const identified = (caller: Caller): void => {
+    if (caller.kind === 'anonymous' && !anonymous)
+      throw new CoreError('UNAUTHENTICATED', { reason: 'bring a token or call over a socket that tells who you are' });
+  };
+  if (capability === undefined) return { family: identified, exact: identified };
+
+  const groups = TEMPLATE.exec(capability)?.groups;
+  const family = (groups?.family ?? capability) as CapabilityId;
+  if (!describeCapability(family)) {
+    const near = suggestCapability(family);
+    throw new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
+  }
+  const param = groups?.param;
+  if (param === undefined) {
+    const whole = (caller: Caller): void => {
+      identified(caller);
+      capabilities.require(caller, family);
+    };
+    return { family: whole, exact: whole };
+  }
+  const any = (caller: Caller): void => {
+    identified(caller);
+    capabilities.requireAny(caller, family);
+  };
+  return {
+    family: any,
+    exact(caller, params) {
+      const scope = (params as Record<string, unknown> | null | undefined)?.[param];
+      if (typeof scope !== 'string' || !SCOPE.test(scope)) return any(caller);
+      identified(caller);
+      capabilities.require(caller, `${family}:${scope}` as CapabilityId);
+    },
+  };
+}

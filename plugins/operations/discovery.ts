@@ -1,0 +1,41 @@
+/** The two documents of the public interface as operations of their own: rpc.discover (OpenRPC) and system.openapi (OpenAPI). */
+import type { DeviceInfo, Operation, OperationInfo } from '@device-core/plugin-api';
+import { openapi } from './openapi.ts';
+import { openrpc } from './openrpc.ts';
+import type { Table } from './table.ts';
+
+const ANY_DOCUMENT = { type: 'object' };
+
+export function discoveryOperations(table: Table, device: DeviceInfo): readonly Operation<never, unknown>[] {
+  const asOpenapi = remembered((operations) => openapi(operations, device));
+  const asOpenrpc = remembered((operations) => openrpc(operations, table.streams(), device));
+  return [
+    {
+      name: 'system.openapi',
+      summary: 'OpenAPI 3.1 document of the REST interface as it is now',
+      params: { type: 'object' },
+      result: ANY_DOCUMENT,
+      rest: { method: 'GET', path: '/openapi.json', bare: true },
+      errors: [],
+      run: async () => asOpenapi(table.list()),
+    },
+    {
+      name: 'rpc.discover',
+      summary: 'OpenRPC 1.3 document of the JSON-RPC interface as it is now',
+      params: { type: 'object' },
+      result: ANY_DOCUMENT,
+      rest: { method: 'GET', path: '/openrpc.json', bare: true },
+      errors: [],
+      run: async () => asOpenrpc(table.list()),
+    },
+  ];
+}
+
+/** The table's list is the same array until the table changes, and so is its document. */
+function remembered(make: (operations: readonly OperationInfo[]) => object) {
+  let last: { readonly of: readonly OperationInfo[]; readonly document: object } | undefined;
+  return (operations: readonly OperationInfo[]): object => {
+    if (last?.of !== operations) last = { of: operations, document: make(operations) };
+    return last.document;
+  };
+}

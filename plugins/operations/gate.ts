@@ -1,0 +1,172 @@
+/** The one gate: capability -> rate -> schema -> handler -> deadline. */
+import {
+  type CallContext,
+  CoreError,
+  type HookCaller,
+  type Invocation,
+  type Logger,
+  type StreamChannel,
+  toCoreError,
+} from '@device-core/plugin-api';
+import type { InFlight } from './in-flight.ts';
+import { PendingCall } from './pending-call.ts';
+import { isAsyncIterable, relay } from './relay.ts';
+import type { Entry, OperationEntry, StreamEntry, Table } from './table.ts';
+
+export class Gate {
+  readonly #table: Table;
+  readonly #inFlight: InFlight;
+  readonly #before: HookCaller<'operation.before'>;
+  readonly #log: Logger;
+  readonly #checkResults: boolean;
+  /** Answers that came after their deadline or cancellation, and were dropped. */
+  late = 0;
+
+  constructor(
+    table: Table,
+    inFlight: InFlight,
+    before: HookCaller<'operation.before'>,
+    log: Logger,
+    checkResults: boolean,
+  ) {
+    this.#table = table;
+    this.#inFlight = inFlight;
+    this.#before = before;
+    this.#log = log;
+    this.#checkResults = checkResults;
+  }
+
+  permitted(name: string, { caller }: Invocation): CoreError | undefined {
+    const entry = this.#table.operation(name);
+    if (!entry) return new CoreError('METHOD_NOT_FOUND', { name });
+    try {
+      entry.authorization.family(caller);
+      return undefined;
+    } catch (thrown) {
+      return this.#explain(thrown, name);
+    }
+  }
+
+  invoke(name: string, params: unknown, invocation: Invocation): Promise<unknown> {
+    const entry = this.#table.operation(name);
+    if (!entry) return Promise.reject(new CoreError('METHOD_NOT_FOUND', { name }));
+    return new Promise((resolve, reject) => {
+      const call = this.#admit(entry, invocation, resolve, reject);
+      const input = params ?? {};
+      this.#guard(entry, input, call, () => this.#run(entry, input, call));
+    });
+  }
+
+  openStream(
+    name: string,
+    params: unknown,
+    channel: StreamChannel,
+    invocation: Invocation,
+  ): Promise<{ readonly done: Promise<void> }> {
+    const entry = this.#table.stream(name);
+    if (!entry) return Promise.reject(new CoreError('METHOD_NOT_FOUND', { name }));
+    return new Promise((resolve, reject) => {
+      const call = this.#admit(entry, invocation, resolve as (value: unknown) => void, reject);
+      const input = params ?? {};
+      this.#guard(entry, input, call, () => this.#runStream(entry, input, channel, call));
+    });
+  }
+
+  #admit(
+    entry: Entry,
+    invocation: Invocation,
+    resolve: (value: unknown) => void,
+    reject: (error: CoreError) => void,
+  ): PendingCall {
+    const now = Date.now();
+    const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
+    const ms = Math.max(0, deadline - now);
+    const call = new PendingCall(entry.name, ms, deadline, invocation, this.#log, this.#inFlight, resolve, reject);
+    this.#inFlight.add(call);
+    return call;
+  }
+
+  /** Everything before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only where it is used. */
+  #guard(entry: Entry, params: unknown, call: PendingCall, run: () => void): void {
+    const proceed = (): void => {
+      if (call.settled) return;
+      try {
+        if (call.ms === 0) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
+        entry.checkParams(params);
+        run();
+      } catch (thrown) {
+        call.fail(this.#explain(thrown, entry.name));
+      }
+    };
+    try {
+      entry.authorization.exact(call.caller, params);
+    } catch (thrown) {
+      call.fail(this.#explain(thrown, entry.name));
+      return;
+    }
+    if (!this.#before.isUsed()) {
+      proceed();
+      return;
+    }
+    this.#before.promise(entry.name, call as CallContext).then(
+      (refusal) => (refusal ? call.fail(refusal) : proceed()),
+      (thrown: unknown) => call.fail(this.#explain(thrown, entry.name)),
+    );
+  }
+
+  #run(entry: OperationEntry, params: unknown, call: PendingCall): void {
+    const outcome = entry.run(params, call);
+    if (isAsyncIterable(outcome)) {
+      const { ended, answer } = call.outlive();
+      answer(relay(outcome, call, ended, (thrown) => this.#explain(thrown, entry.name)));
+      return;
+    }
+    Promise.resolve(outcome).then(
+      (result) => this.#answer(entry, result, call),
+      (thrown: unknown) => {
+        if (!call.settled) call.fail(this.#explain(thrown, entry.name));
+        else if (!(thrown instanceof CoreError))
+          this.#log.debug({ err: thrown, operation: entry.name }, 'handler failed after its call had ended');
+      },
+    );
+  }
+
+  #answer(entry: OperationEntry, result: unknown, call: PendingCall): void {
+    if (call.settled) {
+      this.late++;
+      this.#log.debug({ operation: entry.name, late: this.late }, 'dropped an answer that came too late');
+      return;
+    }
+    const wrong = this.#checkResults ? entry.checkResult(result) : undefined;
+    if (wrong === undefined) call.succeed(result);
+    else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry.name));
+  }
+
+  #runStream(entry: StreamEntry, params: unknown, channel: StreamChannel, call: PendingCall): void {
+    const closed = (): void => call.cancel(channel.signal.reason);
+    if (channel.signal.aborted) {
+      closed();
+      return;
+    }
+    const { ended, answer } = call.outlive();
+    channel.signal.addEventListener('abort', closed, { once: true });
+    const over = (): void => {
+      channel.signal.removeEventListener('abort', closed);
+      call.succeed(undefined);
+    };
+    const work = (async () => entry.run(params, channel, call))().then(over, (thrown: unknown) => {
+      if (call.settled) return;
+      over();
+      throw this.#explain(thrown, entry.name);
+    });
+    const done = Promise.race([work, ended]);
+    done.catch(() => undefined); // the front end reports it; here it only must not count as unhandled
+    answer({ done });
+  }
+
+  /** What the caller gets to see. An error that is not of the table is a fault of ours: logged here, once. */
+  #explain(thrown: unknown, name: string): CoreError {
+    if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, operation: name }, 'operation failed');
+    return toCoreError(thrown, name);
+  }
+}

@@ -1,0 +1,62 @@
+/** Every call that has not been answered yet, with one timer for all deadlines. */
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { CallOwner, PendingCall } from './pending-call.ts';
+
+export class InFlight implements CallOwner {
+  readonly #scope: Scope;
+  readonly #calls = new Set<PendingCall>();
+  #fresh: PendingCall[] = [];
+  #timer: Disposable | undefined;
+  #armedFor = Number.POSITIVE_INFINITY;
+
+  constructor(scope: Scope) {
+    this.#scope = scope;
+    scope.defer('calls in flight', () => this.endAll(() => true, 'operations is stopping'));
+  }
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  add(call: PendingCall): void {
+    this.#calls.add(call);
+    // Listening to the caller's signal costs more than most handlers; a call that is done within this turn is never in need of it.
+    if (this.#fresh.push(call) === 1) setImmediate(this.#followFresh);
+    if (call.expires < this.#armedFor) this.#arm(call.expires);
+  }
+
+  ended(call: PendingCall): void {
+    this.#calls.delete(call);
+  }
+
+  /** Fails the calls of an operation that goes away. */
+  endAll(which: (call: PendingCall) => boolean, reason: string): void {
+    for (const call of [...this.#calls])
+      if (which(call)) call.fail(new CoreError('UNAVAILABLE', { what: call.name, reason }));
+  }
+
+  readonly #followFresh = (): void => {
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    for (const call of fresh) call.follow();
+  };
+
+  /** Armed for the earliest deadline seen; answered calls leave it armed, so that in steady state it is set once in many calls. */
+  #arm(at: number): void {
+    if (this.#scope.signal.aborted) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#armedFor = at;
+    this.#timer = this.#scope.timeout('deadlines', Math.max(0, at - Date.now()), () => this.#expire());
+  }
+
+  #expire(): void {
+    this.#timer = undefined;
+    this.#armedFor = Number.POSITIVE_INFINITY;
+    const now = Date.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const call of [...this.#calls])
+      if (call.expires <= now) call.fail(new CoreError('TIMEOUT', { what: call.name, ms: call.ms }));
+      else next = Math.min(next, call.expires);
+    if (next < this.#armedFor) this.#arm(next);
+  }
+}

@@ -1,0 +1,39 @@
+import { definePlugin, device, operations } from '@device-core/plugin-api';
+import { discoveryOperations } from './discovery.ts';
+import { Gate } from './gate.ts';
+import { InFlight } from './in-flight.ts';
+import { Schemas } from './schema.ts';
+import { Table } from './table.ts';
+
+interface OperationsConfig {
+  readonly validateResults?: boolean;
+}
+
+export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>({
+  requires: { device },
+  async setup(host, services) {
+    const info = await services.device.info();
+    const inFlight = new InFlight(host.scope);
+    const table = new Table(new Schemas(), host.capabilities, host.scope, (entry) =>
+      inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
+    );
+    const checkResults = host.config.validateResults ?? info.sku.simulated;
+    const gate = new Gate(table, inFlight, host.hook('operation.before'), host.log, checkResults);
+
+    for (const operation of discoveryOperations(table, info)) table.add(operation);
+    host.tap('health.collect', (report) => {
+      const late = gate.late > 0 ? { message: `${gate.late} answers came too late and were dropped` } : {};
+      report.add('operations', { status: 'okay', ...late });
+    });
+    host.provide(operations, {
+      add: (operation) => table.add(operation),
+      addStream: (endpoint) => table.addStream(endpoint),
+      list: async () => table.list(),
+      streams: async () => table.streams(),
+      watch: (listener) => table.watch(listener),
+      permitted: async (name, call) => gate.permitted(name, call),
+      invoke: (name, params, call) => gate.invoke(name, params, call),
+      openStream: (name, params, channel, call) => gate.openStream(name, params, channel, call),
+    });
+  },
+});

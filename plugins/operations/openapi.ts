@@ -1,0 +1,144 @@
+/** OpenAPI 3.1 of every operation with a route. Source: https://spec.openapis.org/oas/v3.1.0 */
+import {
+  type DeviceInfo,
+  ERROR_CODES,
+  type ErrorCode,
+  type JsonSchema,
+  type OperationInfo,
+  type RestBinding,
+  restStatus,
+} from '@device-core/plugin-api';
+import { describeCode, restCodesOf } from './gate-errors.ts';
+
+type Routed = OperationInfo & { readonly rest: RestBinding };
+
+export function openapi(operations: readonly OperationInfo[], device: DeviceInfo): object {
+  const routed = operations.filter((operation): operation is Routed => operation.rest !== undefined);
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of routed) {
+    const path = operation.rest.path.replaceAll(/:([^/]+)/g, '{$1}');
+    paths[path] = { ...paths[path], [operation.rest.method.toLowerCase()]: describeOperation(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'http://json-schema.org/draft-07/schema#',
+    info: {
+      title: `${device.sku.title}: REST interface`,
+      version: device.core.version,
+      description: 'The bare paths are version 1; the same routes stand under /v1.',
+    },
+    servers: [{ url: '/' }, { url: '/v1' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'token of an app or of the operator' } },
+      headers: {
+        DeviceApiVersion: { description: 'major version of the interface', schema: { type: 'string', const: '1' } },
+        RetryAfter: { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
+      },
+      schemas: { Failure: FAILURE, BareFailure: BARE_FAILURE },
+    },
+  };
+}
+
+const FAILURE = {
+  type: 'object',
+  required: ['ok', 'error', 'code'],
+  properties: {
+    ok: { const: false },
+    error: { type: 'string', description: '<CODE>: <text>' },
+    code: { enum: Object.keys(ERROR_CODES) },
+    details: { type: 'object' },
+  },
+};
+
+const BARE_FAILURE = {
+  type: 'object',
+  required: ['ok', 'error'],
+  additionalProperties: false,
+  properties: { ok: { const: false }, error: { type: 'string', description: '<CODE>: <text>' } },
+};
+
+function describeOperation(operation: Routed): object {
+  const { rest, params } = operation;
+  const properties = (params.properties ?? {}) as Record<string, JsonSchema>;
+  const required = (params.required ?? []) as readonly string[];
+  const inPath = [...rest.path.matchAll(/:([^/]+)/g)].map((match) => match[1]!);
+  const hasBody = rest.method === 'POST' || rest.method === 'PUT';
+  const inQuery = hasBody ? [] : Object.keys(properties).filter((name) => !inPath.includes(name));
+  const parameter = (place: 'path' | 'query') => (name: string) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: properties[name] ?? { type: 'string' },
+  });
+  const parameters = [...inPath.map(parameter('path')), ...inQuery.map(parameter('query'))];
+  return {
+    operationId: operation.name,
+    tags: [operation.name.split('.')[0]],
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    ...(operation.anonymous ? { security: [{}, { token: [] }] } : {}),
+    ...(operation.capability ? { 'x-capability': operation.capability } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(hasBody ? { requestBody: requestBody(params, inPath) } : {}),
+    responses: { ...successes(operation), ...failures(operation) },
+  };
+}
+
+function requestBody(params: JsonSchema, inPath: readonly string[]): object {
+  const rest = (names: readonly string[]) => names.filter((name) => !inPath.includes(name));
+  const properties = (params.properties ?? {}) as Record<string, JsonSchema>;
+  const required = rest((params.required ?? []) as readonly string[]);
+  const { required: _, ...others } = params;
+  const schema = {
+    ...others,
+    properties: Object.fromEntries(rest(Object.keys(properties)).map((name) => [name, properties[name]])),
+    ...(required.length > 0 ? { required } : {}),
+  };
+  return { required: required.length > 0, content: { 'application/json': { schema } } };
+}
+
+function successes({ rest, result }: Routed): Record<string, object> {
+  const content = rest.sse
+    ? { 'text/event-stream': { schema: { type: 'string' } } }
+    : { 'application/json': { schema: rest.bare ? result : withOk(result) } };
+  const statuses = [rest.status ?? 200, ...Object.values(rest.statusBy?.map ?? {})];
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), { description: 'done', headers: HEADERS, content }]),
+  );
+}
+
+const HEADERS = { 'Device-Api-Version': { $ref: '#/components/headers/DeviceApiVersion' } };
+
+function withOk(result: JsonSchema): JsonSchema {
+  if (result.type !== 'object') return { allOf: [OK, result] };
+  const properties = { ok: { const: true }, ...(result.properties as object | undefined) };
+  return { ...result, properties, required: ['ok', ...((result.required ?? []) as string[])] };
+}
+
+const OK = { type: 'object', required: ['ok'], properties: { ok: { const: true } } };
+
+/** One response per status; the codes that it may carry are named in its description and in `x-codes`. */
+function failures(operation: Routed): Record<string, object> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of restCodesOf(operation)) {
+    const status = restStatus(operation.rest, code);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const schema = { $ref: `#/components/schemas/${operation.rest.failure?.bare ? 'BareFailure' : 'Failure'}` };
+  const successful = new Set([operation.rest.status ?? 200, ...Object.values(operation.rest.statusBy?.map ?? {})]);
+  const responses: Record<string, object> = {};
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    if (successful.has(status)) continue;
+    const retry =
+      status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {};
+    responses[status] = {
+      description: codes.map((code) => `${code}: ${describeCode(code)}`).join('\n\n'),
+      headers: { ...HEADERS, ...retry },
+      content: { 'application/json': { schema } },
+      'x-codes': codes,
+    };
+  }
+  return responses;
+}

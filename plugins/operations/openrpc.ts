@@ -1,0 +1,48 @@
+/** OpenRPC 1.3 of every operation that JSON-RPC callers see. Source: https://spec.open-rpc.org */
+import {
+  type DeviceInfo,
+  ERROR_CODES,
+  type JsonSchema,
+  type OperationInfo,
+  type StreamInfo,
+} from '@device-core/plugin-api';
+import { codesOf, describeCode } from './gate-errors.ts';
+
+export function openrpc(
+  operations: readonly OperationInfo[],
+  streams: readonly StreamInfo[],
+  device: DeviceInfo,
+): object {
+  return {
+    openrpc: '1.3.2',
+    info: { title: `${device.sku.title}: JSON-RPC interface`, version: device.core.version },
+    methods: operations.filter((operation) => operation.rpc !== false).map(describeMethod),
+    'x-streams': streams.map(({ params, ...stream }) => ({ ...stream, params })),
+  };
+}
+
+function describeMethod(operation: OperationInfo): object {
+  return {
+    name: operation.name,
+    summary: operation.summary,
+    ...(operation.description ? { description: operation.description } : {}),
+    ...(operation.capability ? { 'x-capability': operation.capability } : {}),
+    paramStructure: 'by-name',
+    params: contentDescriptors(operation.params),
+    result: { name: 'result', schema: operation.result },
+    errors: codesOf(operation).map((code) => ({
+      code: ERROR_CODES[code][1],
+      message: describeCode(code),
+      data: { code },
+    })),
+  };
+}
+
+function contentDescriptors(params: JsonSchema): readonly object[] {
+  const required = (params.required ?? []) as readonly string[];
+  return Object.entries((params.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
+    name,
+    required: required.includes(name),
+    schema,
+  }));
+}

@@ -1,0 +1,120 @@
+/** One call on its way through the gate: what its handler knows of it, and the promise of its caller. Settles once. */
+import {
+  type CallContext,
+  type Caller,
+  CoreError,
+  type Invocation,
+  type Logger,
+  type Session,
+} from '@device-core/plugin-api';
+
+export interface CallOwner {
+  /** The call is over: nothing of it need be kept. */
+  ended(call: PendingCall): void;
+}
+
+export class PendingCall implements CallContext {
+  readonly caller: Caller;
+  readonly deadline: number;
+  readonly log: Logger;
+  readonly session?: Session;
+  /** Operation or stream endpoint. */
+  readonly name: string;
+  /** Time that the call was given, milliseconds. */
+  readonly ms: number;
+  /** When to give up: the deadline, or never for what lasts (streams). */
+  expires: number;
+  settled = false;
+  readonly #owner: CallOwner;
+  readonly #invocation: Invocation;
+  #resolve: (value: unknown) => void;
+  #reject: (error: CoreError) => void;
+  #failure: CoreError | undefined;
+  #controller: AbortController | undefined;
+  #upstream: AbortSignal | undefined;
+  #onUpstream: (() => void) | undefined;
+
+  constructor(
+    name: string,
+    ms: number,
+    deadline: number,
+    invocation: Invocation,
+    log: Logger,
+    owner: CallOwner,
+    resolve: (value: unknown) => void,
+    reject: (error: CoreError) => void,
+  ) {
+    this.name = name;
+    this.ms = ms;
+    this.deadline = deadline;
+    this.expires = deadline;
+    this.caller = invocation.caller;
+    this.log = log;
+    if (invocation.session) this.session = invocation.session;
+    this.#invocation = invocation;
+    this.#owner = owner;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Made when first asked for: most handlers are done before anybody could abort them. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#failure) this.#controller.abort(this.#failure);
+      else this.follow();
+    }
+    return this.#controller.signal;
+  }
+
+  /** From now on the caller's own signal cancels the call. */
+  follow(): void {
+    if (this.settled || this.#upstream) return;
+    const upstream = this.#invocation.signal;
+    this.#upstream = upstream;
+    if (upstream.aborted) {
+      this.cancel(upstream.reason);
+      return;
+    }
+    this.#onUpstream = () => this.cancel(upstream.reason);
+    upstream.addEventListener('abort', this.#onUpstream, { once: true });
+  }
+
+  cancel(reason: unknown): void {
+    const cancelled = { what: this.name, reason: 'the caller withdrew it or went away' };
+    this.fail(reason instanceof CoreError ? reason : new CoreError('CANCELLED', cancelled));
+  }
+
+  succeed(value: unknown): void {
+    if (this.settled) return;
+    this.#end();
+    this.#resolve(value);
+  }
+
+  /** The caller learns of it first, then the handler's signal is aborted. */
+  fail(error: CoreError): void {
+    if (this.settled) return;
+    this.#end();
+    this.#failure = error;
+    this.#reject(error);
+    this.#controller?.abort(error);
+  }
+
+  /** The call lasts beyond its answer and has no deadline any more. The promise rejects when it is ended from outside. */
+  outlive(): { readonly ended: Promise<never>; readonly answer: (value: unknown) => void } {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined); // whoever reads the stream learns of it; nobody may be reading
+    const answer = this.#resolve;
+    this.#resolve = () => undefined;
+    this.#reject = reject;
+    this.expires = Number.POSITIVE_INFINITY;
+    this.follow();
+    return { ended: promise, answer };
+  }
+
+  #end(): void {
+    this.settled = true;
+    if (this.#onUpstream) this.#upstream?.removeEventListener('abort', this.#onUpstream);
+    this.#owner.ended(this);
+  }
+}

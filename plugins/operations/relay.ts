@@ -1,0 +1,47 @@
+/** The AsyncIterable of an operation as its caller sees it: it ends when the call is ended from outside, and its errors are of the table. */
+import type { CoreError } from '@device-core/plugin-api';
+import type { PendingCall } from './pending-call.ts';
+
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+export function relay(
+  source: AsyncIterable<unknown>,
+  call: PendingCall,
+  ended: Promise<never>,
+  explain: (thrown: unknown) => CoreError,
+): AsyncIterableIterator<unknown> {
+  const iterator = source[Symbol.asyncIterator]();
+  let over = false;
+  /** Closes the handler's iterator without waiting for it: it may hang in next(), and its signal is aborted anyhow. */
+  const close = (): void => {
+    if (over) return;
+    over = true;
+    call.succeed(undefined);
+    Promise.resolve(iterator.return?.()).catch((thrown: unknown) => {
+      if (!call.signal.aborted) explain(thrown);
+    });
+  };
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      if (over) return { done: true, value: undefined };
+      try {
+        const item = await Promise.race([iterator.next(), ended]);
+        if (item.done) close();
+        return item;
+      } catch (thrown) {
+        const error = explain(thrown);
+        close();
+        throw error;
+      }
+    },
+    async return() {
+      close();
+      return { done: true, value: undefined };
+    },
+  };
+}

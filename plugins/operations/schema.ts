@@ -1,0 +1,122 @@
+/** JSON Schemas of operations: closed, compiled by ajv without coercion, and messages that name the wrong member. */
+import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+import { Ajv, type ErrorObject } from 'ajv';
+
+const SHOWN = 80;
+
+export class Schemas {
+  readonly #params = new Ajv({ useDefaults: true, coerceTypes: false, ...COMMON });
+  readonly #results = new Ajv(COMMON);
+
+  /** A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets. */
+  params(name: string, schema: JsonSchema): (params: unknown) => void {
+    const where = `params of ${name}`;
+    const validate = compile(this.#params, schema, where);
+    return (params) => {
+      if (validate(params)) return;
+      const wrong = describe(validate.errors);
+      throw new CoreError('PARAMS_INVALID', {
+        where,
+        reason: `${wrong.member}: ${wrong.problem}`,
+        member: wrong.member,
+      });
+    };
+  }
+
+  /** What is wrong with a result, or undefined. Compiled when first asked. */
+  result(name: string, schema: JsonSchema): (result: unknown) => string | undefined {
+    let validate: ReturnType<Ajv['compile']> | undefined;
+    return (result) => {
+      validate ??= compile(this.#results, schema, `result of ${name}`);
+      if (validate(result)) return undefined;
+      const wrong = describe(validate.errors, 'result');
+      return `${wrong.member}: ${wrong.problem}`;
+    };
+  }
+}
+
+const COMMON = {
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  strictTuples: false,
+  allowUnionTypes: true,
+  allowMatchingProperties: true,
+  validateFormats: false,
+} as const;
+
+function compile(ajv: Ajv, schema: JsonSchema, where: string): ReturnType<Ajv['compile']> {
+  try {
+    return ajv.compile(schema);
+  } catch (thrown) {
+    throw new CoreError(
+      'PARAMS_INVALID',
+      { where: `the schema of ${where}`, reason: reasonOf(thrown) },
+      { cause: thrown },
+    );
+  }
+}
+
+/**
+ * The schema with `additionalProperties: false` in every object schema that lists its properties and does not say otherwise; the outermost one is
+ * closed in any case. An inner `{type: 'object'}` without properties stays open: it stands for "any object". Branches of allOf are left alone, for
+ * each of them sees the members of the others.
+ */
+export function closed(schema: JsonSchema, outermost = true): JsonSchema {
+  const copy: Record<string, unknown> = { ...schema };
+  for (const key of ['properties', 'patternProperties', 'definitions', '$defs'])
+    if (isObject(copy[key])) copy[key] = mapValues(copy[key], closeInner);
+  for (const key of ['items', 'additionalProperties', 'contains', 'not', 'then', 'else'])
+    if (isObject(copy[key])) copy[key] = closeInner(copy[key]);
+  for (const key of ['anyOf', 'oneOf']) if (Array.isArray(copy[key])) copy[key] = copy[key].map(closeInner);
+  const composed =
+    'allOf' in copy || 'anyOf' in copy || 'oneOf' in copy || '$ref' in copy || 'patternProperties' in copy;
+  const listed = 'properties' in copy || (outermost && !composed);
+  if (copy.type === 'object' && listed && !('additionalProperties' in copy) && !('allOf' in copy))
+    copy.additionalProperties = false;
+  return copy;
+}
+
+const closeInner = (schema: unknown): unknown => (isObject(schema) ? closed(schema, false) : schema);
+
+function mapValues(object: Record<string, unknown>, map: (value: unknown) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The most telling error: the deepest one, for the branches of anyOf report before the anyOf itself. */
+function describe(errors: readonly ErrorObject[] | null | undefined, root = 'params') {
+  let error = errors?.[0];
+  for (const other of errors ?? []) if (error && other.instancePath.length > error.instancePath.length) error = other;
+  if (!error) return { member: root, problem: 'is not valid' };
+  const parts = error.instancePath.split('/').slice(1).map(unescapePointer);
+  const params = error.params as Record<string, unknown>;
+  if (error.keyword === 'required')
+    return { member: path([...parts, params.missingProperty], root), problem: 'is required' };
+  if (error.keyword === 'additionalProperties')
+    return { member: path([...parts, params.additionalProperty], root), problem: 'is not a known member' };
+  return { member: path(parts, root), problem: problemOf(error, params) };
+}
+
+function problemOf(error: ErrorObject, params: Record<string, unknown>): string {
+  if (error.keyword === 'enum')
+    return `must be one of ${(params.allowedValues as unknown[]).map((v) => JSON.stringify(v)).join(', ')}`;
+  if (error.keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`;
+  if (error.keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`;
+  return error.message ?? 'is not valid';
+}
+
+/** `functions[0].name`; the root's own name where nothing is below it. */
+function path(parts: readonly unknown[], root: string): string {
+  let text = '';
+  for (const part of parts) text += /^\d+$/.test(String(part)) ? `[${part}]` : `${text ? '.' : ''}${part}`;
+  if (text === '') return root;
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text;
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,179 @@
+/** The one table: operations and stream endpoints by name, and who watches it. */
+import {
+  type Capabilities,
+  CoreError,
+  type JsonSchema,
+  type Operation,
+  type OperationInfo,
+  type RestBinding,
+  type Scope,
+  type StreamEndpoint,
+  type StreamInfo,
+} from '@device-core/plugin-api';
+import { type Authorization, authorization } from './capability-template.ts';
+import { closed, type Schemas } from './schema.ts';
+
+const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
+const PATH = /^(\/(:[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9_.-]+))+$/;
+const TIMEOUT_MS = 30_000;
+
+/** One row, ready to run. */
+export interface Entry {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly authorization: Authorization;
+  /** Throws PARAMS_INVALID; fills in defaults. */
+  readonly checkParams: (params: unknown) => void;
+}
+
+export interface OperationEntry extends Entry {
+  readonly info: OperationInfo;
+  readonly run: Operation<unknown>['run'];
+  readonly checkResult: (result: unknown) => string | undefined;
+}
+
+export interface StreamEntry extends Entry {
+  readonly info: StreamInfo;
+  readonly run: StreamEndpoint['run'];
+}
+
+export class Table {
+  readonly #operations = new Map<string, OperationEntry>();
+  readonly #streams = new Map<string, StreamEntry>();
+  readonly #routes = new Map<string, string>();
+  readonly #watchers = new Set<(operations: readonly OperationInfo[]) => void>();
+  readonly #schemas: Schemas;
+  readonly #capabilities: Capabilities;
+  readonly #scope: Scope;
+  readonly #removed: (entry: Entry) => void;
+  #listed: readonly OperationInfo[] | undefined;
+  #telling = false;
+
+  constructor(schemas: Schemas, capabilities: Capabilities, scope: Scope, removed: (entry: Entry) => void) {
+    this.#schemas = schemas;
+    this.#capabilities = capabilities;
+    this.#scope = scope;
+    this.#removed = removed;
+  }
+
+  operation(name: string): OperationEntry | undefined {
+    return this.#operations.get(name);
+  }
+
+  stream(name: string): StreamEntry | undefined {
+    return this.#streams.get(name);
+  }
+
+  add(operation: Operation<never, unknown>): Disposable {
+    const { run, ...described } = operation;
+    const { name } = operation;
+    const info: OperationInfo = { ...described, params: closed(operation.params) };
+    this.#checkName(name);
+    const routes = operation.rest ? [routeKey(operation.rest, name)] : [];
+    const taken = routes.find((route) => this.#routes.has(route));
+    if (taken)
+      throw new CoreError('OPERATION_CONFLICT', { name, what: `${taken} belongs to ${this.#routes.get(taken)}` });
+    const entry: OperationEntry = {
+      ...this.#compile(info, operation.anonymous === true, operation.timeoutMs),
+      info,
+      run: (run as Operation<unknown>['run']).bind(operation),
+      checkResult: this.#schemas.result(name, operation.result),
+    };
+    this.#operations.set(name, entry);
+    for (const route of routes) this.#routes.set(route, name);
+    this.#changed();
+    return this.#removal(() => {
+      this.#operations.delete(name);
+      for (const route of routes) this.#routes.delete(route);
+      this.#removed(entry);
+    });
+  }
+
+  addStream(endpoint: StreamEndpoint<never>): Disposable {
+    const { run, ...described } = endpoint;
+    const info: StreamInfo = { ...described, params: closed(endpoint.params) };
+    this.#checkName(endpoint.name);
+    const entry: StreamEntry = {
+      ...this.#compile(info, false, undefined),
+      info,
+      run: (run as StreamEndpoint['run']).bind(endpoint),
+    };
+    this.#streams.set(endpoint.name, entry);
+    this.#changed();
+    return this.#removal(() => {
+      this.#streams.delete(endpoint.name);
+      this.#removed(entry);
+    });
+  }
+
+  /** Sorted by name; the same array until the table changes. */
+  list(): readonly OperationInfo[] {
+    this.#listed ??= [...this.#operations.values()].map((entry) => entry.info).sort(byName);
+    return this.#listed;
+  }
+
+  streams(): readonly StreamInfo[] {
+    return [...this.#streams.values()].map((entry) => entry.info).sort(byName);
+  }
+
+  watch(listener: (operations: readonly OperationInfo[]) => void): Disposable {
+    this.#watchers.add(listener);
+    listener(this.list());
+    return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
+  }
+
+  #checkName(name: string): void {
+    if (!NAME.test(name))
+      throw new CoreError('OPERATION_CONFLICT', { name, what: 'a name is dotted camel case words' });
+    if (this.#operations.has(name) || this.#streams.has(name))
+      throw new CoreError('OPERATION_CONFLICT', { name, what: 'the name is taken' });
+  }
+
+  #compile(
+    info: { readonly name: string; readonly params: JsonSchema; readonly capability?: string },
+    anonymous: boolean,
+    timeoutMs = TIMEOUT_MS,
+  ): Entry {
+    return {
+      name: info.name,
+      timeoutMs,
+      authorization: authorization(info.capability, anonymous, this.#capabilities),
+      checkParams: this.#schemas.params(info.name, info.params),
+    };
+  }
+
+  #removal(remove: () => void): Disposable {
+    let gone = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (gone) return;
+        gone = true;
+        remove();
+        this.#changed();
+      },
+    };
+  }
+
+  /** Plugins add their operations in bulk: those who watch are told once per turn of the event loop. */
+  #changed(): void {
+    this.#listed = undefined;
+    if (this.#telling) return;
+    this.#telling = true;
+    setImmediate(() => {
+      this.#telling = false;
+      if (this.#scope.signal.aborted) return;
+      for (const listener of [...this.#watchers]) listener(this.list());
+    });
+  }
+}
+
+/** `GET /config/:`: routes that differ only in the names of their segments are the same route. Throws OPERATION_CONFLICT. */
+function routeKey(rest: RestBinding, name: string): string {
+  if (!PATH.test(rest.path) || /^\/v\d+(\/|$)/.test(rest.path))
+    throw new CoreError('OPERATION_CONFLICT', { name, what: `${rest.path} is no path of plain segments outside /v1` });
+  return `${rest.method} ${rest.path.replaceAll(/:[^/]+/g, ':')}`;
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
