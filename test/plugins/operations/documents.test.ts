@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { CoreError, ERROR_CODES, type OperationInfo, restStatus } from '@device-core/plugin-api';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { call, operation, start } from './helpers.ts';
+
+after(leakCheck());
+
+const ROUTED = operation({
+  name: 'test.set',
+  capability: 'system.config',
+  params: {
+    type: 'object',
+    required: ['key', 'value'],
+    properties: { key: { type: 'string' }, value: {}, note: { type: 'string' } },
+  },
+  rest: { method: 'PUT', path: '/things/:key', status: 201, failure: { bare: true, otherwise: 500 } },
+  errors: ['CONFIG_CONFLICT'],
+});
+const QUERY = operation({
+  name: 'test.find',
+  anonymous: true,
+  rpc: false,
+  rest: { method: 'GET', path: '/things', bare: true },
+});
+
+describe('the table', () => {
+  const CONFLICTS = [
+    { what: 'a name twice', first: {}, second: {} },
+    {
+      what: 'a route twice, whatever its segments are called',
+      first: { rest: { method: 'GET', path: '/a/:x' } },
+      second: { name: 'test.other', rest: { method: 'GET', path: '/a/:y' } },
+    },
+    { what: 'a path below /v1', first: { name: 'test.a' }, second: { rest: { method: 'GET', path: '/v1/a' } } },
+    { what: 'a name without a dot', first: { name: 'test.a' }, second: { name: 'echo' } },
+  ] as const;
+  for (const { what, first, second } of CONFLICTS) {
+    it(`refuses ${what}`, async () => {
+      await using fixture = await start();
+      fixture.table.add(operation(first));
+      assert.throws(() => fixture.table.add(operation(second)), { code: 'OPERATION_CONFLICT' });
+    });
+  }
+
+  it('refuses a schema that does not compile and a capability that does not exist', async () => {
+    await using fixture = await start();
+    const wrong = operation({ params: { type: 'object', properties: { a: { type: 'strin' } } } });
+    assert.throws(() => fixture.table.add(wrong), { code: 'PARAMS_INVALID' });
+    assert.throws(() => fixture.table.add(operation({ capability: 'bridge.spi' })), { code: 'CAPABILITY_UNKNOWN' });
+    fixture.table.add(operation());
+  });
+
+  it('tells watchers at once and then once per turn', async () => {
+    await using fixture = await start();
+    await turn();
+    const seen: string[][] = [];
+    const watch = fixture.table.watch((list) =>
+      seen.push(list.map(({ name }) => name).filter((n) => n.startsWith('test.'))),
+    );
+    const entries = ['test.a', 'test.b', 'test.c'].map((name) => fixture.table.add(operation({ name })));
+    await turn();
+    entries[1]![Symbol.dispose]();
+    entries[1]![Symbol.dispose]();
+    await turn();
+    watch[Symbol.dispose]();
+    entries[0]![Symbol.dispose]();
+    await turn();
+    assert.deepEqual(seen, [[], ['test.a', 'test.b', 'test.c'], ['test.a', 'test.c']]);
+  });
+});
+
+describe('the documents', () => {
+  it('describe every route in OpenAPI 3.1, with the status of every code', async () => {
+    await using fixture = await start();
+    fixture.table.add(ROUTED);
+    fixture.table.add(QUERY);
+    const document = (await fixture.table.invoke('system.openapi', {}, call())) as OpenApi;
+    assert.equal(document.openapi, '3.1.0');
+    const listed = (await fixture.table.list()).filter((entry) => entry.rest);
+    assert.deepEqual(Object.keys(document.paths).sort(), listed.map(pathOf).sort());
+    for (const entry of listed) {
+      const described = document.paths[pathOf(entry)]![entry.rest!.method.toLowerCase()]!;
+      assert.equal(described.operationId, entry.name);
+      for (const [status, response] of Object.entries(described.responses)) {
+        assert.ok(response.description.length > 0);
+        for (const code of response['x-codes'] ?? []) assert.equal(restStatus(entry.rest, code), Number(status), code);
+      }
+      for (const code of entry.errors) {
+        const status = restStatus(entry.rest, code);
+        assert.ok(described.responses[status]!['x-codes']!.includes(code));
+      }
+    }
+    const put = document.paths['/things/{key}']!.put!;
+    assert.deepEqual(
+      put.parameters!.map(({ name, in: place }) => `${place} ${name}`),
+      ['path key'],
+    );
+    assert.deepEqual(put.requestBody!.content['application/json'].schema.required, ['value']);
+    assert.deepEqual(
+      Object.keys(put.responses).filter((status) => status < '400'),
+      ['201'],
+    );
+    assert.ok(put.responses[500]!['x-codes']!.includes('CONFIG_CONFLICT'));
+    assert.ok(put.responses[403]!['x-codes']!.includes('CAPABILITY_DENIED'));
+    const get = document.paths['/things']!.get!;
+    assert.deepEqual(get.parameters!.map(({ name, required }) => [name, required]).at(0), ['text', true]);
+    assert.deepEqual(get.security, [{}, { token: [] }]);
+  });
+
+  it('hold only references that resolve', async () => {
+    await using fixture = await start();
+    fixture.table.add(ROUTED);
+    const document = await fixture.table.invoke('system.openapi', {}, call());
+    JSON.stringify(document, (key, value) => {
+      if (key !== '$ref') return value;
+      const found = String(value)
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((node, part) => (node as Record<string, unknown>)?.[part], document);
+      assert.ok(found, String(value));
+      return value;
+    });
+  });
+
+  it('describe every method in OpenRPC 1.3 and follow the table', async () => {
+    await using fixture = await start();
+    const entry = fixture.table.add(ROUTED);
+    fixture.table.add(QUERY);
+    const methods = async () => ((await fixture.table.invoke('rpc.discover', {}, call())) as OpenRpc).methods;
+    assert.deepEqual(
+      (await methods()).map(({ name }) => name),
+      ['rpc.discover', 'system.openapi', 'test.set'],
+    );
+    const method = (await methods()).find(({ name }) => name === 'test.set')!;
+    assert.deepEqual(
+      method.params.map(({ name, required }) => [name, required]),
+      [
+        ['key', true],
+        ['value', true],
+        ['note', false],
+      ],
+    );
+    for (const error of method.errors) assert.equal(error.code, ERROR_CODES[error.data.code][1]);
+    entry[Symbol.dispose]();
+    assert.ok(!(await methods()).some(({ name }) => name === 'test.set'));
+  });
+
+  it('name an error type for every thrown code', () => {
+    assert.equal(restStatus(ROUTED.rest, 'BUSY'), 429);
+    assert.equal(restStatus(ROUTED.rest, 'TIMEOUT'), 500);
+    assert.equal(restStatus(undefined, 'TIMEOUT'), new CoreError('TIMEOUT').status);
+  });
+});
+
+interface OpenApi {
+  openapi: string;
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        operationId: string;
+        security?: object[];
+        parameters?: { name: string; in: string; required: boolean }[];
+        requestBody?: { content: { 'application/json': { schema: { required: string[] } } } };
+        responses: Record<string, { description: string; 'x-codes'?: (keyof typeof ERROR_CODES)[] }>;
+      }
+    >
+  >;
+}
+interface OpenRpc {
+  methods: {
+    name: string;
+    params: { name: string; required: boolean }[];
+    errors: { code: number; data: { code: keyof typeof ERROR_CODES } }[];
+  }[];
+}
+
+function pathOf(entry: OperationInfo): string {
+  return entry.rest!.path.replaceAll(/:([^/]+)/g, '{$1}');
+}

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallContext, CoreError, type StreamChannel } from '@device-core/plugin-api';
+import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/operations/index.ts';
+import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
+
+after(leakCheck());
+
+const code =
+  (expected: string, text = '') =>
+  (thrown: unknown) => {
+    assert.ok(thrown instanceof CoreError, String(thrown));
+    assert.equal(thrown.code, expected, thrown.message);
+    assert.ok(thrown.message.includes(text), thrown.message);
+    return true;
+  };
+
+describe('the gate', () => {
+  it('agrees with its manifest', () => {
+    assert.deepEqual(checkManifest('manifests/plugins/operations.yaml', plugin), []);
+  });
+
+  it('hands params with defaults to the handler and its result to the caller', async () => {
+    await using fixture = await start();
+    fixture.table.add(operation());
+    assert.deepEqual(await fixture.table.invoke('test.echo', { text: 'hi' }, call()), { text: 'hi', times: 1 });
+  });
+
+  const WRONG: readonly (readonly [unknown, string])[] = [
+    [{}, 'text: is required'],
+    [undefined, 'text: is required'],
+    [null, 'text: is required'],
+    [[], 'params: must be object'],
+    ['text', 'params: must be object'],
+    [{ text: 1 }, 'text: must be string'],
+    [{ text: 'a', times: '2' }, 'times: must be integer'],
+    [{ text: 'a', times: 0 }, 'times: must be >= 1'],
+    [{ text: 'a', mood: 'odd' }, 'mood: must be one of "glad", "sad"'],
+    [{ text: 'a', other: 1 }, 'other: is not a known member'],
+    [{ text: 'a', items: [{ name: 'x' }, {}] }, 'items[1].name: is required'],
+    [{ text: 'a', items: [{ name: 'x', y: 1 }] }, 'items[0].y: is not a known member'],
+    [{ text: 'abcdefghijk' }, 'text: must NOT have more than 10 characters'],
+    [{ text: 'A' }, 'text: must match pattern "^[a-z]*$"'],
+    [JSON.parse('{"text":"a","__proto__":{"times":9}}'), '__proto__: is not a known member'],
+    [{ text: 'a', [`x${'y'.repeat(10_000)}`]: 1 }, '...: is not a known member'],
+  ];
+  for (const [params, message] of WRONG) {
+    it(`refuses ${String(JSON.stringify(params)).slice(0, 60)} with "${message}"`, async () => {
+      await using fixture = await start();
+      fixture.table.add(operation());
+      await assert.rejects(fixture.table.invoke('test.echo', params, call()), code('PARAMS_INVALID', message));
+    });
+  }
+
+  it('leaves an inner object without listed properties open', async () => {
+    await using fixture = await start();
+    fixture.table.add(operation());
+    const params = { text: 'a', free: { any: [1, { deep: true }] } };
+    assert.deepEqual(await fixture.table.invoke('test.echo', params, call()), { ...params, times: 1 });
+  });
+
+  const CALLERS = [
+    { who: 'an anonymous caller', caller: ANONYMOUS, part: {}, expected: 'UNAUTHENTICATED' },
+    {
+      who: 'an app without the capability',
+      caller: PLAIN,
+      part: { capability: 'system.apps' },
+      expected: 'CAPABILITY_DENIED',
+    },
+    {
+      who: 'an app with another scope',
+      caller: FLASH,
+      part: { capability: 'bridges.spi:{text}' },
+      expected: 'CAPABILITY_DENIED',
+    },
+  ] as const;
+  for (const { who, caller, part, expected } of CALLERS) {
+    it(`refuses ${who} with ${expected}, before it looks at the params`, async () => {
+      await using fixture = await start();
+      fixture.table.add(operation(part));
+      await assert.rejects(
+        fixture.table.invoke('test.echo', { text: 'other', wrong: 1 }, call(caller)),
+        code(expected),
+      );
+    });
+  }
+
+  it('takes the scope of a capability from a param, and explains a wrong param to whoever holds any scope', async () => {
+    await using fixture = await start();
+    fixture.table.add(operation({ capability: 'bridges.spi:{text}' }));
+    const ask = (text: unknown, caller = FLASH) => fixture.table.invoke('test.echo', { text }, call(caller));
+    assert.deepEqual(await ask('flash'), { text: 'flash', times: 1 });
+    await assert.rejects(ask('other'), code('CAPABILITY_DENIED', 'bridges.spi:other'));
+    for (const wrong of [5, undefined, '../x', 'a b']) await assert.rejects(ask(wrong), code('PARAMS_INVALID', 'text'));
+    await assert.rejects(ask(5, PLAIN), code('CAPABILITY_DENIED', 'bridges.spi'));
+    assert.equal(await fixture.table.permitted('test.echo', call(FLASH)), undefined);
+    assert.equal((await fixture.table.permitted('test.echo', call(PLAIN)))?.code, 'CAPABILITY_DENIED');
+    assert.equal((await fixture.table.permitted('test.echo', call(ANONYMOUS)))?.code, 'UNAUTHENTICATED');
+    assert.equal((await fixture.table.permitted('test.none', call()))?.code, 'METHOD_NOT_FOUND');
+  });
+
+  it('asks the rate hook after the capability and before the schema', async () => {
+    await using fixture = await start();
+    fixture.table.add(operation({ capability: 'system.apps' }));
+    const asked: string[] = [];
+    const tap = fixture.host.tap('operation.before', (name) => {
+      asked.push(name);
+      return new CoreError('RATE_LIMITED', { caller: 'x', limit: '1/s', what: name, retryAfterMs: 5 });
+    });
+    await assert.rejects(fixture.table.invoke('test.echo', {}, call(PLAIN)), code('CAPABILITY_DENIED'));
+    assert.deepEqual(asked, []);
+    await assert.rejects(fixture.table.invoke('test.echo', { wrong: 1 }, call()), code('RATE_LIMITED'));
+    assert.deepEqual(asked, ['test.echo']);
+    tap[Symbol.dispose]();
+  });
+
+  it('turns what is not of the table into INTERNAL and logs its cause once', async () => {
+    await using fixture = await start();
+    const cause = new TypeError('secret detail');
+    fixture.table.add(
+      operation({ name: 'test.rejects', params: { type: 'object' }, run: async () => Promise.reject(cause) }),
+    );
+    fixture.table.add(
+      operation({
+        name: 'test.throws',
+        params: { type: 'object' },
+        run: () => {
+          throw cause;
+        },
+      }),
+    );
+    for (const name of ['test.rejects', 'test.throws']) {
+      await assert.rejects(fixture.table.invoke(name, {}, call()), (thrown) => {
+        assert.ok(code('INTERNAL')(thrown));
+        return !(thrown as CoreError).toWire().includes('secret');
+      });
+    }
+    const errors = fixture.host.logged.filter((line) => line.level === 'error');
+    assert.equal(errors.length, 2);
+    assert.ok(errors.every((line) => (line.fields as { err: unknown }).err === cause));
+  });
+
+  it('answers TIMEOUT at the shorter of both deadlines, aborts the handler and drops what comes later', async () => {
+    await using fixture = await start();
+    const reasons: unknown[] = [];
+    let finished = 0;
+    const slow = (timeoutMs?: number) => ({
+      name: `test.slow${timeoutMs ?? ''}`,
+      params: { type: 'object' },
+      ...(timeoutMs ? { timeoutMs } : {}),
+      run: async (_: never, context: CallContext) => {
+        context.signal.addEventListener('abort', () => reasons.push(context.signal.reason));
+        await sleep(120);
+        finished++;
+        return { text: 'late' };
+      },
+    });
+    fixture.table.add(operation(slow()));
+    fixture.table.add(operation(slow(30)));
+    await Promise.all([
+      assert.rejects(fixture.table.invoke('test.slow', {}, call(OPERATOR, { ms: 20 })), code('TIMEOUT', '20 ms')),
+      assert.rejects(fixture.table.invoke('test.slow30', {}, call()), code('TIMEOUT', '30 ms')),
+    ]);
+    await assert.rejects(fixture.table.invoke('test.slow', {}, call(OPERATOR, { ms: -5 })), code('TIMEOUT'));
+    assert.equal(reasons.length, 2);
+    await sleep(150);
+    assert.equal(finished, 2);
+    const late = fixture.host.logged.filter((line) => line.message.includes('too late'));
+    assert.equal(late.length, 2);
+  });
+
+  it('answers CANCELLED when the caller goes away, also to a handler that does not listen', async () => {
+    await using fixture = await start();
+    const stuck = Promise.withResolvers<never>();
+    fixture.table.add(operation({ params: { type: 'object' }, run: () => stuck.promise }));
+    const controller = new AbortController();
+    const answer = fixture.table.invoke('test.echo', {}, call(OPERATOR, { signal: controller.signal }));
+    setTimeout(() => controller.abort(), 10);
+    await assert.rejects(answer, code('CANCELLED'));
+    await assert.rejects(
+      fixture.table.invoke('test.echo', {}, call(OPERATOR, { signal: AbortSignal.abort() })),
+      code('CANCELLED'),
+    );
+  });
+
+  it('fails calls in flight with UNAVAILABLE when their operation leaves', async () => {
+    await using fixture = await start();
+    let aborted = false;
+    const entry = fixture.table.add(
+      operation({
+        params: { type: 'object' },
+        run: (_: never, context: CallContext) =>
+          new Promise(() =>
+            context.signal.addEventListener('abort', () => {
+              aborted = true;
+            }),
+          ),
+      }),
+    );
+    const answer = assert.rejects(fixture.table.invoke('test.echo', {}, call()), code('UNAVAILABLE'));
+    entry[Symbol.dispose]();
+    await answer;
+    assert.ok(aborted);
+    await assert.rejects(fixture.table.invoke('test.echo', {}, call()), code('METHOD_NOT_FOUND'));
+  });
+
+  it('checks results on simulated devices, unless told otherwise', async () => {
+    await using strict = await start();
+    await using lax = await start({ validateResults: false });
+    for (const { table } of [strict, lax])
+      table.add(operation({ params: { type: 'object' }, run: async () => ({ text: 5 }) }));
+    await assert.rejects(strict.table.invoke('test.echo', {}, call()), code('INTERNAL'));
+    assert.match(String((strict.host.logged[0]!.fields as { err: Error }).err), /text: must be string/);
+    assert.deepEqual(await lax.table.invoke('test.echo', {}, call()), { text: 5 });
+  });
+
+  it('relays an async iterable beyond the deadline and ends it when the caller leaves', async () => {
+    await using fixture = await start();
+    let closed = false;
+    fixture.table.add(
+      operation({
+        params: { type: 'object' },
+        timeoutMs: 20,
+        async *run(_: never, context: CallContext) {
+          try {
+            for (let n = 1; ; n++) {
+              await sleep(15, undefined, { signal: context.signal });
+              yield { data: n };
+            }
+          } finally {
+            closed = true;
+          }
+        },
+      }),
+    );
+    const controller = new AbortController();
+    const items = (await fixture.table.invoke(
+      'test.echo',
+      {},
+      call(OPERATOR, { signal: controller.signal }),
+    )) as AsyncIterable<object>;
+    const seen: object[] = [];
+    await assert.rejects(async () => {
+      for await (const item of items) if (seen.push(item) === 3) controller.abort();
+    }, code('CANCELLED'));
+    assert.equal(seen.length, 3);
+    await sleep(5);
+    assert.ok(closed);
+  });
+});
+
+describe('the gate of streams', () => {
+  const channel = (signal: AbortSignal): StreamChannel => ({
+    id: '1',
+    signal,
+    incoming: ReadableStream.from<Uint8Array>([]),
+    send: async () => undefined,
+  });
+  const endpoint = (run: (params: never, channel: StreamChannel, context: CallContext) => Promise<void>) => ({
+    name: 'test.bytes',
+    summary: 'bytes',
+    direction: 'duplex' as const,
+    params: { type: 'object', required: ['rate'], properties: { rate: { type: 'integer' } } },
+    capability: 'bridges.spi:{rate}',
+    run,
+  });
+
+  it('checks as for operations, opens, and tells the end', async () => {
+    await using fixture = await start();
+    const gate = Promise.withResolvers<void>();
+    fixture.table.addStream(endpoint(() => gate.promise));
+    const open = (params: unknown, caller = FLASH) =>
+      fixture.table.openStream('test.bytes', params, channel(new AbortController().signal), call(caller));
+    await assert.rejects(open({ rate: 1 }, PLAIN), code('CAPABILITY_DENIED'));
+    await assert.rejects(open({}), code('PARAMS_INVALID', 'rate: is required'));
+    const { done } = await open({ rate: 5 });
+    gate.resolve();
+    await done;
+    assert.deepEqual(
+      (await fixture.table.streams()).map(({ name }) => name),
+      ['test.bytes'],
+    );
+  });
+
+  it('ends with the error of the handler, with the channel, and with the plugin', async () => {
+    await using fixture = await start();
+    let outcome: (context: CallContext) => Promise<void> = async () => {
+      throw new Error('boom');
+    };
+    const entry = fixture.table.addStream(endpoint((_params, _channel, context) => outcome(context)));
+    let controller = new AbortController();
+    const open = () => fixture.table.openStream('test.bytes', { rate: 1 }, channel(controller.signal), call(OPERATOR));
+    await assert.rejects((await open()).done, code('INTERNAL'));
+    outcome = () => new Promise(() => undefined);
+    const cut = assert.rejects((await open()).done, code('CANCELLED'));
+    controller.abort();
+    await cut;
+    controller = new AbortController();
+    const removed = assert.rejects((await open()).done, code('UNAVAILABLE'));
+    entry[Symbol.dispose]();
+    await removed;
+    await assert.rejects(open(), code('METHOD_NOT_FOUND'));
+  });
+});
