@@ -1,0 +1,45 @@
+import type { PluginStatus } from '@device-core/plugin-api';
+import type { Command } from 'commander';
+import { action } from '../cli.ts';
+import { cell } from '../output.ts';
+
+export function addPlugins(program: Command): void {
+  const plugins = program.command('plugins').description('the plugins of the Core');
+  plugins
+    .command('list', { isDefault: true })
+    .description('every plugin and its state')
+    .action(
+      action(async ({ client, out }) => {
+        const answer = await client.get('/plugins');
+        if (out.json) return out.line(answer.text);
+        const rows = (answer.body.plugins as readonly PluginStatus[]).map((one) => [
+          one.id,
+          one.version,
+          one.state,
+          one.isolation,
+          one.startMs === undefined ? '' : `${Math.round(one.startMs)} ms`,
+          String(one.generation),
+          cell(one.reason ?? one.summary),
+        ]);
+        await out.table(['PLUGIN', 'VERSION', 'STATE', 'RUNS', 'START', 'STARTS', 'REMARK'], rows, { state: 2 });
+      }),
+    );
+  for (const [verb, text] of [
+    ['restart', 'stop a plugin and its dependents, and start them again'],
+    ['enable', 'start a plugin that was disabled'],
+    ['disable', 'stop a plugin until the Core starts again'],
+  ] as const)
+    plugins
+      .command(`${verb} <plugin>`)
+      .description(text)
+      .action(
+        action<[string]>(async ({ client, out }, [id]) => {
+          const answer = await client.post(`/plugins/${encodeURIComponent(id)}/${verb}`);
+          if (out.json) return out.line(answer.text);
+          const status = (answer.body.plugin ?? answer.body) as PluginStatus;
+          await out.line(
+            `${status.id} is ${out.state(status.state)}${status.reason ? `: ${cell(status.reason)}` : ''}`,
+          );
+        }),
+      );
+}

@@ -1,0 +1,59 @@
+import type { ComponentHealth, PluginStatus } from '@device-core/plugin-api';
+import type { Command } from 'commander';
+import { action } from '../cli.ts';
+import { EXIT } from '../failure.ts';
+import { cell, duration } from '../output.ts';
+
+interface Health {
+  readonly status: string;
+  readonly components: Readonly<Record<string, ComponentHealth>>;
+  readonly bridge?: Readonly<Record<string, unknown>>;
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
+  readonly uptimeMs: number;
+}
+
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('health, version, the bridge, and every plugin that is not active')
+    .action(
+      action(async ({ client, out }) => {
+        const [version, health, plugins] = await Promise.all([
+          client.get('/version'),
+          client.get('/health', { accept: [503] }),
+          client.get('/plugins'),
+        ]);
+        const code = health.status === 200 ? EXIT.ok : EXIT.answered;
+        if (out.json) {
+          await out.line(`{"version":${version.text},"health":${health.text},"plugins":${plugins.text}}`);
+          return code;
+        }
+        const { status, components, bridge, warnings = [], uptimeMs } = health.body as unknown as Health;
+        const { version: core, api, sku } = version.body as { version?: string; api?: string; sku?: { id?: string } };
+        const all = plugins.body.plugins as readonly PluginStatus[];
+        const idle = all.filter((plugin) => plugin.state !== 'active');
+        await out.line(`core     ${core} (plugin-api ${api}), SKU ${sku?.id ?? 'unknown'}, up ${duration(uptimeMs)}`);
+        await out.line(`health   ${out.state(status)}`);
+        if (bridge) await out.line(`bridge   ${describeBridge(bridge, out.state(String(bridge.link)))}`);
+        await out.line(`plugins  ${all.length - idle.length} of ${all.length} active`);
+        for (const warning of warnings) await out.line(`warning  ${warning.code}: ${cell(warning.message)}`);
+        const ill = Object.entries(components).filter(([, component]) => component.status !== 'okay');
+        if (ill.length > 0) {
+          await out.line('');
+          const rows = ill.map(([name, { status, code, message }]) => [name, status, code ?? '', cell(message)]);
+          await out.table(['COMPONENT', 'STATUS', 'CODE', 'MESSAGE'], rows, { state: 1 });
+        }
+        if (idle.length > 0) {
+          await out.line('');
+          const rows = idle.map(({ id, state, code, reason }) => [id, state, code ?? '', cell(reason)]);
+          await out.table(['PLUGIN', 'STATE', 'CODE', 'REASON'], rows, { state: 1 });
+        }
+        return code;
+      }),
+    );
+}
+
+function describeBridge(bridge: Readonly<Record<string, unknown>>, link: string): string {
+  const details = Object.entries(bridge).filter(([key, value]) => key !== 'link' && typeof value !== 'object');
+  return details.length === 0 ? link : `${link} (${details.map(([key, value]) => `${key} ${cell(value)}`).join(', ')})`;
+}

@@ -1,0 +1,18 @@
+import { definePlugin, device, httpServer } from '@device-core/plugin-api';
+import { Launcher } from './launcher.ts';
+
+interface CliConfig {
+  readonly launcher: boolean;
+}
+
+/** `devicectl` itself is a process of its own (devicectl.ts); the plugin only puts a launcher where this Core's sockets are. */
+export const plugin = definePlugin<{ device: typeof device }, CliConfig>({
+  requires: { device },
+  async setup(host, services) {
+    if (!host.config.launcher) return;
+    const { paths } = await services.device.info();
+    const launcher = await Launcher.write(paths.run);
+    host.scope.use('launcher', launcher);
+    host.when(httpServer, async (server) => launcher.pointAt(await server.addresses()));
+  },
+});

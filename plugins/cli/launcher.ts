@@ -1,0 +1,50 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SCRIPT = fileURLToPath(new URL('./devicectl.ts', import.meta.url));
+
+/** `<run>/devicectl`: two lines of sh that start devicectl on the Node of this Core, aimed at this Core. */
+export class Launcher implements AsyncDisposable {
+  readonly #run: string;
+  readonly #path: string;
+  #text = '';
+
+  private constructor(run: string) {
+    this.#run = run;
+    this.#path = join(run, 'devicectl');
+  }
+
+  static async write(run: string): Promise<Launcher> {
+    const launcher = new Launcher(run);
+    await launcher.#write(['--run', run]);
+    return launcher;
+  }
+
+  /** Where the shared socket is not at its usual place, the launcher has to say so. */
+  async pointAt(addresses: readonly string[]): Promise<void> {
+    const sockets = addresses.flatMap((address) => (address.startsWith('unix:') ? [address.slice(5)] : []));
+    const usual = join(this.#run, 'core.sock');
+    const socket = sockets.includes(usual) ? undefined : sockets[0];
+    await this.#write(socket === undefined ? ['--run', this.#run] : ['--run', this.#run, '--socket', socket]);
+  }
+
+  async #write(preset: readonly string[]): Promise<void> {
+    const words = [process.execPath, SCRIPT, ...preset].map(quote).join(' ');
+    const text = `#!/bin/sh\nexec ${words} "$@"\n`;
+    if (text === this.#text) return;
+    // By rename: a shell that reads the old script at this moment goes on reading the old one.
+    const temporary = `${this.#path}.${process.pid}.tmp`;
+    await writeFile(temporary, text, { mode: 0o755 });
+    await rename(temporary, this.#path);
+    this.#text = text;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#path, { force: true });
+  }
+}
+
+function quote(word: string): string {
+  return /^[A-Za-z0-9_./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
