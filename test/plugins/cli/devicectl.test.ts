@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { FakeCore, type Reply } from './fake-core.ts';
+import { devicectl, spawnDevicectl } from './run-devicectl.ts';
+
+const AGENDA = {
+  name: 'agenda.next',
+  version: '1.2.0',
+  inputs: { day: 'string', limit: 'int?', all: 'bool?', filter: 'object?' },
+  returns: { title: 'string' },
+  app: 'com.example.agenda',
+  id: 'com.example.agenda/agenda.next@1.2.0',
+  available: true,
+};
+const APP = {
+  id: 'com.example.agenda',
+  name: 'agenda',
+  version: '1.0.0',
+  title: 'Agenda',
+  state: 'running',
+  since: Date.now() - 5000,
+  pid: 42,
+  restarts: 1,
+  capabilities: ['display.notify'],
+  denied: [{ capability: 'bridges.spi:flash', hint: 'grants: { com.example.agenda: ["bridges.spi:flash"] }' }],
+};
+const EVENT = { topic: 'ui.toast', ts: 1, seq: 7, source: 'core', priority: 'high', payload: { text: 'hello' } };
+
+const REPLIES: Record<string, Reply> = {
+  'GET /version': { ok: true, version: '0.1.0', api: '1.0.0', sku: { id: 'simulator' } },
+  'GET /health': {
+    ok: true,
+    status: 'degraded',
+    components: {
+      cbp: { status: 'waiting', code: 'LINK', message: 'no answer\u001b[31m yet' },
+      spi: { status: 'okay' },
+    },
+    bridge: { link: 'down', resets: 3 },
+    uptimeMs: 61_000,
+  },
+  'GET /plugins': {
+    ok: true,
+    plugins: [
+      { id: 'http', version: '1.0.0', state: 'active', isolation: 'inline', generation: 1, summary: 'REST' },
+      {
+        id: 'spi',
+        version: '1.0.0',
+        state: 'waiting',
+        isolation: 'inline',
+        generation: 0,
+        reason: 'no bridge',
+        summary: 'SPI',
+      },
+    ],
+  },
+  'POST /plugins/spi/restart': { ok: true, id: 'spi', state: 'active' },
+  'POST /plugins/nope/restart': [
+    404,
+    { ok: false, error: 'PLUGIN_NOT_FOUND: there is no plugin nope', code: 'PLUGIN_NOT_FOUND' },
+  ],
+  'GET /functions': { ok: true, functions: [AGENDA] },
+  'GET /functions/agenda.next': { ok: true, ...AGENDA },
+  'POST /functions/call': { ok: true, result: { title: 'Dentist', count: 2 } },
+  'GET /apps': { ok: true, apps: [APP] },
+  'GET /apps/com.example.agenda': { ok: true, ...APP },
+  'POST /apps/com.example.agenda/stop': { ok: true, ...APP, state: 'stopped' },
+  'GET /config/device.name': { ok: true, key: 'device.name', value: 'kitchen', source: 'device', revision: 3 },
+  'PUT /config/device.name': { ok: true, key: 'device.name', value: 'hall', source: 'device', revision: 4 },
+  'GET /config': { ok: true, entries: [{ key: 'device.name', value: { a: 1 }, source: 'default', revision: 0 }] },
+  'GET /spi/handles': {
+    ok: true,
+    handles: [
+      {
+        name: 'flash',
+        speed: 8e6,
+        mode: 0,
+        endpoint: 'spi0',
+        cs: 0,
+        owner: 'sku',
+        transfers: 1,
+        errors: 0,
+        inFlight: 0,
+      },
+    ],
+  },
+  'POST /SPI_transfer_txrx': { ok: true, rx: Buffer.from([0xef, 0x40, 0x18, 0x41]).toString('base64') },
+  'GET /refusals': {
+    ok: true,
+    refusals: [
+      { ts: 1, caller: { kind: 'app', id: 'com.x' }, capability: 'bridges.spi', hint: 'the line', class: 'oem' },
+    ],
+  },
+  'GET /openapi.json': { openapi: '3.1.0' },
+  'GET /openrpc.json': { openrpc: '1.3.2' },
+  'GET /events': (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`: hello\n\nid: 7\nevent: event\ndata: ${JSON.stringify(EVENT)}\n\n`);
+  },
+};
+
+let core: FakeCore;
+let at: readonly string[];
+before(async () => {
+  core = await FakeCore.start(REPLIES);
+  at = ['--run', core.root];
+});
+beforeEach(() => {
+  core.seen.length = 0;
+});
+after(() => core[Symbol.asyncDispose]());
+
+describe('human output', () => {
+  const cases: readonly (readonly [args: string, lines: readonly RegExp[]])[] = [
+    [
+      'status',
+      [
+        /^core {5}0\.1\.0 \(plugin-api 1\.0\.0\), SKU simulator, up 61 s$/m,
+        /^health {3}degraded$/m,
+        /^bridge {3}down \(resets 3\)$/m,
+        /^plugins {2}1 of 2 active$/m,
+        /^cbp {8}waiting {2}LINK {2}no answer\\x1b\[31m yet$/m,
+        /^spi {5}waiting {8}no bridge$/m,
+      ],
+    ],
+    ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {3}inline/m]],
+    ['plugins restart spi', [/^spi is active$/m]],
+    [
+      'functions',
+      [/^agenda\.next {2}1\.2\.0 {4}com\.example\.agenda {2}yes {8}\(day: string, .*\) -> \{title: string\}$/m],
+    ],
+    ['call agenda.next day=today', [/^title {3}Dentist$/m, /^count {3}2$/m]],
+    ['apps list', [/^com\.example\.agenda {2}1\.0\.0 {4}running {2}5 s {4}1 {9}1 capabilities not granted$/m]],
+    [
+      'apps show com.example.agenda',
+      [/^state {4}running, process 42, 1 restarts$/m, /^denied {3}bridges\.spi:flash; grant it with: grants:/m],
+    ],
+    ['apps stop com.example.agenda', [/^state {4}stopped/m]],
+    ['config get device.name', [/^kitchen$/]],
+    ['config set device.name hall', [/^device\.name = "?hall"? \(device, revision 4\)$/m]],
+    ['config', [/^device\.name {2}\{"a":1\} {2}default {2}0$/m]],
+    ['spi handles', [/^flash {3}8000000 Hz {2}0 {5}spi0 cs 0/m]],
+    ['spi transfer flash --tx 9f --rx 4', [/^0000 {2}ef 40 18 41 .*\.@\.A$/m]],
+    ['why', [/app\.com\.x {2}bridges\.spi {2}the line {7}oem: only the SKU can grant it$/m]],
+    ['openapi', [/"openapi": "3\.1\.0"/]],
+    ['openapi --rpc', [/"openrpc": "1\.3\.2"/]],
+    ['events --count 1', [/^\d\d:\d\d:\d\d\.\d{3} 7 ui\.toast \[high\] from core \{"text":"hello"\}$/m]],
+    ['token', [/^operator-secret$/m]],
+  ];
+  for (const [args, lines] of cases)
+    test(`${args} prints what it says`, async () => {
+      const ended = await devicectl([...args.split(' '), ...at]);
+      assert.equal(ended.stderr, '');
+      assert.equal(ended.code, 0);
+      for (const line of lines) assert.match(ended.stdout.trimEnd(), line);
+      assert.ok(!ended.stdout.includes('\u001b'), 'no escape sequences where no terminal is');
+    });
+});
+
+describe('--json', () => {
+  const cases: readonly (readonly [args: string, reply: string])[] = [
+    ['plugins list', 'GET /plugins'],
+    ['functions', 'GET /functions'],
+    ['call agenda.next', 'POST /functions/call'],
+    ['apps', 'GET /apps'],
+    ['config get device.name', 'GET /config/device.name'],
+    ['config list', 'GET /config'],
+    ['spi', 'GET /spi/handles'],
+    ['spi transfer flash --tx 9f --rx 3', 'POST /SPI_transfer_txrx'],
+    ['why', 'GET /refusals'],
+  ];
+  for (const [args, reply] of cases)
+    test(`${args} --json prints the answer byte for byte`, async () => {
+      const ended = await devicectl([...args.split(' '), '--json', ...at]);
+      assert.equal(ended.stdout, `${JSON.stringify(core.replies[reply])}\n`);
+      assert.equal(ended.code, 0);
+    });
+
+  test('status --json joins its three answers', async () => {
+    const { stdout } = await devicectl(['--json', 'status', ...at]);
+    assert.deepEqual(JSON.parse(stdout), {
+      version: core.replies['GET /version'],
+      health: core.replies['GET /health'],
+      plugins: core.replies['GET /plugins'],
+    });
+  });
+
+  test('events --json prints an envelope a line', async () => {
+    const { stdout } = await devicectl(['events', 'ui.*', '--json', '--count', '1', ...at]);
+    assert.deepEqual(JSON.parse(stdout), EVENT);
+    assert.equal(core.seen[0]?.url, '/events?filter=ui.*');
+  });
+
+  test('an error keeps its body on standard output and its text on standard error', async () => {
+    const ended = await devicectl(['plugins', 'restart', 'nope', '--json', ...at]);
+    assert.equal(ended.code, 1);
+    assert.deepEqual(JSON.parse(ended.stdout), (core.replies['POST /plugins/nope/restart'] as [number, object])[1]);
+    assert.match(ended.stderr, /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope\n/);
+  });
+});
+
+describe('what is sent', () => {
+  test('inputs of a call have the types that the function declares', async () => {
+    await devicectl(['call', 'agenda.next', 'day=7', 'limit=3', 'all=true', 'filter={"a":1}', 'raw:=[1]', ...at]);
+    const inputs = { day: '7', limit: 3, all: true, filter: { a: 1 }, raw: [1] };
+    assert.deepEqual(core.seen.at(-1)?.body, { name: 'agenda.next', inputs });
+  });
+
+  test('--json-inputs reads standard input; --app and --range go along', async () => {
+    await devicectl(
+      ['call', 'agenda.next', '--json-inputs', '-', '--app', 'com.a', '--range', '^1', ...at],
+      '{"day":"x"}',
+    );
+    const body = { name: 'agenda.next', inputs: { day: 'x' }, app: 'com.a', version: '^1' };
+    assert.deepEqual(core.seen.at(-1)?.body, body);
+  });
+
+  const values: readonly (readonly [args: readonly string[], body: object])[] = [
+    [['set', 'device.name', '5'], { value: 5 }],
+    [['set', 'device.name', 'hall'], { value: 'hall' }],
+    [['set', 'device.name', '5', '--string'], { value: '5' }],
+    [['set', 'device.name', '{"a":[]}', '--if-revision', '3'], { value: { a: [] }, ifRevision: 3 }],
+    [['unset', 'device.name'], { value: null }],
+  ];
+  for (const [args, body] of values)
+    test(`config ${args.join(' ')} sends ${JSON.stringify(body)}`, async () => {
+      await devicectl(['config', ...args, ...at]);
+      assert.deepEqual(core.seen.at(-1)?.body, body);
+    });
+
+  test('bytes to transmit come as hex, base64 or from a file', async () => {
+    const file = join(core.root, 'bytes');
+    await writeFile(file, Buffer.from([0x9f, 0]));
+    for (const tx of ['9f00', '0x9f 00', 'base64:nwA=', `@${file}`]) {
+      await devicectl(['spi', 'transfer', 'flash', '--tx', tx, '--rx', '3', ...at]);
+      assert.deepEqual(core.seen.at(-1)?.body, { handle: 'flash', tx: 'nwA=', rxLen: 3 });
+    }
+  });
+
+  test('no token goes over the Unix socket, the operator token over TCP', async () => {
+    await devicectl(['apps', ...at]);
+    assert.equal(core.seen.at(-1)?.authorization, undefined);
+    await devicectl(['apps', '--url', core.url, ...at]);
+    assert.equal(core.seen.at(-1)?.authorization, 'Bearer operator-secret');
+    await writeFile(join(core.root, 'other.token'), 'other\n');
+    await devicectl(['apps', '--url', core.url, '--token-file', join(core.root, 'other.token'), ...at]);
+    assert.equal(core.seen.at(-1)?.authorization, 'Bearer other');
+  });
+
+  test('config --app speaks with the token of the app, found by its id or its name', async () => {
+    await mkdir(join(core.root, 'apps/agenda/credentials'), { recursive: true });
+    await writeFile(join(core.root, 'apps/agenda/credentials/token'), 'app-secret\n', { mode: 0o600 });
+    for (const app of ['com.example.agenda', 'agenda']) {
+      await devicectl(['config', 'get', 'device.name', '--app', app, ...at]);
+      assert.equal(core.seen.at(-1)?.authorization, 'Bearer app-secret');
+      assert.equal((await devicectl(['token', '--app', app, ...at])).stdout, 'app-secret\n');
+    }
+  });
+});
+
+describe('errors', () => {
+  const cases: readonly (readonly [args: string, code: number, stderr: RegExp])[] = [
+    [
+      'plugins restart nope',
+      1,
+      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope\n {2}the plugin .*plugins list\n$/,
+    ],
+    ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
+    ['nonsense', 2, /^devicectl: USAGE: unknown command 'nonsense'/],
+    ['config get', 2, /^devicectl: USAGE: missing required argument 'key'/],
+    ['status --nope', 2, /^devicectl: USAGE: unknown option '--nope'/],
+    ['call agenda.next day', 2, /^devicectl: USAGE: "day" is not of the form key=value/],
+    ['call agenda.next limit=x', 2, /^devicectl: USAGE: input limit must be a number/],
+    ['call agenda.next day=a day=b', 2, /^devicectl: USAGE: input day is given twice/],
+    ['call agenda.next --json-inputs [1]', 2, /^devicectl: USAGE: --json-inputs must be an object/],
+    ['spi transfer flash --tx 9', 2, /^devicectl: USAGE: --tx must be pairs of hex digits/],
+    ['spi transfer flash --rx -1', 2, /^devicectl: USAGE: /],
+    ['events --count 0', 2, /^devicectl: USAGE: option '--count <n>' argument '0' is invalid/],
+    ['token --app a/b', 2, /^devicectl: USAGE: "a\/b" is not the name of an app/],
+    ['status --url ftp://x', 2, /^devicectl: USAGE: --url must be an http address/],
+    [
+      'status --socket /nonexistent/core.sock',
+      3,
+      /^devicectl: UNAVAILABLE: cannot reach the Core at unix:.*there is no socket\n {2}is it running\?/,
+    ],
+    ['status --url http://127.0.0.1:1', 3, /^devicectl: UNAVAILABLE: .*nobody listens there/],
+  ];
+  for (const [args, code, stderr] of cases)
+    test(`${args} ends with ${code}`, async () => {
+      const ended = await devicectl([...args.split(' '), ...at]);
+      assert.match(ended.stderr, stderr);
+      assert.equal(ended.code, code);
+      assert.equal(ended.stdout, '');
+    });
+
+  test('a refusal prints the line that would grant it', async () => {
+    core.replies['POST /functions/call'] = [
+      403,
+      {
+        ok: false,
+        error: 'CAPABILITY_DENIED: no',
+        code: 'CAPABILITY_DENIED',
+        details: { hint: '- id: functions.call' },
+      },
+    ];
+    const ended = await devicectl(['call', 'agenda.next', ...at]);
+    assert.equal(ended.stderr, 'devicectl: CAPABILITY_DENIED: no\n  grant it with: - id: functions.call\n');
+    assert.equal(ended.code, 1);
+  });
+
+  test('the SPI endpoint has no member code: it is read from the text', async () => {
+    core.replies['POST /SPI_transfer_txrx'] = [
+      500,
+      { ok: false, error: 'HANDLE_NOT_FOUND: SPI handle x is not registered' },
+    ];
+    const ended = await devicectl(['spi', 'transfer', 'x', '--rx', '1', ...at]);
+    assert.match(
+      ended.stderr,
+      /^devicectl: HANDLE_NOT_FOUND: SPI handle x is not registered\n {2}see: devicectl spi handles\n$/,
+    );
+  });
+
+  test('a failed Core answers status with 1 and what is wrong', async () => {
+    core.replies['GET /health'] = [503, { ok: false, status: 'failed', components: {}, uptimeMs: 1 }];
+    const ended = await devicectl(['status', ...at]);
+    assert.match(ended.stdout, /^health {3}failed$/m);
+    assert.equal(ended.code, 1);
+  });
+
+  test('an answer that is not JSON is told, not thrown', async () => {
+    core.replies['GET /apps'] = (response) => response.writeHead(200).end('<html>');
+    const ended = await devicectl(['apps', ...at]);
+    assert.match(ended.stderr, /^devicectl: UNAVAILABLE: .*is not a JSON object/);
+    assert.equal(ended.code, 3);
+  });
+
+  test('a token that this user may not read is named', {
+    skip: process.getuid?.() === 0 && 'root reads everything',
+  }, async () => {
+    await chmod(join(core.root, 'operator.token'), 0);
+    assert.match((await devicectl(['token', ...at])).stderr, /cannot read token .*EACCES/);
+  });
+});
+
+describe('live events', () => {
+  test('Ctrl-C ends the view in good order', async () => {
+    const child = spawnDevicectl(['events', ...at]);
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    assert.deepEqual(await new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal]))), [
+      0,
+      null,
+    ]);
+  });
+
+  test('a Core that goes away is told', async () => {
+    core.replies['GET /events'] = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
+      setTimeout(() => response.destroy(), 50);
+    };
+    const ended = await devicectl(['events', ...at]);
+    assert.equal(ended.code, 3);
+    assert.match(ended.stderr, /^devicectl: UNAVAILABLE: /);
+  });
+
+  test('a reader that goes away ends devicectl without a word', async () => {
+    core.replies['GET /events'] = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => response.write(`data: ${JSON.stringify(EVENT)}\n\n`), 5);
+      response.on('close', () => clearInterval(timer));
+    };
+    const child = spawnDevicectl(['events', ...at]);
+    let stderr = '';
+    child.stderr?.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
+    assert.equal(stderr, '');
+  });
+});

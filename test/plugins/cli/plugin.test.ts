@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { httpServer } from '@device-core/plugin-api';
+import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/cli/index.ts';
+import { FakeCore } from './fake-core.ts';
+
+const MANIFEST = 'manifests/plugins/cli.yaml';
+const run = promisify(execFile);
+
+after(leakCheck());
+
+test('plugin and manifest agree', () => {
+  assert.deepEqual(checkManifest(MANIFEST, plugin), []);
+});
+
+test('the launcher runs devicectl against this Core and leaves with the plugin', async () => {
+  await using host = await createTestHost(plugin, { manifest: MANIFEST });
+  const launcher = join(host.device.paths.run, 'devicectl');
+  assert.equal((await stat(launcher)).mode & 0o777, 0o755);
+  const refused = await run(launcher, ['plugins']).catch((error) => error);
+  assert.match(refused.stderr, new RegExp(`unix:${host.device.paths.run}/core\\.sock: there is no socket`));
+  await host.stop();
+  assert.deepEqual(host.leaks(), []);
+  assert.ok(!existsSync(launcher));
+});
+
+test('the launcher follows a shared socket that is elsewhere', async () => {
+  await using core = await FakeCore.start({ 'GET /plugins': { ok: true, plugins: [] } });
+  await using host = await createTestHost(plugin, { manifest: MANIFEST });
+  const launcher = join(host.device.paths.run, 'devicectl');
+  await host.appear(httpServer, { addresses: async () => [core.url, `unix:${join(core.root, 'core.sock')}`] });
+  assert.equal((await run(launcher, ['plugins', '--json'])).stdout, '{"ok":true,"plugins":[]}\n');
+  assert.deepEqual(await readdir(host.device.paths.run), ['devicectl']);
+});
+
+test('the launcher can be left out', async () => {
+  await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { launcher: false } });
+  assert.deepEqual(await readdir(host.device.paths.run), []);
+});
