@@ -1,0 +1,35 @@
+import type { Input } from './input.ts';
+import { code, fence, page, table } from './markdown.ts';
+import { declaration, readSource } from './source.ts';
+
+/** docs/reference/manifests.md */
+export function manifestsPage({ manifests }: Input): string {
+  const manifest = readSource('plugin-api/manifest.ts');
+  const apps = readSource('plugin-api/services/apps.ts');
+  const functions = readSource('plugin-api/services/functions.ts');
+  return page(
+    'Manifests',
+    'Three kinds of YAML files, read and checked before any code of a plugin or an app runs. Unknown members are refused, except those that begin with `x-` in an app manifest. `manifests/schema/` holds JSON Schemas for editors.',
+    '## Plugin',
+    'One file per plugin, `manifests/plugins/<id>.yaml`. A plugin outside the tree keeps its `plugin.yaml` in its own folder.',
+    fence('ts', declaration(manifest, 'PluginManifest')),
+    fence('yaml', readSource('manifests/plugins/cli.yaml')),
+    'The plugins of the tree:',
+    table(
+      ['plugin', 'version', 'what', 'provides', 'requires', 'optional'],
+      manifests.map((one) => [code(one.id), one.version, one.summary, ids(one.provides), ids(one.requires), ids(one.optional)]),
+    ),
+    '## SKU',
+    'What one product consists of. There is no order: the graph of services gives it. `node kernel/main.ts check <sku.yaml>` checks one without running code of plugins.',
+    fence('ts', `${declaration(manifest, 'SkuPlugin')}\n\n${declaration(manifest, 'SkuManifest')}`),
+    fence('yaml', readSource('manifests/skus/simulator.yaml')),
+    '## App',
+    '`app.yaml` in the folder of the app.',
+    fence('ts', `${declaration(apps, 'AppManifest')}\n\n${declaration(functions, 'FunctionEntry')}`),
+    'Names of functions match `^[a-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`. Types are `string`, `int`, `number`, `bool`, `object`, `array`, `bytes` (base64) and `any`, each with an optional `?`. An app that crashes is started again after 1, 2, 4, 8, 16 and 30 seconds; after five crashes in ten minutes it is `quarantined` until the operator starts it.',
+  );
+}
+
+function ids(services: Readonly<Record<string, string>> = {}): string {
+  return Object.keys(services).map(code).join(', ');
+}

@@ -1,0 +1,60 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Input } from './input.ts';
+import { code, codes, fence, page, table } from './markdown.ts';
+import { declaration, docstring, exportedTypes, readSource } from './source.ts';
+
+const KERNEL = new Set(['device', 'event-bus', 'grants', 'plugin-manager']);
+
+interface Service {
+  readonly id: string;
+  readonly version: string;
+  readonly variable: string;
+  readonly contract: string;
+  readonly file: string;
+  readonly source: string;
+}
+
+/** docs/reference/services.md */
+export function servicesPage({ manifests }: Input): string {
+  const services = readServices();
+  const providers = (id: string) =>
+    KERNEL.has(id)
+      ? 'the kernel'
+      : codes(manifests.filter(({ provides }) => provides?.[id] !== undefined).map((manifest) => manifest.id));
+  const users = (id: string) =>
+    manifests.filter(({ requires, optional }) => requires?.[id] ?? optional?.[id]).map((manifest) => manifest.id);
+  return page(
+    'Services',
+    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits.',
+    table(
+      ['service', 'version', 'provided by', 'used by'],
+      services.map(({ id, version }) => [`[${code(id)}](#${id})`, version, providers(id), codes(users(id))]),
+    ),
+    'Methods return promises, async iterables or disposables and take values that can be cloned, or callbacks, so that a provider can move to a worker or a process. The listings below are the contracts themselves.',
+    ...services.flatMap((service) => [
+      `## ${service.id}`,
+      `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, in ${code(service.file)}.`,
+      fence('ts', exportedTypes(service.source).map((name) => declaration(service.source, name)).join('\n\n')),
+    ]),
+  );
+}
+
+function readServices(): readonly Service[] {
+  const folder = 'plugin-api/services';
+  return readdirSync(fileURLToPath(new URL(`../../../${folder}`, import.meta.url)))
+    .sort()
+    .flatMap((name) => {
+      const file = `${folder}/${name}`;
+      const source = readSource(file);
+      const refs = source.matchAll(/^export const (\w+) = serviceRef<(\w+)>\('([^']+)', '([^']+)'\)/gm);
+      return [...refs].map(([, variable, contract, id, version]) => ({
+        id: id!,
+        version: version!,
+        variable: variable!,
+        contract: contract!,
+        file,
+        source,
+      }));
+    });
+}
