@@ -2,6 +2,9 @@
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 
+/** A turn of the event loop with more calls than this lets go of those that are done already. */
+const COMPACT_AT = 256;
+
 export class InFlight implements CallOwner {
   readonly #scope: Scope;
   readonly #calls = new Set<PendingCall>();
@@ -21,7 +24,9 @@ export class InFlight implements CallOwner {
   add(call: PendingCall): void {
     this.#calls.add(call);
     // Listening to the caller's signal costs more than most handlers; a call that is done within this turn is never in need of it.
-    if (this.#fresh.push(call) === 1) setImmediate(this.#followFresh);
+    const fresh = this.#fresh.push(call);
+    if (fresh === 1) setImmediate(this.#followFresh);
+    else if (fresh % COMPACT_AT === 0) this.#fresh = this.#fresh.filter((one) => !one.settled);
     if (call.expires < this.#armedFor) this.#arm(call.expires);
   }
 

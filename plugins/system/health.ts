@@ -1,0 +1,182 @@
+/** system.health: what the plugins say of themselves, and what the kernel says of the plugins (decisions D5). */
+import {
+  type BridgeHealth,
+  type ComponentHealth,
+  type ComponentStatus,
+  CoreError,
+  type DeviceInfo,
+  type HealthReport,
+  type HookCaller,
+  type JsonSchema,
+  type Operation,
+  type PluginManager,
+  type PluginState,
+  type PluginStatus,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+
+const STATUS_OF = {
+  active: 'okay',
+  waiting: 'waiting',
+  starting: 'waiting',
+  stopping: 'waiting',
+  stopped: 'blocked',
+  failed: 'error',
+  quarantined: 'error',
+} as const satisfies Record<PluginState, ComponentStatus>;
+
+type Overall = 'ok' | 'degraded' | 'failed';
+
+export interface Health {
+  readonly ok: boolean;
+  readonly status: Overall;
+  readonly components: Readonly<Record<string, ComponentHealth>>;
+  readonly bridge: BridgeHealth;
+  readonly uptimeMs: number;
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
+}
+
+export interface HealthSources {
+  readonly collect: HookCaller<'health.collect'>;
+  readonly plugins: PluginManager;
+  readonly device: DeviceInfo;
+  readonly scope: Scope;
+  readonly timeoutMs: number;
+}
+
+const COMPONENT: JsonSchema = {
+  type: 'object',
+  required: ['status'],
+  properties: {
+    status: { enum: ['okay', 'waiting', 'blocked', 'error'] },
+    code: { type: 'string' },
+    message: { type: 'string' },
+    version: { type: 'string' },
+    since: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+  },
+};
+
+export function healthOperation(sources: HealthSources): Operation<never, Health> {
+  let running: Promise<Health> | undefined;
+  /** Callers that ask at the same time share one collection, so that nobody can multiply the probes. */
+  const shared = (): Promise<Health> => {
+    running ??= collect(sources).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return {
+    name: 'system.health',
+    summary: 'health of the device, its plugins and the bridge link',
+    description: 'A caller without identity gets the statuses without messages.',
+    anonymous: true,
+    params: { type: 'object' },
+    result: {
+      type: 'object',
+      required: ['ok', 'status', 'components', 'bridge', 'uptimeMs'],
+      properties: {
+        ok: { type: 'boolean', description: 'false when the status is failed' },
+        status: { enum: ['ok', 'degraded', 'failed'] },
+        components: { type: 'object', additionalProperties: COMPONENT },
+        bridge: {
+          type: 'object',
+          required: ['link'],
+          properties: { link: { enum: ['up', 'down', 'resetting'] } },
+        },
+        uptimeMs: { type: 'integer', minimum: 0 },
+        warnings: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['code', 'message'],
+            properties: { code: { type: 'string' }, message: { type: 'string' } },
+          },
+        },
+      },
+    },
+    rest: { method: 'GET', path: '/health', bare: true, statusBy: { member: 'status', map: { failed: 503 } } },
+    errors: [],
+    run: async (_params, call) => (call.caller.kind === 'anonymous' ? statusesOf(await shared()) : shared()),
+  };
+}
+
+async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSources): Promise<Health> {
+  const added = new Map<string, ComponentHealth>();
+  const warnings: { code: string; message: string }[] = [];
+  let bridge: BridgeHealth = { link: 'down' };
+  let open = true; // what a tap adds after the limit must not change an answer that is on its way
+  const report: HealthReport = {
+    add: (component, health) => void (open && added.set(component, health)),
+    bridge: (health) => {
+      if (open) bridge = health;
+    },
+    warn: (code, message) => void (open && warnings.push({ code, message })),
+  };
+  const problem = await limited(collect.promise(report), timeoutMs, scope);
+  open = false;
+  if (problem) added.set('system.probes', problem);
+
+  const list = await plugins.list();
+  const components: Record<string, ComponentHealth> = {};
+  for (const plugin of list) components[plugin.id] = componentOf(plugin, added.get(plugin.id));
+  for (const [name, health] of added) components[name] ??= health;
+  const status = overall(list, components);
+  const uptimeMs = Math.max(0, Date.now() - device.startedAt);
+  return {
+    ok: status !== 'failed',
+    status,
+    components,
+    bridge,
+    uptimeMs,
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}
+
+/** A probe that fails or hangs costs its own news only; it is reported as a component of its own. */
+async function limited(probes: Promise<unknown>, ms: number, scope: Scope): Promise<ComponentHealth | undefined> {
+  const late = Promise.withResolvers<ComponentHealth>();
+  const timer = scope.timeout('health probes', ms, () =>
+    late.resolve({ status: 'error', code: 'TIMEOUT', message: `a probe did not answer within ${ms} ms` }),
+  );
+  const failed = (thrown: unknown): ComponentHealth => ({
+    status: 'error',
+    code: thrown instanceof CoreError ? thrown.code : 'INTERNAL',
+    message: reasonOf(thrown),
+  });
+  try {
+    return await Promise.race([probes.then(() => undefined, failed), late.promise]);
+  } finally {
+    timer[Symbol.dispose]();
+  }
+}
+
+function componentOf(plugin: PluginStatus, said: ComponentHealth | undefined): ComponentHealth {
+  const { version, since } = plugin;
+  // What a plugin said of itself counts only while it runs.
+  if (plugin.state === 'active') return { status: 'okay', since, ...said, version };
+  return {
+    status: STATUS_OF[plugin.state],
+    ...(plugin.code ? { code: plugin.code } : {}),
+    message: plugin.reason ?? plugin.state,
+    since,
+    version,
+  };
+}
+
+/** A plugin that was switched off on purpose does not make a device degraded, unless it is essential. */
+function overall(plugins: readonly PluginStatus[], components: Readonly<Record<string, ComponentHealth>>): Overall {
+  if (plugins.some((plugin) => plugin.essential && plugin.state !== 'active')) return 'failed';
+  const off = new Set(plugins.filter(({ state }) => state === 'stopped').map(({ id }) => id));
+  const inactive = plugins.some((plugin) => plugin.state !== 'active' && plugin.state !== 'stopped');
+  const troubled = Object.entries(components).some(
+    ([name, { status }]) => (status === 'error' || status === 'blocked') && !off.has(name),
+  );
+  return inactive || troubled ? 'degraded' : 'ok';
+}
+
+function statusesOf(health: Health): Health {
+  const components = Object.entries(health.components).map(([name, { status }]) => [name, { status }] as const);
+  const { ok, status, uptimeMs } = health;
+  return { ok, status, components: Object.fromEntries(components), bridge: { link: health.bridge.link }, uptimeMs };
+}
