@@ -22,21 +22,21 @@ export function sizeOf(payload: object, bound: number): number {
   }
 }
 
-function boundOf(value: unknown, room: number): number {
-  if (typeof value === 'string') return value.length * 6 + 2; // a character is at most \uXXXX
-  if (typeof value === 'number') return 25;
-  if (typeof value === 'boolean' || value === null || value === undefined) return 5;
-  // Functions may be a toJSON, bigint has no JSON, classes may have their own: ask JSON itself.
-  if (typeof value !== 'object') return Number.POSITIVE_INFINITY;
+/** Primitive members are looked at in place: this runs for every event. */
+function boundOf(value: object, room: number): number {
+  const list = Array.isArray(value);
+  // A class may bring a toJSON of its own: ask JSON itself.
+  if (!list && Object.getPrototypeOf(value) !== Object.prototype) return Number.POSITIVE_INFINITY;
   let bound = 2;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && bound <= room; i++) bound += 1 + boundOf(value[i], room - bound);
-    return bound;
-  }
-  if (Object.getPrototypeOf(value) !== Object.prototype) return Number.POSITIVE_INFINITY;
   for (const key in value) {
-    bound += key.length * 6 + 4 + boundOf((value as Record<string, unknown>)[key], room - bound);
-    if (bound > room) break;
+    const member = (value as Record<string, unknown>)[key];
+    if (!list) bound += key.length * 6 + 4; // a character is at most \uXXXX
+    if (typeof member === 'string') bound += member.length * 6 + 3;
+    else if (typeof member === 'object' && member !== null) bound += boundOf(member, room - bound) + 1;
+    else if (typeof member === 'function' || typeof member === 'bigint') return Number.POSITIVE_INFINITY;
+    else bound += 25;
+    if (bound > room) return bound;
   }
-  return bound;
+  // Holes of an array are `null` in JSON.
+  return list ? bound + value.length * 5 : bound;
 }
