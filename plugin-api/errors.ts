@@ -17,6 +17,8 @@ export const ERROR_CODES = {
   JSON_INVALID: [400, -32700, 'cannot parse JSON: {reason}'],
   REQUEST_INVALID: [400, -32600, 'cannot read the request: {reason}'],
   PARAMS_INVALID: [400, -32602, 'cannot accept {where}: {reason}'],
+  REQUEST_TIMEOUT: [408, -32002, 'cannot wait any longer for the request: {reason}'],
+  HEADERS_TOO_LARGE: [431, -32600, 'cannot accept more than {limit} bytes of request headers'],
   BODY_TOO_LARGE: [413, -32600, 'cannot accept more than {limit} bytes ({what})'],
   METHOD_NOT_FOUND: [404, -32601, 'there is no operation {name}'],
   METHOD_NOT_ALLOWED: [405, -32601, 'cannot {method} {path}; allowed: {allowed}'],
@@ -49,6 +51,7 @@ export const ERROR_CODES = {
   OPERATION_CONFLICT: [500, -32045, 'operation {name} is already defined ({what})'],
   CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],
   STATE_CORRUPT: [500, -32046, 'cannot read {file}: {reason}'],
+  STATE_UNWRITABLE: [500, -32047, 'cannot write {file}: {reason}'],
   // ---- apps and functions ----
   APP_NOT_FOUND: [404, -32004, 'there is no app {app}'],
   APP_NOT_RUNNING: [503, -32006, 'cannot reach app {app}: {reason}'],

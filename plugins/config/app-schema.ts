@@ -1,0 +1,107 @@
+/**
+ * What an app's manifest says of its own keys (decisions D11). The schema describes an object whose members are keys; a member may be a full
+ * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
+ */
+import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { freezeCopy, keyFault, valueFault } from './keys.ts';
+
+type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
+
+const SCHEMA_ID = 'app';
+
+export class AppSchema {
+  readonly defaults: ReadonlyMap<string, unknown>;
+  readonly #schema: JsonSchema | undefined;
+  readonly #ajv: Ajv | undefined;
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  /** Throws PARAMS_INVALID for a schema that does not compile and for defaults that do not fit it. */
+  constructor(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }) {
+    const fail = (reason: string): never => {
+      throw new CoreError('PARAMS_INVALID', { where: `the config section of ${app}`, reason });
+    };
+    this.#schema = described.schema;
+    if (described.schema) {
+      this.#ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
+      try {
+        this.#ajv.addSchema({ ...described.schema, $id: SCHEMA_ID });
+        this.#ajv.getSchema(SCHEMA_ID);
+      } catch (error) {
+        fail(reasonOf(error));
+      }
+    }
+    const defaults = new Map<string, unknown>();
+    this.#flatten(described.defaults ?? {}, '', defaults);
+    for (const [key, value] of defaults) {
+      const reason = keyFault(key) ?? valueFault(value) ?? this.fault(key, value);
+      if (reason) fail(`default of ${key}: ${reason}`);
+      defaults.set(key, freezeCopy(value));
+    }
+    this.defaults = defaults;
+  }
+
+  /** Why the app's schema refuses a value; names the member. Undefined where it fits. */
+  fault(key: string, value: unknown): string | undefined {
+    if (!this.#schema || !this.#ajv) return undefined;
+    const found = find(this.#schema, key, '#');
+    if (found === 'free') return undefined;
+    if (found === 'unknown') return `${key} is not a key that the schema of the app knows`;
+    let validate = this.#validators.get(found.pointer);
+    if (!validate) {
+      validate = this.#ajv.compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
+      this.#validators.set(found.pointer, validate);
+    }
+    return validate(value) ? undefined : explain(key, validate.errors?.[0]);
+  }
+
+  /** A default that is a map is nesting, unless the schema says that the key holds an object without known members. */
+  #flatten(map: object, prefix: string, into: Map<string, unknown>): void {
+    for (const [name, value] of Object.entries(map)) {
+      const key = `${prefix}${name}`;
+      const isMap =
+        typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+      if (isMap && !this.#isObjectValue(key)) this.#flatten(value, `${key}.`, into);
+      else if (value !== null && value !== undefined) into.set(key, value);
+    }
+  }
+
+  #isObjectValue(key: string): boolean {
+    const found = this.#schema ? find(this.#schema, key, '#') : 'free';
+    if (typeof found === 'string') return false;
+    const schema = found.schema as { type?: unknown; properties?: unknown };
+    return schema?.type === 'object' && schema.properties === undefined;
+  }
+}
+
+function find(schema: JsonSchema, key: string, pointer: string): Found {
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  if (Object.hasOwn(properties, key))
+    return { pointer: `${pointer}/properties/${pointerOf(key)}`, schema: properties[key] };
+  for (let dot = key.lastIndexOf('.'); dot > 0; dot = key.lastIndexOf('.', dot - 1)) {
+    const head = key.slice(0, dot);
+    const inner = Object.hasOwn(properties, head) ? properties[head] : undefined;
+    if (typeof inner !== 'object') continue;
+    return find(inner, key.slice(dot + 1), `${pointer}/properties/${pointerOf(head)}`);
+  }
+  const patterns = (schema.patternProperties ?? {}) as Readonly<Record<string, unknown>>;
+  for (const [pattern, inner] of Object.entries(patterns)) {
+    if (new RegExp(pattern, 'u').test(key))
+      return { pointer: `${pointer}/patternProperties/${pointerOf(pattern)}`, schema: inner };
+  }
+  const { additionalProperties: rest } = schema;
+  if (rest === false) return 'unknown';
+  return typeof rest === 'object' ? { pointer: `${pointer}/additionalProperties`, schema: rest } : 'free';
+}
+
+function pointerOf(name: string): string {
+  return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
+
+function explain(key: string, error: ErrorObject | undefined): string {
+  const member = `${key}${(error?.instancePath ?? '').replaceAll('/', '.')}`;
+  const extra = error?.params && 'additionalProperty' in error.params ? ` ("${error.params.additionalProperty}")` : '';
+  const allowed =
+    error?.params && 'allowedValues' in error.params ? `: ${JSON.stringify(error.params.allowedValues)}` : '';
+  return `${member} ${error?.message ?? 'does not fit the schema of the app'}${extra}${allowed}`;
+}

@@ -1,0 +1,65 @@
+/** `config.meta.json`: who set which key when, beside the YAML that people read and edit. */
+import { createHash } from 'node:crypto';
+
+export interface KeyMetadata {
+  readonly revision: number;
+  readonly setBy: string;
+  readonly setAt: number;
+  /** Of the value that this describes: a value with another hash was edited by hand. */
+  readonly hash: string;
+}
+
+export interface Metadata {
+  /** Highest revision ever given out in this file, unset keys included. */
+  readonly revision: number;
+  readonly keys: ReadonlyMap<string, KeyMetadata>;
+}
+
+export const NO_METADATA: Metadata = { revision: 0, keys: new Map() };
+
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+}
+
+/**
+ * The text of the file. `before` is the entry that the write in progress replaces (null: there was none): the metadata are written before the
+ * YAML, so a Core that is killed between the two finds the old value and the entry that belongs to it.
+ */
+export function formatMetadata(
+  metadata: Metadata,
+  before?: { readonly key: string; readonly entry: KeyMetadata | undefined },
+): string {
+  const undo = before && { key: before.key, entry: before.entry ?? null };
+  return `${JSON.stringify({ version: 1, revision: metadata.revision, undo, keys: Object.fromEntries(metadata.keys) }, null, 1)}\n`;
+}
+
+/** Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". */
+export function parseMetadata(
+  text: string,
+):
+  | { readonly metadata: Metadata; readonly undo?: { readonly key: string; readonly entry: KeyMetadata | null } }
+  | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { version, revision, undo, keys } = (content ?? {}) as Record<string, unknown>;
+  if (version !== 1 || !Number.isSafeInteger(revision) || typeof keys !== 'object' || keys === null) return undefined;
+  const entries = Object.entries(keys).filter(([, entry]) => isKeyMetadata(entry)) as [string, KeyMetadata][];
+  const metadata = { revision: revision as number, keys: new Map(entries) };
+  const undone = undo as { key?: unknown; entry?: unknown } | undefined;
+  if (typeof undone?.key !== 'string') return { metadata };
+  return { metadata, undo: { key: undone.key, entry: isKeyMetadata(undone.entry) ? undone.entry : null } };
+}
+
+function isKeyMetadata(value: unknown): value is KeyMetadata {
+  const entry = value as Partial<KeyMetadata> | null | undefined;
+  return (
+    Number.isSafeInteger(entry?.revision) &&
+    Number.isSafeInteger(entry?.setAt) &&
+    typeof entry?.setBy === 'string' &&
+    typeof entry?.hash === 'string'
+  );
+}

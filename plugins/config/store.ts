@@ -1,0 +1,340 @@
+/** Three layers and who sees what (decisions D7): app overrides over device state over system defaults. */
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import {
+  type Config,
+  type ConfigChange,
+  type ConfigEntry,
+  type ConfigLayer,
+  type ConfigScope,
+  CoreError,
+  type DeviceInfo,
+  type JsonSchema,
+  type Logger,
+  reasonOf,
+} from '@device-core/plugin-api';
+import { AppSchema } from './app-schema.ts';
+import { Folder } from './folder.ts';
+import { checkKey, freezeCopy, isBelow, valueFault } from './keys.ts';
+import { LOCKS_FILE, type Locks, NO_LOCKS, parseLocks } from './locks.ts';
+import type { Problems } from './problems.ts';
+import { type Held, type Revisions, StateFile } from './state-file.ts';
+
+export const CONFIG_FILE = 'config.yaml';
+
+const APP_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*)*$/;
+const MAX_APP_ID_LENGTH = 128;
+
+export interface StoreOptions {
+  readonly paths: DeviceInfo['paths'];
+  readonly problems: Problems;
+  readonly log: Logger;
+  readonly maxKeys: number;
+  readonly maxBytes: number;
+}
+
+interface Layer {
+  get(key: string): Held | undefined;
+  keys(): Iterable<string>;
+}
+
+interface Watch {
+  readonly app: string | undefined;
+  readonly listener: (change: ConfigChange) => void;
+}
+
+export class ConfigStore implements Config {
+  readonly #options: StoreOptions;
+  readonly #defaults: Folder;
+  readonly #deviceFolder: Folder;
+  readonly #apps = new Map<string, Promise<StateFile>>();
+  readonly #opened = new Map<string, StateFile>();
+  readonly #schemas = new Map<string, AppSchema>();
+  /** Overrides of an app that its present schema refuses; they are not served. */
+  readonly #misfits = new Map<string, ReadonlySet<string>>();
+  readonly #watches = new Set<Watch>();
+  readonly #revisions: Revisions;
+  #device!: StateFile;
+  #locks: Locks = NO_LOCKS;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    const { paths, problems, log } = options;
+    this.#defaults = new Folder(paths.etc, { skip: [LOCKS_FILE], revisions: 'none', problems, log });
+    this.#deviceFolder = new Folder(paths.var, { skip: [CONFIG_FILE], revisions: 'time', problems, log });
+    let latest = 0;
+    this.#revisions = {
+      next: () => {
+        latest += 1;
+        return latest;
+      },
+      seen: (revision) => {
+        latest = Math.max(latest, revision);
+      },
+    };
+  }
+
+  /** Reads everything, the overrides of every installed app included, so that no revision is ever given out twice. */
+  async load(): Promise<void> {
+    const { paths, problems, log } = this.#options;
+    await mkdir(paths.var, { recursive: true });
+    await this.#loadLocks();
+    await this.#defaults.load();
+    await this.#deviceFolder.load();
+    this.#device = await this.#open(join(paths.var, CONFIG_FILE), undefined);
+    for (const app of await this.#installed()) {
+      try {
+        await this.#appFile(app);
+      } catch (error) {
+        const file = this.#pathOf(app);
+        problems.fault(file, 'STATE_CORRUPT', `cannot read ${file}: ${reasonOf(error)}`);
+        log.error({ app, err: error }, 'cannot read the overrides of an app');
+      }
+    }
+  }
+
+  async get(scope: ConfigScope, key: string): Promise<ConfigEntry> {
+    checkKey(key);
+    const app = await this.#scoped(scope);
+    const entry = this.#effective(app, key);
+    if (!entry) throw new CoreError('CONFIG_KEY_NOT_FOUND', { key });
+    return entry;
+  }
+
+  async list(scope: ConfigScope, prefix?: string): Promise<readonly ConfigEntry[]> {
+    if (prefix !== undefined) checkKey(prefix);
+    const app = await this.#scoped(scope);
+    const keys = new Set<string>();
+    for (const { layer } of this.#layers(app)) for (const key of layer.keys()) keys.add(key);
+    const wanted = [...keys].filter((key) => prefix === undefined || isBelow(key, prefix)).toSorted();
+    return wanted.map((key) => this.#effective(app, key)).filter((entry) => entry !== undefined);
+  }
+
+  async set(
+    scope: ConfigScope,
+    key: string,
+    value: unknown,
+    options: { readonly by: string; readonly ifRevision?: number },
+  ): Promise<ConfigEntry> {
+    checkKey(key);
+    const app = await this.#scoped(scope);
+    const reason = valueFault(value) ?? (value === null ? undefined : this.#refusal(app, key, value));
+    if (reason) throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
+    const file = app === undefined ? this.#device : await this.#appFile(app);
+    const revision = await file.set(key, value === null ? null : freezeCopy(value), options.by, () => {
+      const lock = this.#locks.find(key);
+      if (lock) throw new CoreError('CONFIG_LOCKED', { key, where: `pattern ${lock} in ${LOCKS_FILE}` });
+      const current = this.#effective(app, key)?.revision ?? 0;
+      if (options.ifRevision !== undefined && options.ifRevision !== current) {
+        throw new CoreError('CONFIG_CONFLICT', { key, revision: current, expected: options.ifRevision });
+      }
+    });
+    const source: ConfigLayer = app === undefined ? 'device' : 'app';
+    return this.#effective(app, key) ?? { key, value: null, source, revision, setBy: options.by, setAt: Date.now() };
+  }
+
+  watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable {
+    const watch = { app: scope.app, listener };
+    this.#watches.add(watch);
+    return { [Symbol.dispose]: () => void this.#watches.delete(watch) };
+  }
+
+  async describeApp(
+    app: string,
+    described: { readonly schema?: JsonSchema; readonly defaults?: object },
+  ): Promise<void> {
+    checkApp(app);
+    this.#schemas.set(app, new AppSchema(app, described));
+    this.#findMisfits(app, await this.#appFile(app));
+  }
+
+  /** Is there an app of this id, as far as the configuration can tell? */
+  async knows(app: string): Promise<boolean> {
+    checkApp(app);
+    if (this.#schemas.has(app)) return true;
+    return stat(dirname(this.#pathOf(app))).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+  }
+
+  /** A file changed on disk, by whomever. */
+  async reload(path: string): Promise<void> {
+    const { paths } = this.#options;
+    const folder = dirname(path);
+    if (folder === paths.etc) {
+      await this.#loadLocks();
+      this.#changed(await this.#defaults.load(), 'default', undefined);
+    } else if (path === join(paths.var, CONFIG_FILE)) {
+      await this.#device.reload();
+    } else if (folder === paths.var) {
+      this.#changed(await this.#deviceFolder.load(), 'device', undefined);
+    } else if (basename(path) === CONFIG_FILE) {
+      await (await this.#appFile(basename(folder))).reload();
+    }
+  }
+
+  /** Everything that is known, once: for changes that came before anybody watched. */
+  async reloadAll(): Promise<void> {
+    await this.#loadLocks();
+    this.#changed(await this.#defaults.load(), 'default', undefined);
+    this.#changed(await this.#deviceFolder.load(), 'device', undefined);
+    await this.#device.reload();
+    for (const file of this.#opened.values()) await file.reload();
+  }
+
+  async #scoped(scope: ConfigScope): Promise<string | undefined> {
+    if (scope.app === undefined) return undefined;
+    if (!this.#opened.has(scope.app)) await this.#appFile(scope.app);
+    return scope.app;
+  }
+
+  #layers(app: string | undefined): { readonly layer: Layer; readonly source: ConfigLayer }[] {
+    const layers: { layer: Layer; source: ConfigLayer }[] = [
+      { layer: this.#device, source: 'device' },
+      { layer: this.#deviceFolder, source: 'device' },
+      { layer: this.#defaults, source: 'default' },
+    ];
+    if (app === undefined) return layers;
+    const overrides = this.#opened.get(app);
+    if (overrides) layers.unshift({ layer: overrides, source: 'app' });
+    const defaults = this.#schemas.get(app)?.defaults;
+    if (defaults) layers.push({ layer: asLayer(defaults), source: 'default' });
+    return layers;
+  }
+
+  #effective(app: string | undefined, key: string): ConfigEntry | undefined {
+    const locked = this.#locks.find(key) !== undefined;
+    for (const { layer, source } of this.#layers(app)) {
+      if (locked && source !== 'default') continue;
+      const held = layer.get(key);
+      if (!held || (source === 'app' && this.#misfits.get(app!)?.has(key))) continue;
+      return { key, source, ...held };
+    }
+    return undefined;
+  }
+
+  #refusal(app: string | undefined, key: string, value: unknown): string | undefined {
+    return app === undefined ? undefined : this.#schemas.get(app)?.fault(key, value);
+  }
+
+  /** Tells everyone who sees a layer that keys of it changed, except where a higher layer hides them. */
+  #changed(keys: readonly string[], source: ConfigLayer, app: string | undefined): void {
+    for (const watch of this.#watches) {
+      if (app !== undefined && watch.app !== app) continue;
+      for (const key of keys) {
+        const entry = this.#effective(watch.app, key);
+        if (entry && rank(entry.source) > rank(source)) continue;
+        const { value, revision } = entry ?? { value: null, revision: 0 };
+        this.#tell(watch, { scope: scopeOf(watch.app), key, value, source: entry?.source ?? source, revision });
+      }
+    }
+  }
+
+  #tell(watch: Watch, change: ConfigChange): void {
+    try {
+      watch.listener(change);
+    } catch (error) {
+      this.#options.log.error({ key: change.key, err: error }, 'a watcher of the configuration failed');
+    }
+  }
+
+  async #loadLocks(): Promise<void> {
+    const file = join(this.#options.paths.etc, LOCKS_FILE);
+    const { problems, log } = this.#options;
+    try {
+      this.#locks = parseLocks(await readFile(file, 'utf8'), file);
+      problems.mended(file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        this.#locks = NO_LOCKS;
+        problems.mended(file);
+        return;
+      }
+      const message = `${reasonOf(error)}; the former locks stay`;
+      if (problems.fault(file, 'STATE_CORRUPT', message)) log.error({ file }, message);
+    }
+  }
+
+  async #installed(): Promise<readonly string[]> {
+    try {
+      const entries = await readdir(join(this.#options.paths.var, 'apps'), { withFileTypes: true });
+      return entries.filter((entry) => entry.isDirectory() && APP_ID.test(entry.name)).map((entry) => entry.name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  #appFile(app: string): Promise<StateFile> {
+    const known = this.#apps.get(app);
+    if (known) return known;
+    checkApp(app);
+    const opening = this.#open(this.#pathOf(app), app);
+    this.#apps.set(app, opening);
+    opening.then(
+      (file) => this.#opened.set(app, file),
+      () => this.#apps.delete(app),
+    );
+    return opening;
+  }
+
+  #pathOf(app: string): string {
+    return join(this.#options.paths.var, 'apps', app, CONFIG_FILE);
+  }
+
+  async #open(path: string, app: string | undefined): Promise<StateFile> {
+    const { problems, log, maxKeys, maxBytes } = this.#options;
+    const file = await StateFile.open(path, {
+      revisions: this.#revisions,
+      problems,
+      log,
+      maxKeys,
+      maxBytes,
+      refuse: (key, value) => {
+        const lock = this.#locks.find(key);
+        return lock ? `${key} is locked by the OEM (pattern ${lock} in ${LOCKS_FILE})` : this.#refusal(app, key, value);
+      },
+      onChange: (keys) => {
+        if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file);
+        this.#changed(keys, app === undefined ? 'device' : 'app', app);
+      },
+    });
+    return file;
+  }
+
+  #findMisfits(app: string, file: StateFile): void {
+    const schema = this.#schemas.get(app);
+    const misfits = new Set<string>();
+    for (const key of file.keys()) {
+      const reason = schema?.fault(key, file.get(key)?.value);
+      if (!reason) continue;
+      misfits.add(key);
+      const message = `${file.path} sets ${key}, which does not fit the schema of ${app} and is ignored: ${reason}`;
+      this.#options.problems.note(message);
+      this.#options.log.warn({ app, key }, message);
+    }
+    if (misfits.size > 0) this.#misfits.set(app, misfits);
+    else this.#misfits.delete(app);
+  }
+}
+
+function checkApp(app: string): void {
+  if (app.length <= MAX_APP_ID_LENGTH && APP_ID.test(app)) return;
+  throw new CoreError('PARAMS_INVALID', { where: 'app', reason: 'it is not an app id' });
+}
+
+function scopeOf(app: string | undefined): ConfigScope {
+  return app === undefined ? {} : { app };
+}
+
+function rank(source: ConfigLayer): number {
+  return source === 'app' ? 2 : source === 'device' ? 1 : 0;
+}
+
+function asLayer(values: ReadonlyMap<string, unknown>): Layer {
+  return {
+    keys: () => values.keys(),
+    get: (key) => (values.has(key) ? { value: values.get(key), revision: 0 } : undefined),
+  };
+}

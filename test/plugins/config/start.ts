@@ -1,0 +1,76 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
+import { createTestHost, type TestHost, type TestHostOptions } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/config/index.ts';
+import { OperationTable } from '../../fixtures/operation-table.ts';
+
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/config.yaml');
+
+export interface Started extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly table: OperationTable;
+  /** Outlives the host, so that a second start finds what the first left. */
+  readonly root: string;
+  readonly etc: string;
+  readonly var: string;
+  health(): Promise<{ components: Record<string, { status: string; message?: string }>; warnings: string[] }>;
+}
+
+/** Starts the plugin on a root that is given, or on a fresh one that goes at the end. */
+export async function start(
+  options: { readonly root?: string; readonly files?: string; readonly watch?: boolean } & Pick<
+    TestHostOptions,
+    'grants' | 'config'
+  > = {},
+): Promise<Started> {
+  const root = options.root ?? (await mkdtemp(join(tmpdir(), 'dc-config-')));
+  if (options.files) await cp(options.files, root, { recursive: true });
+  const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+  const table = new OperationTable();
+  const info = { paths, startedAt: Date.now() } as DeviceInfo;
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config: { watch: options.watch ?? false, ...options.config },
+    services: [
+      [operations, table],
+      [device, { info: async () => info }],
+    ],
+    ...(options.grants && { grants: options.grants }),
+  });
+  return {
+    host,
+    table,
+    root,
+    etc: paths.etc,
+    var: paths.var,
+    async health() {
+      const components: Record<string, { status: string; message?: string }> = {};
+      const warnings: string[] = [];
+      const report: HealthReport = {
+        add: (name, health) => {
+          components[name] = health;
+        },
+        bridge: () => undefined,
+        warn: (_, message) => void warnings.push(message),
+      };
+      await host.hook('health.collect').promise(report);
+      return { components, warnings };
+    },
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      if (host.leaks().length > 0) throw new Error(`leaks: ${host.leaks().join(', ')}`);
+      if (!options.root) await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until `probe` answers true, or fails after `ms`. */
+export async function until(probe: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!(await probe())) {
+    if (Date.now() > end) throw new Error('what was waited for did not come');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
