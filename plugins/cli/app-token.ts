@@ -5,5 +5,5 @@ import type { CoreClient } from './client.ts';
 export async function appTokenOf(client: CoreClient, app: string): Promise<string> {
   if (!app.includes('.')) return client.target.appToken(app);
   const { body } = await client.get(`/apps/${encodeURIComponent(app)}`);
-  return client.target.appToken(((body.app ?? body) as AppStatus).name);
+  return client.target.appToken((body.app as AppStatus).name);
 }

@@ -17,7 +17,14 @@ export function manifestsPage({ manifests }: Input): string {
     'The plugins of the tree:',
     table(
       ['plugin', 'version', 'what', 'provides', 'requires', 'optional'],
-      manifests.map((one) => [code(one.id), one.version, one.summary, ids(one.provides), ids(one.requires), ids(one.optional)]),
+      manifests.map((one) => [
+        code(one.id),
+        one.version,
+        one.summary,
+        ids(one.provides),
+        ids(one.requires),
+        ids(one.optional),
+      ]),
     ),
     '## SKU',
     'What one product consists of. There is no order: the graph of services gives it. `node kernel/main.ts check <sku.yaml>` checks one without running code of plugins.',

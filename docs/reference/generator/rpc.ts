@@ -51,7 +51,9 @@ export function rpcPage({ operations, streams }: Input): string {
     table(
       ['method', 'capability', 'what', 'over REST'],
       methods.map(({ name, capability, summary, rest }) => [
-        rest ? `[${code(name)}](rest.md#${name.replaceAll('.', '').toLowerCase()})` : `[${code(name)}](#${name.replaceAll('.', '').toLowerCase()})`,
+        rest
+          ? `[${code(name)}](rest.md#${name.replaceAll('.', '').toLowerCase()})`
+          : `[${code(name)}](#${name.replaceAll('.', '').toLowerCase()})`,
         capability ? code(capability) : '',
         summary,
         rest ? code(`${rest.method} ${rest.path}`) : 'no',

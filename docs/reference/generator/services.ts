@@ -35,7 +35,12 @@ export function servicesPage({ manifests }: Input): string {
     ...services.flatMap((service) => [
       `## ${service.id}`,
       `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, in ${code(service.file)}.`,
-      fence('ts', exportedTypes(service.source).map((name) => declaration(service.source, name)).join('\n\n')),
+      fence(
+        'ts',
+        exportedTypes(service.source)
+          .map((name) => declaration(service.source, name))
+          .join('\n\n'),
+      ),
     ]),
   );
 }

@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import { action, type Cli } from '../cli.ts';
 import { cell, duration } from '../output.ts';
 
+/** The Core answers when the app runs, is gone, or did not make it within the limits of its manifest. */
+const CHANGE_TIMEOUT_MS = 165_000;
+
 export function addApps(program: Command): void {
   const apps = program.command('apps').description('the apps of the device');
   apps
@@ -40,14 +43,20 @@ export function addApps(program: Command): void {
       .description(text)
       .action(
         action<[string]>(async (cli, [id]) =>
-          show(cli, await cli.client.post(`/apps/${encodeURIComponent(id)}/${verb}`)),
+          show(
+            cli,
+            await cli.client.post(`/apps/${encodeURIComponent(id)}/${verb}`, {}, { timeoutMs: CHANGE_TIMEOUT_MS }),
+          ),
         ),
       );
 }
 
-async function show({ out }: Cli, answer: { readonly text: string; readonly body: object }): Promise<void> {
+async function show(
+  { out }: Cli,
+  answer: { readonly text: string; readonly body: Record<string, unknown> },
+): Promise<void> {
   if (out.json) return out.line(answer.text);
-  const app = ('app' in answer.body ? answer.body.app : answer.body) as AppStatus;
+  const app = answer.body.app as AppStatus;
   await out.line(`${app.id} ${app.version} "${cell(app.title)}"`);
   const pid = app.pid === undefined ? '' : `, process ${app.pid}`;
   await out.line(

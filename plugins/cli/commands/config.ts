@@ -1,8 +1,6 @@
 import type { ConfigEntry } from '@device-core/plugin-api';
 import type { Command } from 'commander';
-import { appTokenOf } from '../app-token.ts';
 import { action, type Cli } from '../cli.ts';
-import type { RequestOptions } from '../client.ts';
 import { parseJson } from '../inputs.ts';
 import { cell } from '../output.ts';
 
@@ -15,7 +13,7 @@ interface SetOptions extends Scope {
   readonly ifRevision?: string;
 }
 
-const APP = ['--app <id>', "an app's view, seen as that app (it must run)"] as const;
+const APP = ['--app <id>', "an app's view: its overrides over the device's settings"] as const;
 
 export function addConfig(program: Command): void {
   const config = program.command('config').description('settings of the device, or of an app');
@@ -24,8 +22,8 @@ export function addConfig(program: Command): void {
     .description('print a value')
     .option(...APP)
     .action(
-      action<[string], Scope>(async (cli, [key], scope) => {
-        const answer = await cli.client.get(path(key), await as(cli, scope));
+      action<[string], Scope>(async (cli, [key], { app }) => {
+        const answer = await cli.client.get(path(key), { query: { app } });
         await cli.out.line(cli.out.json ? answer.text : cell(answer.body.value));
       }),
     );
@@ -50,8 +48,8 @@ export function addConfig(program: Command): void {
     .description('every value, which layer it comes from and who set it')
     .option(...APP)
     .action(
-      action<[string | undefined], Scope>(async (cli, [prefix], scope) => {
-        const answer = await cli.client.get('/config', { ...(await as(cli, scope)), query: { prefix } });
+      action<[string | undefined], Scope>(async (cli, [prefix], { app }) => {
+        const answer = await cli.client.get('/config', { query: { prefix, app } });
         if (cli.out.json) return cli.out.line(answer.text);
         const entries = answer.body.entries as readonly ConfigEntry[];
         await cli.out.table(
@@ -65,18 +63,14 @@ export function addConfig(program: Command): void {
 
 async function put(cli: Cli, key: string, value: unknown, options: SetOptions): Promise<void> {
   const revision = options.ifRevision === undefined ? undefined : parseJson(options.ifRevision, '--if-revision');
-  const body = { value, ...(revision !== undefined && { ifRevision: revision }) };
-  const answer = await cli.client.put(path(key), body, await as(cli, options));
+  const { app } = options;
+  const body = { value, ...(revision !== undefined && { ifRevision: revision }), ...(app !== undefined && { app }) };
+  const answer = await cli.client.put(path(key), body);
   if (cli.out.json) return cli.out.line(answer.text);
   const { source, revision: now } = answer.body;
   await cli.out.line(
     value === null ? `${key} is not set any more` : `${key} = ${cell(value)} (${source}, revision ${now})`,
   );
-}
-
-/** Whose settings they are follows from the caller alone, so to see an app's we speak with its token. */
-async function as({ client }: Cli, { app }: Scope): Promise<RequestOptions> {
-  return app === undefined ? {} : { token: await appTokenOf(client, app) };
 }
 
 function path(key: string): string {

@@ -36,10 +36,10 @@ export function addPlugins(program: Command): void {
         action<[string]>(async ({ client, out }, [id]) => {
           const answer = await client.post(`/plugins/${encodeURIComponent(id)}/${verb}`);
           if (out.json) return out.line(answer.text);
-          const status = (answer.body.plugin ?? answer.body) as PluginStatus;
-          await out.line(
-            `${status.id} is ${out.state(status.state)}${status.reason ? `: ${cell(status.reason)}` : ''}`,
-          );
+          const { id: name, state, reason } = answer.body.plugin as PluginStatus;
+          // The plugins that carry this answer restart after it.
+          if (answer.body.deferred) return out.line(`${name} restarts now`);
+          await out.line(`${name} is ${out.state(state)}${reason ? `: ${cell(reason)}` : ''}`);
         }),
       );
 }

@@ -55,7 +55,8 @@ const REPLIES: Record<string, Reply> = {
       },
     ],
   },
-  'POST /plugins/spi/restart': { ok: true, id: 'spi', state: 'active' },
+  'POST /plugins/spi/restart': { ok: true, plugin: { id: 'spi', state: 'active' } },
+  'POST /plugins/http/restart': { ok: true, plugin: { id: 'http', state: 'active' }, deferred: true },
   'POST /plugins/nope/restart': [
     404,
     { ok: false, error: 'PLUGIN_NOT_FOUND: there is no plugin nope', code: 'PLUGIN_NOT_FOUND' },
@@ -64,8 +65,8 @@ const REPLIES: Record<string, Reply> = {
   'GET /functions/agenda.next': { ok: true, ...AGENDA },
   'POST /functions/call': { ok: true, result: { title: 'Dentist', count: 2 } },
   'GET /apps': { ok: true, apps: [APP] },
-  'GET /apps/com.example.agenda': { ok: true, ...APP },
-  'POST /apps/com.example.agenda/stop': { ok: true, ...APP, state: 'stopped' },
+  'GET /apps/com.example.agenda': { ok: true, app: APP },
+  'POST /apps/com.example.agenda/stop': { ok: true, app: { ...APP, state: 'stopped' } },
   'GET /config/device.name': { ok: true, key: 'device.name', value: 'kitchen', source: 'device', revision: 3 },
   'PUT /config/device.name': { ok: true, key: 'device.name', value: 'hall', source: 'device', revision: 4 },
   'GET /config': { ok: true, entries: [{ key: 'device.name', value: { a: 1 }, source: 'default', revision: 0 }] },
@@ -126,12 +127,13 @@ describe('human output', () => {
     ],
     ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {3}inline/m]],
     ['plugins restart spi', [/^spi is active$/m]],
+    ['plugins restart http', [/^http restarts now$/m]],
     [
       'functions',
       [/^agenda\.next {2}1\.2\.0 {4}com\.example\.agenda {2}yes {8}\(day: string, .*\) -> \{title: string\}$/m],
     ],
     ['call agenda.next day=today', [/^title {3}Dentist$/m, /^count {3}2$/m]],
-    ['apps list', [/^com\.example\.agenda {2}1\.0\.0 {4}running {2}5 s {4}1 {9}1 capabilities not granted$/m]],
+    ['apps list', [/^com\.example\.agenda {2}1\.0\.0 {4}running {2}\d s {4}1 {9}1 capabilities not granted$/m]],
     [
       'apps show com.example.agenda',
       [/^state {4}running, process 42, 1 restarts$/m, /^denied {3}bridges\.spi:flash; grant it with: grants:/m],
@@ -248,14 +250,20 @@ describe('what is sent', () => {
     assert.equal(core.seen.at(-1)?.authorization, 'Bearer other');
   });
 
-  test('config --app speaks with the token of the app, found by its id or its name', async () => {
+  test('config --app names the app whose view is meant', async () => {
+    await devicectl(['config', 'get', 'device.name', '--app', 'com.example.agenda', ...at]);
+    assert.equal(core.seen.at(-1)?.url, '/config/device.name?app=com.example.agenda');
+    await devicectl(['config', 'list', 'device', '--app', 'com.example.agenda', ...at]);
+    assert.equal(core.seen.at(-1)?.url, '/config?prefix=device&app=com.example.agenda');
+    await devicectl(['config', 'set', 'device.name', '1', '--app', 'com.example.agenda', ...at]);
+    assert.deepEqual(core.seen.at(-1)?.body, { value: 1, app: 'com.example.agenda' });
+  });
+
+  test('token --app prints the token of an app, found by its id or its name', async () => {
     await mkdir(join(core.root, 'apps/agenda/credentials'), { recursive: true });
     await writeFile(join(core.root, 'apps/agenda/credentials/token'), 'app-secret\n', { mode: 0o600 });
-    for (const app of ['com.example.agenda', 'agenda']) {
-      await devicectl(['config', 'get', 'device.name', '--app', app, ...at]);
-      assert.equal(core.seen.at(-1)?.authorization, 'Bearer app-secret');
+    for (const app of ['com.example.agenda', 'agenda'])
       assert.equal((await devicectl(['token', '--app', app, ...at])).stdout, 'app-secret\n');
-    }
   });
 });
 

@@ -1,0 +1,124 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
+const START_MS = 30_000;
+const COMMAND_MS = 60_000;
+const OWN = new Set(['.git', '.device', 'package.json']);
+
+/**
+ * A folder that looks like the checkout (every entry is a link to the real one) with a state root of its own, so that the commands of the
+ * documents run as they are printed. Only the port is another one, for 55280 may be taken.
+ */
+export class DocCheckout implements AsyncDisposable {
+  readonly folder: string;
+  readonly #port: number;
+  #core: ChildProcess | undefined;
+  #log = '';
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder;
+    this.#port = port;
+  }
+
+  static async create(): Promise<DocCheckout> {
+    const folder = await mkdtemp(join(tmpdir(), 'dc-docs-'));
+    for (const entry of await readdir(CHECKOUT))
+      if (!OWN.has(entry)) await symlink(join(CHECKOUT, entry), join(folder, entry));
+    // Without the installing step: node_modules is a link to the real one here.
+    const manifest = JSON.parse(await readFile(join(CHECKOUT, 'package.json'), 'utf8'));
+    manifest.scripts.setup = 'true';
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+    return new DocCheckout(folder, await freePort());
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    const file = join(this.folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+
+  /** Runs a command in bash; resolves with its standard output and rejects with all it printed. */
+  run(command: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const script = this.#own(command);
+      const options = { cwd: this.folder, env: this.#environment(), timeout: COMMAND_MS };
+      execFile('bash', ['-euo', 'pipefail', '-c', script], options, (error, stdout, stderr) => {
+        if (error) reject(new Error(`"${script.trim()}" failed\n${stdout}${stderr}\nThe Core said:\n${this.#log}`));
+        else resolve(stdout);
+      });
+    });
+  }
+
+  /** Starts the command of a Core and resolves when the Core answers. A Core that was started before is stopped. */
+  async start(command: string): Promise<void> {
+    await this.stop();
+    const words = this.#own(command).trim();
+    const places = `--root .device --port ${this.#port}`;
+    const script = words.startsWith('npm') && !words.includes(' -- ') ? `${words} -- ${places}` : `${words} ${places}`;
+    this.#log = '';
+    // A process group of its own: npm, its shell and the Core get the signal together, as from a terminal.
+    const core = spawn('bash', ['-c', script], { cwd: this.folder, env: this.#environment(), detached: true });
+    this.#core = core;
+    for (const stream of [core.stdout, core.stderr])
+      stream.on('data', (chunk) => {
+        this.#log += chunk;
+      });
+    const deadline = Date.now() + START_MS;
+    while (!(await this.#answers())) {
+      if (core.exitCode !== null || Date.now() > deadline)
+        throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async stop(): Promise<void> {
+    const core = this.#core;
+    this.#core = undefined;
+    if (core?.pid === undefined || core.exitCode !== null || core.signalCode !== null) return;
+    const closed = new Promise((resolve) => core.once('close', resolve));
+    process.kill(-core.pid, 'SIGINT');
+    const late = setTimeout(() => process.kill(-core.pid!, 'SIGKILL'), 10_000);
+    await closed;
+    clearTimeout(late);
+  }
+
+  async #answers(): Promise<boolean> {
+    const ping = 'curl -sf --max-time 2 --unix-socket .device/run/core.sock http://localhost/version';
+    return new Promise((resolve) => {
+      execFile('bash', ['-c', ping], { cwd: this.folder }, (error) => resolve(!error));
+    });
+  }
+
+  #own(command: string): string {
+    return command.replaceAll('55280', String(this.#port));
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    // What the test runner puts there makes a node below it believe that it is a test.
+    const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+    return environment;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { differing, readInput } from '../../docs/reference/generate.ts';
+import { agrees, docBlocks } from './doc-blocks.ts';
+import { DocCheckout } from './doc-checkout.ts';
+
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
+const RUN = ['README.md', 'docs/guides/app-developer.md', 'docs/guides/plugin-author.md', 'docs/guides/oem.md'];
+
+const read = (file: string) => readFileSync(join(CHECKOUT, file), 'utf8');
+
+describe('what the documents print works', () => {
+  for (const file of RUN)
+    test(file, { timeout: 110_000 }, async () => {
+      await using checkout = await DocCheckout.create();
+      for (const block of docBlocks(read(file))) {
+        const place = `${file}:${block.line}`;
+        if (block.kind === 'file') await checkout.write(block.path, block.text);
+        else if (block.kind === 'start') await checkout.start(block.command);
+        else {
+          const printed = await checkout.run(block.command);
+          if (block.expected)
+            assert.ok(agrees(block.expected, printed), `${place} prints\n${printed}\nnot\n${block.expected.text}`);
+        }
+      }
+    });
+});
+
+test('the generated pages are up to date (npm run docs)', async () => {
+  assert.deepEqual(differing(await readInput()), []);
+});
+
+describe('links lead somewhere', () => {
+  for (const file of ['README.md', ...markdownBelow('docs')])
+    test(file, () => {
+      const lost = linksOf(read(file)).filter((link) => !leads(file, link));
+      assert.deepEqual(lost, []);
+    });
+});
+
+function markdownBelow(folder: string): readonly string[] {
+  return readdirSync(join(CHECKOUT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => relative(CHECKOUT, join(entry.parentPath, entry.name)));
+}
+
+function linksOf(markdown: string): readonly string[] {
+  const prose = markdown.replace(/^```[\s\S]*?^```/gm, '');
+  return [...prose.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map((match) => match[1]!);
+}
+
+function leads(from: string, link: string): boolean {
+  const [path, anchor] = link.split('#') as [string, string | undefined];
+  const target = path === '' ? from : join(dirname(from), path);
+  if (!existsSync(join(CHECKOUT, target))) return false;
+  return anchor === undefined || anchorsOf(read(target)).has(anchor);
+}
+
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const headings = [...markdown.matchAll(/^#+ (.+)$/gm)].map((match) =>
+    match[1]!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+  const named = [...markdown.matchAll(/<a id="([^"]+)">/g)].map((match) => match[1]!);
+  return new Set([...headings, ...named]);
+}
