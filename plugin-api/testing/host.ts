@@ -123,7 +123,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
         bus.publish({ topic, payload, priority, source: `plugin.${id}` });
       },
       subscribe(filter, fn, subscribeOptions) {
-        return scope.use(`subscription ${filter}`, bus.subscribe(filter, fn, subscribeOptions));
+        const subscription = bus.subscribe(filter, fn, subscribeOptions);
+        return scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
       },
     },
     provide(ref, implementation) {

@@ -41,6 +41,18 @@ export class TestScope implements Scope, AsyncDisposable {
     this.#add({ label, release });
   }
 
+  /** Like defer(), but may be released before the end. */
+  hold(label: string, release: () => void): Disposable {
+    const entry = { label, release };
+    this.#add(entry);
+    return {
+      [Symbol.dispose]: () => {
+        this.#remove(entry);
+        release();
+      },
+    };
+  }
+
   interval(label: string, ms: number, fn: () => void | Promise<void>): void {
     let busy = false;
     const timer = setInterval(() => {

@@ -1,0 +1,117 @@
+/** The command line of the Core. Runs before everything else: node:* imports only. */
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const USAGE = `usage: node kernel/main.ts [options]          run the Core
+       node kernel/main.ts check FILE [--json]  validate a SKU without running plugin code
+
+  --sku FILE        SKU manifest (manifests/skus/simulator.yaml)
+  --root DIR        folder of its etc, var and run (.device in the checkout)
+  --system          use the folders that systemd gives instead (RUNTIME_, STATE_ and CONFIGURATION_DIRECTORY)
+  --port N          TCP port on localhost (http.port)
+  --socket PATH     shared Unix socket (http.socket)
+  --no-tcp          no TCP port at all (http.tcp=false)
+  --app DIR         an app to run beside those installed; may be repeated
+  --set P.KEY=JSON  a setting of plugin P; may be repeated
+  --log FILE        log file (var/log/core.log below the root), - for stdout
+  --log-level L     trace, debug, info, warn or error (info)
+  --version, --help`;
+
+const OPTIONS = {
+  sku: { type: 'string' },
+  root: { type: 'string' },
+  system: { type: 'boolean' },
+  port: { type: 'string' },
+  socket: { type: 'string' },
+  'no-tcp': { type: 'boolean' },
+  app: { type: 'string', multiple: true },
+  set: { type: 'string', multiple: true },
+  log: { type: 'string' },
+  'log-level': { type: 'string' },
+  json: { type: 'boolean' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+export interface Setting {
+  readonly plugin: string;
+  readonly key: string;
+  readonly value: unknown;
+  readonly append?: boolean;
+}
+
+export interface Arguments {
+  readonly command: 'run' | 'check' | 'version';
+  readonly sku: string;
+  readonly json: boolean;
+  /** Where people look for the device's files; the development root, or the run folder of the system. */
+  readonly root: string;
+  readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
+  readonly settings: readonly Setting[];
+  readonly log: { readonly to: string; readonly level: string };
+}
+
+const CHECKOUT = resolve(import.meta.dirname, '../..');
+
+/** Reads the command line. A string is what to print instead of running: the usage, after the complaint if there is one. */
+export function readArguments(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Arguments | { readonly print: string; readonly status: number } {
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+    if (values.help) return { print: USAGE, status: 0 };
+    const [command, file, ...rest] = positionals;
+    if (command !== undefined && (command !== 'check' || file === undefined || rest.length > 0)) {
+      throw new Error(command === 'check' ? 'check takes one SKU file' : `there is no command ${command}`);
+    }
+    const level = values['log-level'] ?? 'info';
+    if (!/^(trace|debug|info|warn|error)$/.test(level)) throw new Error(`there is no log level ${level}`);
+    const root = resolve(values.root ?? join(CHECKOUT, '.device'));
+    const below = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+    const paths = values.system ? systemPaths(env) : below;
+    return {
+      command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
+      sku: resolve(file ?? values.sku ?? join(CHECKOUT, 'manifests/skus/simulator.yaml')),
+      json: values.json ?? false,
+      root: values.system ? paths.run : root,
+      paths,
+      settings: [
+        ...(values.port === undefined ? [] : [{ plugin: 'http', key: 'port', value: port(values.port) }]),
+        ...(values.socket === undefined ? [] : [{ plugin: 'http', key: 'socket', value: resolve(values.socket) }]),
+        ...(values['no-tcp'] ? [{ plugin: 'http', key: 'tcp', value: false }] : []),
+        ...(values.app ?? []).map((dir) => ({ plugin: 'apps', key: 'folders', value: resolve(dir), append: true })),
+        ...(values.set ?? []).map(setting),
+      ],
+      log: { to: values.log === '-' ? '-' : resolve(values.log ?? join(paths.var, 'log/core.log')), level },
+    };
+  } catch (error) {
+    return { print: `${error instanceof Error ? error.message : error}\n\n${USAGE}`, status: 2 };
+  }
+}
+
+function systemPaths(env: NodeJS.ProcessEnv): Arguments['paths'] {
+  const folder = (name: string) => {
+    const first = env[name]?.split(':')[0]; // systemd joins several with a colon
+    if (!first) throw new Error(`--system needs ${name}, which systemd sets for a unit that asks for it`);
+    return first;
+  };
+  return { etc: folder('CONFIGURATION_DIRECTORY'), var: folder('STATE_DIRECTORY'), run: folder('RUNTIME_DIRECTORY') };
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65535) return value;
+  throw new Error(`--port takes a number from 0 to 65535, not ${text}`);
+}
+
+function setting(text: string): Setting {
+  const [, plugin, key, json] = /^([a-z][a-z0-9-]*)\.([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (plugin === undefined || key === undefined || json === undefined)
+    throw new Error(`--set takes plugin.key=json, not ${text}`);
+  try {
+    return { plugin, key, value: JSON.parse(json) };
+  } catch {
+    return { plugin, key, value: json }; // a bare word stands for itself, so that shells need no second quotes
+  }
+}

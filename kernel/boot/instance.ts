@@ -1,0 +1,47 @@
+/** One Core per run folder. Runs before everything else: node:* imports only. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+export type Instance = { readonly mine: true; release(): void } | { readonly mine: false; readonly pid: string };
+
+/**
+ * Claims the run folder. The claim is an abstract Unix socket named after it: two processes cannot bind the same name, and the system frees
+ * it with the process that held it, however that ended; so no stale file and no recycled pid can mislead. `core.pid` is for people.
+ */
+export async function claimInstance(run: string): Promise<Instance> {
+  mkdirSync(run, { recursive: true });
+  const name = `\0device-core.${createHash('sha256').update(realpathSync(run)).digest('hex').slice(0, 32)}`;
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy()); // whoever asked has gone
+    socket.end(String(process.pid));
+  });
+  server.listen(name);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return { mine: false, pid: await holder(name) };
+  }
+  server.unref();
+  const file = join(run, 'core.pid');
+  writeFileSync(file, `${process.pid}\n`);
+  const release = () => {
+    rmSync(file, { force: true });
+    server.close();
+  };
+  return { mine: true, release };
+}
+
+async function holder(name: string): Promise<string> {
+  const socket = connect(name);
+  socket.setTimeout(1_000, () => socket.destroy(new Error('no answer')));
+  try {
+    return await text(socket);
+  } catch {
+    return 'unknown'; // it ended just now, or hangs: there is no more to say
+  }
+}

@@ -1,0 +1,92 @@
+import {
+  type Caller,
+  type Capabilities,
+  type CapabilityId,
+  CoreError,
+  callerName,
+  classOf,
+  describeCapability,
+  type Grants,
+  grantHint,
+  implies,
+  type Refusal,
+  suggestCapability,
+  touches,
+} from '@device-core/plugin-api';
+
+const REFUSALS = 256;
+/** Answers kept per caller; capability scopes come from requests, so there must be an end. */
+const ANSWERS = 512;
+
+interface Holder {
+  readonly grants: readonly string[];
+  readonly answers: Map<string, boolean>;
+}
+
+/** Who holds what: (caller, capability) -> yes, or a refusal that says what would grant it (decisions D2). */
+export class CapabilityChecker implements Capabilities, Grants {
+  readonly #holders = { app: new Map<string, Holder>(), plugin: new Map<string, Holder>() };
+  readonly #refusals: Refusal[] = [];
+
+  holds(caller: Caller, capability: CapabilityId): boolean {
+    if (caller.kind === 'operator') return true;
+    const holder = this.#holder(caller);
+    if (!holder) return false;
+    const known = holder.answers.get(capability);
+    if (known !== undefined) return known;
+    const answer = holder.grants.some((grant) => implies(grant, capability));
+    if (holder.answers.size >= ANSWERS) holder.answers.clear();
+    holder.answers.set(capability, answer);
+    return answer;
+  }
+
+  require(caller: Caller, capability: CapabilityId): void {
+    if (!this.holds(caller, capability)) this.#refuse(caller, capability);
+  }
+
+  requireAny(caller: Caller, family: CapabilityId): void {
+    if (caller.kind === 'operator' || this.#holder(caller)?.grants.some((grant) => touches(grant, family))) return;
+    this.#refuse(caller, family);
+  }
+
+  async set(caller: Caller, capabilities: readonly string[]): Promise<void> {
+    const unknown = capabilities.find((capability) => !describeCapability(capability));
+    if (unknown !== undefined) throw unknownCapability(unknown);
+    if (caller.kind !== 'app' && caller.kind !== 'plugin') {
+      throw new CoreError('CALLER_DENIED', {
+        verb: `grant to ${callerName(caller)}`,
+        reason: 'only apps and plugins hold grants',
+      });
+    }
+    this.#holders[caller.kind].set(caller.id, { grants: [...new Set(capabilities)], answers: new Map() });
+  }
+
+  async clear(caller: Caller): Promise<void> {
+    if (caller.kind === 'app' || caller.kind === 'plugin') this.#holders[caller.kind].delete(caller.id);
+  }
+
+  async of(caller: Caller): Promise<readonly string[]> {
+    return this.#holder(caller)?.grants ?? [];
+  }
+
+  async refusals(): Promise<readonly Refusal[]> {
+    return this.#refusals.toReversed();
+  }
+
+  #holder(caller: Caller): Holder | undefined {
+    return caller.kind === 'app' || caller.kind === 'plugin' ? this.#holders[caller.kind].get(caller.id) : undefined;
+  }
+
+  #refuse(caller: Caller, capability: string): never {
+    const hint = grantHint(caller, capability);
+    const level = classOf(capability) ?? 'oem';
+    this.#refusals.push({ ts: Date.now(), caller, capability, hint, class: level });
+    if (this.#refusals.length > REFUSALS) this.#refusals.shift();
+    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
+  }
+}
+
+export function unknownCapability(capability: string): CoreError {
+  const near = suggestCapability(capability);
+  return new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
+}

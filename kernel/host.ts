@@ -1,0 +1,95 @@
+import { CoreError, matchesTopic, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import type { Logger } from 'pino';
+import type { EventBusCore } from './bus.ts';
+import type { CapabilityChecker } from './capabilities.ts';
+import type { PluginEntry } from './check.ts';
+import type { HookRegistry } from './hooks.ts';
+import { PluginScope } from './scope.ts';
+import type { ServiceRegistry } from './services.ts';
+
+/** The parts of the kernel that plugins reach. */
+export interface KernelParts {
+  readonly services: ServiceRegistry;
+  readonly hooks: HookRegistry;
+  readonly bus: EventBusCore;
+  readonly capabilities: CapabilityChecker;
+  readonly log: Logger;
+}
+
+/** One start of one plugin: a restart makes a new one, and what the old one still calls meets its closed scope. */
+export class PluginRun {
+  readonly scope: PluginScope;
+  readonly host: PluginHost;
+  /** What setup() provided so far; nobody sees it before it is ready. */
+  readonly provided = new Map<string, object>();
+  /** First runs of when(): part of the start. */
+  readonly whens: Promise<void>[] = [];
+
+  constructor(entry: PluginEntry, parts: KernelParts) {
+    const { id, manifest } = entry;
+    const log = parts.log.child({ plugin: id });
+    const scope = new PluginScope(id, log);
+    const declared = (section: Readonly<Record<string, string>> | undefined, ref: ServiceRef<unknown>): string => {
+      const version = section?.[ref.id];
+      if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
+      return version;
+    };
+    const mayPublish = new Set<string>();
+    this.scope = scope;
+    this.host = Object.freeze<PluginHost>({
+      id,
+      scope,
+      config: entry.config,
+      log,
+      capabilities: parts.capabilities,
+      bus: {
+        publish(topic, payload, priority = 'normal') {
+          const { publishes = [] } = manifest;
+          if (!mayPublish.has(topic)) {
+            if (!publishes.some((filter) => matchesTopic(filter, topic))) {
+              const allowed = publishes.join(', ') || 'nothing';
+              throw new CoreError('TOPIC_DENIED', { caller: `plugin.${id}`, topic, allowed });
+            }
+            if (mayPublish.size >= 256) mayPublish.clear();
+            mayPublish.add(topic);
+          }
+          parts.bus.publish({ topic, payload, priority, source: `plugin.${id}` });
+        },
+        subscribe(filter, fn, options) {
+          const subscription = parts.bus.subscribe(
+            filter,
+            (event) => {
+              try {
+                const settled = fn(event);
+                return settled?.catch((err) => log.error({ err, topic: event.topic }, 'event handler failed'));
+              } catch (err) {
+                log.error({ err, topic: event.topic }, 'event handler failed');
+              }
+            },
+            options,
+          );
+          return scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
+        },
+      },
+      provide: (ref, implementation) => {
+        declared(manifest.provides, ref);
+        const other = this.provided.has(ref.id) ? id : parts.services.provider(ref.id)?.plugin;
+        if (other) throw new CoreError('SERVICE_ALREADY_PROVIDED', { service: ref.id, plugin: other });
+        scope.defer(`service ${ref.id}`, () => void this.provided.delete(ref.id));
+        this.provided.set(ref.id, implementation);
+      },
+      when: (ref, use) => {
+        const range = declared(manifest.optional, ref);
+        this.whens.push(parts.services.watch({ id: ref.id, range, scope, use }));
+      },
+      tap(hook, fn, order) {
+        if (!manifest.taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
+        scope.defer(`tap ${hook}`, parts.hooks.tap(hook, id, fn, order?.stage ?? 0));
+      },
+      hook(hook) {
+        if (!manifest.hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
+        return parts.hooks.caller(hook);
+      },
+    });
+  }
+}

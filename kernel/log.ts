@@ -1,0 +1,64 @@
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import pino, { type Logger, type LoggerOptions } from 'pino';
+
+const SECRET = /token|password|passphrase|secret|authorization|cookie|credential|api[_-]?key|private[_-]?key/i;
+const BEARER = /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi;
+const ROTATE_BYTES = 5 << 20;
+
+/** A value for the log: secret members hidden at any depth, errors as plain objects, an end to depth and length. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.replace(BEARER, '$1 [redacted]');
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > 8) return '[deep]';
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (Array.isArray(value)) return value.slice(0, 100).map((one) => redact(one, depth + 1));
+  const { name, message, stack, cause } = value as Partial<Error>;
+  const members = value instanceof Error ? { ...value, name, message, stack, cause } : value;
+  return Object.fromEntries(
+    Object.entries(members).map(([key, one]) => [key, SECRET.test(key) ? '[redacted]' : redact(one, depth + 1)]),
+  );
+}
+
+export interface LogOptions {
+  /** File, or `-` for stdout. */
+  readonly to: string;
+  readonly level: string;
+  /** Warnings and errors also as one readable line each on stderr. */
+  readonly stderr: boolean;
+}
+
+/** The Core's log: JSON lines in a file that is put aside once at start when it has grown large. */
+export function createLog({ to, level, stderr }: LogOptions): Logger {
+  if (to !== '-') {
+    mkdirSync(dirname(to), { recursive: true });
+    if ((statSync(to, { throwIfNoEntry: false })?.size ?? 0) > ROTATE_BYTES) renameSync(to, `${to}.1`);
+  }
+  const file = { level: level as 'info', stream: pino.destination({ dest: to === '-' ? 1 : to, sync: true }) };
+  const people = {
+    level: 'warn' as const,
+    stream: { write: (line: string) => void process.stderr.write(readable(line)) },
+  };
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    serializers: { err: (error: unknown) => error },
+    hooks: {
+      logMethod(args, method) {
+        method.apply(this, args.map((one) => redact(one)) as Parameters<typeof method>);
+      },
+    },
+  };
+  return pino(options, pino.multistream(stderr ? [file, people] : [file]));
+}
+
+function readable(line: string): string {
+  const { level, plugin, msg, err } = JSON.parse(line) as {
+    level: number;
+    plugin?: string;
+    msg?: string;
+    err?: Partial<Error>;
+  };
+  const reason = err?.message && !msg?.includes(err.message) ? `: ${err.message}` : '';
+  return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg?.includes(plugin) ? `${plugin}: ` : ''}${msg ?? ''}${reason}\n`;
+}

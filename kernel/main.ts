@@ -1,0 +1,16 @@
+/** The Core's process: `node kernel/main.ts`. Everything else is imported after the compile cache is on. */
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { readArguments } from './boot/arguments.ts';
+
+const args = readArguments(process.argv.slice(2), process.env);
+if ('print' in args) {
+  (args.status === 0 ? process.stdout : process.stderr).write(`${args.print}\n`);
+  process.exitCode = args.status;
+} else {
+  enableCompileCache(join(args.paths.var, 'cache/compile'));
+  const { checkSku, printVersion, runCore } = await import('./run.ts');
+  if (args.command === 'version') printVersion();
+  else if (args.command === 'check') process.exitCode = checkSku(args);
+  else await runCore(args);
+}

@@ -1,0 +1,95 @@
+import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { API_VERSION, CoreError, httpServer, reasonOf } from '@device-core/plugin-api';
+import type { Arguments } from './boot/arguments.ts';
+import { claimInstance } from './boot/instance.ts';
+import { type Resolved, resolveSku } from './check.ts';
+import { CORE_VERSION, Kernel } from './kernel.ts';
+import { createLog } from './log.ts';
+import { type Problem, shown } from './manifests.ts';
+
+const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
+/** After the start, so that the cache survives a power cut without slowing the start. */
+const FLUSH_AFTER_MS = 5_000;
+
+const print = (line: string) => void process.stdout.write(`${line}\n`);
+const complain = (line: string) => void process.stderr.write(`${line}\n`);
+const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${code} ${message}`;
+
+export function printVersion(): void {
+  print(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
+}
+
+/** `check FILE`: every problem on a line of its own, exit status 1 if there is one. */
+export function checkSku({ sku: file, settings, json }: Arguments): number {
+  const { sku, plugins, problems } = resolveSku(file, settings);
+  if (json) print(JSON.stringify({ ok: problems.length === 0, problems }, null, 2));
+  else if (problems.length > 0) print(problems.map(format).join('\n'));
+  else print(`${shown(file)}: SKU ${sku?.id} is fine, ${plugins.length} plugins`);
+  return problems.length === 0 ? 0 : EXIT.sku;
+}
+
+/** Runs the Core until a signal ends it. */
+export async function runCore(args: Arguments): Promise<void> {
+  const instance = await claimInstance(args.paths.run);
+  if (!instance.mine) {
+    const error = new CoreError('ALREADY_RUNNING', { pid: instance.pid, root: shown(args.root) });
+    complain(error.toWire());
+    process.exit(EXIT.alreadyRunning);
+  }
+  const resolved = resolveSku(args.sku, args.settings);
+  for (const problem of resolved.problems) complain(format(problem));
+  if (resolved.problems.some(({ stops }) => stops === 'core')) {
+    instance.release();
+    process.exit(EXIT.sku);
+  }
+  const log = createLog({ ...args.log, stderr: true });
+  const kernel = new Kernel({ resolved, paths: args.paths, log });
+  const end = async (status: number) => {
+    await kernel.stop();
+    instance.release();
+    process.exit(status);
+  };
+  let stopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(128 + (signal === 'SIGINT' ? 2 : 15));
+      stopping = true;
+      log.info({ signal }, 'stopping');
+      void end(0);
+    });
+  }
+  // A rejection nobody handles arrives here, too: the Core goes on only where one plugin can be named and restarted.
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, `unhandled error: ${reasonOf(err)}`);
+    if (!kernel.crashed(err)) process.exit(EXIT.internal);
+  });
+  await kernel.start();
+  if (stopping) return;
+  await banner(kernel, resolved, args);
+  setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
+}
+
+async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promise<void> {
+  const { plugins, state } = await kernel.status();
+  const addresses = plugins.some(({ provides, state }) => provides['http-server'] && state === 'active')
+    ? await kernel.service(httpServer).addresses()
+    : [];
+  const active = plugins.filter((plugin) => plugin.state === 'active');
+  print(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
+  for (const { id, state, reason } of plugins) {
+    if (state !== 'active') print(`  ${state.padEnd(9)} ${id}${reason ? `: ${reason}` : ''}`);
+  }
+  print(`  plugins   ${active.map(({ id }) => id).join(' ')}`);
+  for (const address of addresses) print(`  listens   ${address}`);
+  const tcp = addresses.find((address) => address.startsWith('http'));
+  const unix = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
+  if (tcp) print(`  try       curl ${tcp}/health`);
+  else if (unix) print(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
+  if (unix) {
+    const at = args.root === join(import.meta.dirname, '../.device') ? '' : ` --root ${shown(args.root)}`;
+    print(`            npm run -s devicectl --${at} status`);
+  }
+  if (sku?.auth === 'open') print('  WARNING   auth is open: every caller on this machine is trusted');
+  print('  stop      Ctrl-C');
+}

@@ -1,0 +1,128 @@
+import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
+import { within } from './deadline.ts';
+
+interface Entry {
+  readonly label: string;
+  readonly release?: () => unknown;
+  readonly child?: PluginScope;
+}
+
+/** What is behind a release that hangs still gets this long each. */
+const GRACE_MS = 50;
+
+/** Lifetime of one start of one plugin, or a part of it. */
+export class PluginScope implements Scope, AsyncDisposable {
+  readonly #plugin: string;
+  readonly #log: Logger;
+  readonly #onEnd: (() => void) | undefined;
+  readonly #abort = new AbortController();
+  readonly #entries = new Set<Entry>();
+  #ending: Promise<readonly string[]> | undefined;
+
+  constructor(plugin: string, log: Logger, onEnd?: () => void) {
+    this.#plugin = plugin;
+    this.#log = log;
+    this.#onEnd = onEnd;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Labels of what it holds, oldest first. */
+  get held(): readonly string[] {
+    return [...this.#entries].map(({ label }) => label);
+  }
+
+  use<T extends Disposable | AsyncDisposable>(label: string, resource: T): T {
+    const release = () =>
+      Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]();
+    this.#add({ label, release });
+    return resource;
+  }
+
+  defer(label: string, release: () => void | Promise<void>): void {
+    this.#add({ label, release });
+  }
+
+  /** Like defer(), but may be released before the end: the kernel's own primitive for what plugins dispose of themselves. */
+  hold(label: string, release: () => void): Disposable {
+    const entry = { label, release };
+    this.#add(entry);
+    return { [Symbol.dispose]: () => void (this.#entries.delete(entry) && release()) };
+  }
+
+  interval(label: string, ms: number, fn: () => void | Promise<void>): void {
+    let busy = false;
+    const tick = async () => {
+      if (busy) return;
+      busy = true;
+      await this.attempt(label, fn);
+      busy = false;
+    };
+    const timer = setInterval(tick, ms);
+    this.#add({ label, release: () => clearInterval(timer) });
+  }
+
+  timeout(label: string, ms: number, fn: () => void | Promise<void>): Disposable {
+    const timer = setTimeout(() => {
+      held[Symbol.dispose]();
+      void this.attempt(label, fn);
+    }, ms);
+    const held = this.hold(label, () => clearTimeout(timer));
+    return held;
+  }
+
+  child(label: string): PluginScope {
+    const child = new PluginScope(this.#plugin, this.#log, () => this.#entries.delete(entry));
+    const entry: Entry = { label, child };
+    this.#add(entry);
+    return child;
+  }
+
+  /** Releases everything, newest first; resolves with the labels whose release hung. A second call waits for the first. */
+  end(ms = 5_000): Promise<readonly string[]> {
+    this.#ending ??= this.#release(performance.now() + ms);
+    return this.#ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+
+  async #release(deadline: number): Promise<readonly string[]> {
+    const hung: string[] = [];
+    this.#abort.abort(new CoreError('CANCELLED', { what: `plugin ${this.#plugin}`, reason: 'it was stopped' }));
+    for (const entry of [...this.#entries].reverse()) {
+      if (!this.#entries.has(entry)) continue; // a part that ended by itself meanwhile
+      const left = Math.max(deadline - performance.now(), GRACE_MS);
+      if (entry.child) {
+        for (const label of await entry.child.end(left)) hung.push(`${entry.label} > ${label}`);
+      } else if (entry.release) {
+        const outcome = await within(this.attempt(entry.label, entry.release), left);
+        if (outcome.kind !== 'done') hung.push(entry.label);
+      }
+      this.#entries.delete(entry);
+    }
+    this.#onEnd?.();
+    return hung;
+  }
+
+  /** Runs something in the name of the plugin; a failure is logged, once. */
+  async attempt(label: string, fn: () => unknown): Promise<void> {
+    try {
+      await fn();
+    } catch (err) {
+      this.#log.error({ err, label }, `plugin ${this.#plugin} failed in ${label}`);
+    }
+  }
+
+  #add(entry: Entry): void {
+    if (!this.#ending) {
+      this.#entries.add(entry);
+      return;
+    }
+    if (entry.release) void this.attempt(entry.label, entry.release);
+    throw new CoreError('SCOPE_CLOSED', { plugin: this.#plugin, label: entry.label });
+  }
+}

@@ -1,0 +1,115 @@
+import { CoreError } from '@device-core/plugin-api';
+import semver from 'semver';
+import type { PluginScope } from './scope.ts';
+
+interface Provided {
+  readonly id: string;
+  readonly version: string;
+  readonly plugin: string;
+  /** What users hold: every method asks `gate` first. */
+  readonly reference: object;
+  readonly gate: { open: boolean };
+}
+
+interface Watcher {
+  readonly id: string;
+  readonly range: string;
+  readonly scope: PluginScope;
+  readonly use: (service: never, scope: PluginScope) => unknown;
+  part?: PluginScope | undefined;
+}
+
+/** Which service is there, in which version of its contract, and who waits for it. */
+export class ServiceRegistry {
+  readonly #provided = new Map<string, Provided>();
+  readonly #watchers = new Set<Watcher>();
+
+  /** The provider of a service, whatever its version. */
+  provider(id: string): { readonly plugin: string; readonly version: string } | undefined {
+    return this.#provided.get(id);
+  }
+
+  /** The reference of a service that matches the range. */
+  find(id: string, range: string): object | undefined {
+    const provided = this.#provided.get(id);
+    return provided && semver.satisfies(provided.version, range) ? provided.reference : undefined;
+  }
+
+  /** Makes services of one plugin visible, all of them before anybody is told. Throws SERVICE_ALREADY_PROVIDED. */
+  add(
+    plugin: string,
+    services: readonly { readonly id: string; readonly version: string; readonly impl: object }[],
+  ): void {
+    for (const { id } of services) {
+      const other = this.#provided.get(id);
+      if (other) throw new CoreError('SERVICE_ALREADY_PROVIDED', { service: id, plugin: other.plugin });
+    }
+    for (const { id, version, impl } of services) {
+      const gate = { open: true };
+      this.#provided.set(id, { id, version, plugin, reference: revocable(impl, gate, id, plugin), gate });
+    }
+    for (const watcher of this.#watchers) if (!watcher.part) void this.#offer(watcher);
+  }
+
+  /** Takes a service away: nobody finds it any more, the parts of those who watch it end, then every reference is void. */
+  async withdraw(id: string, ms: number): Promise<void> {
+    const provided = this.#provided.get(id);
+    if (!provided) return;
+    this.#provided.delete(id);
+    const parts = [...this.#watchers].filter((watcher) => watcher.id === id);
+    await Promise.all(
+      parts.map(async (watcher) => {
+        const part = watcher.part;
+        watcher.part = undefined;
+        await part?.end(ms);
+      }),
+    );
+    provided.gate.open = false;
+  }
+
+  /** Runs `use` now and each time the service appears, until the scope ends. Resolves when the first run is over. */
+  watch(watcher: Watcher): Promise<void> {
+    this.#watchers.add(watcher);
+    watcher.scope.defer(`watch ${watcher.id}`, () => void this.#watchers.delete(watcher));
+    return this.#offer(watcher);
+  }
+
+  async #offer(watcher: Watcher): Promise<void> {
+    const service = this.find(watcher.id, watcher.range);
+    if (!service || watcher.scope.signal.aborted) return;
+    const part = watcher.scope.child(`when ${watcher.id}`);
+    watcher.part = part;
+    await part.attempt(`when ${watcher.id}`, () => watcher.use(service as never, part));
+  }
+}
+
+/**
+ * An object with the methods of a service that stop working when the gate shuts. The methods are wrapped once per start of a provider, so that
+ * a call costs one check and one call more, which the compiler inlines.
+ */
+function revocable(impl: object, gate: { readonly open: boolean }, service: string, plugin: string): object {
+  const reference: Record<PropertyKey, unknown> = {};
+  const check = () => {
+    if (!gate.open) throw new CoreError('SERVICE_REVOKED', { service, plugin });
+  };
+  for (let owner = impl; owner && owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
+    for (const key of Reflect.ownKeys(owner)) {
+      if (key === 'constructor' || Object.hasOwn(reference, key)) continue;
+      const { value } = Object.getOwnPropertyDescriptor(owner, key) ?? {};
+      if (typeof value === 'function') {
+        const method = value as (...args: unknown[]) => unknown;
+        reference[key] = (...args: unknown[]) => {
+          if (!gate.open) check();
+          return method.apply(impl, args);
+        };
+      } else {
+        const get = () => {
+          check();
+          return Reflect.get(impl, key);
+        };
+        Object.defineProperty(reference, key, { enumerable: true, get });
+      }
+    }
+  }
+  return Object.freeze(reference);
+}
