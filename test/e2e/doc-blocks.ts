@@ -62,13 +62,13 @@ export function agrees(expected: Expected, printed: string): boolean {
   const pattern = expected.text
     .trim()
     .split('\n')
-    .map((line) => line.trimEnd().split('...').map(escape).join('.*'))
+    .map((line) => line.trimEnd().split('...').map(literal).join('.*'))
     .map((line) => (line === '.*' ? '[\\s\\S]*' : line))
     .join('\\n');
   return new RegExp(`^${pattern}$`).test(printed.trim().replace(/[ \t]+$/gm, ''));
 }
 
-function escape(text: string): string {
+function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 

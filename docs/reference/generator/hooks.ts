@@ -1,6 +1,6 @@
 import { HOOKS } from '@device-core/plugin-api';
 import type { Input } from './input.ts';
-import { code, codes, page, table } from './markdown.ts';
+import { code, codes, page, sentence, table } from './markdown.ts';
 import { docstring, readSource } from './source.ts';
 
 /** docs/reference/hooks.md */
@@ -11,7 +11,7 @@ export function hooksPage({ manifests }: Input): string {
     hook.owner,
     hook.kind,
     codes(hook.args),
-    docstring(source, `'${id}':`).replace(/^[a-z-]+: /, ''),
+    sentence(docstring(source, `'${id}':`).replace(/^[a-z-]+: /, '')),
     codes(manifests.filter(({ taps }) => taps?.includes(id)).map((manifest) => manifest.id)),
   ]);
   return page(

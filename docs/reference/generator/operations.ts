@@ -1,5 +1,5 @@
 import type { OperationInfo } from '@device-core/plugin-api';
-import { code } from './markdown.ts';
+import { code, sentence } from './markdown.ts';
 import { schemaTable } from './schema.ts';
 
 /** Name, who may, what goes in, what comes out and how it fails: the same for both front ends. */
@@ -9,7 +9,7 @@ export function describeOperation(operation: OperationInfo, seen: string): reado
   const answer = schemaTable(result, { required: false });
   return [
     `### ${name}`,
-    `${seen}: ${summary}. ${access(operation)}`,
+    `${seen}. ${sentence(summary)} ${access(operation)}`,
     description ?? '',
     members ? `Parameters${rest ? where(operation) : ''}:\n\n${members}` : 'No parameters.',
     answer ? `Answer:\n\n${answer}` : '',

@@ -1,5 +1,5 @@
 import type { Input } from './input.ts';
-import { code, page, table } from './markdown.ts';
+import { code, page, sentence, table } from './markdown.ts';
 import { describeOperation } from './operations.ts';
 
 /** docs/reference/rest.md */
@@ -23,7 +23,7 @@ export function restPage({ operations }: Input): string {
         `[${code(`${rest.method} ${rest.path}`)}](#${name.replaceAll('.', '').toLowerCase()})`,
         code(name),
         anonymous ? 'none, not even an identity' : capability ? code(capability) : '',
-        summary,
+        sentence(summary),
       ]),
     ),
     ...routed.flatMap((operation) => {

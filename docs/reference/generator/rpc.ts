@@ -1,5 +1,5 @@
 import type { Input } from './input.ts';
-import { code, codes, fence, page, table } from './markdown.ts';
+import { code, codes, fence, page, sentence, table } from './markdown.ts';
 import { describeOperation } from './operations.ts';
 import { schemaTable } from './schema.ts';
 import { declaration, readSource } from './source.ts';
@@ -40,7 +40,7 @@ export function rpcPage({ operations, streams }: Input): string {
             code(name),
             direction,
             capability ? code(capability) : '',
-            summary,
+            sentence(summary),
           ]),
         ),
     ...streams.flatMap(({ name, params }) => {
@@ -55,7 +55,7 @@ export function rpcPage({ operations, streams }: Input): string {
           ? `[${code(name)}](rest.md#${name.replaceAll('.', '').toLowerCase()})`
           : `[${code(name)}](#${name.replaceAll('.', '').toLowerCase()})`,
         capability ? code(capability) : '',
-        summary,
+        sentence(summary),
         rest ? code(`${rest.method} ${rest.path}`) : 'no',
       ]),
     ),

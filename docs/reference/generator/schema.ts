@@ -56,6 +56,7 @@ function typeOf(schema: JsonSchema): string {
 
 function meaningOf(schema: JsonSchema): string {
   const limits = Object.entries(CONSTRAINTS).flatMap(([key, say]) => (key in schema ? [say(schema[key])] : []));
-  const description = typeof schema.description === 'string' ? schema.description : '';
-  return [description, limits.join(', ')].filter((part) => part !== '').join('; ');
+  const description = typeof schema.description === 'string' ? schema.description.replace(/\.$/, '') : '';
+  if (description === '' || limits.length === 0) return description || limits.join(', ');
+  return `${description} (${limits.join(', ')})`;
 }
