@@ -1,0 +1,350 @@
+/** One connection of an app: READY first, then requests, calls, notifications and streams both ways until one side hangs up. */
+import type { Socket } from 'node:net';
+import {
+  type AppCall,
+  type Caller,
+  CoreError,
+  type Logger,
+  type Operations,
+  type ReadyMessage,
+  type Scope,
+  type Session,
+  toCoreError,
+} from '@device-core/plugin-api';
+import { AppCalls } from './app-calls.ts';
+import { AppRequests } from './app-requests.ts';
+import { notification } from './app-stream.ts';
+import type { Counters } from './counters.ts';
+import type { Deadlines } from './deadlines.ts';
+import { FrameReader } from './frame-reader.ts';
+import type { RpcConfig } from './limits.ts';
+import type { MethodTable } from './method-table.ts';
+import { Outgoing } from './outgoing.ts';
+import { SessionStreams } from './session-streams.ts';
+import { wireError } from './wire-error.ts';
+
+/** What all sessions share. */
+export interface SessionWorld {
+  readonly config: RpcConfig;
+  readonly operations: Operations;
+  readonly methods: MethodTable;
+  readonly deadlines: Deadlines;
+  readonly counters: Counters;
+  readonly log: Logger;
+}
+
+interface Waiting {
+  readonly json: string;
+  readonly attachment: Uint8Array | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: CoreError) => void;
+}
+
+const TAKEN = Promise.resolve();
+const ignore = (): void => undefined;
+/** How long a connection that we hung up may take to take its last bytes. */
+const LAST_BYTES_MS = 1_000;
+
+export class AppSession implements Session {
+  readonly id: string;
+  readonly app: string;
+  readonly since = Date.now();
+  readonly signal: AbortSignal;
+  /** Resolves when the session is over. */
+  readonly closed: Promise<void>;
+  readonly #world: SessionWorld;
+  readonly #socket: Socket;
+  readonly #scope: Scope;
+  readonly #controller = new AbortController();
+  readonly #outgoing: Outgoing;
+  readonly #reader: FrameReader;
+  readonly #requests: AppRequests;
+  readonly #calls: AppCalls;
+  readonly #streams: SessionStreams;
+  readonly #ended: () => void;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #state: 'opening' | 'open' | 'draining' | 'closed' = 'opening';
+  #paused = false;
+  #held = 0;
+  #stalledSince = 0;
+
+  constructor(id: string, caller: Caller, socket: Socket, scope: Scope, world: SessionWorld) {
+    this.id = id;
+    this.app = caller.id;
+    this.signal = this.#controller.signal;
+    this.#socket = socket;
+    this.#scope = scope;
+    this.#world = world;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.closed = promise;
+    this.#ended = resolve;
+    const { config, operations, methods, deadlines, counters } = world;
+    const events = { room: () => this.#room(), overflow: (bytes: number) => this.#cut(`${bytes} bytes wait for it`) };
+    this.#outgoing = new Outgoing(socket, events, config.outgoingBytes, config.outgoingMaxBytes);
+    this.#calls = new AppCalls(
+      { app: this.app, send: (message) => this.#send(message) },
+      deadlines,
+      counters,
+      config.calls,
+    );
+    const port = {
+      send: (message: object) => this.#sendInOrder(message),
+      deliver: (message: object, attachment?: Uint8Array) => this.#deliver(message, attachment),
+    };
+    this.#streams = new SessionStreams(port, { session: this, caller }, operations, counters, deadlines, config);
+    const own = {
+      direct: {
+        'stream.write': this.#streams.write.bind(this.#streams),
+        'stream.credit': this.#streams.credit.bind(this.#streams),
+      },
+      after: { 'stream.open': (result: unknown) => this.#streams.announce((result as { id: string }).id) },
+    };
+    this.#requests = new AppRequests(
+      { caller, session: this, answer: (response) => this.#answer(response), idle: () => this.#idle() },
+      operations,
+      methods,
+      counters,
+      own,
+      config,
+    );
+    this.#reader = new FrameReader(
+      {
+        message: (value, attachment) => this.#message(value, attachment),
+        malformed: (error) => this.#malformed(error),
+        fatal: (error) => {
+          this.#malformed(error);
+          this.hangUp(error.message);
+        },
+      },
+      config,
+    );
+    socket.on('error', (error) => this.#finish(error.message));
+    socket.on('close', () => this.#finish('the app hung up'));
+  }
+
+  get streams(): SessionStreams {
+    return this.#streams;
+  }
+
+  get usable(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Says READY and begins to read. */
+  start(ready: ReadyMessage): void {
+    if (this.#state !== 'opening') return;
+    this.#outgoing.send(this.#encode(notification('READY', ready)));
+    this.#state = 'open';
+    this.#room();
+    this.#socket.on('data', (chunk) => this.#reader.push(chunk));
+    this.#socket.on('end', () => this.#halfClosed());
+    this.#socket.resume();
+  }
+
+  notify(method: string, params: object): Promise<void> {
+    return this.#deliver(notification(method, params), undefined);
+  }
+
+  call(call: AppCall): Promise<unknown> {
+    return this.#calls.call(call);
+  }
+
+  /** Says `stop` and hangs up when the app did or the time is over. Resolves when the connection is closed. */
+  async stop(reason: string, graceMs: number): Promise<void> {
+    if (this.usable) this.#sendInOrder(notification('stop', { reason, graceMs }));
+    const gone = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
+    if (this.#state === 'open' || this.#state === 'draining') await settledWithin(this.closed, graceMs);
+    this.#hangUp(reason);
+    if (!this.#socket.closed) await settledWithin(gone, 100);
+    this.#socket.destroy();
+  }
+
+  /** What was sent still goes out, at most for a second. */
+  hangUp(reason: string): void {
+    this.#hangUp(reason);
+    if (!this.#socket.closed && !this.#scope.signal.aborted)
+      this.#scope.timeout('last bytes', LAST_BYTES_MS, () => void this.#socket.destroy());
+  }
+
+  /** Asked at regular intervals: a peer that takes nothing for too long is cut. */
+  checkStalled(now: number): void {
+    const held = this.#outgoing.held;
+    if (!this.#outgoing.full || held < this.#held || this.#stalledSince === 0) this.#stalledSince = now;
+    else if (now - this.#stalledSince >= this.#world.config.stallMs)
+      this.#cut(`it did not read for ${Math.round(now - this.#stalledSince)} ms`);
+    this.#held = held;
+  }
+
+  // ---- from the app ----
+
+  #message(value: unknown, attachment: Buffer | undefined): void {
+    if (this.#state === 'closed') return;
+    if (!Array.isArray(value)) {
+      if (this.#isAnswer(value)) this.#calls.settle(value as object);
+      else this.#requests.handle(value, attachment);
+      return;
+    }
+    const rest = value.filter((one) => !this.#isAnswer(one));
+    if (rest.length === value.length) this.#requests.handle(value, attachment);
+    else {
+      for (const one of value) if (this.#isAnswer(one)) this.#calls.settle(one);
+      if (rest.length > 0) this.#requests.handle(rest, attachment);
+    }
+  }
+
+  #isAnswer(value: unknown): boolean {
+    if (typeof value !== 'object' || value === null || 'method' in value) return false;
+    const id = (value as { readonly id?: unknown }).id;
+    return id !== undefined && ('result' in value || 'error' in value || this.#calls.expects(id));
+  }
+
+  #malformed(error: CoreError): void {
+    this.#world.counters.malformed++;
+    this.#answer({ jsonrpc: '2.0', id: null, error: wireError(error) });
+  }
+
+  /** The app sends no more; what it asked for is still answered. */
+  #halfClosed(): void {
+    if (this.#state === 'closed') return;
+    this.#reader.end();
+    this.#state = 'draining';
+    const reason = 'the app closed its side of the connection';
+    this.#calls.close(reason);
+    this.#streams.closeAll(new CoreError('SESSION_CLOSED', { app: this.app, reason }));
+    this.#idle();
+  }
+
+  #idle(): void {
+    if (this.#state === 'draining' && this.#requests.size === 0) this.hangUp('the app hung up');
+  }
+
+  // ---- to the app ----
+
+  #answer(response: object): void {
+    if (this.#state === 'closed') return;
+    let json: string;
+    try {
+      json = this.#encode(response);
+    } catch (thrown) {
+      json = JSON.stringify(failed(response, toCoreError(thrown, 'an answer')));
+    }
+    this.#outgoing.send(json);
+    this.#pauseIfFull();
+  }
+
+  #send(message: object): void {
+    if (this.#state === 'closed') throw this.signal.reason;
+    this.#outgoing.send(this.#encode(message));
+  }
+
+  /** For short messages that must not be lost and not overtake those that wait. */
+  #sendInOrder(message: object): void {
+    if (this.#state === 'closed') return;
+    const json = this.#encode(message);
+    if (this.#state !== 'opening' && this.#waiting.length === 0) this.#outgoing.send(json);
+    else this.#wait({ json, attachment: undefined, resolve: ignore, reject: ignore });
+  }
+
+  #wait(message: Waiting): void {
+    this.#waiting.push(message);
+    this.#waitingBytes += message.json.length + (message.attachment?.length ?? 0);
+  }
+
+  #deliver(message: object, attachment: Uint8Array | undefined): Promise<void> {
+    if (this.#state === 'closed') return Promise.reject(this.signal.reason);
+    let json: string;
+    try {
+      json = this.#encode(message);
+    } catch (thrown) {
+      return Promise.reject(toCoreError(thrown, 'a notification'));
+    }
+    if (this.#state !== 'opening' && this.#waiting.length === 0 && !this.#outgoing.full) {
+      this.#outgoing.send(json, attachment);
+      return TAKEN;
+    }
+    const { waiting, outgoingMaxBytes } = this.#world.config;
+    const bytes = json.length + (attachment?.length ?? 0);
+    if (this.#waiting.length >= waiting || this.#waitingBytes + bytes > outgoingMaxBytes) {
+      const details = { what: `a notification to ${this.app}`, reason: 'the app does not read', retryAfterMs: 1_000 };
+      return Promise.reject(new CoreError('QUEUE_FULL', details));
+    }
+    return new Promise((resolve, reject) => this.#wait({ json, attachment, resolve, reject }));
+  }
+
+  /** Throws BODY_TOO_LARGE, or what JSON.stringify throws. */
+  #encode(message: object): string {
+    const json = JSON.stringify(message);
+    const limit = this.#world.config.lineBytes;
+    // A character takes at most three bytes: only a long text has to be measured.
+    if (json.length * 3 > limit && Buffer.byteLength(json) > limit)
+      throw new CoreError('BODY_TOO_LARGE', { limit, what: 'message' });
+    return json;
+  }
+
+  /** The app does not read its answers: nor do we read its requests. */
+  #pauseIfFull(): void {
+    if (this.#paused || !this.#outgoing.full) return;
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  #room(): void {
+    let sent = 0;
+    while (sent < this.#waiting.length && !this.#outgoing.full) {
+      const { json, attachment, resolve } = this.#waiting[sent++]!;
+      this.#waitingBytes -= json.length + (attachment?.length ?? 0);
+      this.#outgoing.send(json, attachment);
+      resolve();
+    }
+    if (sent > 0) this.#waiting.splice(0, sent);
+    if (!this.#paused || this.#outgoing.full) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  // ---- the end ----
+
+  #cut(reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#world.counters.cut++;
+    this.#world.log.warn({ app: this.app, session: this.id, reason }, 'session cut');
+    this.#finish(reason);
+    this.#socket.destroy();
+  }
+
+  #hangUp(reason: string): void {
+    this.#outgoing.close();
+    this.#finish(reason);
+    this.#socket.destroySoon();
+  }
+
+  #finish(reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    const why = new CoreError('SESSION_CLOSED', { app: this.app, reason });
+    this.#reader.stop();
+    this.#controller.abort(why);
+    this.#calls.close(reason);
+    this.#streams.closeAll(why);
+    this.#requests.abortAll(why);
+    for (const { reject } of this.#waiting.splice(0)) reject(why);
+    this.#ended();
+  }
+}
+
+/** The answer that says that the answer could not be sent. */
+function failed(response: object, error: CoreError): object {
+  const one = ({ id }: { readonly id?: unknown }) => ({ jsonrpc: '2.0', id: id ?? null, error: wireError(error) });
+  return Array.isArray(response) ? response.map(one) : one(response);
+}
+
+/** Only for the end of a session, which its scope awaits: no timer of the scope could be set any more. */
+async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,125 @@
+/** The sockets of all apps: what the service `app-sockets` offers. */
+import {
+  type AppCall,
+  type AppSockets,
+  CoreError,
+  reasonOf,
+  type Scope,
+  type SessionInfo,
+} from '@device-core/plugin-api';
+import type { AppSession } from './app-session.ts';
+import { type AppIdentity, AppSocket, type SocketWorld } from './app-socket.ts';
+import { socketPath } from './socket-file.ts';
+
+type SessionEvent = SessionInfo & { readonly state: 'open' | 'closed' };
+
+export class AppSocketDirectory implements AppSockets {
+  readonly #run: string;
+  readonly #scope: Scope;
+  readonly #world: SocketWorld;
+  readonly #sockets = new Map<string, Promise<AppSocket>>();
+  readonly #sessions = new Map<string, AppSession>();
+  readonly #listeners = new Set<(event: SessionEvent) => void>();
+
+  constructor(run: string, scope: Scope, world: Omit<SocketWorld, 'changed'>) {
+    this.#run = run;
+    this.#scope = scope;
+    this.#world = { ...world, changed: (session, state) => this.#changed(session, state) };
+    scope.defer('app sockets', async () => {
+      await Promise.all([...this.#sockets.keys()].map((app) => this.close(app, 'the Core stops')));
+    });
+  }
+
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
+  get socketCount(): number {
+    return this.#sockets.size;
+  }
+
+  session(id: string): AppSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  async open(app: AppIdentity): Promise<{ readonly path: string }> {
+    const there = await this.#sockets.get(app.id);
+    if (there && there.app.name === app.name && there.app.uid === app.uid) return { path: there.path };
+    if (there) await this.close(app.id, 'the socket moves');
+    const path = socketPath(this.#run, app.name);
+    for (const other of this.#sockets.values())
+      if ((await other).path === path)
+        throw new CoreError('PARAMS_INVALID', { where: 'the name of an app', reason: `${app.name} is taken` });
+    const racing = this.#sockets.get(app.id);
+    if (racing) return { path: (await racing).path };
+    const opening = AppSocket.open(app, path, this.#scope, this.#world);
+    this.#sockets.set(app.id, opening);
+    try {
+      await opening;
+    } catch (thrown) {
+      this.#sockets.delete(app.id);
+      throw thrown;
+    }
+    return { path };
+  }
+
+  async close(app: string, reason: string): Promise<void> {
+    const socket = await this.#sockets.get(app);
+    if (!socket) return;
+    await socket.close(reason);
+    this.#sockets.delete(app);
+  }
+
+  async path(app: string): Promise<string> {
+    const socket = await this.#sockets.get(app);
+    if (!socket) throw new CoreError('APP_NOT_FOUND', { app });
+    return socket.path;
+  }
+
+  async sessions(app?: string): Promise<readonly SessionInfo[]> {
+    return [...this.#sessions.values()].filter((session) => app === undefined || session.app === app).map(described);
+  }
+
+  async call(app: string, call: AppCall): Promise<unknown> {
+    const session = (await this.#sockets.get(app))?.session(call.session);
+    if (!session) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it has no session' });
+    return session.call(call);
+  }
+
+  async notify(app: string, method: string, params: object): Promise<number> {
+    const sessions = [...((await this.#sockets.get(app))?.sessions ?? [])].filter((session) => session.usable);
+    const taken = await Promise.allSettled(sessions.map((session) => session.notify(method, params)));
+    return taken.filter(({ status }) => status === 'fulfilled').length;
+  }
+
+  onSession(listener: (event: SessionEvent) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** The identity of an app ended: its connections end at once. */
+  async cut(app: string): Promise<void> {
+    for (const session of (await this.#sockets.get(app))?.sessions ?? [])
+      session.hangUp('the identity of the app ended');
+  }
+
+  checkStalled(now: number): void {
+    for (const session of this.#sessions.values()) session.checkStalled(now);
+  }
+
+  #changed(session: AppSession, state: 'open' | 'closed'): void {
+    if (state === 'open') this.#sessions.set(session.id, session);
+    else this.#sessions.delete(session.id);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener({ ...described(session), state });
+      } catch (thrown) {
+        this.#world.log.error({ reason: reasonOf(thrown) }, 'a listener of sessions failed');
+      }
+    }
+  }
+}
+
+function described({ id, app, since }: AppSession): SessionInfo {
+  return { id, app, since };
+}

@@ -1,0 +1,197 @@
+/**
+ * Bytes of an app socket to messages (decisions D9): one JSON value a line; several values in one line and values that no newline follows are read,
+ * too. A message with the member `bytes: N` is followed, after its newline, by N raw bytes. A newline always ends what went before, so that the
+ * reader finds its feet again after rubbish.
+ */
+import { isUtf8 } from 'node:buffer';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { ByteList } from './byte-list.ts';
+import { isBlank, ValueScanner } from './value-scanner.ts';
+
+const NEWLINE = 0x0a;
+const NOTHING = Buffer.alloc(0);
+
+export interface FrameSink {
+  message(value: unknown, attachment: Buffer | undefined): void;
+  /** What was read is no message; reading goes on behind it. */
+  malformed(error: CoreError): void;
+  /** Nothing that follows could be understood: the connection has to end. */
+  fatal(error: CoreError): void;
+}
+
+type Mode = 'text' | 'newline' | 'attachment' | 'ended';
+
+export class FrameReader {
+  readonly #sink: FrameSink;
+  readonly #lineBytes: number;
+  readonly #attachmentBytes: number;
+  readonly #kept = new ByteList();
+  readonly #scanner = new ValueScanner();
+  #mode: Mode = 'text';
+  /** The message whose attachment is awaited, and how many bytes of it are missing. */
+  #head: unknown;
+  #missing = 0;
+
+  constructor(sink: FrameSink, limits: { readonly lineBytes: number; readonly attachmentBytes: number }) {
+    this.#sink = sink;
+    this.#lineBytes = limits.lineBytes;
+    this.#attachmentBytes = limits.attachmentBytes;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && this.#mode !== 'ended') {
+      if (this.#mode === 'text') at = this.#text(chunk, at);
+      else if (this.#mode === 'newline') at = this.#newline(chunk, at);
+      else at = this.#attachment(chunk, at);
+    }
+  }
+
+  /** The peer will send no more: a last message needs no newline. */
+  end(): void {
+    if (this.#mode === 'text') {
+      const rest = this.#kept.take(NOTHING);
+      if (rest.length > 0) this.#line(rest);
+    }
+    if (this.#mode === 'newline' || this.#mode === 'attachment')
+      this.#sink.malformed(invalid(`the connection ended ${this.#missing} bytes before the end of an attachment`));
+    this.stop();
+  }
+
+  /** Ignores whatever comes. */
+  stop(): void {
+    this.#mode = 'ended';
+    this.#head = undefined;
+    this.#kept.clear();
+  }
+
+  #text(chunk: Buffer, from: number): number {
+    const newline = chunk.indexOf(NEWLINE, from);
+    if (newline < 0) return this.#unfinished(chunk, from);
+    const last = chunk.subarray(from, newline);
+    if (this.#kept.length + last.length > this.#lineBytes) return this.#tooLong(chunk);
+    const line = this.#kept.take(last);
+    this.#scanner.reset();
+    this.#line(line);
+    if (this.#mode === 'newline') this.#mode = 'attachment';
+    if (this.#mode === 'attachment' && this.#missing === 0) this.#deliver(NOTHING);
+    return newline + 1;
+  }
+
+  /** No newline in sight: a peer that sends none must be understood as soon as its value is complete. */
+  #unfinished(chunk: Buffer, from: number): number {
+    const end = this.#scanner.feed(chunk, from);
+    const last = chunk.subarray(from, end < 0 ? chunk.length : end);
+    if (this.#kept.length + last.length > this.#lineBytes) return this.#tooLong(chunk);
+    if (end < 0) {
+      this.#kept.push(last);
+      return chunk.length;
+    }
+    const value = this.#kept.take(last);
+    this.#scanner.reset();
+    this.#value(value);
+    return end;
+  }
+
+  /** A whole line: as a rule one value, else several in a row. */
+  #line(line: Buffer): void {
+    let at = 0;
+    while (at < line.length && isBlank(line[at]!)) at++;
+    if (at === line.length) return;
+    const parsed = parse(line);
+    if (!(parsed instanceof CoreError)) {
+      this.#accept(parsed.value);
+      return;
+    }
+    const scanner = new ValueScanner();
+    let from = 0;
+    for (let end = scanner.feed(line, 0); end > 0 && this.#mode === 'text'; end = scanner.feed(line, from)) {
+      if (from === 0 && end === line.length) break; // it is this one value that cannot be parsed
+      this.#value(line.subarray(from, end));
+      from = end;
+      scanner.reset();
+    }
+    if (this.#mode === 'ended' || isBlankFrom(line, from)) return;
+    if (this.#mode !== 'text') this.#fail(invalid('an attachment begins behind the newline of its message'));
+    else this.#sink.malformed(from === 0 ? parsed : invalid(`there is something else behind byte ${from} of the line`));
+  }
+
+  #value(bytes: Buffer): void {
+    const parsed = parse(bytes);
+    if (parsed instanceof CoreError) this.#sink.malformed(parsed);
+    else this.#accept(parsed.value);
+  }
+
+  #accept(value: unknown): void {
+    const bytes = (value as { readonly bytes?: unknown } | null)?.bytes;
+    if (bytes === undefined) {
+      this.#sink.message(value, undefined);
+      return;
+    }
+    if (!Number.isSafeInteger(bytes) || (bytes as number) < 0) {
+      this.#sink.malformed(invalid('member bytes must be the length of the attachment'));
+      return;
+    }
+    if ((bytes as number) > this.#attachmentBytes) {
+      this.#fail(new CoreError('BODY_TOO_LARGE', { limit: this.#attachmentBytes, what: 'attachment' }));
+      return;
+    }
+    this.#head = value;
+    this.#missing = bytes as number;
+    this.#mode = 'newline';
+  }
+
+  #newline(chunk: Buffer, from: number): number {
+    const byte = chunk[from]!;
+    if (byte === NEWLINE) {
+      this.#mode = 'attachment';
+      if (this.#missing === 0) this.#deliver(NOTHING);
+    } else if (!isBlank(byte)) this.#fail(invalid('an attachment begins behind the newline of its message'));
+    return from + 1;
+  }
+
+  #attachment(chunk: Buffer, from: number): number {
+    const last = chunk.subarray(from, from + this.#missing);
+    this.#missing -= last.length;
+    if (this.#missing > 0) this.#kept.push(last);
+    else this.#deliver(this.#kept.take(last));
+    return from + last.length;
+  }
+
+  #deliver(attachment: Buffer): void {
+    const head = this.#head;
+    this.#head = undefined;
+    this.#mode = 'text';
+    this.#sink.message(head, attachment);
+  }
+
+  #tooLong(chunk: Buffer): number {
+    this.#fail(new CoreError('BODY_TOO_LARGE', { limit: this.#lineBytes, what: 'message' }));
+    return chunk.length;
+  }
+
+  #fail(error: CoreError): void {
+    this.stop();
+    this.#sink.fatal(error);
+  }
+}
+
+function parse(bytes: Buffer): { readonly value: unknown } | CoreError {
+  const text = bytes.toString();
+  // The decoder puts U+FFFD where the bytes are not UTF-8; it may stand in the text itself, too.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return new CoreError('JSON_INVALID', { reason: 'it is not UTF-8' });
+  try {
+    return { value: JSON.parse(text) };
+  } catch (thrown) {
+    return new CoreError('JSON_INVALID', { reason: reasonOf(thrown) }, { cause: thrown });
+  }
+}
+
+function isBlankFrom(bytes: Buffer, from: number): boolean {
+  for (let at = from; at < bytes.length; at++) if (!isBlank(bytes[at]!)) return false;
+  return true;
+}
+
+function invalid(reason: string): CoreError {
+  return new CoreError('REQUEST_INVALID', { reason });
+}

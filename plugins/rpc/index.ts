@@ -1,0 +1,66 @@
+import { appSockets, definePlugin, device, grants, identity, operations } from '@device-core/plugin-api';
+import { AppSocketDirectory } from './app-socket-directory.ts';
+import { Counters } from './counters.ts';
+import { Deadlines } from './deadlines.ts';
+import type { RpcConfig } from './limits.ts';
+import { MethodTable } from './method-table.ts';
+import { ownOperations } from './own-operations.ts';
+import { PeerCheck } from './peer-check.ts';
+import { ReadyComposer } from './ready.ts';
+
+const requires = { operations, device, grants };
+
+export const plugin = definePlugin<typeof requires, RpcConfig>({
+  requires,
+  async setup(host, services) {
+    const { config, log, scope } = host;
+    const info = await services.device.info();
+    const counters = new Counters();
+    const methods = new MethodTable();
+    const peers = new PeerCheck();
+    const hook = host.hook('session.open');
+    const ready = new ReadyComposer({ device: info, grants: services.grants, hook, config, counters, log });
+    scope.use(
+      'watch of operations',
+      services.operations.watch((list) => methods.replace(list)),
+    );
+    const directory = new AppSocketDirectory(info.paths.run, scope, {
+      config,
+      operations: services.operations,
+      methods,
+      deadlines: new Deadlines(scope),
+      counters,
+      log,
+      ready,
+      peers,
+    });
+
+    for (const operation of ownOperations(directory))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    scope.interval('stalled peers', Math.max(20, Math.min(1_000, config.stallMs / 4)), () =>
+      directory.checkStalled(performance.now()),
+    );
+    host.when(identity, (service, while_) => {
+      peers.use(service);
+      while_.defer('peer check', () => peers.use(undefined));
+      while_.use(
+        'revocations',
+        service.onRevoked((app) => void directory.cut(app)),
+      );
+    });
+    host.tap('health.collect', (report) => {
+      const sessions = `${directory.sessionCount} sessions on ${directory.socketCount} app sockets`;
+      const dropped = counters.describe();
+      report.add('rpc', { status: 'okay', message: dropped ? `${sessions}; ${dropped}` : sessions });
+    });
+    host.provide(appSockets, {
+      open: (app) => directory.open(app),
+      close: (app, reason) => directory.close(app, reason),
+      path: (app) => directory.path(app),
+      sessions: (app) => directory.sessions(app),
+      call: (app, call) => directory.call(app, call),
+      notify: (app, method, params) => directory.notify(app, method, params),
+      onSession: (listener) => directory.onSession(listener),
+    });
+  },
+});

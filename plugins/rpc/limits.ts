@@ -1,0 +1,36 @@
+/** Configuration section of the plugin; the manifest's schema fills in every member. */
+export interface RpcConfig {
+  /** Connections of one app at a time. */
+  readonly connections: number;
+  /** Longest message, bytes. */
+  readonly lineBytes: number;
+  /** Longest binary attachment, bytes. */
+  readonly attachmentBytes: number;
+  readonly batch: number;
+  /** Requests of one session without an answer. */
+  readonly inFlight: number;
+  /** Calls into one session without an answer. */
+  readonly calls: number;
+  /** Open streams of one session. */
+  readonly streams: number;
+  /** Bytes that an app may write ahead on one stream. */
+  readonly streamCredit: number;
+  /** Outgoing bytes from which on notifications wait and no more requests are read. */
+  readonly outgoingBytes: number;
+  /** Outgoing bytes at which the session is cut. */
+  readonly outgoingMaxBytes: number;
+  /** Notifications that may wait. */
+  readonly waiting: number;
+  /** How long a peer may leave its socket unread. */
+  readonly stallMs: number;
+  /** How long the taps of session.open may take together. */
+  readonly readyMs: number;
+  /** From `stop` to the end of the connection. */
+  readonly stopGraceMs: number;
+}
+
+/** What READY tells an app of its limits. */
+export function announced(config: RpcConfig): Readonly<Record<string, number>> {
+  const { connections, lineBytes, attachmentBytes, batch, inFlight, streams, streamCredit } = config;
+  return { connections, lineBytes, attachmentBytes, batch, inFlight, streams, streamCredit };
+}

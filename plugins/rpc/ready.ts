@@ -1,0 +1,69 @@
+/** What READY says: what is known here, and what the taps of session.open add in the time they have. */
+import {
+  type Caller,
+  type DeviceInfo,
+  type Grants,
+  type HookCaller,
+  type Logger,
+  type ReadyMessage,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+import type { AppSession } from './app-session.ts';
+import type { Counters } from './counters.ts';
+import { announced, type RpcConfig } from './limits.ts';
+
+export interface ReadySources {
+  readonly device: DeviceInfo;
+  readonly grants: Grants;
+  readonly hook: HookCaller<'session.open'>;
+  readonly config: RpcConfig;
+  readonly counters: Counters;
+  readonly log: Logger;
+}
+
+export class ReadyComposer {
+  readonly #sources: ReadySources;
+
+  constructor(sources: ReadySources) {
+    this.#sources = sources;
+  }
+
+  /** Never rejects and never takes longer than `readyMs`: an app waits for READY and for nothing else. */
+  async compose(session: AppSession, caller: Caller, scope: Scope): Promise<ReadyMessage> {
+    const { counters, log, config } = this.#sources;
+    let ready = this.bare(session, []);
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    using _timer = scope.timeout('READY', config.readyMs, () => resolve('late'));
+    const complete = async (): Promise<'done'> => {
+      ready = this.bare(session, await this.#sources.grants.of(caller));
+      ready = (await this.#sources.hook.promise(ready, session)) ?? ready;
+      return 'done';
+    };
+    try {
+      const finished = complete();
+      finished.catch(() => undefined); // of no interest once the time is over
+      if ((await Promise.race([finished, late])) === 'late') {
+        counters.readyTimeouts++;
+        log.warn({ app: session.app, ms: config.readyMs }, 'READY went out without what a slow plugin had to add');
+      }
+    } catch (thrown) {
+      log.error({ app: session.app, reason: reasonOf(thrown) }, 'READY went out without what plugins had to add');
+    }
+    return ready;
+  }
+
+  /** READY without the parts of other plugins. */
+  bare(session: AppSession, capabilities: readonly string[]): ReadyMessage {
+    const { device, config } = this.#sources;
+    return {
+      session: session.id,
+      app: session.app,
+      core: device.core,
+      capabilities,
+      subscriptions: [],
+      limits: announced(config),
+      snapshot: {},
+    };
+  }
+}

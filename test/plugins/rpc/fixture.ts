@@ -1,0 +1,189 @@
+/** The rpc plugin on the real table of operations, and raw clients that see every byte. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import {
+  type AppSockets,
+  appSockets,
+  type Identity,
+  identity,
+  type Operation,
+  type Operations,
+  operations,
+  type StreamEndpoint,
+} from '@device-core/plugin-api';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
+import { plugin as rpcPlugin } from '../../../plugins/rpc/index.ts';
+
+const manifest = (id: string) => fileURLToPath(new URL(`../../../manifests/plugins/${id}.yaml`, import.meta.url));
+
+export const APP = 'com.example.agenda';
+
+export interface Fixture extends AsyncDisposable {
+  readonly rpc: TestHost;
+  readonly table: Operations;
+  readonly sockets: AppSockets;
+  readonly path: string;
+  client(path?: string): Promise<RawClient>;
+}
+
+export interface FixtureOptions {
+  readonly config?: object;
+  readonly operations?: readonly Operation<never, unknown>[];
+  readonly streams?: readonly StreamEndpoint<never>[];
+  readonly grants?: Readonly<Record<string, readonly string[]>>;
+  readonly identity?: Partial<Identity>;
+}
+
+export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
+  const grants = options.grants ?? {};
+  const core = await createTestHost(operationsPlugin, { manifest: manifest('operations'), grants });
+  const table = core.service(operations);
+  for (const operation of options.operations ?? []) table.add(operation);
+  for (const stream of options.streams ?? []) table.addStream(stream);
+  const rpc = await createTestHost(rpcPlugin, {
+    manifest: manifest('rpc'),
+    config: options.config ?? {},
+    grants,
+    services: [
+      [operations, table],
+      ...(options.identity ? ([[identity, options.identity]] as [typeof identity, object][]) : []),
+    ],
+  });
+  const sockets = rpc.service(appSockets);
+  const { path } = await sockets.open({ id: APP, name: 'agenda' });
+  const clients: RawClient[] = [];
+  await new Promise((resolve) => setImmediate(resolve)); // the table tells of its changes a turn later
+  return {
+    rpc,
+    table,
+    sockets,
+    path,
+    async client(other = path) {
+      const client = await RawClient.connect(other);
+      clients.push(client);
+      return client;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const client of clients) client.socket.destroy();
+      await rpc.stop();
+      await core.stop();
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
+export type Message = any;
+
+/** Writes bytes and reads lines and attachments, and knows nothing else. */
+export class RawClient {
+  readonly socket: Socket;
+  readonly #messages: Message[] = [];
+  readonly #waiting: ((message: Message) => void)[] = [];
+  #buffer: Buffer = Buffer.alloc(0);
+  #head: Message;
+  #last = 0;
+  closed = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      this.closed = true;
+      for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+    });
+  }
+
+  static async connect(path: string): Promise<RawClient> {
+    const socket = connect({ path, allowHalfOpen: true });
+    const client = new RawClient(socket);
+    await once(socket, 'connect');
+    return client;
+  }
+
+  write(data: string | Buffer): void {
+    this.socket.write(data);
+  }
+
+  send(message: object, attachment?: Buffer): void {
+    this.write(`${JSON.stringify(attachment ? { ...message, bytes: attachment.length } : message)}\n`);
+    if (attachment) this.write(attachment);
+  }
+
+  /** The next message; undefined when the connection is closed. */
+  async next(): Promise<Message> {
+    if (this.#messages.length > 0) return this.#messages.shift();
+    if (this.closed) return undefined;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The next message for which `wanted` holds; the others are put aside. */
+  async find(wanted: (message: Message) => boolean): Promise<Message> {
+    const aside: Message[] = [];
+    try {
+      for (let message = await this.next(); message; message = await this.next()) {
+        if (wanted(message)) return message;
+        aside.push(message);
+      }
+    } finally {
+      this.#messages.unshift(...aside);
+    }
+    return undefined;
+  }
+
+  async ready(): Promise<Message> {
+    const ready = await this.next();
+    if (ready?.method !== 'READY') throw new Error(`expected READY, got ${JSON.stringify(ready)}`);
+    return ready.params;
+  }
+
+  async request(method: string, params?: unknown, more: object = {}, attachment?: Buffer): Promise<Message> {
+    const id = ++this.#last;
+    this.send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }), ...more }, attachment);
+    return this.find((message) => message.id === id && message.method === undefined);
+  }
+
+  #read(chunk: Buffer): void {
+    this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
+    for (;;) {
+      if (this.#head !== undefined) {
+        if (this.#buffer.length < this.#head.bytes) return;
+        const attachment = this.#buffer.subarray(0, this.#head.bytes);
+        this.#buffer = this.#buffer.subarray(this.#head.bytes);
+        this.#give({ ...this.#head, attachment });
+        this.#head = undefined;
+      }
+      const newline = this.#buffer.indexOf(10);
+      if (newline < 0) return;
+      const message = JSON.parse(this.#buffer.subarray(0, newline).toString());
+      this.#buffer = this.#buffer.subarray(newline + 1);
+      if (typeof message.bytes === 'number') this.#head = message;
+      else this.#give(message);
+    }
+  }
+
+  #give(message: Message): void {
+    const waiting = this.#waiting.shift();
+    if (waiting) waiting(message);
+    else this.#messages.push(message);
+  }
+}
+
+const ANYTHING = { type: 'object', additionalProperties: true };
+
+export function operation(name: string, run: Operation<never, unknown>['run'], more: object = {}) {
+  return { name, summary: name, params: ANYTHING, result: {}, errors: [], run, ...more } as Operation<never, unknown>;
+}
+
+export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Waits until something holds, at most two seconds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < 200; turn++) {
+    if (await holds()) return;
+    await sleep(10);
+  }
+  throw new Error('it did not come true within two seconds');
+}
