@@ -1,0 +1,45 @@
+import type { AppStatus, ComponentHealth, ComponentStatus } from '@device-core/plugin-api';
+import type { App } from './app.ts';
+
+const REPORT_MS = 30_000;
+const STATUSES: readonly string[] = ['okay', 'waiting', 'blocked', 'error'] satisfies readonly ComponentStatus[];
+
+/** An app as a component of /health. */
+export function healthOf(app: App, now: number): ComponentHealth {
+  const status = app.status();
+  const rest = { version: status.version, since: status.since };
+  const message = status.reason === undefined ? {} : { message: status.reason };
+  switch (status.state) {
+    case 'stopped':
+      return { status: 'okay', ...rest, message: status.reason ?? 'it is stopped' };
+    case 'starting':
+    case 'stopping':
+    case 'backoff':
+      return { status: 'waiting', code: status.state, ...rest, ...message };
+    case 'quarantined':
+      return { status: 'blocked', code: status.state, ...rest, ...message };
+    case 'failed':
+      return { status: 'error', code: status.state, ...rest, ...message };
+    case 'running':
+      return { ...ownWord(app, status, now), ...rest };
+  }
+}
+
+function ownWord(app: App, status: AppStatus, now: number): ComponentHealth {
+  const { health } = app.manifest;
+  if (health?.kind === 'report') {
+    const limit = health.intervalMs ?? REPORT_MS;
+    const quiet = now - (status.health?.at ?? status.since);
+    if (quiet > limit)
+      return {
+        status: 'error',
+        code: 'silent',
+        message: `it has not reported for ${quiet} ms; ${limit} ms are agreed`,
+      };
+  }
+  if (health?.kind !== 'none' && !app.hasSession)
+    return { status: 'waiting', code: 'no-session', message: 'its socket is not connected' };
+  const word = STATUSES.find((known) => known === status.health?.status) as ComponentStatus | undefined;
+  const message = status.health?.message;
+  return { status: word ?? 'okay', ...(message === undefined ? {} : { message }) };
+}

@@ -1,0 +1,90 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AppManifest, reasonOf } from '@device-core/plugin-api';
+import { type AppPlace, environmentOf } from './app-place.ts';
+import type { GrantDecision } from './grant-decision.ts';
+import { writePrivateFile } from './private-file.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
+export class AppLease {
+  readonly #manifest: AppManifest;
+  readonly #place: AppPlace;
+  readonly #around: Surroundings;
+
+  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings) {
+    this.#manifest = manifest;
+    this.#place = place;
+    this.#around = around;
+  }
+
+  /** Resolves with the environment of the process. The socket is there and the token lies ready before it runs. */
+  async take(decision: GrantDecision): Promise<Readonly<Record<string, string>>> {
+    const { grants, identity, appSockets, config } = this.#around;
+    const { id, name } = this.#manifest;
+    await grants.set({ kind: 'app', id }, decision.granted);
+    await mkdir(this.#place.data, { recursive: true, mode: 0o700 });
+    await writePrivateFile(join(this.#place.credentials, 'token'), await identity.issue(id));
+    const { path: rpc } = await appSockets.open({ id, name });
+    await this.describeConfig();
+    await this.registerFunctions();
+    return environmentOf(id, this.#place, { rpc, ...(await this.#addresses()) }, config);
+  }
+
+  /** A run is over, another may follow: the token is void, nothing else. */
+  async voidToken(): Promise<void> {
+    await this.#undo('token', () => this.#around.identity.revoke(this.#manifest.id));
+    await this.#undo('credentials', () => rm(this.#place.credentials, { recursive: true, force: true }));
+  }
+
+  /** The app is told to stop; its socket goes. */
+  async closeSocket(reason: string): Promise<void> {
+    await this.#undo('socket', () => this.#around.appSockets.close(this.#manifest.id, reason));
+  }
+
+  /** Everything back. */
+  async end(): Promise<void> {
+    await this.voidToken();
+    await this.#undo('grants', () => this.#around.grants.clear({ kind: 'app', id: this.#manifest.id }));
+    await this.#undo('functions', async () => this.#around.optional.functions?.unregister(this.#manifest.id));
+  }
+
+  /** A manifest whose functions are refused is the author's to mend, no reason for the app not to run. */
+  async registerFunctions(): Promise<void> {
+    const { id, functions } = this.#manifest;
+    if (!functions || functions.length === 0) return;
+    try {
+      await this.#around.optional.functions?.register({ app: id, functions });
+    } catch (thrown) {
+      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'functions of the manifest are not registered');
+    }
+  }
+
+  async describeConfig(): Promise<void> {
+    const { id, config } = this.#manifest;
+    if (!config) return;
+    try {
+      await this.#around.optional.config?.describeApp(id, config);
+    } catch (thrown) {
+      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'configuration of the manifest is not in force');
+    }
+  }
+
+  async #addresses(): Promise<{ readonly http: string; readonly url: string | undefined }> {
+    const addresses = (await this.#around.optional.http?.addresses()) ?? [];
+    const socket = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
+    return {
+      http: socket ?? join(this.#around.device.paths.run, 'core.sock'),
+      url: addresses.find((address) => address.startsWith('http:')),
+    };
+  }
+
+  /** Every part is taken back, whatever becomes of another. */
+  async #undo(part: string, undo: () => Promise<unknown>): Promise<void> {
+    try {
+      await undo();
+    } catch (thrown) {
+      this.#around.log.warn({ app: this.#manifest.id, part, reason: reasonOf(thrown) }, 'cannot take back from an app');
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  type AppStatus,
+  type CallContext,
+  CoreError,
+  callerName,
+  type JsonSchema,
+  type Operation,
+} from '@device-core/plugin-api';
+import type { Supervisor } from './supervisor.ts';
+
+const ID = { type: 'string', minLength: 1, maxLength: 128, description: 'App id, or its short name.' };
+const BY_ID: JsonSchema = {
+  type: 'object',
+  required: ['id'],
+  additionalProperties: false,
+  properties: { id: ID },
+};
+const STATUS: JsonSchema = {
+  type: 'object',
+  required: ['id', 'name', 'version', 'title', 'state', 'since', 'restarts', 'capabilities', 'denied'],
+  properties: {
+    id: { type: 'string' },
+    name: { type: 'string' },
+    version: { type: 'string' },
+    title: { type: 'string' },
+    state: { enum: ['stopped', 'starting', 'running', 'stopping', 'backoff', 'failed', 'quarantined'] },
+    reason: { type: 'string' },
+    since: { type: 'integer' },
+    pid: { type: 'integer' },
+    restarts: { type: 'integer' },
+    capabilities: { type: 'array', items: { type: 'string' } },
+    denied: {
+      type: 'array',
+      items: { type: 'object', properties: { capability: { type: 'string' }, hint: { type: 'string' } } },
+    },
+    health: {
+      type: 'object',
+      properties: { status: { type: 'string' }, message: { type: 'string' }, at: { type: 'integer' } },
+    },
+  },
+};
+const ONE: JsonSchema = { type: 'object', required: ['app'], properties: { app: STATUS } };
+/** Longer than the longest start and stop that a manifest may ask for. */
+const CHANGE_MS = 160_000;
+
+type ById = { readonly id: string };
+type OneApp = { readonly app: AppStatus };
+
+/** `mayAdminister`: does the caller hold system.apps? */
+export function appOperations(
+  supervisor: Supervisor,
+  mayAdminister: (call: CallContext) => boolean,
+): readonly Operation<never, unknown>[] {
+  const shownTo = (call: CallContext) => {
+    const full = mayAdminister(call);
+    return (status: AppStatus) =>
+      full || (call.caller.kind === 'app' && call.caller.id === status.id) ? status : withoutInnards(status);
+  };
+  const change = (
+    verb: 'start' | 'stop' | 'restart',
+    summary: string,
+    description: string,
+  ): Operation<ById, OneApp> => ({
+    name: `apps.${verb}`,
+    summary,
+    description,
+    params: BY_ID,
+    result: ONE,
+    capability: 'system.apps',
+    rest: { method: 'POST', path: `/apps/:id/${verb}` },
+    errors: ['APP_NOT_FOUND', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
+    timeoutMs: CHANGE_MS,
+    run: async ({ id }) => ({ app: await supervisor[verb](id) }),
+  });
+
+  const list: Operation<object, { readonly apps: readonly AppStatus[] }> = {
+    name: 'apps.list',
+    summary: 'Every app and its state',
+    params: { type: 'object', additionalProperties: false, properties: {} },
+    result: { type: 'object', required: ['apps'], properties: { apps: { type: 'array', items: STATUS } } },
+    rest: { method: 'GET', path: '/apps' },
+    errors: [],
+    run: async (_, call) => ({ apps: (await supervisor.list()).map(shownTo(call)) }),
+  };
+  const status: Operation<ById, OneApp> = {
+    name: 'apps.status',
+    summary: 'State of one app',
+    description: 'Reason, process and grants are shown to the app itself and to holders of system.apps.',
+    params: BY_ID,
+    result: ONE,
+    rest: { method: 'GET', path: '/apps/:id' },
+    errors: ['APP_NOT_FOUND'],
+    run: async ({ id }, call) => ({ app: shownTo(call)(await supervisor.status(id)) }),
+  };
+  return [
+    list,
+    status,
+    change('start', 'Start an app', 'Answers when it runs or failed to; `state` tells which. Releases a quarantine.'),
+    change('stop', 'Stop an app', 'Answers when none of its processes is left.'),
+    change('restart', 'Stop an app and start it again', 'Answers when it runs or failed to.'),
+  ];
+}
+
+/** What other apps need to know of an app, and no more: its last output may hold anything. */
+function withoutInnards({ id, name, version, title, state, since, restarts }: AppStatus): AppStatus {
+  return { id, name, version, title, state, since, restarts, capabilities: [], denied: [] };
+}
+
+/** The app that calls. Throws CALLER_DENIED for anybody else. */
+export function callingApp(supervisor: Supervisor, verb: string, call: CallContext) {
+  if (call.caller.kind !== 'app')
+    throw new CoreError('CALLER_DENIED', { verb, reason: `${callerName(call.caller)} is not an app` });
+  return supervisor.find(call.caller.id);
+}

@@ -1,0 +1,292 @@
+import { type AppManifest, type AppState, type AppStatus, reasonOf } from '@device-core/plugin-api';
+import { AppLease } from './app-lease.ts';
+import { AppLog } from './app-log.ts';
+import { type AppPlace, placeOf } from './app-place.ts';
+import { AppProcess, describeExit, type Exit, findProgram } from './app-process.ts';
+import { CrashPolicy } from './crash-policy.ts';
+import { decideGrants, type GrantDecision } from './grant-decision.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const START_MS = 10_000;
+const STOP_MS = 3_000;
+/** What an app may take when the whole plugin stops: less than the plugin's own time. */
+const LAST_STOP_MS = 5_000;
+const TAIL_LINES = 3;
+
+type Outcome = 'ready' | 'late' | 'cancelled' | Exit | { readonly error: unknown };
+
+/** One app: its state, and the one queue in which everything that changes the state happens. */
+export class App {
+  readonly manifest: AppManifest;
+  readonly folder: string;
+  readonly log: AppLog;
+  /** Of log.write. */
+  readonly logRate: RateLimit;
+  readonly #place: AppPlace;
+  readonly #around: Surroundings;
+  readonly #lease: AppLease;
+  readonly #crashes: CrashPolicy;
+  readonly #changed: (app: App, publicReason: string | undefined) => void;
+  #decision: GrantDecision;
+  #state: AppState = 'stopped';
+  #reason: string | undefined;
+  #since = Date.now();
+  #restarts = 0;
+  #process: AppProcess | undefined;
+  #retry: Disposable | undefined;
+  #lostSession: Disposable | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  #cancel = new AbortController();
+  /** Open sessions by id; whoever waits for the first one is in `#opened`. */
+  readonly #sessions = new Set<string>();
+  #opened: (() => void) | undefined;
+  #health: AppStatus['health'];
+
+  constructor(
+    manifest: AppManifest,
+    folder: string,
+    around: Surroundings,
+    changed: (app: App, publicReason: string | undefined) => void,
+  ) {
+    this.manifest = manifest;
+    this.folder = folder;
+    this.#around = around;
+    this.#changed = changed;
+    this.#place = placeOf(manifest, around.device.paths);
+    this.#lease = new AppLease(manifest, this.#place, around);
+    this.#crashes = new CrashPolicy(around.config.crash);
+    this.#decision = decideGrants(manifest, around.device.grants);
+    this.logRate = new RateLimit(around.config.logRate);
+    this.log = new AppLog(this.#place.log, around.config.logBytes, (thrown) =>
+      around.log.warn({ app: manifest.id, reason: reasonOf(thrown) }, "cannot write the app's log"),
+    );
+  }
+
+  get state(): AppState {
+    return this.#state;
+  }
+
+  /** It runs, or will again by itself. */
+  get active(): boolean {
+    return this.#state === 'starting' || this.#state === 'running' || this.#state === 'backoff';
+  }
+
+  status(): AppStatus {
+    const { id, name, version, title } = this.manifest;
+    const pid = this.#process?.leader.pid;
+    return {
+      id,
+      name,
+      version,
+      title,
+      state: this.#state,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      since: this.#since,
+      ...(pid ? { pid } : {}),
+      restarts: this.#restarts,
+      capabilities: this.#decision.granted,
+      denied: this.#decision.denied,
+      ...(this.#health ? { health: this.#health } : {}),
+    };
+  }
+
+  /** Resolves when it runs or failed to. The operator's word also ends a pause and a quarantine. */
+  start(): Promise<void> {
+    return this.#enqueue(async () => {
+      if (this.#state === 'running') return;
+      this.#crashes.forgive();
+      await this.#launch();
+    });
+  }
+
+  /** Resolves when nothing of it runs any more. A start that is under way is given up. */
+  stop(reason: string): Promise<void> {
+    this.#cancel.abort();
+    return this.#enqueue(async () => {
+      this.#cancel = new AbortController();
+      this.#retry?.[Symbol.dispose]();
+      if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
+    });
+  }
+
+  reportHealth(status: string, message: string | undefined): void {
+    this.#health = { status, ...(message === undefined ? {} : { message }), at: Date.now() };
+  }
+
+  sessionOpened(session: string): void {
+    this.#sessions.add(session);
+    this.#lostSession?.[Symbol.dispose]();
+    this.#lostSession = undefined;
+    this.#opened?.();
+  }
+
+  sessionClosed(session: string): void {
+    this.#sessions.delete(session);
+    if (this.#sessions.size > 0 || this.#state !== 'running' || !this.#awaitsSession) return;
+    if (this.#around.scope.signal.aborted) return;
+    const limit = this.#startTimeout;
+    const process = this.#process;
+    this.#lostSession = this.#around.scope.timeout(`session of ${this.manifest.id}`, limit, () =>
+      this.#enqueueQuietly(async () => {
+        if (this.#process === process && this.#sessions.size === 0)
+          await this.#crashed(`it has had no session for ${limit} ms`);
+      }),
+    );
+  }
+
+  /** Manifest parts are told to a registry that has just come. */
+  async describe(): Promise<void> {
+    await this.#lease.describeConfig();
+    if (this.active) await this.#lease.registerFunctions();
+  }
+
+  get hasSession(): boolean {
+    return this.#sessions.size > 0;
+  }
+
+  get #awaitsSession(): boolean {
+    return this.manifest.health?.kind !== 'none';
+  }
+
+  get #startTimeout(): number {
+    return this.manifest.lifecycle?.startTimeoutMs ?? START_MS;
+  }
+
+  async #launch(): Promise<void> {
+    if (this.#cancel.signal.aborted || this.#around.scope.signal.aborted) return;
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
+    this.#health = undefined;
+    this.#sessions.clear();
+    this.log.forget();
+    this.#enter('starting');
+    this.#decision = decideGrants(this.manifest, this.#around.device.grants);
+    let process: AppProcess;
+    try {
+      const environment = await this.#lease.take(this.#decision);
+      process = await this.#spawn(environment);
+    } catch (thrown) {
+      await this.#end(reasonOf(thrown), 'failed');
+      return;
+    }
+    const outcome = await this.#outcome(process);
+    if (outcome === 'cancelled') return;
+    if (outcome === 'ready') {
+      this.#enter('running');
+      void process.exited.then((exit) => this.#enqueueQuietly(() => this.#exited(process, exit)));
+    } else if (outcome === 'late') {
+      await this.#crashed(`it was not ready after ${this.#startTimeout} ms`);
+    } else if ('error' in outcome) {
+      await this.#end(`cannot run ${this.manifest.exec.command}: ${reasonOf(outcome.error)}`, 'failed');
+    } else {
+      await this.#crashed(`${describeExit(outcome)} before it was ready`, outcome);
+    }
+  }
+
+  async #spawn(environment: Readonly<Record<string, string>>): Promise<AppProcess> {
+    const { identity, records, config } = this.#around;
+    const { id, name, exec } = this.manifest;
+    const command = await findProgram(exec.command, this.folder, config.path);
+    const process = new AppProcess({ command, args: exec.args ?? [], folder: this.folder, environment, log: this.log });
+    this.#process = process;
+    if (!process.spawned) return process;
+    // In this very turn, so that no connection of the process is taken for somebody else's.
+    const known = identity.launched({ app: id, pid: process.leader.pid });
+    records.write(name, process.leader);
+    await known;
+    return process;
+  }
+
+  #outcome(process: AppProcess): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    process.exited.then(resolve, (error) => resolve({ error }));
+    if (!process.spawned) return promise;
+    if (this.#cancel.signal.aborted) return Promise.resolve('cancelled');
+    const cancelled = () => resolve('cancelled');
+    this.#cancel.signal.addEventListener('abort', cancelled, { once: true });
+    this.#opened = () => resolve('ready');
+    if (!this.#awaitsSession || this.hasSession) resolve('ready');
+    const label = `start of ${this.manifest.id}`;
+    const timer = this.#around.scope.timeout(label, this.#startTimeout, () => resolve('late'));
+    return promise.finally(() => {
+      timer[Symbol.dispose]();
+      this.#cancel.signal.removeEventListener('abort', cancelled);
+      this.#opened = undefined;
+    });
+  }
+
+  async #exited(process: AppProcess, exit: Exit): Promise<void> {
+    if (this.#process !== process) return;
+    await this.#crashed(describeExit(exit), exit);
+  }
+
+  /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
+  async #crashed(reason: string, exit?: Exit): Promise<void> {
+    const ran = this.#state === 'running' ? Date.now() - this.#since : 0;
+    const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
+    const wellDone = exit?.code === 0 && this.#state === 'running';
+    if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
+    if (restart === 'never') return this.#end(reason, 'failed');
+    const verdict = this.#crashes.crashed(Date.now(), ran);
+    if (verdict.kind === 'quarantine')
+      return this.#end(`${verdict.crashes} crashes in a short time; the last one: ${reason}`, 'quarantined');
+    await this.#endProcess(0);
+    await this.#lease.voidToken();
+    if (this.#around.scope.signal.aborted) return;
+    this.#enter('backoff', reason);
+    this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, verdict.delayMs, () =>
+      this.#enqueueQuietly(async () => {
+        if (this.#state !== 'backoff') return;
+        this.#restarts += 1;
+        await this.#launch();
+      }),
+    );
+  }
+
+  /** For good, until somebody starts it. */
+  async #end(reason: string, state: 'stopped' | 'failed' | 'quarantined'): Promise<void> {
+    if (this.#process) this.#enter('stopping', reason);
+    await this.#lease.closeSocket(reason);
+    const grace = state === 'stopped' ? (this.manifest.lifecycle?.stopTimeoutMs ?? STOP_MS) : 0;
+    await this.#endProcess(this.#around.scope.signal.aborted ? Math.min(grace, LAST_STOP_MS) : grace);
+    await this.#lease.end();
+    this.#enter(state, reason);
+  }
+
+  async #endProcess(graceMs: number): Promise<void> {
+    this.#lostSession?.[Symbol.dispose]();
+    this.#lostSession = undefined;
+    const process = this.#process;
+    if (!process) return;
+    const left = await process.end(graceMs);
+    this.#process = undefined;
+    this.#sessions.clear();
+    if (left.length > 0)
+      this.#around.log.error({ app: this.manifest.id, processes: left }, 'processes of an app could not be ended');
+    else await this.#around.records.remove(this.manifest.name);
+  }
+
+  /** The output of an app may hold what others must not read: it is in the status, never in the event. */
+  #enter(state: AppState, reason?: string): void {
+    this.#state = state;
+    this.#since = Date.now();
+    const tail = state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
+    this.#reason = reason !== undefined && tail.length > 0 ? `${reason}; it wrote: ${tail.join(' | ')}` : reason;
+    this.#changed(this, reason);
+  }
+
+  #enqueue(change: () => Promise<void>): Promise<void> {
+    const turn = this.#queue.then(change);
+    // The next change does not care how this one ended; whoever asked for it is told.
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** For changes that nobody asked for. */
+  #enqueueQuietly(change: () => Promise<void>): Promise<void> {
+    return this.#enqueue(change).catch((thrown) =>
+      this.#around.log.error({ app: this.manifest.id, reason: reasonOf(thrown) }, 'a change of an app failed'),
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import { basename, join } from 'node:path';
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { watch } from 'chokidar';
+import { MANIFEST } from './app-catalog.ts';
+
+/** One change of a folder is many events: they are looked at together. */
+const SETTLE_MS = 200;
+
+/** Calls `changed` after manifests came, changed or went. */
+export function watchFolders(
+  folders: readonly string[],
+  installed: string,
+  scope: Scope,
+  log: Logger,
+  changed: () => Promise<void>,
+): void {
+  const watcher = watch([installed, ...folders.map((folder) => join(folder, MANIFEST))], {
+    depth: 1,
+    ignoreInitial: true,
+    awaitWriteFinish: { stabilityThreshold: 150, pollInterval: 50 },
+    ignored: (path, stats) => stats?.isFile() === true && basename(path) !== MANIFEST,
+  });
+  scope.defer('folder watch', () => watcher.close());
+  let pending: Disposable | undefined;
+  watcher.on('all', () => {
+    if (scope.signal.aborted) return;
+    pending?.[Symbol.dispose]();
+    pending = scope.timeout('folder watch', SETTLE_MS, changed);
+  });
+  watcher.on('error', (thrown) => log.warn({ reason: reasonOf(thrown) }, 'cannot watch the folders of apps'));
+}

@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasVariable, killSession, membersOf, type SessionLeader } from './process-session.ts';
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+const END_MS = 2_000;
+
+/**
+ * What runs, on record below `<run>/apps/<name>/pid`: a Core that was killed could not end its apps, so the next one does. Ids and start times
+ * count from the boot, hence its id.
+ */
+export class ProcessRecords {
+  readonly #directory: string;
+  readonly #boot: string;
+
+  private constructor(directory: string, boot: string) {
+    this.#directory = directory;
+    this.#boot = boot;
+  }
+
+  static async open(directory: string): Promise<ProcessRecords> {
+    return new ProcessRecords(directory, (await readFile(BOOT_ID, 'utf8')).trim());
+  }
+
+  /** Synchronous, so that there is no moment in which a process runs without being on record. */
+  write(name: string, leader: SessionLeader): void {
+    writeFileSync(this.#file(name), JSON.stringify({ ...leader, boot: this.#boot }), { mode: 0o600 });
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.#file(name), { force: true });
+  }
+
+  /** Ends what a former Core left running. Resolves with the names of those apps. */
+  async endFormer(): Promise<readonly string[]> {
+    const names = await readdir(this.#directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    const ended = await Promise.all(names.map(async (name) => ((await this.#endOne(name)) ? [name] : [])));
+    return ended.flat();
+  }
+
+  async #endOne(name: string): Promise<boolean> {
+    const record = parse(await readFile(this.#file(name), 'utf8').catch(() => ''));
+    if (!record) return false;
+    let found = false;
+    if (record.boot === this.#boot) {
+      const socket = join(this.#directory, name, 'rpc.sock');
+      const belongs = (pid: number) => hasVariable(pid, 'DEVICE_RPC_SOCKET', socket);
+      found = membersOf(record, belongs).length > 0;
+      if (found) await killSession(record, END_MS, belongs);
+    }
+    await this.remove(name);
+    return found;
+  }
+
+  #file(name: string): string {
+    return join(this.#directory, name, 'pid');
+  }
+}
+
+/** Undefined for a file that is absent or was cut short: then nothing is known, and nothing is ended. */
+function parse(text: string): (SessionLeader & { readonly boot: string }) | undefined {
+  let record: Partial<Record<string, unknown>>;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { pid, startTime, boot } = record;
+  if (!Number.isInteger(pid) || Number(pid) <= 1) return undefined;
+  if (typeof startTime !== 'string' || startTime === '' || typeof boot !== 'string') return undefined;
+  return { pid: Number(pid), startTime, boot };
+}

@@ -1,0 +1,176 @@
+import { type AppStatus, type Apps, CoreError, type EventEnvelope, type SessionInfo } from '@device-core/plugin-api';
+import { App } from './app.ts';
+import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Payload of `app.state`. */
+export type AppStateEvent = Pick<AppStatus, 'name' | 'state'> & {
+  readonly app: string;
+  readonly reason?: string;
+};
+
+export interface SupervisorOptions {
+  readonly around: Surroundings;
+  readonly publish: (event: AppStateEvent) => EventEnvelope | void;
+  readonly listenerFailed: (thrown: unknown) => void;
+}
+
+/** All apps of the device. */
+export class Supervisor implements Apps {
+  readonly #options: SupervisorOptions;
+  readonly #apps = new Map<string, { readonly app: App; readonly text: string }>();
+  readonly #listeners = new Set<(status: AppStatus) => void>();
+  #bad: readonly BadApp[] = [];
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  get bad(): readonly BadApp[] {
+    return this.#bad;
+  }
+
+  all(): readonly App[] {
+    return [...this.#apps.values()].map(({ app }) => app);
+  }
+
+  async list(): Promise<readonly AppStatus[]> {
+    return [...this.all().map((app) => app.status()), ...this.#bad.map(statusOfBad)].toSorted((a, b) =>
+      a.id.localeCompare(b.id),
+    );
+  }
+
+  async status(app: string): Promise<AppStatus> {
+    const found = this.#lookUp(app);
+    if (found) return found.status();
+    const bad = this.#bad.find(({ id }) => id === app);
+    if (bad) return statusOfBad(bad);
+    throw new CoreError('APP_NOT_FOUND', { app });
+  }
+
+  async manifest(app: string): Promise<App['manifest']> {
+    return this.find(app).manifest;
+  }
+
+  async start(app: string): Promise<AppStatus> {
+    const found = this.find(app);
+    await found.start();
+    return found.status();
+  }
+
+  async stop(app: string): Promise<AppStatus> {
+    const found = this.find(app);
+    await found.stop('it was stopped');
+    return found.status();
+  }
+
+  async restart(app: string): Promise<AppStatus> {
+    const found = this.find(app);
+    await found.stop('it is restarted');
+    await found.start();
+    return found.status();
+  }
+
+  onChange(listener: (status: AppStatus) => void): Disposable {
+    const entry = (status: AppStatus) => listener(status);
+    this.#listeners.add(entry);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
+  }
+
+  /** By id or by name. Throws APP_NOT_FOUND, and for an app that cannot be used the reason of that. */
+  find(app: string): App {
+    const found = this.#lookUp(app);
+    if (found) return found;
+    const bad = this.#bad.find(({ id }) => id === app);
+    throw bad?.error ?? new CoreError('APP_NOT_FOUND', { app });
+  }
+
+  session(event: SessionInfo & { readonly state: 'open' | 'closed' }): void {
+    const app = this.#apps.get(event.app)?.app;
+    if (event.state === 'open') app?.sessionOpened(event.id);
+    else app?.sessionClosed(event.id);
+  }
+
+  /** Takes what is there now: apps that went are stopped, those whose manifest changed begin anew, new ones start as their manifest says. */
+  async adopt(catalog: Catalog, startNew: boolean): Promise<void> {
+    this.#bad = catalog.bad;
+    const found = new Map(catalog.apps.map((app) => [app.manifest.id, app]));
+    const again = new Set<string>();
+    const going: Promise<void>[] = [];
+    for (const [id, { app, text }] of this.#apps) {
+      const now = found.get(id);
+      if (now && now.text === text && now.folder === app.folder) continue;
+      // An update releases a quarantine, too.
+      if (now && (app.active || app.state === 'quarantined' || app.state === 'failed')) again.add(id);
+      // Known until it has stopped: nobody may take a name whose processes still run.
+      const stopped = app.stop(now ? 'its manifest changed' : 'its folder is gone');
+      going.push(stopped.then(() => void this.#apps.delete(id)));
+    }
+    await Promise.all(going);
+    const fresh = catalog.apps.filter(({ manifest }) => !this.#apps.has(manifest.id));
+    for (const entry of fresh) this.#add(entry);
+    const starting = fresh.filter(
+      ({ manifest }) => again.has(manifest.id) || (startNew && manifest.lifecycle?.autostart !== false),
+    );
+    await this.#startAll(starting.map(({ manifest }) => manifest.id));
+  }
+
+  async autostart(): Promise<void> {
+    await this.#startAll(
+      this.all()
+        .filter((app) => app.manifest.lifecycle?.autostart !== false && app.state === 'stopped')
+        .map((app) => app.manifest.id),
+    );
+  }
+
+  async stopAll(reason: string): Promise<void> {
+    await Promise.all(this.all().map((app) => app.stop(reason)));
+  }
+
+  /** A few at a time: each start is a burst of work, and each has a time limit. */
+  async #startAll(ids: readonly string[]): Promise<void> {
+    const waiting = [...ids];
+    const work = async () => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await this.#apps.get(id)?.app.start();
+    };
+    await Promise.all(Array.from({ length: this.#options.around.config.parallelStarts }, work));
+  }
+
+  #add({ manifest, folder, text }: FoundApp): void {
+    const app = new App(manifest, folder, this.#options.around, (changed, reason) => this.#changed(changed, reason));
+    this.#apps.set(manifest.id, { app, text });
+    void app.describe();
+  }
+
+  #changed(app: App, reason: string | undefined): void {
+    const status = app.status();
+    const { id, name, state } = status;
+    this.#options.publish({ app: id, name, state, ...(reason === undefined ? {} : { reason }) });
+    for (const listener of this.#listeners) {
+      try {
+        listener(status);
+      } catch (thrown) {
+        this.#options.listenerFailed(thrown);
+      }
+    }
+  }
+
+  #lookUp(app: string): App | undefined {
+    return this.#apps.get(app)?.app ?? this.all().find(({ manifest }) => manifest.name === app);
+  }
+}
+
+function statusOfBad({ id, error }: BadApp): AppStatus {
+  return {
+    id,
+    name: '',
+    version: '',
+    title: '',
+    state: 'failed',
+    reason: error.toWire(),
+    since: 0,
+    restarts: 0,
+    capabilities: [],
+    denied: [],
+  };
+}

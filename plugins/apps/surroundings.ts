@@ -1,0 +1,38 @@
+import type {
+  AppSockets,
+  Config,
+  DeviceInfo,
+  Functions,
+  Grants,
+  HttpServer,
+  Identity,
+  Logger,
+  Scope,
+} from '@device-core/plugin-api';
+import type { CrashLimits } from './crash-policy.ts';
+import type { ProcessRecords } from './former-processes.ts';
+
+/** The plugin's configuration section. */
+export interface AppsConfig {
+  readonly folders: readonly string[];
+  readonly path: string;
+  readonly lang: string;
+  readonly watch: boolean;
+  readonly parallelStarts: number;
+  readonly logBytes: number;
+  readonly logRate: number;
+  readonly crash: CrashLimits;
+}
+
+/** What every app needs of the device. The optional services come and go. */
+export interface Surroundings {
+  readonly device: DeviceInfo;
+  readonly identity: Identity;
+  readonly grants: Grants;
+  readonly appSockets: AppSockets;
+  readonly records: ProcessRecords;
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly config: AppsConfig;
+  optional: { config?: Config; functions?: Functions; http?: HttpServer };
+}

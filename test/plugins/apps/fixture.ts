@@ -1,0 +1,284 @@
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type AppManifest,
+  type AppSockets,
+  type AppStatus,
+  appSockets,
+  apps,
+  type CallContext,
+  type Caller,
+  CoreError,
+  type DeviceInfo,
+  device,
+  type FunctionSpecification,
+  type Functions,
+  type Identity,
+  identity,
+  type Operation,
+  type Operations,
+  operations,
+  type SessionInfo,
+} from '@device-core/plugin-api';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/apps/index.ts';
+
+const MANIFEST = new URL('../../../manifests/plugins/apps.yaml', import.meta.url).pathname;
+
+/** Connects as an app does, and stays until it is told to go. */
+export const CONNECT = `
+  require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => process.exit(9)).resume();
+`;
+
+export function manifestOf(id: string, more: Partial<AppManifest> & Record<string, unknown> = {}): AppManifest {
+  const name = id.split('.').at(-1) ?? id;
+  return {
+    manifestVersion: 1,
+    id,
+    name,
+    version: '1.0.0',
+    title: name,
+    exec: { command: 'node', args: ['main.cjs'] },
+    capabilities: [],
+    ...more,
+  };
+}
+
+/** The folder appears in one step, as an installer makes it. JSON is YAML. */
+export async function putApp(
+  parent: string,
+  manifest: AppManifest,
+  script = CONNECT,
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const folder = join(parent, manifest.id);
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries({ 'main.cjs': script, ...files })) {
+    await writeFile(join(folder, name), text);
+    chmodSync(join(folder, name), 0o755);
+  }
+  await writeFile(join(folder, '.app.yaml'), JSON.stringify(manifest, null, 2));
+  await rename(join(folder, '.app.yaml'), join(folder, 'app.yaml'));
+  return folder;
+}
+
+/** Sockets that only count connections; `journal` tells the order of what happened. */
+export class FakeSockets implements AppSockets {
+  readonly journal: string[];
+  readonly #servers = new Map<
+    string,
+    { readonly server: Server; readonly sockets: Set<Socket>; readonly path: string }
+  >();
+  readonly #listeners = new Set<(event: SessionInfo & { readonly state: 'open' | 'closed' }) => void>();
+  readonly #run: string;
+  #count = 0;
+
+  constructor(run: string, journal: string[]) {
+    this.#run = run;
+    this.journal = journal;
+  }
+
+  async open({ id, name }: { readonly id: string; readonly name: string }): Promise<{ readonly path: string }> {
+    const known = this.#servers.get(id);
+    if (known) return { path: known.path };
+    this.journal.push(`socket.open ${id}`);
+    const path = join(this.#run, 'apps', name, 'rpc.sock');
+    mkdirSync(dirname(path), { recursive: true });
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      const session = { id: `s${++this.#count}`, app: id, since: Date.now() };
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        for (const listener of this.#listeners) listener({ ...session, state: 'closed' });
+      });
+      socket.resume();
+      for (const listener of this.#listeners) listener({ ...session, state: 'open' });
+    });
+    await once(server.listen(path), 'listening');
+    this.#servers.set(id, { server, sockets, path });
+    return { path };
+  }
+
+  async close(app: string): Promise<void> {
+    const entry = this.#servers.get(app);
+    if (!entry) throw new CoreError('APP_NOT_FOUND', { app });
+    this.journal.push(`socket.close ${app}`);
+    this.#servers.delete(app);
+    this.cut(entry.sockets);
+    entry.server.close();
+  }
+
+  drop(app: string): void {
+    this.cut(this.#servers.get(app)?.sockets ?? new Set());
+  }
+
+  onSession(listener: (event: SessionInfo & { readonly state: 'open' | 'closed' }) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  async path(app: string): Promise<string> {
+    return this.#servers.get(app)?.path ?? '';
+  }
+
+  async sessions(): Promise<readonly SessionInfo[]> {
+    return [];
+  }
+
+  async call(app: string): Promise<unknown> {
+    throw new CoreError('APP_NOT_RUNNING', { app, reason: 'this is a fake' });
+  }
+
+  async notify(): Promise<number> {
+    return 0;
+  }
+
+  private cut(sockets: ReadonlySet<Socket>): void {
+    for (const socket of sockets) socket.destroy();
+  }
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly journal: string[];
+  readonly sockets: FakeSockets;
+  readonly installed: string;
+  readonly paths: DeviceInfo['paths'];
+  readonly specifications: FunctionSpecification[];
+  readonly functions: Functions;
+  readonly apps: TestApps;
+  operation(name: string): Operation<unknown, Record<string, unknown>>;
+  status(app: string): Promise<AppStatus>;
+  /** Resolves with the status once the app is in one of the states. */
+  reach(app: string, ...states: AppStatus['state'][]): Promise<AppStatus>;
+}
+
+type TestApps = NonNullable<typeof apps.T>;
+
+export interface BenchOptions {
+  readonly config?: object;
+  readonly allowed?: DeviceInfo['grants'];
+  readonly grants?: Readonly<Record<string, readonly string[]>>;
+  /** Fills `<var>/apps` before the plugin starts. */
+  readonly prepare?: (installed: string, paths: DeviceInfo['paths']) => Promise<unknown>;
+}
+
+/** The plugin over fakes of its neighbours, and real processes below it. */
+export async function startBench(options: BenchOptions = {}): Promise<Bench> {
+  const root = mkdtempSync(join(tmpdir(), 'apps-'));
+  const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+  const installed = join(paths.var, 'apps');
+  mkdirSync(installed, { recursive: true });
+  await options.prepare?.(installed, paths);
+  const journal: string[] = [];
+  const sockets = new FakeSockets(paths.run, journal);
+  const table = new Map<string, Operation>();
+  const info: DeviceInfo = {
+    service: 'device',
+    sku: { id: 'test', title: 'Test', simulated: true },
+    core: { version: '1.0.0', api: '1.0.0' },
+    auth: 'token',
+    paths,
+    startedAt: Date.now(),
+    grants: options.allowed ?? {},
+  };
+  let issued = 0;
+  const fakeIdentity: Partial<Identity> = {
+    async issue(app) {
+      journal.push(`identity.issue ${app}`);
+      return `token-${++issued}-of-${app}`;
+    },
+    async revoke(app) {
+      journal.push(`identity.revoke ${app}`);
+    },
+    async launched({ app }) {
+      journal.push(`identity.launched ${app}`);
+    },
+  };
+  const specifications: FunctionSpecification[] = [];
+  const functions: Partial<Functions> = {
+    async register(specification) {
+      specifications.push(specification);
+      return [];
+    },
+    async unregister(app) {
+      journal.push(`functions.unregister ${app}`);
+      return 0;
+    },
+  };
+  const fakeOperations: Partial<Operations> = {
+    add(operation) {
+      table.set(operation.name, operation as unknown as Operation);
+      return { [Symbol.dispose]: () => void table.delete(operation.name) };
+    },
+  };
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config: { crash: { backoffMs: [20, 40], limit: 3, windowMs: 60_000 }, ...options.config },
+    services: [
+      [device, { info: async () => info }],
+      [identity, fakeIdentity],
+      [appSockets, sockets],
+      [operations, fakeOperations],
+    ],
+    ...(options.grants ? { grants: options.grants } : {}),
+  });
+  const service = host.service(apps) as TestApps;
+  return {
+    host,
+    journal,
+    sockets,
+    installed,
+    paths,
+    specifications,
+    functions: functions as Functions,
+    apps: service,
+    operation: (name) => (table.get(name) ?? fail(name)) as Operation<unknown, Record<string, unknown>>,
+    status: (app) => service.status(app),
+    reach: (app, ...states) =>
+      eventually(
+        async () => {
+          const status = await service.status(app).catch(() => undefined);
+          return status && states.includes(status.state) ? status : undefined;
+        },
+        `${app} ${states.join(' or ')}`,
+      ),
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
+  const end = Date.now() + 8_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > end) throw new Error(`${what}: never came`);
+    await delay(10);
+  }
+}
+
+export function alive(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}/stat`)) return false;
+  return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+}
+
+/** A call as the gate would make it. */
+export function callAs(caller: Caller): CallContext {
+  const quiet = () => undefined;
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  return { caller, signal: new AbortController().signal, deadline: Date.now() + 10_000, log };
+}
+
+function fail(name: string): never {
+  throw new Error(`there is no operation ${name}`);
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { functions } from '@device-core/plugin-api';
+import { alive, CONNECT, eventually, manifestOf, putApp, startBench } from './fixture.ts';
+
+const ID = 'com.example.demo';
+
+test('an app starts with the device: grants, token, socket, process, in this order', async () => {
+  await using bench = await startBench({
+    prepare: (installed) =>
+      putApp(installed, manifestOf(ID, { capabilities: [{ id: 'display.notify', reason: 'tells' }] })),
+  });
+  assert.equal((await bench.status(ID)).state, 'stopped');
+  await bench.host.hook('kernel.ready').promise();
+  const status = await bench.reach(ID, 'running');
+  assert.deepEqual(status.capabilities, ['display.notify']);
+  assert.deepEqual(bench.journal, [`identity.issue ${ID}`, `socket.open ${ID}`, `identity.launched ${ID}`]);
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), ['display.notify']);
+  const token = join(bench.paths.run, 'apps/demo/credentials/token');
+  assert.equal(readFileSync(token, 'utf8'), `token-1-of-${ID}`);
+  assert.equal(statSync(token).mode & 0o777, 0o600);
+  assert.equal(statSync(join(token, '..')).mode & 0o777, 0o700);
+});
+
+test('the environment of an app holds what the guide says and nothing of the Core', async () => {
+  process.env.SECRET_OF_THE_CORE = 'x';
+  const script = `require('node:fs').writeFileSync(process.env.DEVICE_DATA_DIR + '/env', JSON.stringify({...process.env, cwd: process.cwd(), argv: process.argv.slice(2)}));${CONNECT}`;
+  await using bench = await startBench({
+    prepare: (installed) =>
+      putApp(installed, manifestOf(ID, { exec: { command: 'node', args: ['main.cjs', 'a b', '$HOME'] } }), script),
+  });
+  await bench.apps.start(ID);
+  const data = join(bench.installed, ID, 'data');
+  const { cwd, argv, ...environment } = JSON.parse(await readFile(join(data, 'env'), 'utf8'));
+  assert.equal(cwd, join(bench.installed, ID));
+  assert.deepEqual(argv, ['a b', '$HOME']);
+  assert.deepEqual(environment, {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LANG: 'C.UTF-8',
+    HOME: data,
+    DEVICE_APP_ID: ID,
+    DEVICE_DATA_DIR: data,
+    DEVICE_RPC_SOCKET: join(bench.paths.run, 'apps/demo/rpc.sock'),
+    DEVICE_HTTP_SOCKET: join(bench.paths.run, 'core.sock'),
+    CREDENTIALS_DIRECTORY: join(bench.paths.run, 'apps/demo/credentials'),
+  });
+  delete process.env.SECRET_OF_THE_CORE;
+});
+
+test('stopping takes everything back and leaves no process, whatever groups the app made', async () => {
+  const script = `
+    const { spawn } = require('node:child_process');
+    process.on('SIGTERM', () => {});
+    const child = spawn('sh', ['-c', 'trap "" TERM; set -m; sleep 60 & echo $! > data/deep; wait'], { stdio: 'ignore' });
+    require('node:fs').writeFileSync('data/child', String(child.pid));${CONNECT}`;
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID, { lifecycle: { stopTimeoutMs: 200 } }), script),
+  });
+  await bench.host.appear(functions, bench.functions);
+  const { pid } = await bench.apps.start(ID);
+  const read = (name: string) =>
+    eventually(() => {
+      const file = join(bench.installed, ID, 'data', name);
+      return existsSync(file) ? Number(readFileSync(file, 'utf8')) || undefined : undefined;
+    }, name);
+  const pids = [pid ?? 0, await read('child'), await read('deep')];
+  assert.deepEqual(pids.map(alive), [true, true, true]);
+  bench.journal.length = 0;
+  const status = await bench.apps.stop(ID);
+  assert.equal(status.state, 'stopped');
+  assert.deepEqual(pids.map(alive), [false, false, false]);
+  assert.deepEqual(bench.journal, [`socket.close ${ID}`, `identity.revoke ${ID}`, `functions.unregister ${ID}`]);
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), []);
+  assert.equal(existsSync(join(bench.paths.run, 'apps/demo/credentials')), false);
+  assert.equal(existsSync(join(bench.paths.run, 'apps/demo/pid')), false);
+});
+
+test('an app that has been told to stop may end in peace', async () => {
+  const script = `setInterval(() => {}, 1000); process.on('SIGTERM', () => setTimeout(() => { require('node:fs').writeFileSync('data/peace', ''); process.exit(0); }, 50));${CONNECT.replace('process.exit(9)', '{}')}`;
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID), script) });
+  await bench.apps.start(ID);
+  await bench.apps.stop(ID);
+  assert.ok(existsSync(join(bench.installed, ID, 'data/peace')));
+});
+
+test('a crash is followed by pauses, restarts and at last by quarantine, which a start releases', async () => {
+  const script = `console.error('the oven is on fire'); setTimeout(() => process.exit(3), 50);${CONNECT}`;
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID), script) });
+  const tokens = new Set<string>();
+  bench.apps.onChange((status) => {
+    if (status.state === 'running')
+      tokens.add(readFileSync(join(bench.paths.run, 'apps/demo/credentials/token'), 'utf8'));
+  });
+  await bench.apps.start(ID);
+  const status = await bench.reach(ID, 'quarantined');
+  assert.equal(status.restarts, 2);
+  assert.match(
+    status.reason ?? '',
+    /^3 crashes in a short time; the last one: it ended with code 3; it wrote: the oven is on fire$/,
+  );
+  assert.equal(tokens.size, 3);
+  assert.equal(status.pid, undefined);
+  const states = bench.host.published.filter(({ topic }) => topic === 'app.state').map(({ payload }) => payload);
+  assert.deepEqual(
+    states.map((payload) => (payload as { state: string }).state),
+    [
+      'starting',
+      'running',
+      'backoff',
+      'starting',
+      'running',
+      'backoff',
+      'starting',
+      'running',
+      'stopping',
+      'quarantined',
+    ],
+  );
+  assert.ok(!JSON.stringify(states).includes('oven'), 'the output of an app stays out of events');
+  const { state } = await bench.apps.start(ID);
+  assert.equal(state, 'running');
+});
+
+test('kill -9 of an app is a crash like any other', async () => {
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID)) });
+  const { pid } = await bench.apps.start(ID);
+  process.kill(pid ?? 0, 'SIGKILL');
+  const status = await bench.reach(ID, 'backoff');
+  assert.match(status.reason ?? '', /ended by SIGKILL/);
+  const again = await bench.reach(ID, 'running');
+  assert.notEqual(again.pid, pid);
+});
+
+const endings: readonly (readonly [string, string, object, string, RegExp])[] = [
+  ['ends well', 'setTimeout(() => process.exit(0), 50)', {}, 'stopped', /code 0/],
+  ['crashes and is never restarted', 'setTimeout(() => process.exit(1), 50)', { restart: 'never' }, 'failed', /code 1/],
+  [
+    'ends well but is always restarted',
+    'setTimeout(() => process.exit(0), 50)',
+    { restart: 'always' },
+    'quarantined',
+    /code 0/,
+  ],
+  ['ends before it is ready', 'process.exit(0)', {}, 'quarantined', /before it was ready/],
+  [
+    'never connects',
+    'setInterval(() => {}, 1000)',
+    { startTimeoutMs: 150 },
+    'quarantined',
+    /was not ready after 150 ms/,
+  ],
+];
+for (const [name, script, lifecycle, state, reason] of endings)
+  test(`an app that ${name} is ${state}`, async () => {
+    const connect = /process\.exit\(0\)$|Interval/.test(script) ? '' : CONNECT;
+    await using bench = await startBench({
+      prepare: (installed) => putApp(installed, manifestOf(ID, { lifecycle }), `${script};${connect}`),
+    });
+    await bench.apps.start(ID);
+    const status = await bench.reach(ID, state as 'failed');
+    assert.match(status.reason ?? '', reason);
+  });
+
+const unrunnable: readonly (readonly [string, string, RegExp])[] = [
+  ['is not there', './nowhere', /cannot run \.\/nowhere/],
+  ['is nowhere in the search path', 'no-such-program', /cannot find no-such-program/],
+  ['is no program', './broken', /cannot run \.\/broken/],
+];
+for (const [name, command, reason] of unrunnable)
+  test(`a command that ${name} fails at once, with the reason`, async () => {
+    await using bench = await startBench({
+      prepare: (installed) =>
+        putApp(installed, manifestOf(ID, { exec: { command } }), '', { broken: '#!/nowhere/at/all\n' }),
+    });
+    const status = await bench.apps.start(ID);
+    assert.equal(status.state, 'failed');
+    assert.match(status.reason ?? '', reason);
+    assert.ok(bench.journal.includes(`identity.revoke ${ID}`));
+  });
+
+test('an app of health kind none runs as soon as its process does', async () => {
+  await using bench = await startBench({
+    prepare: (installed) =>
+      putApp(installed, manifestOf(ID, { health: { kind: 'none' } }), 'setInterval(() => {}, 1000)'),
+  });
+  assert.equal((await bench.apps.start(ID)).state, 'running');
+});
+
+test('an app that loses its session and does not come back is restarted', async () => {
+  await using bench = await startBench({
+    prepare: (installed) =>
+      putApp(
+        installed,
+        manifestOf(ID, { lifecycle: { startTimeoutMs: 1000 } }),
+        `require('node:net').connect(process.env.DEVICE_RPC_SOCKET).resume(); setInterval(() => {}, 1000)`,
+      ),
+  });
+  const { pid } = await bench.apps.start(ID);
+  bench.sockets.drop(ID);
+  const status = await bench.reach(ID, 'backoff');
+  assert.match(status.reason ?? '', /no session for 1000 ms/);
+  const again = await bench.reach(ID, 'running');
+  assert.notEqual(again.pid, pid);
+});
+
+test('a stop gives up a start that is under way', async () => {
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID), 'setInterval(() => {}, 1000)'),
+  });
+  const start = bench.apps.start(ID);
+  const { pid } = await eventually(async () => {
+    const status = await bench.status(ID);
+    return status.pid ? status : undefined;
+  }, 'a process');
+  const before = Date.now();
+  await bench.apps.stop(ID);
+  await start;
+  assert.ok(Date.now() - before < 5_000);
+  assert.equal((await bench.status(ID)).state, 'stopped');
+  assert.equal(alive(pid ?? 0), false);
+});
+
+test('the stop of the plugin stops every app and leaves nothing', async () => {
+  const bench = await startBench({
+    prepare: (installed) =>
+      Promise.all(['a', 'b', 'c'].map((name) => putApp(installed, manifestOf(`com.example.${name}`)))),
+  });
+  await bench.host.hook('kernel.ready').promise();
+  const pids = await Promise.all(
+    ['a', 'b', 'c'].map(async (name) => (await bench.reach(`com.example.${name}`, 'running')).pid ?? 0),
+  );
+  await bench.host.stop();
+  assert.deepEqual(pids.map(alive), [false, false, false]);
+  assert.deepEqual(bench.host.leaks(), []);
+  await bench[Symbol.asyncDispose]();
+});
+
+test('processes of a Core that was killed are ended at the next start, foreign ones are not', async () => {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const former = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+  const foreign = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+  const startTime = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[19] ?? '';
+  const record = async (run: string, name: string, text: string) => {
+    await mkdir(join(run, 'apps', name), { recursive: true });
+    await writeFile(join(run, 'apps', name, 'pid'), text);
+  };
+  const pid = former.pid ?? 0;
+  const other = foreign.pid ?? 0;
+  await using bench = await startBench({
+    prepare: async (_, { run }) => {
+      await record(run, 'former', JSON.stringify({ pid, startTime: startTime(pid), boot }));
+      await record(run, 'reused', JSON.stringify({ pid: other, startTime: '1', boot }));
+      await record(run, 'before-boot', JSON.stringify({ pid: other, startTime: startTime(other), boot: 'other' }));
+      await record(run, 'cut-short', '{"pid": 1');
+    },
+  });
+  assert.equal(alive(pid), false);
+  assert.equal(alive(other), true);
+  assert.ok(bench.host.logged.some(({ message }) => /former Core/.test(message)));
+  foreign.kill('SIGKILL');
+});
+
+test('an app folder that comes starts, one that changes begins anew, one that goes stops', async () => {
+  await using bench = await startBench();
+  await bench.host.hook('kernel.ready').promise();
+  const folder = await putApp(bench.installed, manifestOf(ID));
+  const first = await bench.reach(ID, 'running');
+  await putApp(bench.installed, manifestOf(ID, { title: 'Another' }));
+  const second = await eventually(async () => {
+    const status = await bench.status(ID);
+    return status.title === 'Another' && status.state === 'running' ? status : undefined;
+  }, 'the new manifest');
+  assert.notEqual(second.pid, first.pid);
+  assert.equal(alive(first.pid ?? 0), false);
+  await rm(folder, { recursive: true, force: true });
+  await eventually(() => !alive(second.pid ?? 0) || undefined, 'its end');
+  await eventually(async () => (await bench.apps.list()).length === 0 || undefined, 'an empty list');
+});
+
+test('functions of the manifest are registered when the app starts or the registry comes', async () => {
+  const entry = { name: 'demo.next', version: '1.0.0' };
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID, { functions: [entry] })),
+  });
+  await bench.apps.start(ID);
+  assert.deepEqual(bench.specifications, []);
+  await bench.host.appear(functions, bench.functions);
+  assert.deepEqual(bench.specifications, [{ app: ID, functions: [entry] }]);
+  await bench.apps.restart(ID);
+  assert.equal(bench.specifications.length, 2);
+});
