@@ -1,0 +1,75 @@
+/** Every open connection: where it came in, who its peer is, and which apps have spoken on it. */
+import type { Socket } from 'node:net';
+import type { Identity, Logger, PeerCredentials } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
+import type { OriginCheck } from './origin.ts';
+
+export interface Connection {
+  readonly transport: 'tcp' | 'unix';
+  /** Absent on Unix sockets, which no browser reaches. */
+  readonly origin?: OriginCheck;
+  /** Asked for once: it is frozen at connect. */
+  readonly peer?: Promise<PeerCredentials | undefined>;
+  /** Apps that proved to be themselves on it. */
+  readonly apps: Set<string>;
+}
+
+export class Connections {
+  readonly #open = new Map<Socket, Connection>();
+  readonly #identity: Identity;
+  readonly #log: Logger;
+
+  constructor(identity: Identity, log: Logger) {
+    this.#identity = identity;
+    this.#log = log;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  overTcp(socket: Socket, origin: OriginCheck): void {
+    socket.setNoDelay(true);
+    this.#track(socket, { transport: 'tcp', origin, apps: new Set() });
+  }
+
+  overUnix(socket: Socket): void {
+    this.#track(socket, { transport: 'unix', peer: this.#peerOf(socket), apps: new Set() });
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#open.get(socket);
+  }
+
+  /** Ends every connection on which this app has spoken, with its requests and streams. */
+  cut(app: string): void {
+    for (const [socket, connection] of this.#open) if (connection.apps.has(app)) socket.destroy();
+  }
+
+  cutAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  #track(socket: Socket, connection: Connection): void {
+    this.#open.set(socket, connection);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  /** Undefined, so that nobody is trusted by it, wherever the credentials cannot be read. */
+  async #peerOf(socket: Socket): Promise<PeerCredentials | undefined> {
+    const fd = descriptorOf(socket);
+    if (fd === undefined) return undefined;
+    try {
+      return await this.#identity.peerOf(fd);
+    } catch (thrown) {
+      this.#log.warn({ reason: reasonOf(thrown) }, 'cannot read the credentials of a peer');
+      return undefined;
+    }
+  }
+}
+
+/** Node gives no public way to the descriptor of a socket; a Node that hides it makes callers bring tokens. */
+function descriptorOf(socket: Socket): number | undefined {
+  const fd = (socket as { readonly _handle?: { readonly fd?: unknown } })._handle?.fd;
+  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
+}

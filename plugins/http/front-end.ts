@@ -1,0 +1,115 @@
+/** What one request goes through, in the order of decisions D1: host and origin, identity, capability, content type and body, the gate. */
+import {
+  type Caller,
+  CoreError,
+  type Identity,
+  type Logger,
+  type OperationInfo,
+  type Operations,
+  type RestBinding,
+  type ServerSentEvent,
+  toCoreError,
+} from '@device-core/plugin-api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { authenticate } from './authentication.ts';
+import { contentTypeRefusal } from './body.ts';
+import type { Connections } from './connections.ts';
+import type { EventStreams } from './event-streams.ts';
+import type { RequestParts } from './params.ts';
+import { RequestCall } from './request-call.ts';
+import { sendFailure, sendResult, startEventStream } from './responses.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the caller is known and may use the operation. */
+    deviceCall: RequestCall | null;
+  }
+}
+
+export class FrontEnd {
+  readonly #operations: Operations;
+  readonly #identity: Identity;
+  readonly #connections: Connections;
+  readonly #streams: EventStreams;
+  readonly #log: Logger;
+
+  constructor(
+    operations: Operations,
+    identity: Identity,
+    connections: Connections,
+    streams: EventStreams,
+    log: Logger,
+  ) {
+    this.#operations = operations;
+    this.#identity = identity;
+    this.#connections = connections;
+    this.#streams = streams;
+    this.#log = log;
+  }
+
+  /** Everything before the body is read. Calls `next` or has answered. */
+  async admit(operation: OperationInfo, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
+    try {
+      const call = new RequestCall(operation, await this.#callerOf(request), reply.raw);
+      const refusal = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request.raw);
+      if (refusal) throw refusal;
+      request.deviceCall = call;
+    } catch (thrown) {
+      this.fail(reply, thrown, operation.rest);
+      return;
+    }
+    next();
+  }
+
+  /** No route: still nothing is told to those who may not ask. `allowed` are the methods that the path does have. */
+  async missing(allowed: readonly string[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    try {
+      await this.#callerOf(request);
+      const path = request.raw.url?.split('?', 1)[0]?.slice(0, 200) ?? '';
+      if (allowed.length === 0) throw new CoreError('METHOD_NOT_FOUND', { name: path });
+      const details = { method: request.method, path, allowed: allowed.join(', ') };
+      throw new CoreError('METHOD_NOT_ALLOWED', details);
+    } catch (thrown) {
+      this.fail(reply, thrown, undefined, allowed.length > 0 ? { allow: allowed.join(', ') } : {});
+    }
+  }
+
+  async run(read: (parts: RequestParts) => unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const call = request.deviceCall!;
+    const { operation } = call;
+    reply.hijack();
+    try {
+      const params = read(request);
+      if (operation.rest!.sse) await this.#stream(call, params, request.method === 'HEAD', reply);
+      else sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, params, call));
+    } catch (thrown) {
+      this.fail(reply, thrown, operation.rest);
+    }
+  }
+
+  /** The one place where an error leaves as an answer; a fault of ours is logged here. */
+  fail(reply: FastifyReply, thrown: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
+    if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url: reply.request.url }, 'request failed');
+    reply.hijack();
+    sendFailure(reply.raw, toCoreError(thrown, 'http'), rest, headers);
+  }
+
+  async #callerOf(request: FastifyRequest): Promise<Caller> {
+    const { raw } = request;
+    const connection = this.#connections.of(raw.socket);
+    if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
+    const refusal = connection.origin?.refusal(raw);
+    if (refusal) throw refusal;
+    return authenticate(raw, connection, this.#identity);
+  }
+
+  async #stream(call: RequestCall, params: unknown, headOnly: boolean, reply: FastifyReply): Promise<void> {
+    if (headOnly) {
+      startEventStream(reply.raw);
+      reply.raw.end();
+      return;
+    }
+    const events = await this.#operations.invoke(call.operation.name, params, call);
+    await this.#streams.run(reply.raw, events as AsyncIterable<ServerSentEvent>);
+  }
+}

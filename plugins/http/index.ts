@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { definePlugin, device, httpServer, identity, operations } from '@device-core/plugin-api';
+import { Connections } from './connections.ts';
+import { EventStreams } from './event-streams.ts';
+import { FrontEnd } from './front-end.ts';
+import { type ListenerConfig, Listeners } from './listeners.ts';
+import { Router } from './router.ts';
+
+const requires = { operations, identity, device };
+
+interface HttpConfig extends ListenerConfig {
+  readonly tcp: boolean;
+  readonly port: number;
+  readonly hosts: readonly string[];
+  readonly socket?: string;
+  readonly heartbeatMs: number;
+  readonly stallTimeoutMs: number;
+}
+
+export const plugin = definePlugin<typeof requires, HttpConfig>({
+  requires,
+  async setup(host, services) {
+    const { scope, log, config } = host;
+    const { paths } = await services.device.info();
+    const connections = new Connections(services.identity, log);
+    const streams = new EventStreams(scope, config.heartbeatMs, config.stallTimeoutMs);
+    const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
+    const router = new Router(frontEnd, scope, log);
+    scope.use(
+      'operations watch',
+      services.operations.watch((table) => router.update(table)),
+    );
+    scope.use(
+      'revocations',
+      services.identity.onRevoked((app) => connections.cut(app)),
+    );
+
+    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config, log));
+    if (config.tcp) for (const address of config.hosts) await listeners.tcp(address, config.port);
+    await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
+
+    host.tap('health.collect', (report) => {
+      const refused = listeners.refused > 0 ? `, ${listeners.refused} refused` : '';
+      const message = `${connections.size} connections (${streams.size} event streams${refused})`;
+      report.add('http', { status: 'okay', message });
+    });
+    host.provide(httpServer, { addresses: async () => [...listeners.addresses] });
+  },
+});

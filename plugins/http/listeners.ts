@@ -1,0 +1,149 @@
+/** The servers: TCP on loopback and the shared Unix socket. They stay while routes come and go. */
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Connections } from './connections.ts';
+import { OriginCheck } from './origin.ts';
+import { rejectSocket } from './responses.ts';
+
+export interface ListenerConfig {
+  readonly maxConnections: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly stopGraceMs: number;
+}
+
+const HEADER_LIMIT = 16 * 1024;
+
+export class Listeners implements AsyncDisposable {
+  readonly addresses: string[] = [];
+  /** Connections that were refused because there are too many. */
+  refused = 0;
+  readonly #servers: Server[] = [];
+  readonly #connections: Connections;
+  readonly #handler: RequestListener;
+  readonly #config: ListenerConfig;
+  readonly #log: Logger;
+
+  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig, log: Logger) {
+    this.#connections = connections;
+    this.#handler = handler;
+    this.#config = config;
+    this.#log = log;
+  }
+
+  /** Throws UNAVAILABLE. */
+  async tcp(host: string, port: number): Promise<void> {
+    const server = this.#server();
+    await listen(server, { host, port, exclusive: true }, `${host}:${port}`);
+    const bound = (server.address() as AddressInfo).port;
+    const origin = new OriginCheck(bound);
+    server.on('connection', (socket: Socket) => this.#connections.overTcp(socket, origin));
+    this.addresses.push(`http://${host.includes(':') ? `[${host}]` : host}:${bound}`);
+  }
+
+  /** Apps run under uids of their own, so that everybody may connect; who they are is asked afterwards. Throws UNAVAILABLE. */
+  async unix(path: string): Promise<void> {
+    await mkdir(dirname(path), { recursive: true });
+    await removeStale(path);
+    const server = this.#server();
+    server.on('connection', (socket: Socket) => this.#connections.overUnix(socket));
+    await listen(server, { path }, path);
+    await chmod(path, 0o666);
+    this.addresses.push(`unix:${path}`);
+  }
+
+  /** No new connection; requests in flight may finish for a moment, then everything is cut. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.addresses.length = 0;
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    for (const server of this.#servers) server.closeIdleConnections();
+    const cut = setTimeout(() => this.#connections.cutAll(), this.#config.stopGraceMs);
+    await Promise.all(closed);
+    clearTimeout(cut);
+  }
+
+  #server(): Server {
+    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxConnections } = this.#config;
+    const server = createServer(
+      {
+        headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+        requestTimeout: requestTimeoutMs,
+        keepAliveTimeout: keepAliveTimeoutMs,
+        connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
+        maxHeaderSize: HEADER_LIMIT,
+        // A missing host is refused by our own check, in our own words.
+        requireHostHeader: false,
+      },
+      this.#handler,
+    );
+    server.maxConnections = maxConnections;
+    server.on('drop', () => {
+      // Every power of ten, lest a flood fills the log, too.
+      if (Number.isInteger(Math.log10(++this.refused)))
+        this.#log.warn({ refused: this.refused, maxConnections }, 'too many connections');
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, stream) => refuse(error, stream as Socket));
+    this.#servers.push(server);
+    return server;
+  }
+}
+
+async function listen(server: Server, options: ListenOptions, where: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(options, resolve);
+  try {
+    await promise;
+  } catch (thrown) {
+    throw new CoreError(
+      'UNAVAILABLE',
+      { what: where, reason: `cannot listen on it: ${reasonOf(thrown)}` },
+      { cause: thrown },
+    );
+  } finally {
+    server.off('error', reject);
+  }
+}
+
+/** A socket file that nobody listens on is left over from a Core that was killed. Anything else in its place is not ours to remove. */
+async function removeStale(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found) return;
+  const refuse = (reason: string) => new CoreError('UNAVAILABLE', { what: path, reason });
+  if (!found.isSocket()) throw refuse('cannot listen on it: it is not a socket');
+  if (await answers(path)) throw refuse('cannot listen on it: another process does');
+  await rm(path, { force: true });
+}
+
+function answers(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(path);
+  socket.setTimeout(1_000, () => resolve(true));
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
+
+/** Bytes that are no HTTP, or come too slowly, or too many: told in one answer where none has begun, and closed. */
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Node keeps the response that is being written there; a second head in the middle of a body would be read as part of it.
+  const current = (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage;
+  if (!socket.writable || error.code === 'ECONNRESET' || current?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  rejectSocket(socket, explain(error));
+  socket.once('finish', () => socket.destroy());
+}
+
+function explain(error: NodeJS.ErrnoException): CoreError {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new CoreError('REQUEST_TIMEOUT', { reason: 'it did not arrive in time' });
+  if (error.code === 'HPE_HEADER_OVERFLOW') return new CoreError('HEADERS_TOO_LARGE', { limit: HEADER_LIMIT });
+  const { reason } = error as { readonly reason?: string };
+  return new CoreError('REQUEST_INVALID', { reason: reason ?? error.code ?? 'it is not HTTP' });
+}

@@ -1,0 +1,86 @@
+/** What leaves the device: bodies and headers of decisions D5 and D6. */
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type CoreError, type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api';
+
+const VERSION = '1';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+type Headers = Record<string, string | number>;
+
+export function sendResult(response: ServerResponse, operation: OperationInfo, result: unknown): void {
+  const rest = operation.rest!;
+  send(response, successStatus(rest, result), rest.bare ? JSON.stringify(result) : withOk(result));
+}
+
+/** Throws nothing; a client that has gone is no concern of anybody. */
+export function sendFailure(
+  response: ServerResponse,
+  error: CoreError,
+  rest?: RestBinding,
+  headers: Headers = {},
+): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const status = restStatus(rest, error.code);
+  const { retryAfterMs } = error.details;
+  if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  if (status === 401) headers['www-authenticate'] = 'Bearer realm="device"';
+  // What is left of a body that is too long is not worth reading.
+  if (status === 413) headers.connection = 'close';
+  send(response, status, failureBody(error, rest?.failure?.bare), headers);
+}
+
+export function startEventStream(response: ServerResponse): void {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'device-api-version': VERSION,
+  });
+  response.flushHeaders();
+}
+
+/** For what never became a request, so that there is no ServerResponse: written and closed. */
+export function rejectSocket(socket: Socket, error: CoreError): void {
+  const body = failureBody(error);
+  socket.end(
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\ncontent-type: ${JSON_TYPE}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\ndevice-api-version: ${VERSION}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function send(response: ServerResponse, status: number, body: string, headers?: Headers): void {
+  response.writeHead(status, {
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    'device-api-version': VERSION,
+    ...headers,
+  });
+  response.end(body);
+}
+
+function successStatus(rest: RestBinding, result: unknown): number {
+  if (rest.statusBy) {
+    const value = (result as Record<string, unknown> | undefined)?.[rest.statusBy.member];
+    const status = rest.statusBy.map[String(value)];
+    if (status !== undefined) return status;
+  }
+  return rest.status ?? 200;
+}
+
+/** `{ok:true, ...result}` without a copy of the result. */
+function withOk(result: unknown): string {
+  if (result === undefined || result === null) return '{"ok":true}';
+  if (typeof result !== 'object' || Array.isArray(result)) return JSON.stringify({ ok: true, result });
+  if ('ok' in result) return JSON.stringify({ ...result, ok: true });
+  const json = JSON.stringify(result);
+  return json === '{}' ? '{"ok":true}' : `{"ok":true,${json.slice(1)}`;
+}
+
+function failureBody(error: CoreError, bare = false): string {
+  if (bare) return JSON.stringify({ ok: false, error: error.toWire() });
+  const details = Object.keys(error.details).length > 0 ? { details: error.details } : {};
+  return JSON.stringify({ ok: false, error: error.toWire(), code: error.code, ...details });
+}
