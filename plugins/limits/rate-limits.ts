@@ -1,0 +1,46 @@
+/** Which rate applies to a call (decisions D8): the operation's own over every front end, else that of REST. */
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type Rate, TokenBuckets } from './token-buckets.ts';
+
+/** Simulators and test benches ask more than a device in the field. */
+const GENEROUS = 20;
+
+export interface LimitsConfig {
+  readonly generous: boolean;
+  readonly operator: 'exempt' | 'limited';
+  readonly rest: Rate;
+  readonly operations: Readonly<Record<string, Rate>>;
+  readonly callers: number;
+}
+
+export class RateLimits {
+  refused = 0;
+  readonly #buckets: TokenBuckets;
+  readonly #rest: Rate;
+  readonly #operations: ReadonlyMap<string, Rate>;
+  readonly #limitOperator: boolean;
+
+  constructor(config: LimitsConfig) {
+    const factor = config.generous ? GENEROUS : 1;
+    const scaled = ({ perMinute, burst }: Rate): Rate => ({ perMinute: perMinute * factor, burst: burst * factor });
+    this.#buckets = new TokenBuckets(config.callers);
+    this.#rest = scaled(config.rest);
+    this.#operations = new Map(Object.entries(config.operations).map(([name, rate]) => [name, scaled(rate)]));
+    this.#limitOperator = config.operator === 'limited';
+  }
+
+  /** The refusal, if any. A JSON-RPC session is bounded by its calls in flight, so that only single operations are limited there. */
+  refusal(operation: string, { caller, session }: CallContext): CoreError | undefined {
+    if (caller.kind === 'plugin' || (caller.kind === 'operator' && !this.#limitOperator)) return undefined;
+    const own = this.#operations.get(operation);
+    if (!own && session) return undefined;
+    const rate = own ?? this.#rest;
+    const name = callerName(caller);
+    const retryAfterMs = this.#buckets.take(own ? `${name} ${operation}` : name, rate);
+    if (retryAfterMs === 0) return undefined;
+    this.refused++;
+    const limit = `${rate.perMinute} a minute (${rate.burst} at once)`;
+    const what = own ? operation : 'REST requests';
+    return new CoreError('RATE_LIMITED', { caller: name, limit, what, retryAfterMs });
+  }
+}
