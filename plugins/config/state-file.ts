@@ -44,6 +44,8 @@ export class StateFile {
   readonly path: string;
   readonly #options: StateFileOptions;
   #document = ConfigDocument.parse('', '');
+  /** Says the same as the document and takes the next change, so that readers never see one that is not durable yet. */
+  #draft: ConfigDocument | undefined;
   /** What the file holds as far as it was accepted; '' also stands for no file. */
   #text = '';
   /** A hand edit that was refused and still stands in the file. */
@@ -86,7 +88,9 @@ export class StateFile {
       const former = this.#document.value(key);
       if (value === null && former === undefined) return 0;
       if (value !== null) this.#checkPlace(key, former === undefined);
-      const { text, document } = this.#render(key, value);
+      const draft = this.#draft ?? ConfigDocument.parse(this.#text, this.path);
+      this.#draft = undefined;
+      const { text, document } = this.#render(draft, key, value);
       const revision = this.#options.revisions.next();
       const keys = new Map(this.#metadata.keys);
       if (value === null) keys.delete(key);
@@ -94,6 +98,7 @@ export class StateFile {
       const metadata = { revision, keys };
       await this.#persist(text, formatMetadata(metadata, { key, entry: this.#metadata.keys.get(key) }));
       this.#accept(text, document, metadata);
+      this.#draft = draft;
       this.#options.onChange([key]);
       return revision;
     });
@@ -211,6 +216,7 @@ export class StateFile {
   }
 
   #accept(text: string, document: ConfigDocument, metadata: Metadata): void {
+    this.#draft = undefined;
     this.#text = text;
     this.#document = document;
     this.#metadata = metadata;
@@ -234,8 +240,11 @@ export class StateFile {
   }
 
   /** The file's text with one key changed, read back to be sure that it says what is meant. */
-  #render(key: string, value: unknown): { readonly text: string; readonly document: ConfigDocument } {
-    const draft = ConfigDocument.parse(this.#text, this.path);
+  #render(
+    draft: ConfigDocument,
+    key: string,
+    value: unknown,
+  ): { readonly text: string; readonly document: ConfigDocument } {
     if (value === null) draft.delete(key);
     else draft.set(key, value);
     const text = draft.toString();

@@ -56,6 +56,7 @@ export class ConfigStore implements Config {
   readonly #revisions: Revisions;
   #device!: StateFile;
   #locks: Locks = NO_LOCKS;
+  #loaded = false;
 
   constructor(options: StoreOptions) {
     this.#options = options;
@@ -91,6 +92,7 @@ export class ConfigStore implements Config {
         log.error({ app, err: error }, 'cannot read the overrides of an app');
       }
     }
+    this.#loaded = true;
   }
 
   async get(scope: ConfigScope, key: string): Promise<ConfigEntry> {
@@ -273,7 +275,11 @@ export class ConfigStore implements Config {
     const opening = this.#open(this.#pathOf(app), app);
     this.#apps.set(app, opening);
     opening.then(
-      (file) => this.#opened.set(app, file),
+      (file) => {
+        this.#opened.set(app, file);
+        // Overrides that came with an app which was installed while running are news.
+        if (this.#loaded) this.#changed([...file.keys()], 'app', app);
+      },
       () => this.#apps.delete(app),
     );
     return opening;

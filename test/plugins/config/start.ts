@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
@@ -27,6 +27,7 @@ export async function start(
 ): Promise<Started> {
   const root = options.root ?? (await mkdtemp(join(tmpdir(), 'dc-config-')));
   if (options.files) await cp(options.files, root, { recursive: true });
+  await mkdir(join(root, 'etc'), { recursive: true });
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   const table = new OperationTable();
   const info = { paths, startedAt: Date.now() } as DeviceInfo;
