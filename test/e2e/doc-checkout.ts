@@ -54,6 +54,14 @@ export class DocCheckout implements AsyncDisposable {
     });
   }
 
+  /** What a document shows as TypeScript has to be as strict as the tree. Rejects with the errors. */
+  async typeCheck(paths: readonly string[]): Promise<void> {
+    const include = paths.filter((path) => path.endsWith('.ts'));
+    if (include.length === 0) return;
+    await this.write('doc.tsconfig.json', JSON.stringify({ extends: './tsconfig.json', include }));
+    await this.run('npx tsc -p doc.tsconfig.json');
+  }
+
   /** Starts the command of a Core and resolves when the Core answers. A Core that was started before is stopped. */
   async start(command: string): Promise<void> {
     await this.stop();

@@ -16,7 +16,8 @@ describe('what the documents print works', () => {
   for (const file of RUN)
     test(file, { timeout: 110_000 }, async () => {
       await using checkout = await DocCheckout.create();
-      for (const block of docBlocks(read(file))) {
+      const blocks = docBlocks(read(file));
+      for (const block of blocks) {
         const place = `${file}:${block.line}`;
         if (block.kind === 'file') await checkout.write(block.path, block.text);
         else if (block.kind === 'start') await checkout.start(block.command);
@@ -26,6 +27,8 @@ describe('what the documents print works', () => {
             assert.ok(agrees(block.expected, printed), `${place} prints\n${printed}\nnot\n${block.expected.text}`);
         }
       }
+      await checkout.stop();
+      await checkout.typeCheck(blocks.flatMap((block) => (block.kind === 'file' ? [block.path] : [])));
     });
 });
 

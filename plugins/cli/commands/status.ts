@@ -37,7 +37,10 @@ export function addStatus(program: Command): void {
         if (bridge) await out.line(`bridge   ${describeBridge(bridge, out.state(String(bridge.link)))}`);
         await out.line(`plugins  ${all.length - idle.length} of ${all.length} active`);
         for (const warning of warnings) await out.line(`warning  ${warning.code}: ${cell(warning.message)}`);
-        const ill = Object.entries(components).filter(([, component]) => component.status !== 'okay');
+        // A plugin that is not active has a line of its own below.
+        const ill = Object.entries(components).filter(
+          ([name, component]) => component.status !== 'okay' && !idle.some(({ id }) => id === name),
+        );
         if (ill.length > 0) {
           await out.line('');
           const rows = ill.map(([name, { status, code, message }]) => [name, status, code ?? '', cell(message)]);

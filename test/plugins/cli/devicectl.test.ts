@@ -140,7 +140,7 @@ describe('human output', () => {
     ],
     ['apps stop com.example.agenda', [/^state {4}stopped/m]],
     ['config get device.name', [/^kitchen$/]],
-    ['config set device.name hall', [/^device\.name = "?hall"? \(device, revision 4\)$/m]],
+    ['config set device.name hall', [/^device\.name = hall \(device, revision 4\)$/m]],
     ['config', [/^device\.name {2}\{"a":1\} {2}default {2}0$/m]],
     ['spi handles', [/^flash {3}8000000 Hz {2}0 {5}spi0 cs 0/m]],
     ['spi transfer flash --tx 9f --rx 4', [/^0000 {2}ef 40 18 41 .*\.@\.A$/m]],
