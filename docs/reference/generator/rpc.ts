@@ -31,7 +31,15 @@ export function rpcPage({ operations, streams }: Input): string {
       ],
     ),
     '## Streams',
-    'Binary data goes over streams with credit: the receiver grants bytes and the sender never exceeds them. `stream.open {endpoint, params, binary?}` opens one. With `binary: true` a chunk is a message with the member `"bytes": N`, followed after its newline by exactly N raw bytes (at most 4 MiB); otherwise chunks are base64.',
+    'Bytes go over streams with credit: the receiver grants bytes and the sender never exceeds them. `stream.open` opens one and answers with its id and the credit that the app has. With `binary: true` a chunk is a message with the member `"bytes": N`, followed after its newline by exactly N raw bytes (at most 4 MiB); otherwise chunks are base64 in `data`.',
+    table(
+      ['notification', 'params', 'meaning'],
+      [
+        [code('stream.data'), code('{id, seq, data, more?}'), 'bytes for the app, within the credit that it gave'],
+        [code('stream.credit'), code('{id, bytes}'), 'the app may write so many bytes more'],
+        [code('stream.end'), code('{id, error?}'), 'the stream is over'],
+      ],
+    ),
     streams.length === 0
       ? ''
       : table(
