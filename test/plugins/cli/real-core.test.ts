@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { httpServer } from '@device-core/plugin-api';
+import { type Core, startCore } from '../../fixtures/core.ts';
+import { devicectl } from './run-devicectl.ts';
+
+const run = promisify(execFile);
+const LINES = {
+  operations: '^1.0.0',
+  identity: '^1.0.0',
+  system: '^1.0.0',
+  http: '^1.0.0',
+  config: '^1.0.0',
+  cli: '^1.0.0',
+};
+
+describe('devicectl against a real Core', () => {
+  let core: Core;
+  let launcher: string;
+  before(async () => {
+    core = await startCore({ plugins: LINES, config: { http: { port: 0 } } });
+    launcher = join(core.paths.run, 'devicectl');
+  });
+  after(() => core[Symbol.asyncDispose]());
+  const at = (...args: string[]) => devicectl([...args, '--root', core.root]);
+
+  test('status says that all is well', async () => {
+    const ended = await at('status');
+    assert.match(ended.stdout, /^health {3}ok$/m);
+    assert.match(ended.stdout, /^plugins {2}6 of 6 active$/m);
+    assert.equal(ended.code, 0);
+  });
+
+  test('the launcher is aimed at its Core', async () => {
+    const { stdout } = await run(launcher, ['plugins', '--json']);
+    const ids = JSON.parse(stdout).plugins.map((plugin: { id: string }) => plugin.id);
+    assert.deepEqual(ids.sort(), Object.keys(LINES).sort());
+  });
+
+  test('a setting is set, read, listed and removed', async () => {
+    assert.equal((await at('config', 'set', 'device.volume', '7')).stdout, 'device.volume = 7 (device, revision 1)\n');
+    assert.equal((await at('config', 'get', 'device.volume')).stdout, '7\n');
+    assert.match((await at('config', 'list', 'device')).stdout, /^device\.volume {2}7 {6}device {2}1 {9}operator$/m);
+    const conflict = await at('config', 'set', 'device.volume', '8', '--if-revision', '99');
+    assert.match(conflict.stderr, /^devicectl: CONFIG_CONFLICT: /);
+    assert.equal(conflict.code, 1);
+    assert.equal((await at('config', 'unset', 'device.volume')).code, 0);
+    assert.match(
+      (await at('config', 'get', 'device.volume')).stderr,
+      /^devicectl: CONFIG_KEY_NOT_FOUND: .*\n {2}see: devicectl config list\n$/,
+    );
+  });
+
+  test('plugins are disabled, enabled and restarted; a front end restarts after its answer', async () => {
+    assert.match((await at('plugins', 'disable', 'config')).stdout, /^config is stopped/);
+    assert.match((await at('config')).stderr, /^devicectl: METHOD_NOT_FOUND: /);
+    assert.match((await at('plugins', 'enable', 'config')).stdout, /^config is active$/m);
+    assert.match((await at('plugins', 'restart', 'config')).stdout, /^config is active$/m);
+    assert.match((await at('plugins', 'disable', 'http')).stderr, /^devicectl: CALLER_DENIED: /);
+    assert.match(
+      (await at('plugins', 'restart', 'nope')).stderr,
+      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope/,
+    );
+  });
+
+  test('over TCP the operator token is used, and without it there is no identity', async () => {
+    const url = (await core.service(httpServer).addresses()).find((address) => address.startsWith('http'))!;
+    assert.equal((await at('plugins', '--url', url)).code, 0);
+    const { stdout: token } = await at('token');
+    assert.match(token, /^[A-Za-z0-9_-]{43}\n$/);
+    const refused = await at('plugins', '--url', url, '--token-file', '/dev/null');
+    assert.match(refused.stderr, /^devicectl: UNAUTHENTICATED: .*\n {2}run as the Core's user/);
+    assert.equal(refused.code, 1);
+  });
+
+  test('the documents and the last refusals are there', async () => {
+    assert.equal(JSON.parse((await at('openapi')).stdout).openapi, '3.1.0');
+    assert.match(JSON.parse((await at('openapi', '--rpc')).stdout).openrpc, /^1\./);
+    assert.equal((await at('why')).stdout, 'nothing has been refused since the Core started\n');
+  });
+
+  test('names of the device complete', async () => {
+    const { stdout } = await run(launcher, ['__complete', '--', 'plugins', 'restart', 'co']);
+    assert.equal(stdout, 'config\n');
+  });
+});
