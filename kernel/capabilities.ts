@@ -10,8 +10,8 @@ import {
   grantHint,
   implies,
   type Refusal,
-  suggestCapability,
   touches,
+  unknownCapability,
 } from '@device-core/plugin-api';
 
 const REFUSALS = 256;
@@ -84,9 +84,4 @@ export class CapabilityChecker implements Capabilities, Grants {
     if (this.#refusals.length > REFUSALS) this.#refusals.shift();
     throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
   }
-}
-
-export function unknownCapability(capability: string): CoreError {
-  const near = suggestCapability(capability);
-  return new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
 }

@@ -2,8 +2,8 @@ import { CoreError, matchesTopic, type PluginHost, type ServiceRef } from '@devi
 import type { Logger } from 'pino';
 import type { EventBusCore } from './bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
-import type { PluginEntry } from './check.ts';
 import type { HookRegistry } from './hooks.ts';
+import type { PluginEntry } from './resolved.ts';
 import { PluginScope } from './scope.ts';
 import type { ServiceRegistry } from './services.ts';
 
@@ -68,7 +68,8 @@ export class PluginRun {
             },
             options,
           );
-          return scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
+          const held = scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
+          return { ...held, update: (filters) => subscription.update(filters) };
         },
       },
       provide: (ref, implementation) => {

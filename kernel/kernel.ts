@@ -12,9 +12,9 @@ import {
 import type { Logger } from 'pino';
 import { EventBusCore } from './bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
-import { KERNEL_SERVICES, type Resolved } from './check.ts';
 import { HookRegistry } from './hooks.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 
 /** Version of the Core; equals the root package. */

@@ -7,11 +7,11 @@ import {
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
-import { graphNode, type PluginEntry } from './check.ts';
 import { within } from './deadline.ts';
 import { dependentsOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { loadPlugin } from './loader.ts';
+import { graphNode, type PluginEntry } from './resolved.ts';
 
 /** A plugin that failed this often within the window is left alone until the operator releases it. */
 const QUARANTINE = { failures: 5, windowMs: 600_000 };

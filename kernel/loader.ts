@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CoreError, type PluginDefinition } from '@device-core/plugin-api';
-import type { PluginEntry } from './check.ts';
+import type { PluginEntry } from './resolved.ts';
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;

@@ -9,7 +9,7 @@ if ('print' in args) {
   process.exitCode = args.status;
 } else {
   enableCompileCache(join(args.paths.var, 'cache/compile'));
-  const { checkSku, printVersion, runCore } = await import('./run.ts');
+  const { checkSku, printVersion, runCore } = await import('./boot/run.ts');
   if (args.command === 'version') printVersion();
   else if (args.command === 'check') process.exitCode = checkSku(args);
   else await runCore(args);

@@ -1,4 +1,5 @@
 /** Capability ids, their catalogue and the one rule of implication (decisions D2). Pure: who holds what is the kernel's business. */
+import { CoreError } from './errors.ts';
 
 type Root =
   | 'display'
@@ -142,6 +143,12 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row[b.length]!;
+}
+
+/** CAPABILITY_UNKNOWN, with the nearest known id where one is near. */
+export function unknownCapability(capability: string): CoreError {
+  const near = suggestCapability(capability);
+  return new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
 }
 
 /** The manifest lines that would grant a capability to an app (`app`), or to a plugin (`plugin`): what refusals and `devicectl why` show. */

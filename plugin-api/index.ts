@@ -7,6 +7,7 @@ export * from './hooks.ts';
 export * from './logger.ts';
 export * from './manifest.ts';
 export * from './plugin.ts';
+export * from './redact.ts';
 export * from './scope.ts';
 export * from './service-ref.ts';
 export * from './services/app-sockets.ts';

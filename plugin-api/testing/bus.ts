@@ -1,12 +1,19 @@
 import { CoreError } from '../errors.ts';
-import { type EventEnvelope, type EventHandler, PRIORITIES, type Priority, type SubscribeOptions } from '../events.ts';
+import {
+  type EventEnvelope,
+  type EventHandler,
+  PRIORITIES,
+  type Priority,
+  type SubscribeOptions,
+  type Subscription,
+} from '../events.ts';
 import type { BusStats } from '../services/event-bus.ts';
 import { checkTopic, matchesTopic, parseFilter } from '../topics.ts';
 
 const RETAINED = ['system.presence', 'system.network', 'system.power', 'app.state', 'plugin.state'];
 
 interface Subscriber {
-  readonly filters: readonly string[];
+  filters: readonly string[];
   readonly fn: EventHandler;
   readonly limit: number;
   readonly queue: EventEnvelope[];
@@ -58,15 +65,19 @@ export class TestBus {
     return envelope;
   }
 
-  subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Disposable {
-    const filters = typeof filter === 'string' ? [filter] : [...filter];
-    filters.forEach(parseFilter);
-    const subscriber: Subscriber = { filters, fn, limit: options.queue ?? 256, queue: [], busy: false };
+  subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
+    const subscriber: Subscriber = { filters: [], fn, limit: options.queue ?? 256, queue: [], busy: false };
+    const update = (wanted: string | readonly string[]): void => {
+      const filters = typeof wanted === 'string' ? [wanted] : [...wanted];
+      filters.forEach(parseFilter);
+      const known = this.retained(subscriber.filters);
+      subscriber.filters = filters;
+      if (options.retained === false) return;
+      for (const event of this.retained(filters)) if (!known.includes(event)) this.#deliver(subscriber, event);
+    };
+    update(filter);
     this.#subscribers.add(subscriber);
-    if (options.retained !== false) {
-      for (const event of this.retained(filters)) this.#deliver(subscriber, event);
-    }
-    return { [Symbol.dispose]: () => void this.#subscribers.delete(subscriber) };
+    return { update, [Symbol.dispose]: () => void this.#subscribers.delete(subscriber) };
   }
 
   retained(filters: readonly string[]): EventEnvelope[] {

@@ -5,8 +5,8 @@ import {
   describeCapability,
   grantHint,
   implies,
-  suggestCapability,
   touches,
+  unknownCapability,
 } from '../capabilities.ts';
 import { CoreError } from '../errors.ts';
 import type { Capabilities } from '../plugin.ts';
@@ -36,8 +36,7 @@ export class TestGrants implements Capabilities, Grants {
   async set(caller: Caller, capabilities: readonly string[]): Promise<void> {
     for (const capability of capabilities) {
       if (describeCapability(capability)) continue;
-      const near = suggestCapability(capability);
-      throw new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
+      throw unknownCapability(capability);
     }
     this.#held.set(callerName(caller), [...capabilities]);
   }

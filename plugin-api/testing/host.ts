@@ -124,7 +124,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
       },
       subscribe(filter, fn, subscribeOptions) {
         const subscription = bus.subscribe(filter, fn, subscribeOptions);
-        return scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
+        const held = scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
+        return { ...held, update: (filters) => subscription.update(filters) };
       },
     },
     provide(ref, implementation) {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { CoreError } from '../errors.ts';
-import { HOOKS } from '../hooks.ts';
 import type { PluginManifest } from '../manifest.ts';
+import { manifestProblems } from '../manifest-check.ts';
 import type { ServiceRefs } from '../service-ref.ts';
 
 /** A manifest given as it is, or read from a YAML file. */
@@ -13,13 +13,13 @@ export function readManifest(manifest: PluginManifest | string): PluginManifest 
 
 /**
  * What does not agree between a manifest and the plugin behind it, in words; empty when all is well. Compares `requires` both ways, the
- * contract versions with the ranges by their major number, and the hooks with the map.
+ * contract versions with the ranges by their major number; then everything manifestProblems() asks.
  */
 export function checkManifest(
   manifest: PluginManifest | string,
   plugin: { readonly requires?: ServiceRefs },
 ): readonly string[] {
-  const { id, requires = {}, taps = [], hooks = [] } = readManifest(manifest);
+  const { id, requires = {} } = readManifest(manifest);
   const problems: string[] = [];
   const refs = Object.values(plugin.requires ?? {});
   for (const ref of refs) {
@@ -33,12 +33,9 @@ export function checkManifest(
     if (!refs.some((ref) => ref.id === service))
       problems.push(`the manifest of ${id} requires ${service}, the plugin does not`);
   }
-  const owners: Readonly<Record<string, { readonly owner: string }>> = HOOKS;
-  for (const hook of taps) if (!owners[hook]) problems.push(`plugin ${id} taps ${hook}, which does not exist`);
-  for (const hook of hooks) {
-    if (owners[hook]?.owner !== id)
-      problems.push(`plugin ${id} cannot own hook ${hook}: its owner is ${owners[hook]?.owner}`);
-  }
+  problems.push(
+    ...manifestProblems(readManifest(manifest)).map(({ path, message }) => `${path.join('.')}: ${message}`),
+  );
   return problems;
 }
 

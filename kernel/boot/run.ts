@@ -1,12 +1,13 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { API_VERSION, CoreError, httpServer, reasonOf } from '@device-core/plugin-api';
-import type { Arguments } from './boot/arguments.ts';
-import { claimInstance } from './boot/instance.ts';
-import { type Resolved, resolveSku } from './check.ts';
-import { CORE_VERSION, Kernel } from './kernel.ts';
-import { createLog } from './log.ts';
-import { type Problem, shown } from './manifests.ts';
+import { CORE_VERSION, Kernel } from '../kernel.ts';
+import { createLog } from '../log.ts';
+import type { Problem, Resolved } from '../resolved.ts';
+import type { Arguments } from './arguments.ts';
+import { resolveSku } from './check.ts';
+import { claimInstance } from './instance.ts';
+import { shown } from './manifests.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
 /** After the start, so that the cache survives a power cut without slowing the start. */
@@ -87,7 +88,7 @@ async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promi
   if (tcp) print(`  try       curl ${tcp}/health`);
   else if (unix) print(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
   if (unix) {
-    const at = args.root === join(import.meta.dirname, '../.device') ? '' : ` --root ${shown(args.root)}`;
+    const at = args.root === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(args.root)}`;
     print(`            npm run -s devicectl --${at} status`);
   }
   if (sku?.auth === 'open') print('  WARNING   auth is open: every caller on this machine is trusted');

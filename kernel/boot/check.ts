@@ -1,0 +1,218 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import {
+  CoreError,
+  describeCapability,
+  type ErrorCode,
+  type Isolation,
+  type PluginManifest,
+  reasonOf,
+  type SkuManifest,
+  type SkuPlugin,
+  unknownCapability,
+} from '@device-core/plugin-api';
+import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { Ajv } from 'ajv';
+import semver from 'semver';
+import { cyclesOf, providersOf } from '../graph.ts';
+import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
+import type { Setting } from './arguments.ts';
+import { type Place, readManifest, type Source, shown } from './manifests.ts';
+
+type Sku = Source<SkuManifest>;
+
+const TREE = resolve(import.meta.dirname, '../..');
+const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
+
+/** Reads a SKU and the manifests of its plugins and finds everything that is wrong with them. No plugin code is imported. */
+export function resolveSku(file: string, settings: readonly Setting[] = []): Resolved {
+  const check = new SkuCheck(settings);
+  const sku = readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
+    check.report('core', place, path, code, message),
+  );
+  if (!sku) return { plugins: [], problems: check.problems };
+  const plugins = check.plugins(sku);
+  return { sku: sku.value, plugins, problems: check.problems };
+}
+
+class SkuCheck {
+  readonly problems: Problem[] = [];
+  readonly #settings: readonly Setting[];
+
+  constructor(settings: readonly Setting[]) {
+    this.#settings = settings;
+  }
+
+  report(
+    stops: Problem['stops'],
+    place: Place,
+    path: YamlPath,
+    code: ErrorCode,
+    message: string,
+    plugin?: string,
+  ): void {
+    const about = plugin === undefined ? {} : { plugin };
+    this.problems.push({ file: shown(place.file), line: place.line(path), code, message, stops, ...about });
+  }
+
+  plugins(sku: Sku): readonly PluginEntry[] {
+    const { auth, simulated, plugins, grants = {} } = sku.value;
+    if (auth === 'open' && !simulated) {
+      this.report('core', sku, ['auth'], 'SKU_INVALID', 'auth: open is for simulated SKUs only');
+    }
+    for (const [app, list] of Object.entries(grants)) {
+      for (const [index, capability] of list.entries()) {
+        if (describeCapability(capability)) continue;
+        const { code, message } = unknownCapability(capability);
+        this.report('nothing', sku, ['grants', app, index], code, message);
+      }
+    }
+    for (const { plugin, key } of this.#settings) {
+      if (plugins[plugin]) continue;
+      this.report(
+        'nothing',
+        sku,
+        ['plugins'],
+        'PLUGIN_NOT_FOUND',
+        `${plugin}.${key} is set, but there is no ${plugin}`,
+      );
+    }
+    const ids = Object.keys(plugins).sort();
+    const entries = ids.map((id) => this.#plugin(sku, id));
+    const able = entries.filter(({ enabled, refused }) => enabled && !refused);
+    this.#providers(sku, able);
+    this.#services(sku, able);
+    return entries;
+  }
+
+  #plugin(sku: Sku, id: string): PluginEntry {
+    const listed = sku.value.plugins[id] ?? '*';
+    const line: SkuPlugin = typeof listed === 'string' ? { version: listed } : listed;
+    const tree = line.path === undefined;
+    const file = manifestOf(
+      line.path === undefined ? join(TREE, 'manifests/plugins', `${id}.yaml`) : resolve(dirname(sku.file), line.path),
+    );
+    const before = this.problems.length;
+    const source = this.#manifest(sku, id, file);
+    const manifest = source?.value ?? { id, version: '0.0.0', summary: 'cannot be read', api: '*', main: '.' };
+    const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
+    const config = structuredClone(line.config ?? {});
+    if (source) {
+      this.#fits(sku, id, line.version, isolation, manifest);
+      this.#configure(sku, id, manifest, config);
+    }
+    const refused = this.problems.slice(before).find(({ stops }) => stops === 'plugin');
+    const why = refused && { code: refused.code, message: `${refused.message} (${refused.file}:${refused.line})` };
+    return {
+      ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      ...{ essential: line.essential ?? false, enabled: line.enabled ?? true, ...(why ? { refused: why } : {}) },
+    };
+  }
+
+  #manifest(sku: Sku, id: string, file: string): Source<PluginManifest> | undefined {
+    if (!existsSync(file)) {
+      const message = `there is no plugin ${id}: ${shown(file)} does not exist`;
+      this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
+      return undefined;
+    }
+    const refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) =>
+      this.report('plugin', place, path, code, message, id);
+    const source = readManifest<PluginManifest>(file, 'plugin', refuse);
+    if (!source) return undefined;
+    const { value } = source;
+    if (value.id !== id) refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${id}`);
+    for (const { path, code, message } of manifestProblems(value)) refuse(source, path, code, message);
+    if (existsSync(resolve(dirname(file), value.main))) return source;
+    refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
+    return source;
+  }
+
+  /** Is the plugin what the SKU asks for, and can it run where the SKU wants it? */
+  #fits(sku: Sku, id: string, range: string, isolation: Isolation, manifest: PluginManifest): void {
+    const { version, isolation: floor = 'inline' } = manifest;
+    const refuse = (member: string, code: ErrorCode, message: string) =>
+      this.report('plugin', sku, ['plugins', id, member], code, message, id);
+    if (!semver.validRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
+    else if (semver.valid(version) && !semver.satisfies(version, range)) {
+      refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
+    }
+    const below = LEVELS.indexOf(isolation) < LEVELS.indexOf(floor);
+    if (!below && isolation === 'inline') return;
+    const reason = below ? `its manifest asks for ${floor} at least` : 'this Core runs plugins inline only';
+    const error = new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
+    refuse('isolation', error.code, error.message);
+  }
+
+  /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
+  #configure(sku: Sku, id: string, manifest: PluginManifest, config: Record<string, unknown>): void {
+    const at: YamlPath = ['plugins', id, 'config'];
+    for (const { plugin, key, value, append } of this.#settings) {
+      if (plugin === id) set(config, key.split('.'), value, append ?? false);
+    }
+    try {
+      const ajv = new Ajv({ useDefaults: true, allErrors: true, strict: false });
+      ajv.validate({ ...(manifest.config ?? { type: 'object', additionalProperties: false }) }, config);
+      for (const { path, reason } of schemaProblems(ajv.errors)) {
+        const message = `configuration ${[id, ...path].join('.')} ${reason}`;
+        this.report('core', sku, [...at, ...path], 'SKU_INVALID', message, id);
+      }
+    } catch (error) {
+      const message = `the configuration schema of ${id} does not compile: ${reasonOf(error)}`;
+      this.report('plugin', sku, at, 'MANIFEST_INVALID', message, id);
+    }
+    freeze(config);
+  }
+
+  #providers(sku: Sku, entries: readonly PluginEntry[]): void {
+    const nodes = entries.map(graphNode);
+    for (const [service, ids] of providersOf(nodes)) {
+      const [first, ...others] = service in KERNEL_SERVICES ? ['the kernel', ...ids] : ids;
+      for (const id of others) {
+        const message = `plugin ${id} provides ${service}, and so does ${first}`;
+        this.report('core', sku, ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
+      }
+    }
+    for (const path of cyclesOf(nodes)) {
+      const { code, message } = new CoreError('DEPENDENCY_CYCLE', { path: path.join(' -> ') });
+      this.report('core', sku, ['plugins', path[0] ?? ''], code, message, path[0]);
+    }
+  }
+
+  #services(sku: Sku, entries: readonly PluginEntry[]): void {
+    const offers = entries.flatMap(({ id, manifest }) =>
+      Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
+    );
+    for (const [service, version] of Object.entries(KERNEL_SERVICES))
+      offers.push({ service, version, by: 'the kernel' });
+    for (const { id, manifest } of entries) {
+      for (const [service, range] of Object.entries(manifest.requires ?? {})) {
+        const offer = offers.find((one) => one.service === service);
+        if (offer && semver.satisfies(offer.version, range)) continue;
+        const reason = offer ? `${offer.by} provides ${offer.version}` : 'no plugin of this SKU provides it';
+        const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
+        this.report('nothing', sku, ['plugins', id], code, `plugin ${id}: ${message}`, id);
+      }
+    }
+  }
+}
+
+/** The manifest itself, or the one in the folder. */
+function manifestOf(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'plugin.yaml') : path;
+}
+
+function set(target: Record<string, unknown>, path: readonly string[], value: unknown, append: boolean): void {
+  const [key = '', ...rest] = path;
+  const old = target[key];
+  if (rest.length === 0) target[key] = append ? [...(Array.isArray(old) ? old : []), value] : value;
+  else {
+    target[key] = typeof old === 'object' && old !== null ? old : {};
+    set(target[key] as Record<string, unknown>, rest, value, append);
+  }
+}
+
+function freeze(value: object): void {
+  Object.freeze(value);
+  for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) freeze(member);
+}

@@ -1,0 +1,52 @@
+import type { ErrorCode, Isolation, PluginDefinition, PluginManifest, SkuManifest } from '@device-core/plugin-api';
+import type { GraphNode } from './graph.ts';
+
+/** One plugin of a SKU, ready to be started: what the kernel knows of it. */
+export interface PluginEntry {
+  readonly id: string;
+  readonly manifest: PluginManifest;
+  /** Absolute path of the module. */
+  readonly main: string;
+  /** It lives below plugins/ of this Core. */
+  readonly tree: boolean;
+  readonly isolation: Isolation;
+  readonly essential: boolean;
+  readonly enabled: boolean;
+  /** Defaults filled in, frozen. */
+  readonly config: object;
+  /** Why it may not start. */
+  readonly refused?: { readonly code: ErrorCode; readonly message: string };
+  /** The plugin itself, where it is not to be imported. */
+  // biome-ignore lint/suspicious/noExplicitAny: a plugin of any services and configuration
+  readonly definition?: PluginDefinition<any, any>;
+}
+
+/** Something wrong with a SKU, and what it stops: the Core, one plugin, or nothing (a plugin waits, an app lacks a grant). */
+export interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly stops: 'core' | 'plugin' | 'nothing';
+  readonly plugin?: string;
+}
+
+/** The exact set that a SKU stands for, and everything that is wrong with it. */
+export interface Resolved {
+  /** Absent where the SKU could not be read. */
+  readonly sku?: SkuManifest;
+  readonly plugins: readonly PluginEntry[];
+  readonly problems: readonly Problem[];
+}
+
+/** Services of the kernel itself, by contract version. */
+export const KERNEL_SERVICES = {
+  device: '1.0.0',
+  grants: '1.0.0',
+  'plugin-manager': '1.0.0',
+  'event-bus': '1.0.0',
+} as const;
+
+export function graphNode({ id, manifest }: PluginEntry): GraphNode {
+  return { id, provides: Object.keys(manifest.provides ?? {}), requires: Object.keys(manifest.requires ?? {}) };
+}

@@ -1,0 +1,58 @@
+/** What a schema cannot say about a plugin manifest; the Core and checkManifest() ask the same questions. Pure. */
+import semver from 'semver';
+import { describeCapability, unknownCapability } from './capabilities.ts';
+import { CoreError, type ErrorCode, reasonOf } from './errors.ts';
+import { HOOKS } from './hooks.ts';
+import type { PluginManifest } from './manifest.ts';
+import { parseFilter } from './topics.ts';
+import { API_VERSION } from './version.ts';
+
+export interface ManifestProblem {
+  /** Where in the manifest. */
+  readonly path: readonly (string | number)[];
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** Versions and ranges, hooks that exist and belong to it, capabilities, topic filters. Empty when all is well. */
+export function manifestProblems(manifest: PluginManifest): readonly ManifestProblem[] {
+  const { id, version, api } = manifest;
+  const problems: ManifestProblem[] = [];
+  const report = (path: ManifestProblem['path'], message: string, code: ErrorCode = 'MANIFEST_INVALID') =>
+    problems.push({ path, code, message });
+
+  if (!semver.valid(version)) report(['version'], `${version} is not a semver version`);
+  if (!semver.validRange(api)) report(['api'], `${api} is not a semver range`);
+  else if (!semver.satisfies(API_VERSION, api)) {
+    const mismatch = new CoreError('API_VERSION_MISMATCH', { plugin: id, range: api, version: API_VERSION });
+    report(['api'], mismatch.message, mismatch.code);
+  }
+  for (const [service, provided] of Object.entries(manifest.provides ?? {})) {
+    if (!semver.valid(provided)) report(['provides', service], `${provided} is not a semver version`);
+  }
+  for (const section of ['requires', 'optional'] as const) {
+    for (const [service, range] of Object.entries(manifest[section] ?? {})) {
+      if (!semver.validRange(range)) report([section, service], `${range} is not a semver range`);
+    }
+  }
+  const hooks: Readonly<Record<string, { readonly owner: string }>> = HOOKS;
+  for (const [index, hook] of (manifest.taps ?? []).entries()) {
+    if (!hooks[hook]) report(['taps', index], `there is no hook ${hook}`);
+  }
+  for (const [index, hook] of (manifest.hooks ?? []).entries()) {
+    if (!hooks[hook]) report(['hooks', index], `there is no hook ${hook}`);
+    else if (hooks[hook].owner !== id) report(['hooks', index], `hook ${hook} is owned by ${hooks[hook].owner}`);
+  }
+  for (const [index, capability] of (manifest.capabilities ?? []).entries()) {
+    if (describeCapability(capability)) continue;
+    report(['capabilities', index], unknownCapability(capability).message, 'CAPABILITY_UNKNOWN');
+  }
+  for (const [index, filter] of (manifest.publishes ?? []).entries()) {
+    try {
+      parseFilter(filter);
+    } catch (error) {
+      report(['publishes', index], reasonOf(error), 'FILTER_INVALID');
+    }
+  }
+  return problems;
+}
