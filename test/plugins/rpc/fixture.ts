@@ -1,4 +1,5 @@
 /** The rpc plugin on the real table of operations, and raw clients that see every byte. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +27,8 @@ export interface Fixture extends AsyncDisposable {
   readonly sockets: AppSockets;
   readonly path: string;
   client(path?: string): Promise<RawClient>;
+  /** Ends every connection of this process's Core side, as a crash would. */
+  breakConnections(): void;
 }
 
 export interface FixtureOptions {
@@ -38,6 +41,9 @@ export interface FixtureOptions {
 
 export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
   const grants = options.grants ?? {};
+  const accepted = new Set<Socket>();
+  const onAccept = (message: unknown) => void accepted.add((message as { readonly socket: Socket }).socket);
+  subscribe('net.server.socket', onAccept);
   const core = await createTestHost(operationsPlugin, { manifest: manifest('operations'), grants });
   const table = core.service(operations);
   for (const operation of options.operations ?? []) table.add(operation);
@@ -65,7 +71,11 @@ export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
       clients.push(client);
       return client;
     },
+    breakConnections() {
+      for (const socket of accepted) socket.destroy();
+    },
     async [Symbol.asyncDispose]() {
+      unsubscribe('net.server.socket', onAccept);
       for (const client of clients) client.socket.destroy();
       await rpc.stop();
       await core.stop();
