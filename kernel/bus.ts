@@ -17,6 +17,7 @@ import {
   parseFilter,
   reasonOf,
   type SubscribeOptions,
+  type Subscription,
 } from '@device-core/plugin-api';
 import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
 import { boundSize, sizeOf } from './payload-size.ts';
@@ -75,7 +76,8 @@ interface Subscriber {
   state: number;
   fn: (event: EventEnvelope) => unknown;
   options: SubscribeOptions;
-  readonly paths: readonly (readonly string[])[];
+  /** Segments of its filters by canonical filter. */
+  paths: ReadonlyMap<string, readonly string[]>;
   /** Retained events that it is still to get, before its queue. */
   snapshot: EventEnvelope[];
   queue: EventQueue | undefined;
@@ -156,31 +158,31 @@ export class EventBusCore {
   }
 
   /** Several filters that overlap deliver an event once. Throws FILTER_INVALID, UNAVAILABLE after close(). */
-  subscribe(filters: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Disposable {
+  subscribe(filters: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
     this.#checkOpen();
-    const list = typeof filters === 'string' ? [filters] : filters;
-    if (list.length === 0) throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
-    const paths = new Map(list.map(parseFilter).map((path) => [path.join('.'), path]));
-    const snapshot = options.retained === false ? [] : this.retained(list);
     const subscriber: Subscriber = {
       mark: 0,
-      state: snapshot.length > 0 ? BUSY : IDLE,
+      state: IDLE,
       fn,
       options,
-      paths: [...paths.values()],
-      snapshot,
+      paths: new Map(),
+      snapshot: [],
       queue: undefined,
       awaited: false,
     };
-    for (const path of subscriber.paths) this.#index.add(path, subscriber);
+    this.#refilter(subscriber, filters);
     this.#subscribers.add(subscriber);
-    if (snapshot.length > 0) queueMicrotask(() => this.#resume(subscriber));
-    return { [Symbol.dispose]: () => this.#end(subscriber) };
+    return {
+      update: (wanted) => {
+        if (subscriber.state !== ENDED) this.#refilter(subscriber, wanted);
+      },
+      [Symbol.dispose]: () => this.#end(subscriber),
+    };
   }
 
   /** The latest event of each retained topic and subject that matches a filter, in the order of `seq`. Throws FILTER_INVALID. */
   retained(filters: string | readonly string[]): EventEnvelope[] {
-    const list = typeof filters === 'string' ? [filters] : filters;
+    const list = listOf(filters);
     return [...this.#retained]
       .filter(([topic]) => list.some((filter) => matchesTopic(filter, topic)))
       .flatMap(([, events]) => [...events.values()])
@@ -208,6 +210,22 @@ export class EventBusCore {
       this.#end(subscriber);
     }
     this.#retained.clear();
+  }
+
+  #refilter(subscriber: Subscriber, filters: string | readonly string[]): void {
+    const list = listOf(filters);
+    if (list.length === 0) throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
+    const paths = new Map(list.map(parseFilter).map((path) => [path.join('.'), path]));
+    const former = subscriber.paths;
+    for (const [name, path] of former) if (!paths.has(name)) this.#index.remove(path, subscriber);
+    for (const [name, path] of paths) if (!former.has(name)) this.#index.add(path, subscriber);
+    subscriber.paths = paths;
+    if (subscriber.options.retained === false) return;
+    const known = new Set(this.retained([...former.keys()]));
+    subscriber.snapshot.push(...this.retained(list).filter((event) => !known.has(event)));
+    if (subscriber.snapshot.length === 0 || subscriber.state === BUSY) return;
+    subscriber.state = BUSY;
+    queueMicrotask(() => this.#resume(subscriber));
   }
 
   #checkOpen(): void {
@@ -346,9 +364,13 @@ export class EventBusCore {
   /** Idempotent. Topics remembered by the index may still hold the subscriber: it lets go of everything. */
   #end(subscriber: Subscriber): void {
     if (!this.#subscribers.delete(subscriber)) return;
-    for (const path of subscriber.paths) this.#index.remove(path, subscriber);
+    for (const path of subscriber.paths.values()) this.#index.remove(path, subscriber);
     Object.assign(subscriber, { state: ENDED, fn: () => undefined, options: {}, snapshot: [], queue: undefined });
   }
+}
+
+function listOf(filters: string | readonly string[]): readonly string[] {
+  return typeof filters === 'string' ? [filters] : filters;
 }
 
 function invalid(where: string, reason: string): CoreError {

@@ -39,9 +39,15 @@ export interface SubscribeOptions {
 /** A handler that returns a promise is busy until it settles; events queue up meanwhile. */
 export type EventHandler = (event: EventEnvelope) => void | Promise<void>;
 
+/** Ends by dispose. */
+export interface Subscription extends Disposable {
+  /** Replaces the filters. What is queued stays; retained events that only the new filters match are delivered. Throws FILTER_INVALID. */
+  update(filter: string | readonly string[]): void;
+}
+
 export interface Bus {
   /** Throws TOPIC_INVALID, PARAMS_INVALID (payload over 64 KiB), TOPIC_DENIED (outside the manifest's `publishes`), QUEUE_FULL. */
   publish(topic: string, payload: object, priority?: Priority): void;
   /** Throws FILTER_INVALID. Ends with the plugin's scope, or earlier by dispose. */
-  subscribe(filter: string | readonly string[], fn: EventHandler, options?: SubscribeOptions): Disposable;
+  subscribe(filter: string | readonly string[], fn: EventHandler, options?: SubscribeOptions): Subscription;
 }
