@@ -1,0 +1,120 @@
+/** The host side in one piece: link, pump, endpoint table, and what its users see of them. Also what tests run on a virtual clock. */
+import { type BridgePort, type LinkState, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Channel } from './channel.ts';
+import type { Clock } from './clock.ts';
+import { type EndpointRow, readTable } from './endpoint-table.ts';
+import { Link, type Phase } from './link.ts';
+import type { BridgeEvent } from './multiplexer.ts';
+import { Pump } from './pump.ts';
+import type { Session } from './session.ts';
+
+export interface HostOptions {
+  readonly port: BridgePort;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly transactionBytes: number;
+  readonly window: number;
+  readonly khz: number;
+  readonly heartbeatMs: number;
+  readonly event?: (event: BridgeEvent) => void;
+}
+
+export type LinkListener = (state: LinkState, reason?: string) => void;
+
+export class Host {
+  readonly link: Link;
+  readonly clock: Clock;
+  readonly #pump: Pump;
+  readonly #log: Logger;
+  readonly #listeners = new Set<LinkListener>();
+  #rows: readonly EndpointRow[] | undefined;
+  #told: LinkState = 'down';
+  #degraded = false;
+
+  constructor(options: HostOptions) {
+    const { port, clock, log } = options;
+    this.clock = clock;
+    this.#log = log;
+    this.link = new Link({
+      ...options,
+      wake: () => this.#pump.wake(),
+      changed: (phase, reason) => this.#changed(phase, reason),
+    });
+    this.#pump = new Pump(port, this.link, clock);
+  }
+
+  /** Runs until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#pump.run(signal);
+    } finally {
+      this.link.close('the bridge plugin stops');
+    }
+  }
+
+  /** As users see it: `up` when the endpoint table has been read. */
+  get state(): LinkState {
+    if (!this.#rows) return this.link.phase === 'down' ? 'down' : 'hello';
+    return this.#degraded ? 'degraded' : 'up';
+  }
+
+  /** The endpoints, undefined while the link is not up. */
+  get rows(): readonly EndpointRow[] | undefined {
+    return this.#rows;
+  }
+
+  /** The channel of an endpoint in this session. */
+  channel(row: EndpointRow): Channel | undefined {
+    return this.link.session?.frames.channel(row.descriptor.ep);
+  }
+
+  onLink(listener: LinkListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Looks whether the line became bad or good again. */
+  assess(): void {
+    if (!this.#rows) return;
+    this.#degraded = this.link.statistics.degraded(this.clock.now());
+    this.#tell(this.#degraded ? 'more than 1 % of the packets are bad' : undefined);
+  }
+
+  #changed(phase: Phase, reason: string | undefined): void {
+    this.#rows = undefined;
+    this.#degraded = false;
+    const { session } = this.link;
+    if (phase === 'up' && session) void this.#open(session);
+    else this.#tell(reason);
+  }
+
+  async #open(session: Session): Promise<void> {
+    try {
+      const { endpoints, tableCrc } = session.hello;
+      const rows = await readTable(session.frames.channel(0)!, endpoints, tableCrc);
+      if (this.link.session !== session) return;
+      for (const { descriptor } of rows) session.frames.add(descriptor);
+      this.#rows = rows;
+      this.link.confirm();
+      this.#tell(undefined);
+    } catch (error) {
+      // The session has ended already: its end was told, and the link opens the next one.
+      if (this.link.session !== session) return;
+      this.link.restart(reasonOf(error));
+    }
+  }
+
+  #tell(reason: string | undefined): void {
+    const { state } = this;
+    if (state === this.#told && state !== 'down') return;
+    this.#told = state;
+    for (const listener of this.#listeners) {
+      try {
+        listener(state, reason);
+      } catch (error) {
+        this.#log.error({ error: reasonOf(error) }, 'a listener of the bridge link failed');
+      }
+    }
+  }
+}

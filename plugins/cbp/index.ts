@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { bridge, bridgePort, definePlugin } from '@device-core/plugin-api';
+import { BridgeService } from './bridge-service.ts';
+import { SystemClock } from './clock.ts';
+import { bridgeHealth, componentHealth } from './health.ts';
+import { Host } from './host.ts';
+import { announceLink, firstAttempt } from './link-watch.ts';
+
+export interface CbpConfig {
+  readonly transactionBytes: number;
+  readonly window: number;
+  readonly khz: number;
+  readonly heartbeatMs: number;
+  /** How long the start waits for the first session; 0 = not at all. */
+  readonly startWaitMs: number;
+}
+
+export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
+  requires: { port: bridgePort },
+  async setup(host, { port }) {
+    const clock = host.scope.use('clock', new SystemClock());
+    const random = () => randomBytes(4).readUInt32LE();
+    const bridgeHost = new Host({ ...host.config, port, clock, random, log: host.log });
+    host.scope.use('link events', announceLink(bridgeHost, host.bus, host.log));
+    host.scope.interval('link quality', 1_000, () => bridgeHost.assess());
+    const first = firstAttempt(bridgeHost, host.config.startWaitMs);
+
+    const stop = new AbortController();
+    const running = bridgeHost.run(stop.signal);
+    host.scope.defer('bridge link', async () => {
+      stop.abort();
+      await running;
+    });
+
+    host.tap('health.collect', (report) => {
+      report.add(host.id, componentHealth(bridgeHost));
+      report.bridge(bridgeHealth(bridgeHost));
+    });
+    host.provide(bridge, new BridgeService(bridgeHost));
+    await first;
+  },
+});

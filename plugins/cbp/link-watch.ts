@@ -1,0 +1,32 @@
+/** What the rest of the device hears of the link: `bridge.link` events, one line in the log, and the end of the first attempt. */
+import type { Bus, LinkState, Logger } from '@device-core/plugin-api';
+import type { Host } from './host.ts';
+
+/** Publishes `bridge.link {state, reason?, sid?}`. The greetings of a link that stays down are not news. */
+export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
+  let last: string | undefined;
+  let lastState: LinkState = 'down';
+  return host.onLink((state, reason) => {
+    if (state === 'hello' && lastState === 'down') return;
+    lastState = state;
+    const key = `${state} ${reason ?? ''}`;
+    if (key === last) return;
+    last = key;
+    const sid = host.link.session?.sid;
+    const news = { state, ...(reason === undefined ? {} : { reason }), ...(sid === undefined ? {} : { sid }) };
+    bus.publish('bridge.link', news);
+    if (state === 'down' || state === 'degraded') log.warn(news, `the bridge link is ${state}`);
+    else log.info(news, `the bridge link is ${state}`);
+  });
+}
+
+/** Resolves when the link is up, has failed once, or `waitMs` are over: so that the device can say it is ready when its bridge is. */
+export async function firstAttempt(host: Host, waitMs: number): Promise<void> {
+  if (waitMs === 0) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  using _link = host.onLink((state) => {
+    if (state !== 'hello') resolve();
+  });
+  using _limit = host.clock.at(host.clock.now() + waitMs, resolve);
+  await promise;
+}

@@ -1,0 +1,57 @@
+/** Runs the transactions that the link asks for: one at a time, the gap between them kept, asleep when none is due. */
+import { type BridgePort, reasonOf } from '@device-core/plugin-api';
+import type { Clock } from './clock.ts';
+import type { Link } from './link.ts';
+
+export class Pump {
+  readonly #port: BridgePort;
+  readonly #link: Link;
+  readonly #clock: Clock;
+  #notBefore = 0;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(port: BridgePort, link: Link, clock: Clock) {
+    this.#port = port;
+    this.#link = link;
+    this.#clock = clock;
+  }
+
+  /** Something may be due earlier than was thought. */
+  wake(): void {
+    this.#wakeUp?.();
+  }
+
+  /** Until the signal is aborted; the transaction under way is awaited. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.wake(), { once: true });
+    using _ready = this.#port.onReady((level) => {
+      this.#link.dataReady(level);
+      this.wake();
+    });
+    while (!signal.aborted) {
+      const due = Math.max(this.#link.due(this.#clock.now()), this.#notBefore);
+      if (due > this.#clock.now()) await this.#sleep(due);
+      else await this.#transact();
+    }
+  }
+
+  async #transact(): Promise<void> {
+    try {
+      if (this.#link.wantsPulse) await this.#port.reset();
+      const { bytes, speedHz } = this.#link.build(this.#clock.now());
+      const rx = await this.#port.transact(bytes, { speedHz });
+      this.#link.received(rx, this.#clock.now());
+      this.#notBefore = this.#clock.now() + this.#link.gapUs / 1000;
+    } catch (error) {
+      this.#link.failed(reasonOf(error), this.#clock.now());
+    }
+  }
+
+  async #sleep(until: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wakeUp = resolve;
+    using _timer = Number.isFinite(until) ? this.#clock.at(until, resolve) : undefined;
+    await promise;
+    this.#wakeUp = undefined;
+  }
+}

@@ -1,0 +1,61 @@
+/** What does the work of an endpoint, in the bridge's own time. */
+import type { SimClock } from './clock.ts';
+import type { Job } from './job.ts';
+
+export const STATUS = {
+  ok: 0x00,
+  cancelled: 0x01,
+  timeout: 0x02,
+  invalid: 0x03,
+  unsupported: 0x04,
+  noEndpoint: 0x05,
+  busy: 0x06,
+  tooBig: 0x07,
+  ioError: 0x08,
+  badSpeed: 0x0c,
+  badMode: 0x0d,
+} as const;
+
+export interface Executor {
+  /** Starts a job that is at the head of its endpoint's queue and ends it with `job.finish`. Returns how to stop it at the next safe point. */
+  start(job: Job): () => void;
+  /** EP_RESET and a new session: default configuration. */
+  reset(): void;
+  /** The watchdog fired: outputs to their safe values. */
+  safe(): void;
+}
+
+/** The answer of an operation that takes its whole request at once. */
+export interface MessageResult {
+  readonly status: number;
+  readonly body?: Uint8Array;
+}
+
+/** Collects the request, then handles it after `delayMs`. */
+export function runMessage(
+  job: Job,
+  clock: SimClock,
+  limits: { readonly delayMs: number; readonly most: number },
+  handle: (op: number, body: Uint8Array) => MessageResult,
+): () => void {
+  const parts: Uint8Array[] = [];
+  let timer: Disposable | undefined;
+  if (job.length > limits.most) {
+    job.finish(STATUS.tooBig);
+    return () => undefined;
+  }
+  const answer = () => {
+    const { status, body } = handle(job.op, Buffer.concat(parts));
+    if (body) job.answer(body);
+    job.finish(status);
+  };
+  const collect = () => {
+    parts.push(job.take(job.available));
+    if (!job.complete) return;
+    job.onChange = undefined;
+    timer = clock.at(clock.now() + limits.delayMs, answer);
+  };
+  job.onChange = collect;
+  collect();
+  return () => timer?.[Symbol.dispose]();
+}
