@@ -1,0 +1,76 @@
+/** A Core that is killed cannot end its apps: the next one does. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const CHECKOUT = resolve(import.meta.dirname, '../..');
+const SKU = `
+skuVersion: 1
+id: test
+title: Test
+simulated: true
+plugins: { operations: ^1.0.0, identity: ^1.0.0, system: ^1.0.0, rpc: ^1.0.0, apps: ^1.0.0 }
+`;
+const APP = `
+manifestVersion: 1
+id: com.example.stubborn
+name: stubborn
+version: 1.0.0
+title: Stays although its socket is gone
+exec: { command: node, args: [main.cjs] }
+capabilities: []
+`;
+const STAYS = `process.on('SIGTERM', () => {});
+require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => {}).resume();
+setInterval(() => {}, 1000);`;
+
+test('apps of a Core that was killed are ended by the next one, which starts its own', async (context) => {
+  const root = mkdtempSync(join(tmpdir(), 'dc-'));
+  const folder = mkdtempSync(join(tmpdir(), 'app-'));
+  writeFileSync(join(root, 'sku.yaml'), SKU);
+  writeFileSync(join(folder, 'app.yaml'), APP);
+  writeFileSync(join(folder, 'main.cjs'), STAYS);
+  const cores: ChildProcess[] = [];
+  const start = () => {
+    const args = ['kernel/main.ts', '--sku', join(root, 'sku.yaml'), '--root', root, '--app', folder];
+    const core = spawn(process.execPath, args, { cwd: CHECKOUT, stdio: 'ignore' });
+    cores.push(core);
+    return core;
+  };
+  context.after(() => {
+    for (const core of cores) core.kill('SIGKILL');
+    rmSync(root, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const record = join(root, 'run/apps/stubborn/pid');
+  const appOf = async (not?: number) => {
+    for (const end = Date.now() + 15_000; Date.now() < end; await delay(20)) {
+      const text = existsSync(record) ? readFileSync(record, 'utf8') : '';
+      const pid = text ? Number(JSON.parse(text).pid) : undefined;
+      if (pid !== undefined && pid !== not) return pid;
+    }
+    throw new Error('the app never came');
+  };
+  // Whoever adopts an orphan need not bury it at once.
+  const alive = (pid: number) =>
+    existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+
+  const first = start();
+  const orphan = await appOf();
+  first.kill('SIGKILL');
+  await once(first, 'exit');
+  assert.ok(alive(orphan), 'it runs on, as an orphan');
+
+  const second = start();
+  const successor = await appOf(orphan);
+  assert.ok(!alive(orphan));
+  assert.ok(alive(successor));
+  second.kill('SIGTERM');
+  await once(second, 'exit');
+  assert.ok(!alive(successor), 'a Core that ends in order takes its apps along');
+});
