@@ -115,8 +115,7 @@ async function names(client: CoreClient, kind: Names): Promise<readonly string[]
 /** `key=` for every input of the function that is not there yet. */
 async function inputNames(client: CoreClient, [name, ...given]: readonly string[]): Promise<readonly string[]> {
   const body = await ask(client, `/functions/${encodeURIComponent(name ?? '')}`);
-  const described = (body?.function ?? body) as { readonly inputs?: object } | undefined;
-  const keys = Object.keys(described?.inputs ?? {}).map((key) => `${key}=`);
+  const keys = Object.keys(body?.inputs ?? {}).map((key) => `${key}=`);
   return keys.filter((key) => !given.some((word) => word.startsWith(key)));
 }
 

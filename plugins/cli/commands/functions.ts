@@ -68,7 +68,7 @@ export function addFunctions(program: Command): void {
 
 async function describe(client: CoreClient, name: string, { app, range }: Which): Promise<FunctionInfo> {
   const { body } = await client.get(`/functions/${encodeURIComponent(name)}`, { query: { app, version: range } });
-  return (body.function ?? body) as FunctionInfo;
+  return body as unknown as FunctionInfo;
 }
 
 function signature({ inputs = {}, returns = {} }: FunctionInfo): string {
