@@ -1,0 +1,52 @@
+import { appSockets, definePlugin, device, functions, operations, reasonOf } from '@device-core/plugin-api';
+import { Calls } from './calls.ts';
+import { functionOperations } from './operations.ts';
+import { Presence } from './presence.ts';
+import { Registry } from './registry.ts';
+import { functionService, specificationsOf } from './service.ts';
+import { Snapshot } from './snapshot.ts';
+
+export const plugin = definePlugin({
+  requires: { device, operations },
+  async setup(host, services) {
+    const { maxPerApp } = host.config as { readonly maxPerApp: number };
+    const registry = new Registry(maxPerApp);
+    const presence = new Presence(host.scope);
+    const sessions = new Map<string, string>();
+    const calls = new Calls({
+      registry,
+      presence,
+      capabilities: host.capabilities,
+      policy: host.hook('function.call'),
+      sessionOf: (id) => sessions.get(id),
+    });
+    const service = functionService({
+      registry,
+      presence,
+      calls,
+      capabilities: host.capabilities,
+      sessions,
+      log: host.log,
+    });
+
+    const snapshot = new Snapshot(await services.device.info(), host.scope, host.log, () => specificationsOf(registry));
+    for (const specification of await snapshot.read()) {
+      await service.register(specification).catch((error: unknown) => {
+        host.log.warn({ app: specification.app }, `cannot restore functions: ${reasonOf(error)}`);
+      });
+    }
+    host.scope.use(
+      'snapshot listener',
+      service.onChange(() => snapshot.touch()),
+    );
+    host.when(appSockets, (sockets, scope) => presence.attach(sockets, scope));
+    host.tap('health.collect', (report) => {
+      const status = presence.sockets ? ('okay' as const) : ('waiting' as const);
+      report.add('functions', { status, message: `${registry.list().length} functions of ${registry.apps} apps` });
+    });
+    host.provide(functions, service);
+    for (const operation of functionOperations(service, host.capabilities)) {
+      host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    }
+  },
+});

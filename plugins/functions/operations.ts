@@ -1,0 +1,201 @@
+import {
+  type CallContext,
+  type Caller,
+  type Capabilities,
+  CoreError,
+  type FunctionInfo,
+  type FunctionSpecification,
+  type Functions,
+  type JsonSchema,
+  type Operation,
+} from '@device-core/plugin-api';
+import { MAX_TIMEOUT_MS } from './entry.ts';
+
+const APP: JsonSchema = { type: 'string', maxLength: 128, description: 'Reverse-domain app identifier.' };
+const NAME: JsonSchema = { type: 'string', maxLength: 128 };
+const RANGE: JsonSchema = {
+  type: 'string',
+  maxLength: 128,
+  description: 'semver range; the newest release if absent.',
+};
+const TYPES: JsonSchema = {
+  type: 'object',
+  description:
+    'Name to type: string, int, number, bool, object, array, bytes (base64) or any; a trailing "?" marks it optional.',
+};
+const ENTRY_PROPERTIES = {
+  name: { type: 'string' },
+  version: { type: 'string', description: 'major.minor.patch' },
+  inputs: TYPES,
+  returns: TYPES,
+  permissions: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Capabilities that the function needs; its app must hold them.',
+  },
+  timeout_ms: { type: 'integer', description: '50 to 60,000; 5,000 if absent.' },
+  idempotent: { type: 'boolean', description: 'Safe to repeat: repeated once when the app restarts in the middle.' },
+  description: { type: 'string' },
+  utterances: { type: 'array', items: { type: 'string' } },
+  examples: { type: 'array' },
+} as const;
+const INFO: JsonSchema = {
+  type: 'object',
+  required: ['app', 'name', 'version', 'id', 'available'],
+  properties: {
+    ...ENTRY_PROPERTIES,
+    app: APP,
+    id: { type: 'string', description: '<app>/<name>@<version>' },
+    available: { type: 'boolean', description: 'A call can reach the app now.' },
+  },
+};
+
+interface Selection {
+  readonly app?: string;
+  readonly name?: string;
+  readonly version?: string;
+}
+
+interface CallParams {
+  readonly app?: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey?: string;
+}
+
+export function functionOperations(
+  functions: Functions,
+  capabilities: Capabilities,
+): readonly Operation<never, unknown>[] {
+  const register: Operation<FunctionSpecification> = {
+    name: 'functions.register',
+    summary: 'Register functions of the calling app',
+    description: 'All or nothing. The same specification again is fine; another one under the same version is not.',
+    params: object(
+      {
+        app: APP,
+        functions: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 256,
+          items: { type: 'object', properties: ENTRY_PROPERTIES },
+        },
+      },
+      ['app', 'functions'],
+    ),
+    result: {
+      type: 'object',
+      required: ['app', 'functions'],
+      properties: {
+        app: APP,
+        functions: {
+          type: 'array',
+          items: object({ name: NAME, version: { type: 'string' }, id: { type: 'string' } }, ['name', 'version', 'id']),
+        },
+      },
+    },
+    rest: { method: 'POST', path: '/FunctionRegistry-registerFunction', status: 201 },
+    errors: ['FUNCTION_INVALID', 'VERSION_CONFLICT', 'CALLER_DENIED', 'CAPABILITY_DENIED', 'CAPABILITY_UNKNOWN'],
+    async run(specification, { caller, session }) {
+      if (caller.kind !== 'app') {
+        throw new CoreError('CALLER_DENIED', {
+          verb: 'register functions',
+          reason: 'only an app registers functions, its own',
+        });
+      }
+      if (specification.app !== caller.id) {
+        throw new CoreError('CALLER_DENIED', {
+          verb: `register functions of ${specification.app}`,
+          reason: `the caller is ${caller.id}`,
+        });
+      }
+      const registered = await functions.register(specification, session?.id);
+      return { app: caller.id, functions: registered.map(({ name, version, id }) => ({ name, version, id })) };
+    },
+  };
+  const unregister: Operation<Selection> = {
+    name: 'functions.unregister',
+    summary: 'Remove functions: all of the app, all versions of a name, or one version',
+    params: object(
+      { app: APP, name: NAME, version: { type: 'string', description: 'major.minor.patch; needs a name.' } },
+      [],
+    ),
+    result: object({ removed: { type: 'integer' } }, ['removed']),
+    rest: { method: 'POST', path: '/functions/unregister' },
+    errors: ['CALLER_DENIED', 'PARAMS_INVALID'],
+    async run({ app, name, version }, { caller }) {
+      if (version !== undefined && name === undefined) {
+        throw new CoreError('PARAMS_INVALID', { where: 'version', reason: 'it needs a name beside it' });
+      }
+      return { removed: await functions.unregister(ownerOf(caller, app, capabilities), name, version) };
+    },
+  };
+  const list: Operation<Selection, { readonly functions: readonly FunctionInfo[] }> = {
+    name: 'functions.list',
+    summary: 'List registered functions, newest version first',
+    params: object({ app: APP, name: NAME }, []),
+    result: object({ functions: { type: 'array', items: INFO } }, ['functions']),
+    rest: { method: 'GET', path: '/functions' },
+    errors: [],
+    run: async (filter) => ({ functions: await functions.list(filter) }),
+  };
+  const describe: Operation<CallParams, FunctionInfo> = {
+    name: 'functions.describe',
+    summary: 'Describe one function',
+    params: object({ name: NAME, app: APP, version: RANGE }, ['name']),
+    result: INFO,
+    rest: { method: 'GET', path: '/functions/:name' },
+    errors: ['FUNCTION_NOT_FOUND', 'PARAMS_INVALID'],
+    run: ({ name, ...options }) => functions.describe(name, options),
+  };
+  const call: Operation<CallParams, { readonly result: Readonly<Record<string, unknown>> }> = {
+    name: 'functions.call',
+    summary: 'Call a function of an app',
+    description:
+      'The caller holds `functions.call:<app>`; an app may always call its own. Inputs and result are checked against the specification.',
+    params: object(
+      {
+        name: NAME,
+        app: { ...APP, description: 'Needed where several apps have a function of this name.' },
+        version: RANGE,
+        inputs: { type: 'object' },
+        idempotencyKey: { type: 'string', maxLength: 128, description: 'Handed on to the app.' },
+      },
+      ['name'],
+    ),
+    result: object({ result: { type: 'object' } }, ['result']),
+    rest: { method: 'POST', path: '/functions/call' },
+    errors: [
+      'FUNCTION_NOT_FOUND',
+      'PARAMS_INVALID',
+      'CAPABILITY_DENIED',
+      'RESULT_INVALID',
+      'APP_NOT_RUNNING',
+      'APP_ERROR',
+      'TIMEOUT',
+      'CANCELLED',
+      'BUSY',
+    ],
+    // The function's own limit is what ends a call; the gate's is only above it.
+    timeoutMs: MAX_TIMEOUT_MS + 1_000,
+    async run(params, { caller, signal, deadline }: CallContext) {
+      return { result: await functions.call({ ...params, caller, signal, deadline }) };
+    },
+  };
+  return [register, unregister, list, describe, call] as readonly Operation<never, unknown>[];
+}
+
+function ownerOf(caller: Caller, app: string | undefined, capabilities: Capabilities): string {
+  if (caller.kind === 'app') {
+    if (app === undefined || app === caller.id) return caller.id;
+    throw new CoreError('CALLER_DENIED', { verb: `remove functions of ${app}`, reason: `the caller is ${caller.id}` });
+  }
+  capabilities.require(caller, 'system.apps');
+  if (app !== undefined) return app;
+  throw new CoreError('PARAMS_INVALID', { where: 'app', reason: 'it is missing' });
+}
+
+function object(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
+  return { type: 'object', additionalProperties: false, required, properties };
+}

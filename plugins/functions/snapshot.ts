@@ -1,0 +1,62 @@
+/**
+ * Registrations live as long as the Core, not as long as this plugin: they are kept below `<run>`, marked with the start of the Core, so that
+ * apps need not register again when only the plugin restarts.
+ */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type DeviceInfo,
+  type FunctionSpecification,
+  type Logger,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+
+const SAVE_AFTER_MS = 100;
+
+export class Snapshot {
+  readonly #path: string;
+  readonly #startedAt: number;
+  readonly #scope: Scope;
+  readonly #log: Logger;
+  readonly #take: () => readonly FunctionSpecification[];
+  #timer: Disposable | undefined;
+
+  constructor(device: DeviceInfo, scope: Scope, log: Logger, take: () => readonly FunctionSpecification[]) {
+    this.#path = join(device.paths.run, 'functions.json');
+    this.#startedAt = device.startedAt;
+    this.#scope = scope;
+    this.#log = log;
+    this.#take = take;
+    scope.defer('snapshot of the functions', () => (this.#timer ? this.#save() : undefined));
+  }
+
+  /** What the former run of the plugin in this run of the Core left. */
+  async read(): Promise<readonly FunctionSpecification[]> {
+    try {
+      const { startedAt, specifications } = JSON.parse(await readFile(this.#path, 'utf8'));
+      return startedAt === this.#startedAt ? specifications : [];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        this.#log.warn({ file: this.#path }, `cannot read the snapshot of the functions: ${reasonOf(error)}`);
+      }
+      return [];
+    }
+  }
+
+  /** Something changed; changes within 100 ms are written together. */
+  touch(): void {
+    this.#timer ??= this.#scope.timeout('save the functions', SAVE_AFTER_MS, () => this.#save());
+  }
+
+  async #save(): Promise<void> {
+    this.#timer = undefined;
+    try {
+      const text = JSON.stringify({ startedAt: this.#startedAt, specifications: this.#take() });
+      await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
+      await rename(`${this.#path}.tmp`, this.#path);
+    } catch (error) {
+      this.#log.warn({ file: this.#path }, `cannot keep the functions: ${reasonOf(error)}`);
+    }
+  }
+}
