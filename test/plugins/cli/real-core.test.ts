@@ -14,6 +14,7 @@ const LINES = {
   system: '^1.0.0',
   http: '^1.0.0',
   config: '^1.0.0',
+  events: '^1.0.0',
   cli: '^1.0.0',
 };
 
@@ -30,7 +31,7 @@ describe('devicectl against a real Core', () => {
   test('status says that all is well', async () => {
     const ended = await at('status');
     assert.match(ended.stdout, /^health {3}ok$/m);
-    assert.match(ended.stdout, /^plugins {2}6 of 6 active$/m);
+    assert.match(ended.stdout, /^plugins {2}7 of 7 active$/m);
     assert.equal(ended.code, 0);
   });
 
@@ -73,6 +74,14 @@ describe('devicectl against a real Core', () => {
     assert.match(token, /^[A-Za-z0-9_-]{43}\n$/);
     const refused = await at('plugins', '--url', url, '--token-file', '/dev/null');
     assert.match(refused.stderr, /^devicectl: UNAUTHENTICATED: .*\n {2}run as the Core's user/);
+    assert.equal(refused.code, 1);
+  });
+
+  test('events come live, retained ones at once, and a wrong filter is refused', async () => {
+    const { stdout } = await at('events', 'plugin.state', '--count', '1', '--json');
+    assert.equal(JSON.parse(stdout).topic, 'plugin.state');
+    const refused = await at('events', 'a..b');
+    assert.match(refused.stderr, /^devicectl: FILTER_INVALID: /);
     assert.equal(refused.code, 1);
   });
 
