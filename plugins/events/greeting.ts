@@ -1,0 +1,74 @@
+/** What READY says of events: which filters of the app's manifest are subscribed, and the latest retained event of each topic. */
+import {
+  type Apps,
+  CoreError,
+  type EventBus,
+  type EventEnvelope,
+  type Logger,
+  type ReadyMessage,
+  reasonOf,
+  type Session,
+} from '@device-core/plugin-api';
+import type { SessionRegistry } from './session-registry.ts';
+import type { SubscriptionPolicy } from './subscription-policy.ts';
+
+type Acknowledgement = ReadyMessage['subscriptions'][number];
+
+export class Greeting {
+  /** The apps service while it is there. */
+  apps: Apps | undefined;
+  readonly #bus: EventBus;
+  readonly #registry: SessionRegistry;
+  readonly #policy: SubscriptionPolicy;
+  readonly #log: Logger;
+
+  constructor(bus: EventBus, registry: SessionRegistry, policy: SubscriptionPolicy, log: Logger) {
+    this.#bus = bus;
+    this.#registry = registry;
+    this.#policy = policy;
+    this.#log = log;
+  }
+
+  /** Subscribed first and looked up then: an event in between is in the snapshot or comes after READY, never neither. */
+  async extend(ready: ReadyMessage, session: Session): Promise<ReadyMessage> {
+    const filters = await this.#declared(session.app);
+    const accepted: string[] = [];
+    const acknowledged = filters.map((filter) => this.#acknowledge(session, filter, accepted));
+    const subscriptions = [...ready.subscriptions, ...acknowledged];
+    if (accepted.length === 0 || session.signal.aborted) return { ...ready, subscriptions };
+    const { promise, resolve } = Promise.withResolvers<ReadonlySet<number>>();
+    let snapshot: Record<string, EventEnvelope> = {};
+    try {
+      this.#registry.of(session).add(accepted, promise);
+      const retained = await this.#bus.retained(accepted);
+      // Of app.state and plugin.state, which are retained for each app and plugin, the latest; the others follow as events.
+      snapshot = Object.fromEntries(retained.map((event) => [event.topic, event]));
+    } finally {
+      resolve(new Set(Object.values(snapshot).map((event) => event.seq)));
+    }
+    return { ...ready, subscriptions, snapshot: { ...ready.snapshot, ...snapshot } };
+  }
+
+  async #declared(app: string): Promise<readonly string[]> {
+    try {
+      const manifest = await this.apps?.manifest(app);
+      return [...new Set(manifest?.events?.subscribe)];
+    } catch (thrown) {
+      if (!(thrown instanceof CoreError && thrown.code === 'APP_NOT_FOUND'))
+        this.#log.warn({ app, reason: reasonOf(thrown) }, 'cannot read the filters of an app');
+      return [];
+    }
+  }
+
+  #acknowledge(session: Session, filter: string, accepted: string[]): Acknowledgement {
+    try {
+      this.#policy.check({ kind: 'app', id: session.app }, filter);
+      this.#registry.reserve(session, [...accepted, filter]);
+      accepted.push(filter);
+      return { filter, accepted: true };
+    } catch (thrown) {
+      const reason = thrown instanceof CoreError ? thrown.toWire() : reasonOf(thrown);
+      return { filter, accepted: false, reason };
+    }
+  }
+}

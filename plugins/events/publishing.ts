@@ -1,0 +1,81 @@
+/**
+ * Who may publish what (decisions D5, D8). An app: `app.<its id>.event.**`, `ui.toast` and `ui.banner`, at priority `high` only with
+ * `events.publish.high`. The operator: every topic, for simulation and diagnosis; its events carry the source `operator`. Nobody publishes `critical`
+ * here: that is for the Core and OEM plugins, which use the bus itself.
+ */
+import {
+  type Caller,
+  type Capabilities,
+  CoreError,
+  callerName,
+  checkTopic,
+  type EventBus,
+  type Operation,
+  PRIORITIES,
+  type Priority,
+} from '@device-core/plugin-api';
+import { UiPayloads } from './ui-payloads.ts';
+
+interface Params {
+  readonly topic: string;
+  readonly payload: object;
+  readonly priority?: Priority;
+}
+
+interface Result {
+  /** Unique on this device over restarts of the Core. */
+  readonly id: string;
+  readonly seq: number;
+}
+
+const FOR_EVERY_APP: readonly string[] = ['ui.toast', 'ui.banner'];
+
+/** `run` distinguishes this run of the Core from others in event ids. */
+export function publishOperation(bus: EventBus, capabilities: Capabilities, run: string): Operation<Params, Result> {
+  const payloads = new UiPayloads();
+  return {
+    name: 'events.publish',
+    summary: 'publish an event',
+    description:
+      'Apps may publish app.<their id>.event.**, ui.toast and ui.banner. Accepted means that the event is on its way; a full queue is refused with QUEUE_FULL.',
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['topic', 'payload'],
+      properties: {
+        topic: { type: 'string', description: 'dotted segments of letters, digits, _ and -' },
+        payload: { type: 'object', description: 'at most 64 KiB as JSON' },
+        priority: { enum: [...PRIORITIES], description: 'normal if absent; critical is for the Core' },
+      },
+    },
+    result: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['id', 'seq'],
+      properties: { id: { type: 'string' }, seq: { type: 'integer' } },
+    },
+    rest: { method: 'POST', path: '/events/publish', status: 202 },
+    errors: ['TOPIC_INVALID', 'TOPIC_DENIED', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'QUEUE_FULL'],
+    async run({ topic, payload, priority = 'normal' }, { caller }) {
+      checkTopic(topic);
+      checkPublisher(caller, topic);
+      if (priority === 'critical')
+        throw new CoreError('CALLER_DENIED', {
+          verb: `publish ${topic} at priority critical`,
+          reason: 'only the Core and OEM plugins may',
+        });
+      if (priority === 'high') capabilities.require(caller, 'events.publish.high');
+      payloads.check(topic, payload);
+      const { seq } = await bus.publish({ topic, payload, priority, source: callerName(caller) });
+      return { id: `${run}-${seq}`, seq };
+    },
+  };
+}
+
+function checkPublisher(caller: Caller, topic: string): void {
+  if (caller.kind !== 'app' || FOR_EVERY_APP.includes(topic)) return;
+  const own = `app.${caller.id}.event.`;
+  if (topic.startsWith(own)) return;
+  const allowed = [`${own}**`, ...FOR_EVERY_APP].join(', ');
+  throw new CoreError('TOPIC_DENIED', { caller: callerName(caller), topic, allowed });
+}

@@ -1,0 +1,61 @@
+/** Every session that subscribes to something, and the quota of its app (decisions D8: 32 filters per app). */
+import { type Bus, CoreError, type Logger, type Scope, type Session } from '@device-core/plugin-api';
+import type { EventsConfig } from './configuration.ts';
+import { canonical, SessionSubscriber } from './session-subscriber.ts';
+
+export class SessionRegistry {
+  readonly #sessions = new Map<string, SessionSubscriber>();
+  readonly #bus: Bus;
+  readonly #config: EventsConfig;
+  readonly #scope: Scope;
+  readonly #log: Logger;
+
+  constructor(bus: Bus, config: EventsConfig, scope: Scope, log: Logger) {
+    this.#bus = bus;
+    this.#config = config;
+    this.#scope = scope;
+    this.#log = log;
+    scope.defer('subscriptions of sessions', () => this.#endAll());
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  find(session: Session): SessionSubscriber | undefined {
+    return this.#sessions.get(session.id);
+  }
+
+  /** The session's subscriber; it ends with the session. */
+  of(session: Session): SessionSubscriber {
+    const known = this.#sessions.get(session.id);
+    if (known) return known;
+    const subscriber = new SessionSubscriber(this.#bus, session, this.#config, this.#log);
+    this.#sessions.set(session.id, subscriber);
+    const options = { once: true, signal: this.#scope.signal };
+    const gone = (): void => {
+      this.#sessions.delete(session.id);
+      subscriber.end();
+    };
+    session.signal.addEventListener('abort', gone, options);
+    if (session.signal.aborted) gone();
+    return subscriber;
+  }
+
+  /** Throws SUBSCRIPTION_LIMIT if the app has not room for `filters` beside what its sessions have; a filter counts once per app. */
+  reserve(session: Session, filters: readonly string[]): void {
+    const held = new Set<string>();
+    for (const subscriber of this.#sessions.values())
+      if (subscriber.app === session.app) for (const filter of subscriber.canonical) held.add(filter);
+    for (const filter of filters) {
+      held.add(canonical(filter));
+      if (held.size > this.#config.filters)
+        throw new CoreError('SUBSCRIPTION_LIMIT', { filter, limit: this.#config.filters });
+    }
+  }
+
+  #endAll(): void {
+    for (const subscriber of this.#sessions.values()) subscriber.end();
+    this.#sessions.clear();
+  }
+}

@@ -1,0 +1,72 @@
+/** events.subscribe and events.unsubscribe: bound to the session that calls, and over with it. */
+import { type CallContext, CoreError, type Operation, type Session } from '@device-core/plugin-api';
+import type { SessionRegistry } from './session-registry.ts';
+import type { SubscriptionPolicy } from './subscription-policy.ts';
+
+interface Params {
+  readonly filter?: string;
+  readonly filters?: readonly string[];
+}
+
+const params = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: {
+    filter: { type: 'string' },
+    filters: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1024 },
+  },
+};
+const filters = { type: 'array', items: { type: 'string' }, description: 'every filter of the session from now on' };
+
+export function subscribeOperations(
+  registry: SessionRegistry,
+  policy: SubscriptionPolicy,
+): readonly Operation<Params, object>[] {
+  return [
+    {
+      name: 'events.subscribe',
+      summary: 'receive the events that match a filter',
+      description:
+        'All filters or none. Events come as notifications `event` with the envelope, each once however many filters match; retained events come at once. After a loss an event of the topic system.bus.dropped tells what is missing.',
+      params,
+      result: { type: 'object', additionalProperties: false, required: ['filters'], properties: { filters } },
+      errors: ['SESSION_REQUIRED', 'FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'SUBSCRIPTION_LIMIT'],
+      async run(wanted, call) {
+        const session = sessionOf(call, 'events.subscribe');
+        const list = listOf(wanted);
+        for (const filter of list) policy.check(call.caller, filter);
+        registry.reserve(session, list);
+        const subscriber = registry.of(session);
+        subscriber.add(list);
+        return { filters: subscriber.filters };
+      },
+    },
+    {
+      name: 'events.unsubscribe',
+      summary: 'stop receiving the events that match a filter',
+      params,
+      result: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['removed', 'filters'],
+        properties: { removed: { type: 'integer' }, filters },
+      },
+      errors: ['SESSION_REQUIRED', 'FILTER_INVALID'],
+      async run(wanted, call) {
+        const subscriber = registry.find(sessionOf(call, 'events.unsubscribe'));
+        return { removed: subscriber?.remove(listOf(wanted)) ?? 0, filters: subscriber?.filters ?? [] };
+      },
+    },
+  ];
+}
+
+function listOf({ filter, filters: list = [] }: Params): readonly string[] {
+  return filter === undefined ? list : [filter];
+}
+
+function sessionOf({ session }: CallContext, operation: string): Session {
+  if (session) return session;
+  throw new CoreError('SESSION_REQUIRED', { operation, hint: 'over HTTP, GET /events streams events' });
+}

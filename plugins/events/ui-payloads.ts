@@ -1,0 +1,56 @@
+/** Payloads of the topics that ask for the panel (decisions D8): checked at the door, so that whoever draws can trust them. */
+import { CoreError } from '@device-core/plugin-api';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+
+const SURFACE = {
+  text: { type: 'string', minLength: 1, maxLength: 1000 },
+  level: { enum: ['info', 'success', 'warn', 'error'] },
+  durationMs: { type: 'integer', minimum: 1, maximum: 3_600_000 },
+  icon: { type: 'string', minLength: 1, maxLength: 200 },
+  id: { type: 'string', minLength: 1, maxLength: 100 },
+};
+
+const SCHEMAS = {
+  'ui.toast': { type: 'object', additionalProperties: false, required: ['text', 'level'], properties: SURFACE },
+  'ui.banner': {
+    type: 'object',
+    additionalProperties: false,
+    required: ['action'],
+    properties: {
+      ...SURFACE,
+      action: { enum: ['show', 'update', 'dismiss'] },
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+    },
+    // What changes or removes a banner names it; only what shows one has to be complete.
+    if: { properties: { action: { const: 'show' } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ['text', 'level'] },
+    else: { required: ['id'] },
+  },
+};
+
+export class UiPayloads {
+  readonly #checks: ReadonlyMap<string, ValidateFunction>;
+
+  constructor() {
+    const ajv = new Ajv({ strict: true, strictRequired: false });
+    this.#checks = new Map(Object.entries(SCHEMAS).map(([topic, schema]) => [topic, ajv.compile(schema)]));
+  }
+
+  /** Throws PARAMS_INVALID where `topic` is one of the panel's and the payload does not fit. */
+  check(topic: string, payload: object): void {
+    const fits = this.#checks.get(topic);
+    if (!fits || fits(payload)) return;
+    // The failing branch explains itself before the `if` that chose it does.
+    throw new CoreError('PARAMS_INVALID', { where: `payload of ${topic}`, reason: explain(fits.errors?.[0]) });
+  }
+}
+
+function explain(error: ErrorObject | undefined): string {
+  if (!error) return 'it does not fit';
+  const { additionalProperty, allowedValues } = error.params as Record<string, unknown>;
+  const member = error.instancePath.slice(1);
+  if (additionalProperty !== undefined) return `there is no member ${String(additionalProperty).slice(0, 80)}`;
+  if (Array.isArray(allowedValues)) return `${member} must be one of ${allowedValues.join(', ')}`;
+  return `${member} ${error.message ?? 'does not fit'}`.trim();
+}
