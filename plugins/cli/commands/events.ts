@@ -20,7 +20,7 @@ export function addEvents(program: Command): void {
         for await (const item of client.stream('/events', { query }, stop.signal)) {
           await out.line(out.json ? item.data : describe(item));
           left -= 1;
-          if (left <= 0) stop.abort();
+          if (left <= 0 || stop.signal.aborted) break;
         }
       }),
     );
