@@ -1,0 +1,94 @@
+/** The events plugin on a host of its own, with a table that collects its operations, and sessions that remember what they were told. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  type AppManifest,
+  type Apps,
+  apps,
+  CoreError,
+  type EventEnvelope,
+  operations,
+  type ReadyMessage,
+  type Session,
+} from '@device-core/plugin-api';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/events/index.ts';
+import { OperationTable } from '../../fixtures/operation-table.ts';
+
+export const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/events.yaml', import.meta.url));
+export const AGENDA = 'com.example.agenda';
+
+export interface Fixture extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly table: OperationTable;
+  /** Everything in flight is delivered. */
+  settle(): Promise<void>;
+  greet(session: Session): Promise<ReadyMessage>;
+}
+
+export async function startEvents(
+  options: { readonly config?: object; readonly grants?: readonly string[]; readonly filters?: readonly string[] } = {},
+): Promise<Fixture> {
+  const table = new OperationTable();
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config: options.config ?? {},
+    services: [
+      [operations, table],
+      [apps, appsWith(options.filters ?? [])],
+    ],
+    grants: { [`app.${AGENDA}`]: options.grants ?? [] },
+  });
+  const greet = (session: Session) => host.hook('session.open').promise(bareReady(session), session);
+  return { host, table, settle, greet, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+}
+
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await turn();
+}
+
+export function bareReady(session: Session): ReadyMessage {
+  const core = { version: '1.0.0', api: '1.0.0' };
+  return { session: session.id, app: session.app, core, capabilities: [], subscriptions: [], limits: {}, snapshot: {} };
+}
+
+/** Only what the plugin uses of the apps service. */
+export function appsWith(subscribe: readonly string[]): Apps {
+  const manifest = async (app: string): Promise<AppManifest> => {
+    if (app !== AGENDA) throw new CoreError('APP_NOT_FOUND', { app });
+    return { id: AGENDA, events: { subscribe } } as unknown as AppManifest;
+  };
+  return { manifest } as unknown as Apps;
+}
+
+export class FakeSession implements Session {
+  readonly id: string;
+  readonly app: string;
+  readonly received: EventEnvelope[] = [];
+  /** While set, the session takes no more than what it has in hand. */
+  blocked: Promise<void> | undefined;
+  readonly #controller = new AbortController();
+
+  constructor(id = 's1', app = AGENDA) {
+    this.id = id;
+    this.app = app;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get topics(): readonly string[] {
+    return this.received.map(({ topic }) => topic);
+  }
+
+  async notify(_method: string, params: object): Promise<void> {
+    if (this.signal.aborted) throw new CoreError('SESSION_CLOSED', { app: this.app, reason: 'the test closed it' });
+    this.received.push(params as EventEnvelope);
+    await this.blocked;
+  }
+
+  close(): void {
+    this.#controller.abort();
+  }
+}
