@@ -9,7 +9,7 @@ export function manifestsPage({ manifests }: Input): string {
   const functions = readSource('plugin-api/services/functions.ts');
   return page(
     'Manifests',
-    'Three kinds of YAML files, read and checked before any code of a plugin or an app runs. Unknown members are refused, except those that begin with `x-` in an app manifest. `manifests/schema/` holds JSON Schemas for editors.',
+    'Three kinds of YAML files, read and checked before any code of a plugin or an app runs. Unknown members are refused, except those that begin with `x-`. `manifests/schema/` holds JSON Schemas for editors.',
     '## Plugin',
     'One file per plugin, `manifests/plugins/<id>.yaml`. A plugin outside the tree keeps its `plugin.yaml` in its own folder.',
     fence('ts', declaration(manifest, 'PluginManifest')),
