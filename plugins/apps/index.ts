@@ -52,6 +52,8 @@ export const plugin = definePlugin({
       around,
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
       publish(event) {
+        const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
+        host.log[troubled ? 'warn' : 'info'](event, 'app state');
         try {
           host.bus.publish('app.state', event);
         } catch (thrown) {
