@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Caller, CoreError, type EventEnvelope, type ServerSentEvent } from '@device-core/plugin-api';
+import { app, OPERATOR } from '../../fixtures/operation-table.ts';
+import { AGENDA, type Fixture, startEvents } from './fixture.ts';
+
+/** What a front end does with the operation: takes items one by one, and hangs up by the signal. */
+function open(events: Fixture, filter: readonly string[], caller: Caller = OPERATOR) {
+  const operation = events.table.added.get('events.stream')!;
+  const controller = new AbortController();
+  const quiet = () => undefined;
+  const source = operation.run({ filter } as never, {
+    caller,
+    signal: controller.signal,
+    deadline: Date.now() + 30_000,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  }) as AsyncIterable<ServerSentEvent>;
+  const iterator = source[Symbol.asyncIterator]();
+  return {
+    /** The next item, or undefined at the end. */
+    async next(): Promise<ServerSentEvent | undefined> {
+      const { value, done } = await iterator.next();
+      return done ? undefined : value;
+    },
+    hangUp: () => controller.abort(),
+  };
+}
+
+function refusal(attempt: () => unknown): string {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof CoreError) return error.code;
+    throw error;
+  }
+  return 'no error';
+}
+
+describe('GET /events', () => {
+  it('sends retained events and then what is published, with the seq as id', async () => {
+    await using events = await startEvents();
+    const presence = events.host.publish('system.presence', { state: 'present', confidence: 1 });
+    const stream = open(events, ['system.*', 'audio.wake']);
+    assert.deepEqual(await stream.next(), { id: String(presence.seq), data: presence });
+    const waiting = stream.next();
+    const wake = events.host.publish('audio.wake', { turn: 't' });
+    assert.deepEqual(await waiting, { id: String(wake.seq), data: wake });
+    stream.hangUp();
+    assert.equal(await stream.next(), undefined);
+  });
+
+  it('is for HTTP only', async () => {
+    await using events = await startEvents();
+    const { rpc, rest } = events.table.added.get('events.stream')!;
+    assert.deepEqual([rpc, rest], [false, { method: 'GET', path: '/events', sse: true }]);
+  });
+
+  it('keeps the order for a slow reader', async () => {
+    await using events = await startEvents();
+    const stream = open(events, ['ui.*']);
+    const first = stream.next();
+    for (let i = 0; i < 50; i++) events.host.publish('ui.toast', { i });
+    const seen = [(await first)!];
+    for (let i = 1; i < 50; i++) seen.push((await stream.next())!);
+    assert.deepEqual(
+      seen.map(({ data }) => ((data as EventEnvelope).payload as { i: number }).i),
+      Array.from({ length: 50 }, (_, i) => i),
+    );
+    stream.hangUp();
+    await stream.next();
+  });
+
+  it('refuses an app what it may not see before the stream begins', async () => {
+    await using events = await startEvents();
+    assert.equal(
+      refusal(() => open(events, ['**'], app(AGENDA))),
+      'CAPABILITY_DENIED',
+    );
+    assert.equal(
+      refusal(() => open(events, ['config.changed'], app(AGENDA))),
+      'CALLER_DENIED',
+    );
+    assert.equal(
+      refusal(() => open(events, ['a..b'])),
+      'FILTER_INVALID',
+    );
+  });
+
+  it('limits the streams of one caller and frees a place when one ends', async () => {
+    await using events = await startEvents({ config: { streams: 1 } });
+    const stream = open(events, ['ui.*']);
+    const waiting = stream.next();
+    assert.equal(
+      refusal(() => open(events, ['ui.*'])),
+      'BUSY',
+    );
+    const other = open(events, ['ui.*'], app(AGENDA));
+    const othersNext = other.next();
+    stream.hangUp();
+    other.hangUp();
+    assert.deepEqual([await waiting, await othersNext], [undefined, undefined]);
+    const again = open(events, ['ui.*']);
+    again.hangUp();
+    assert.equal(await again.next(), undefined);
+  });
+
+  it('ends when the plugin stops, and leaves nothing behind', async () => {
+    const events = await startEvents();
+    const waiting = open(events, ['ui.*']).next();
+    await events.host.stop();
+    assert.equal(await waiting, undefined);
+    assert.deepEqual(events.host.leaks(), []);
+  });
+});
