@@ -96,8 +96,12 @@ export class AppRequests {
   /** A request, a notification, a batch, or something that is none of them. */
   handle(message: unknown, attachment: Buffer | undefined): void {
     const arrival: Arrival = { attachment, afterwards: [] };
-    // jayson leaves a batch within a batch without an answer; in this form it refuses it.
-    const request = Array.isArray(message) ? message.map((one) => (Array.isArray(one) ? null : one)) : message;
+    // jayson leaves a batch within a batch without an answer, and parses a string once more; in this form it refuses both.
+    const request = Array.isArray(message)
+      ? message.map((one) => (Array.isArray(one) ? null : one))
+      : typeof message === 'object'
+        ? message
+        : null;
     this.#current = undefined;
     this.#core.call(request as never, arrival, (error, response) => {
       const answer = error ?? response;

@@ -167,8 +167,9 @@ export class AppSession implements Session {
       this.#scope.timeout('last bytes', LAST_BYTES_MS, () => void this.#socket.destroy());
   }
 
-  /** Asked at regular intervals: a peer that takes nothing for too long is cut. */
+  /** Asked at regular intervals: a peer that takes nothing for too long is cut, and one that went away is noticed. */
   checkStalled(now: number): void {
+    this.#probe();
     const held = this.#outgoing.held;
     if (!this.#outgoing.full || held < this.#held || this.#stalledSince === 0) this.#stalledSince = now;
     else if (now - this.#stalledSince >= this.#world.config.stallMs)
@@ -213,6 +214,12 @@ export class AppSession implements Session {
     this.#calls.close(reason);
     this.#streams.closeAll(new CoreError('SESSION_CLOSED', { app: this.app, reason }));
     this.#idle();
+    this.#probe();
+  }
+
+  /** A peer that closed its side may be gone altogether, which only a write tells: a blank in front of the next answer hurts nobody. */
+  #probe(): void {
+    if (this.#state === 'draining') this.#socket.write(' ');
   }
 
   #idle(): void {

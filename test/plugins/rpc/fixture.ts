@@ -100,10 +100,8 @@ export class RawClient {
     this.socket = socket;
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => {
-      this.closed = true;
-      for (const resolve of this.#waiting.splice(0)) resolve(undefined);
-    });
+    socket.on('end', () => this.#end());
+    socket.on('close', () => this.#end());
   }
 
   static async connect(path: string): Promise<RawClient> {
@@ -172,6 +170,12 @@ export class RawClient {
       if (typeof message.bytes === 'number') this.#head = message;
       else this.#give(message);
     }
+  }
+
+  #end(): void {
+    this.closed = true;
+    this.socket.end();
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
   #give(message: Message): void {
