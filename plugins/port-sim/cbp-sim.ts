@@ -1,0 +1,56 @@
+/**
+ * The simulated IO bridge, a process of its own: `cbp-sim.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
+ * connections, and ends when its input does: so it never outlives the Core that started it. Exit code 2: the board cannot be used.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, unlinkSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type Board, BoardError, parseBoard } from './sim/board.ts';
+import { Bridge } from './sim/bridge.ts';
+import { RealClock } from './sim/clock.ts';
+import { SimServer } from './sim/server.ts';
+import { Wire } from './sim/wire.ts';
+
+const EXIT_BAD_BOARD = 2;
+
+const { values } = parseArgs({
+  options: { socket: { type: 'string' }, board: { type: 'string' }, state: { type: 'string' } },
+});
+if (!values.socket || !values.board) fail('cannot start: --socket and --board are needed');
+
+const board = load(values.board);
+let server: SimServer | undefined;
+const bridge = new Bridge(board, {
+  clock: new RealClock(),
+  bootId: randomBytes(4).readUInt32LE(),
+  ...(values.state === undefined ? {} : { stateFolder: values.state }),
+  // The first levels are set before anybody is connected.
+  dataReady: (level) => server?.dataReady(level),
+});
+server = new SimServer(new Wire(bridge, board.faults), () => process.kill(process.pid, 'SIGKILL'));
+
+if (existsSync(values.socket)) unlinkSync(values.socket);
+process.umask(0o177);
+await server.listen(values.socket);
+process.stdout.write('ready\n');
+
+process.stdin.on('end', () => process.exit(0));
+process.stdin.on('error', () => process.exit(0));
+process.stdin.resume();
+process.on('SIGTERM', () => process.exit(0));
+// Ctrl-C in a terminal reaches the whole group: the Core ends first, in its order.
+process.on('SIGINT', () => undefined);
+
+function load(file: string): Board {
+  try {
+    return parseBoard(readFileSync(file, 'utf8'), file);
+  } catch (error) {
+    if (error instanceof BoardError) return fail(error.message);
+    return fail(`cannot read board ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(EXIT_BAD_BOARD);
+}

@@ -1,0 +1,93 @@
+/** What a test or a demonstration may ask of a running simulator: one JSON object with one member a request. */
+import { checkFaults } from './board.ts';
+import type { Wire } from './wire.ts';
+
+export interface ControlTarget {
+  readonly wire: Wire;
+  /** Transactions get no answer any more. */
+  mute(muted: boolean): void;
+  /** The process ends in the middle of what it does, after so many more transactions. */
+  die(transactions: number): void;
+}
+
+type Request = Readonly<Record<string, unknown>>;
+type Command = (target: ControlTarget, value: Request) => object | undefined;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  /** Faults of the wire, as in a board. */
+  faults: ({ wire }, value) => {
+    wire.faults = checkFaults(value);
+    return undefined;
+  },
+  /** `{ms, byte?}`: MISO shows one byte only. */
+  silence: ({ wire }, value) => {
+    wire.silence(numberOf(value, 'ms'), value.byte === 0 ? 0x00 : 0xff);
+    return undefined;
+  },
+  /** `{transactions, ms}`: the bridge forgets everything and is back after a while. */
+  crash: ({ wire }, value) => {
+    wire.crashAfter(numberOf(value, 'transactions'), numberOf(value, 'ms'));
+    return undefined;
+  },
+  /** `{transactions}` */
+  die: (target, value) => {
+    target.die(numberOf(value, 'transactions'));
+    return undefined;
+  },
+  /** `{muted}` */
+  mute: (target, value) => {
+    target.mute(value.muted === true);
+    return undefined;
+  },
+  /** `{endpoint, ms}`: its operations start later. */
+  slow: ({ wire }, value) => {
+    endpointOf(wire, value).slowMs = numberOf(value, 'ms');
+    return undefined;
+  },
+  /** `{version}`: the protocol version that the next HELLO_ACK claims. */
+  major: ({ wire }, value) => {
+    wire.bridge.responder.major = numberOf(value, 'version');
+    return undefined;
+  },
+  /** `{endpoint, line, level}`: drives a line from outside; level null lets go. */
+  drive: ({ wire }, value) => {
+    const gpio = wire.bridge.gpio(String(value.endpoint));
+    if (!gpio) throw new Error(`there is no GPIO endpoint ${String(value.endpoint)}`);
+    gpio.drive(numberOf(value, 'line'), value.level === null ? undefined : value.level === 1 ? 1 : 0);
+    return undefined;
+  },
+  /** `{}` */
+  counts: ({ wire }) => ({
+    wire: wire.counts,
+    link: wire.bridge.responder.counts,
+    endpoints: Object.fromEntries(
+      wire.bridge.endpoints.map(({ description, counts, inFlight }) => [description.label, { ...counts, inFlight }]),
+    ),
+  }),
+};
+
+/** Does what `text` asks and returns the answer as JSON. */
+export function control(text: string, target: ControlTarget): string {
+  try {
+    const request = JSON.parse(text) as Request;
+    const [name = '', ...more] = Object.keys(request);
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!command || more.length > 0) throw new Error(`a request has one member of ${Object.keys(COMMANDS).join(', ')}`);
+    return JSON.stringify({ ok: true, ...command(target, (request[name] ?? {}) as Request) });
+  } catch (error) {
+    return JSON.stringify({ ok: false, error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function numberOf(value: Request, member: string): number {
+  const number = value[member];
+  if (typeof number !== 'number' || !Number.isFinite(number) || number < 0)
+    throw new Error(`${member} must be a number >= 0`);
+  return number;
+}
+
+function endpointOf(wire: Wire, value: Request) {
+  const endpoint = wire.bridge.endpoint(String(value.endpoint));
+  if (!endpoint) throw new Error(`there is no endpoint ${String(value.endpoint)}`);
+  return endpoint;
+}

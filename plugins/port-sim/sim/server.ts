@@ -1,0 +1,81 @@
+/** The simulator's end of the socket. A transaction takes no longer than the socket does: the executors keep real time, the wire does not. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { KIND, type Message, MessageReader, writeMessage } from '../messages.ts';
+import { RESET_REASON } from './bridge.ts';
+import { type ControlTarget, control } from './control.ts';
+import type { Wire } from './wire.ts';
+
+export class SimServer implements ControlTarget {
+  readonly wire: Wire;
+  readonly #server: Server;
+  readonly #connections = new Set<Socket>();
+  readonly #exit: () => void;
+  #muted = false;
+  #dieIn: number | undefined;
+  #inTransaction = false;
+
+  constructor(wire: Wire, exit: () => void) {
+    this.wire = wire;
+    this.#exit = exit;
+    this.#server = createServer((socket) => this.#connect(socket));
+  }
+
+  /** Resolves when connections are taken. */
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(path, resolve);
+    });
+  }
+
+  /** The data-ready line has changed. */
+  dataReady(level: boolean): void {
+    // The result of a transaction carries the level that it leaves.
+    if (this.#inTransaction) return;
+    const message = writeMessage(KIND.level, level, 0);
+    for (const socket of this.#connections) socket.write(message);
+  }
+
+  mute(muted: boolean): void {
+    this.#muted = muted;
+  }
+
+  die(transactions: number): void {
+    this.#dieIn = transactions;
+  }
+
+  #connect(socket: Socket): void {
+    const reader = new MessageReader();
+    this.#connections.add(socket);
+    socket.write(writeMessage(KIND.level, this.wire.bridge.responder.dataReady, 0));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of reader.push(chunk)) this.#handle(socket, message);
+      } catch (error) {
+        socket.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    // A peer that is gone is told by 'close', which always follows.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#connections.delete(socket));
+  }
+
+  #handle(socket: Socket, { kind, tag, bytes }: Message): void {
+    if (kind === KIND.transact) this.#transact(socket, tag, bytes);
+    else if (kind === KIND.reset) this.wire.bridge.reset(RESET_REASON.pin);
+    else if (kind === KIND.control) {
+      const answer = control(Buffer.from(bytes).toString('utf8'), this);
+      socket.write(writeMessage(KIND.answer, false, tag, Buffer.from(answer)));
+    } else throw new RangeError(`a message of kind ${kind}`);
+  }
+
+  #transact(socket: Socket, tag: number, bytes: Uint8Array): void {
+    if (this.#dieIn !== undefined && this.#dieIn-- <= 0) this.#exit();
+    if (this.#muted) return;
+    this.#inTransaction = true;
+    this.wire.begin();
+    const back = this.wire.finish(bytes);
+    this.#inTransaction = false;
+    socket.write(writeMessage(KIND.result, this.wire.bridge.responder.dataReady, tag, back));
+  }
+}

@@ -1,0 +1,129 @@
+/** The simulator's process: started, connected to, and started again with a back-off when it dies. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { SimPort } from './port.ts';
+
+const PROGRAM = fileURLToPath(new URL('./cbp-sim.ts', import.meta.url));
+const EXIT_BAD_BOARD = 2;
+const BACKOFF_MIN_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+/** A process that lived this long was a good one: the next failure starts with the short back-off again. */
+const STEADY_MS = 10_000;
+const STOP_MS = 2_000;
+const REPORT_BYTES = 2_000;
+
+export interface SimulatorOptions {
+  readonly socket: string;
+  readonly board: string;
+  readonly state: string;
+  readonly port: SimPort;
+  readonly log: Logger;
+}
+
+export class Simulator implements AsyncDisposable {
+  readonly #options: SimulatorOptions;
+  #child: ChildProcess | undefined;
+  #backoff = BACKOFF_MIN_MS;
+  #restart: NodeJS.Timeout | undefined;
+  #stopped = false;
+  /** How often it has been started again. */
+  restarts = 0;
+
+  constructor(options: SimulatorOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words. */
+  async start(): Promise<void> {
+    const { socket, board, state, port, log } = this.#options;
+    const startedAt = performance.now();
+    const args = [PROGRAM, '--socket', socket, '--board', board, '--state', state];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
+    this.#child = child;
+    let report = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      report = (report + text).slice(-REPORT_BYTES);
+    });
+    // Its input is only there to be closed; a write error says no more than its exit does.
+    child.stdin.on('error', () => undefined);
+    const ended = once(child, 'close').then(
+      ([code, signal]) => ({ code: code as number | null, reason: describe(code, signal, report) }),
+      (error: unknown) => ({ code: null, reason: reasonOf(error) }),
+    );
+    const first = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
+    if (first)
+      throw new CoreError('UNAVAILABLE', { what: 'the bridge simulator', reason: first.reason, code: first.code });
+    try {
+      port.attach(await open(socket));
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+    log.info({ pid: child.pid, board, socket }, 'the bridge simulator runs');
+    void ended.then(({ reason }) => {
+      if (performance.now() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
+      this.#lost(reason);
+    });
+  }
+
+  /** The first start failed for a reason that may pass. */
+  retry(error: unknown): void {
+    this.#lost(reasonOf(error));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'close');
+    child.stdin?.end();
+    child.kill('SIGTERM');
+    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    await gone;
+    clearTimeout(hard);
+  }
+
+  #lost(reason: string): void {
+    const { port, log } = this.#options;
+    port.detach(reason);
+    if (this.#stopped) return;
+    log.warn({ reason, retryMs: this.#backoff }, 'the bridge simulator ended');
+    this.#restart = setTimeout(() => void this.#again(), this.#backoff);
+    this.#backoff = Math.min(BACKOFF_MAX_MS, 2 * this.#backoff);
+  }
+
+  async #again(): Promise<void> {
+    this.restarts++;
+    try {
+      await this.start();
+    } catch (error) {
+      this.#lost(reasonOf(error));
+    }
+  }
+}
+
+/** Is this the error of a board that no restart will mend? */
+export function isBadBoard(error: unknown): boolean {
+  return error instanceof CoreError && error.details.code === EXIT_BAD_BOARD;
+}
+
+function describe(code: unknown, signal: unknown, report: string): string {
+  const how = signal ? `it was ended by ${String(signal)}` : `it ended with code ${String(code)}`;
+  const lines = report.trim().split('\n');
+  const said = lines.find((line) => /error/i.test(line)) ?? lines.at(-1);
+  return said ? `${how} (${said})` : how;
+}
+
+async function open(path: string): Promise<Socket> {
+  const socket = connect(path);
+  await once(socket, 'connect');
+  return socket;
+}
