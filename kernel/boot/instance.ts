@@ -26,7 +26,6 @@ export async function claimInstance(run: string): Promise<Instance> {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     return { mine: false, pid: await holder(name) };
   }
-  server.unref();
   const file = join(run, 'core.pid');
   writeFileSync(file, `${process.pid}\n`);
   const release = () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
@@ -8,6 +10,9 @@ import fc from 'fast-check';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 
 after(leakCheck());
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 interface Named {
   name(): Promise<string>;
@@ -179,7 +184,7 @@ test('thousands of swaps leak nothing', async () => {
   const swap = async (count: number) => {
     for (let i = 0; i < count; i++) await core.kernel.swap('a', provider() as never);
     core.logged.length = 0;
-    globalThis.gc?.();
+    collect();
     return process.memoryUsage().heapUsed;
   };
   const before = await swap(500);

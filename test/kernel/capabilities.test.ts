@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ANONYMOUS, type Caller, type CapabilityId } from '@device-core/plugin-api';
+import { CapabilityChecker } from '../../kernel/capabilities.ts';
+
+const app: Caller = { kind: 'app', id: 'com.example.a' };
+const operator: Caller = { kind: 'operator', id: 'root' };
+
+test('a parent implies its children and an unscoped grant every scope; nothing else does', async () => {
+  const checker = new CapabilityChecker();
+  const cases: [grants: string[], wanted: CapabilityId, answer: boolean][] = [
+    [['bridges'], 'bridges.spi:flash', true],
+    [['bridges.spi'], 'bridges.spi:flash', true],
+    [['bridges.spi:flash'], 'bridges.spi:flash', true],
+    [['bridges.spi:flash'], 'bridges.spi:flash2', false],
+    [['bridges.spi:flash'], 'bridges.spi', false],
+    [['bridges.spi'], 'bridges.i2c', false],
+    [['display'], 'display.notify', true],
+    [[], 'display', false],
+  ];
+  for (const [grants, wanted, answer] of cases) {
+    await checker.set(app, grants);
+    assert.equal(checker.holds(app, wanted), answer, `${grants} ${wanted}`);
+    assert.equal(checker.holds(app, wanted), answer, 'from memory');
+  }
+});
+
+test('the operator holds everything, nobody else holds what was not granted', () => {
+  const checker = new CapabilityChecker();
+  assert.ok(checker.holds(operator, 'system.plugins'));
+  for (const caller of [ANONYMOUS, app, { kind: 'plugin', id: 'x' } as const]) {
+    assert.equal(checker.holds(caller, 'display'), false);
+    assert.throws(() => checker.requireAny(caller, 'display'), { code: 'CAPABILITY_DENIED' });
+  }
+});
+
+test('a change of grants counts at once', async () => {
+  const checker = new CapabilityChecker();
+  await checker.set(app, ['display']);
+  assert.ok(checker.holds(app, 'display.notify'));
+  await checker.clear(app);
+  assert.equal(checker.holds(app, 'display.notify'), false);
+});
+
+test('a refusal says what would grant it, in the app and where needed in the SKU, and is remembered', async () => {
+  const checker = new CapabilityChecker();
+  const cases: [CapabilityId, string, RegExp, boolean][] = [
+    ['display.notify', 'normal', /capabilities: \[\{ id: display.notify, reason: ... \}\]/, false],
+    ['bridges.spi:flash', 'sensitive', /grants: \{ com.example.a: \["bridges.spi:flash"\] \}/, true],
+    ['system.plugins', 'oem', /id: system.plugins/, true],
+  ];
+  for (const [capability, level, hint, sku] of cases) {
+    assert.throws(
+      () => checker.require(app, capability),
+      (error: { code: string; details: Record<string, string> }) => {
+        assert.equal(error.code, 'CAPABILITY_DENIED');
+        assert.match(String(error.details.hint), hint);
+        assert.equal(String(error.details.hint).includes('SKU'), sku);
+        assert.deepEqual(
+          [error.details.caller, error.details.capability, error.details.class],
+          ['app.com.example.a', capability, level],
+        );
+        return true;
+      },
+    );
+  }
+  const refusals = await checker.refusals();
+  assert.deepEqual(
+    refusals.map(({ capability }) => capability),
+    cases.map(([capability]) => capability).reverse(),
+  );
+});
+
+test('256 refusals are kept', async () => {
+  const checker = new CapabilityChecker();
+  for (let i = 0; i < 300; i++) assert.throws(() => checker.require(app, `bridges.spi:h${i}`));
+  const refusals = await checker.refusals();
+  assert.equal(refusals.length, 256);
+  assert.equal(refusals[0]?.capability, 'bridges.spi:h299');
+});
+
+test('an unknown capability is refused with the nearest one', async () => {
+  const checker = new CapabilityChecker();
+  await assert.rejects(checker.set(app, ['bridges.sip']), {
+    code: 'CAPABILITY_UNKNOWN',
+    message: /did you mean bridges.spi/,
+  });
+  await assert.rejects(checker.set(operator, []), { code: 'CALLER_DENIED' });
+});

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Setting } from '../../kernel/boot/arguments.ts';
+import { resolveSku } from '../../kernel/boot/check.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ds-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Writes a manifest of a plugin outside the tree, with a module that must not be run. */
+function plugin(id: string, ...lines: string[]): void {
+  const at = join(folder, id);
+  mkdirSync(at, { recursive: true });
+  writeFileSync(join(at, 'index.js'), 'throw new Error("plugin code was run");\n');
+  const head = [`id: ${id}`, 'version: 1.0.0', 'summary: for a test', 'api: ^1.0.0', 'main: index.js'];
+  const own = new Map(lines.map((line) => [line.split(':')[0], line]));
+  const merged = head.map((line) => own.get(line.split(':')[0]) ?? line);
+  writeFileSync(join(at, 'plugin.yaml'), [...merged, ...lines.filter((line) => !merged.includes(line)), ''].join('\n'));
+}
+
+/** Line numbers count from the first plugin line, which is 1. */
+function check(lines: readonly string[], settings: readonly Setting[] = []) {
+  const head = ['skuVersion: 1', 'id: test', 'title: Test', 'simulated: true', 'plugins:'];
+  const file = join(folder, 'sku.yaml');
+  writeFileSync(file, [...head, ...lines, ''].join('\n'));
+  const resolved = resolveSku(file, settings);
+  const found = resolved.problems.map(({ file: at, line, code, stops }) =>
+    at.endsWith('sku.yaml')
+      ? `${line - head.length} ${code} ${stops}`
+      : `${at.split('/').at(-2)}:${line} ${code} ${stops}`,
+  );
+  return { ...resolved, found };
+}
+
+const line = (id: string, more = '') => `  ${id}: { version: ^1.0.0, path: ${id}, isolation: inline${more} }`;
+
+plugin('a', 'provides: { a: 1.2.0 }');
+plugin('b', 'provides: { b: 1.0.0 }', 'requires: { a: ^1.0.0 }');
+
+test('a SKU that is right has no problems, and no plugin code is run', () => {
+  const { found, plugins } = check([line('b'), line('a')]);
+  assert.deepEqual(found, []);
+  assert.deepEqual(
+    plugins.map(({ id, isolation, enabled }) => [id, isolation, enabled]),
+    [
+      ['a', 'inline', true],
+      ['b', 'inline', true],
+    ],
+  );
+});
+
+test('every problem has its file, line, code, and what it stops', () => {
+  plugin('twin', 'provides: { a: 1.0.0 }');
+  plugin('usurper', 'provides: { device: 1.0.0 }');
+  plugin('new', 'requires: { a: ^1.3.0 }');
+  plugin('x', 'provides: { x: 1.0.0 }', 'requires: { y: ^1.0.0 }');
+  plugin('y', 'provides: { y: 1.0.0 }', 'requires: { x: ^1.0.0 }');
+  plugin('own', 'provides: { own: 1.0.0 }', 'requires: { own: ^1.0.0 }');
+  plugin('old', 'api: ^0.9.0');
+  plugin('typo', 'provide: { a: 1.0.0 }');
+  plugin('ranges', 'requires: { a: one }', 'version: first');
+  plugin('hooks', 'taps: [no.hook]', 'hooks: [health.collect]');
+  plugin('greedy', 'capabilities: [bridges.sip]', 'publishes: ["a..b"]');
+  plugin('heavy', 'isolation: worker');
+  plugin('set', 'config: { type: object, additionalProperties: false, properties: { n: { type: integer } } }');
+  plugin('hollow', 'main: missing.js');
+  plugin('double', 'requires: { a: ^1.0.0 }', 'requires: { b: ^1.0.0 }');
+  const cases: [lines: string[], ...found: string[]][] = [
+    [[line('b')], '1 SERVICE_MISSING nothing'],
+    [[line('a'), line('new')], '2 SERVICE_MISSING nothing'],
+    [[line('a'), line('twin')], '2 SERVICE_ALREADY_PROVIDED core'],
+    [[line('usurper')], '1 SERVICE_ALREADY_PROVIDED core'],
+    [[line('a'), line('y'), line('x')], '3 DEPENDENCY_CYCLE core'],
+    [[line('own')], '1 DEPENDENCY_CYCLE core'],
+    [['  nobody: ^1.0.0'], '1 PLUGIN_NOT_FOUND plugin'],
+    [['  a: { version: ^1.0.0, path: elsewhere, isolation: inline }'], '1 PLUGIN_NOT_FOUND plugin'],
+    [['  a: { version: ^2.0.0, path: a, isolation: inline }'], '1 SKU_INVALID plugin'],
+    [['  a: { version: x.y.z.w, path: a, isolation: inline }'], '1 SKU_INVALID plugin'],
+    [['  c: { version: ^1.0.0, path: a, isolation: inline }'], 'a:1 MANIFEST_INVALID plugin'],
+    [[line('old')], 'old:4 API_VERSION_MISMATCH plugin'],
+    [[line('typo')], 'typo:6 MANIFEST_INVALID plugin'],
+    [[line('ranges')], 'ranges:2 MANIFEST_INVALID plugin', 'ranges:6 MANIFEST_INVALID plugin'],
+    [[line('hooks')], 'hooks:6 MANIFEST_INVALID plugin', 'hooks:7 MANIFEST_INVALID plugin'],
+    [[line('greedy')], 'greedy:6 CAPABILITY_UNKNOWN plugin', 'greedy:7 FILTER_INVALID plugin'],
+    [[line('hollow')], 'hollow:5 MANIFEST_INVALID plugin'],
+    [[line('double')], 'double:7 MANIFEST_INVALID plugin'],
+    [[line('heavy')], '1 ISOLATION_UNSUPPORTED plugin'],
+    [['  a: { version: ^1.0.0, path: a, isolation: worker }'], '1 ISOLATION_UNSUPPORTED plugin'],
+    [['  a: { version: ^1.0.0, path: a }'], '1 ISOLATION_UNSUPPORTED plugin'],
+    [
+      ['  set:', '    version: ^1.0.0', '    path: set', '    isolation: inline', '    config:', '      n: x'],
+      '6 SKU_INVALID core',
+    ],
+    [
+      ['  set:', '    version: ^1.0.0', '    path: set', '    isolation: inline', '    config:', '      m: 1'],
+      '6 SKU_INVALID core',
+    ],
+    [[line('a', ', config: { n: 1 }')], '1 SKU_INVALID core'],
+    [['  a: 1'], '1 SKU_INVALID core'],
+    [['  a: { path: a, order: 1, version: "*" }'], '1 SKU_INVALID core'],
+    [[line('a'), line('a')], '2 SKU_INVALID core'],
+    [
+      [line('a'), 'grants:', '  com.example.a:', '    - display', '    - bridges.sip:x'],
+      '5 CAPABILITY_UNKNOWN nothing',
+    ],
+    [[line('a'), 'auth: maybe'], '2 SKU_INVALID core'],
+    [['  a: [', ''], '3 SKU_INVALID core'],
+  ];
+  for (const [lines, ...found] of cases) assert.deepEqual(check(lines).found, found, lines.join('\n'));
+});
+
+test('the messages say what to do', () => {
+  const { problems } = check([line('b'), 'grants: { com.example.a: [bridges.sip] }']);
+  assert.deepEqual(
+    problems.map(({ message }) => message),
+    [
+      'there is no capability bridges.sip; did you mean bridges.spi?',
+      'plugin b: service a ^1.0.0 is not there: no plugin of this SKU provides it',
+    ],
+  );
+});
+
+test('a plugin that is disabled provides nothing and needs nothing', () => {
+  assert.deepEqual(check([line('a', ', enabled: false'), line('b')]).found, ['2 SERVICE_MISSING nothing']);
+  assert.deepEqual(check([line('b', ', enabled: false')]).found, []);
+});
+
+test('settings of the command line go over those of the SKU, defaults below them', () => {
+  plugin(
+    'http',
+    'config: { type: object, additionalProperties: false, properties: { port: { type: integer, default: 5 },',
+    '  tls: { type: object, default: {}, properties: { on: { type: boolean, default: true } } }, list: { type: array } } }',
+  );
+  const settings = [
+    { plugin: 'http', key: 'port', value: 7 },
+    { plugin: 'http', key: 'list', value: 'b', append: true },
+    { plugin: 'http', key: 'tls.on', value: false },
+  ];
+  assert.deepEqual(check([line('http')]).plugins[0]?.config, { port: 5, tls: { on: true } });
+  const { plugins, found } = check([line('http', ', config: { list: [a], port: 6 }')], settings);
+  assert.deepEqual(plugins[0]?.config, { port: 7, list: ['a', 'b'], tls: { on: false } });
+  assert.ok(Object.isFrozen((plugins[0]?.config as { tls: object } | undefined)?.tls));
+  assert.deepEqual(found, []);
+  assert.deepEqual(check([line('http')], [{ plugin: 'http', key: 'port', value: 'x' }]).found, ['1 SKU_INVALID core']);
+  assert.deepEqual(check([line('a')], settings.slice(0, 1)).found, ['0 PLUGIN_NOT_FOUND nothing']);
+});
+
+test('auth: open is for simulated SKUs only', () => {
+  const file = join(folder, 'open.yaml');
+  writeFileSync(file, 'skuVersion: 1\nid: test\ntitle: Test\nauth: open\nplugins: {}\n');
+  const [problem] = resolveSku(file).problems;
+  assert.deepEqual([problem?.line, problem?.code, problem?.stops], [4, 'SKU_INVALID', 'core']);
+});
+
+test('a SKU that is not there is a problem, too', () => {
+  const { problems, sku } = resolveSku(join(folder, 'none.yaml'));
+  assert.equal(sku, undefined);
+  assert.match(problems[0]?.message ?? '', /cannot be read/);
+});
+
+test('the simulator SKU has no problems', () => {
+  const { problems } = resolveSku(join(import.meta.dirname, '../../manifests/skus/simulator.yaml'));
+  assert.deepEqual(problems, []);
+});

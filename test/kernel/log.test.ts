@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
+import { createLog } from '../../kernel/log.ts';
+
+function withLog(use: (log: ReturnType<typeof createLog>, file: string) => void): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dl-'));
+  const file = join(folder, 'log/core.log');
+  try {
+    use(createLog({ to: file, level: 'info', stderr: false }), file);
+    return readFileSync(file, 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('secrets are hidden at any depth, in lists, errors, causes and texts', () => {
+  const secret = 'hunter2-hunter2';
+  const places: object[] = [
+    { token: secret },
+    { a: { b: [{ password: secret }] } },
+    { headers: { Authorization: `Bearer ${secret}`, 'set-cookie': secret } },
+    { request: `GET / with Bearer ${secret}` },
+    { err: Object.assign(new Error(`sent Bearer ${secret}`), { apiKey: secret }) },
+    { err: new CoreError('INTERNAL', { what: 'x', details: { clientSecret: secret } }, { cause: { secret } }) },
+    { other: new Error('x', { cause: new Error(`Bearer ${secret}`) }) },
+    { key: Buffer.from(secret) },
+    { private_key: { d: secret } },
+  ];
+  const written = withLog((log) => {
+    for (const place of places) log.child({ plugin: 'x' }).error(place, `failed with Bearer ${secret}`);
+  });
+  assert.equal(written.trim().split('\n').length, places.length);
+  assert.ok(!written.includes(secret), written);
+  assert.ok(written.includes('"plugin":"x"'));
+});
+
+test('an error keeps its code, message, stack and cause', () => {
+  const written = withLog((log) => {
+    log.error({ err: new CoreError('BUSY', { what: 'x', limit: 3 }, { cause: new Error('why') }) }, 'told');
+  });
+  const { err, msg } = JSON.parse(written);
+  assert.deepEqual([err.code, err.details.limit, err.cause.message, msg], ['BUSY', 3, 'why', 'told']);
+  assert.match(err.stack, /log\.test/);
+});
+
+test('what cannot be written as it is does no harm', () => {
+  const circle: Record<string, unknown> = { big: 10n };
+  circle.self = circle;
+  const written = withLog((log) => log.info({ circle, fn: () => 1, nothing: undefined }, 'odd'));
+  assert.match(written, /odd/);
+});
+
+test('a log that has grown large is put aside once at start', () => {
+  withLog((log, file) => {
+    log.info({}, 'old');
+    writeFileSync(file, 'x'.repeat(6 << 20));
+    createLog({ to: file, level: 'info', stderr: false }).info({}, 'new');
+    assert.ok(statSync(`${file}.1`).size > 5 << 20);
+    assert.match(readFileSync(file, 'utf8'), /^\{.*new/);
+  });
+});

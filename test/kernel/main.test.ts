@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+const MAIN = join(import.meta.dirname, '../../kernel/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'dm-'));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Running {
+  readonly process: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<number | string>;
+}
+
+function core(...args: string[]): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
+  return { process: child, out: () => out, err: () => err, ended };
+}
+
+async function shows(running: Running, text: string): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!running.out().includes(text)) {
+    assert.ok(Date.now() < deadline && running.process.exitCode === null, `${running.out()}\n${running.err()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A SKU of one plugin outside the tree whose module is given as text. */
+function sku(name: string, module: string, manifest = ''): string {
+  const at = join(folder, name);
+  mkdirSync(at, { recursive: true });
+  writeFileSync(join(at, 'index.js'), module);
+  const head = `id: ${name}\nversion: 1.0.0\nsummary: for a test\napi: ^1.0.0\nmain: index.js\n${manifest}`;
+  writeFileSync(join(at, 'plugin.yaml'), head);
+  const file = join(folder, `${name}.yaml`);
+  const line = `{ version: ^1.0.0, path: ${name}, isolation: inline }`;
+  writeFileSync(file, `skuVersion: 1\nid: test\ntitle: Test device\nplugins:\n  ${name}: ${line}\n`);
+  return file;
+}
+
+test('the Core starts, says so, refuses a second one on its root, and stops on a signal', async () => {
+  const module = `
+    import { CoreError, definePlugin } from '@device-core/plugin-api';
+    export const plugin = definePlugin({
+      setup: (host) => host.scope.defer('farewell', () => console.log('released', typeof CoreError)),
+    });`;
+  const file = sku('polite', module);
+  const root = join(folder, 'root');
+  const first = core('--sku', file, '--root', root);
+  await shows(first, 'Ctrl-C');
+  assert.match(first.out(), /^Test device \(SKU test\) is ok: 1 of 1 plugins active\n {2}plugins {3}polite\n/);
+  assert.equal(readFileSync(join(root, 'run/core.pid'), 'utf8'), `${first.process.pid}\n`);
+
+  const second = core('--sku', file, '--root', root);
+  assert.equal(await second.ended, 3);
+  assert.equal(second.err(), `ALREADY_RUNNING: another Core (process ${first.process.pid}) runs on root\n`);
+  const elsewhere = core('--sku', file, '--root', join(folder, 'other'));
+  await shows(elsewhere, 'Ctrl-C');
+
+  for (const running of [first, elsewhere]) running.process.kill('SIGTERM');
+  assert.deepEqual([await first.ended, await elsewhere.ended], [0, 0]);
+  assert.match(first.out(), /released function/);
+  assert.equal(existsSync(join(root, 'run/core.pid')), false);
+});
+
+test('what a killed Core leaves behind does not keep the next one from its root', async () => {
+  const file = sku('short', 'export const plugin = { setup: () => undefined };');
+  const root = join(folder, 'killed');
+  const first = core('--sku', file, '--root', root);
+  await shows(first, 'Ctrl-C');
+  first.process.kill('SIGKILL');
+  await first.ended;
+  // A process id that is alive, as after a reboot.
+  writeFileSync(join(root, 'run/core.pid'), `${process.pid}\n`);
+  const second = core('--sku', file, '--root', root);
+  await shows(second, 'Ctrl-C');
+  second.process.kill('SIGINT');
+  assert.equal(await second.ended, 0);
+});
+
+test('of many that start at once on one root, one runs', async () => {
+  const file = sku('race', 'export const plugin = { setup: () => undefined };');
+  const root = join(folder, 'race-root');
+  const all = [1, 2, 3, 4].map(() => core('--sku', file, '--root', root));
+  const losers = await Promise.all(
+    all.map((one) => Promise.race([one.ended, shows(one, 'Ctrl-C').catch(() => one.ended)])),
+  );
+  assert.deepEqual(losers.filter((code) => code === 3).length, 3);
+  for (const one of all) one.process.kill('SIGTERM');
+  await Promise.all(all.map((one) => one.ended));
+});
+
+test('a second signal ends a Core whose plugin does not let go', async () => {
+  const module = `export const plugin = { setup: (host) => host.scope.defer('stuck', () => {
+    console.log('never lets go');
+    return new Promise(() => setInterval(() => undefined, 1000));
+  }) };`;
+  const running = core('--sku', sku('stuck', module), '--root', join(folder, 'stuck-root'));
+  await shows(running, 'Ctrl-C');
+  running.process.kill('SIGINT');
+  await shows(running, 'never lets go');
+  running.process.kill('SIGINT');
+  assert.equal(await running.ended, 130);
+});
+
+test("an error that escapes a plugin restarts it; one that is nobody's ends the Core with 70", async () => {
+  const module = `
+    let starts = 0;
+    export const plugin = { setup(host) {
+      console.log('start', ++starts);
+      if (starts === 1) setTimeout(() => Promise.reject(new Error('escaped')), 10);
+      if (starts === 2) setTimeout(() => { const e = new Error('alien'); e.stack = 'alien'; throw e; }, 50);
+    } };`;
+  const running = core('--sku', sku('leaky', module), '--root', join(folder, 'leaky-root'));
+  assert.equal(await running.ended, 70);
+  assert.match(running.out(), /start 2/);
+  assert.match(running.err(), /escaped[\s\S]*unhandled error: alien/);
+});
+
+test('a SKU that cannot run ends with 1, a wrong command line with 2, each saying why', async () => {
+  const bad = join(folder, 'bad.yaml');
+  writeFileSync(bad, 'skuVersion: 2\nid: test\ntitle: Test\nplugins: {}\n');
+  const cases: [args: string[], status: number, text: RegExp][] = [
+    [['--sku', bad, '--root', join(folder, 'r1')], 1, /^bad\.yaml:1: SKU_INVALID skuVersion must be 1\n$/],
+    [['check', bad], 1, /^bad\.yaml:1: SKU_INVALID skuVersion must be 1\n$/],
+    [['--port', '99999'], 2, /^--port takes a number from 0 to 65535, not 99999\n\nusage:/],
+    [['--set', 'nonsense'], 2, /--set takes plugin.key=json/],
+    [['--colour'], 2, /usage:/],
+    [['frobnicate'], 2, /there is no command frobnicate/],
+    [['check'], 2, /check takes one SKU file/],
+    [['--help'], 0, /^usage:/],
+    [['--version'], 0, /^device-core \d/],
+    [['--system'], 2, /--system needs CONFIGURATION_DIRECTORY/],
+  ];
+  await Promise.all(
+    cases.map(async ([args, status, text]) => {
+      const running = core(...args);
+      assert.equal(await running.ended, status, args.join(' '));
+      assert.match(running.out() + running.err(), text);
+    }),
+  );
+});
+
+test('check --json is for programs, and a SKU that is fine says so', async () => {
+  const file = sku('fine', 'throw new Error("plugin code was run");');
+  const [words, json] = [core('check', file), core('check', file, '--json')];
+  assert.deepEqual([await words.ended, await json.ended], [0, 0]);
+  assert.equal(words.out(), 'fine.yaml: SKU test is fine, 1 plugins\n');
+  assert.deepEqual(JSON.parse(json.out()), { ok: true, problems: [] });
+});
+
+test('--log - writes JSON lines to stdout, and a failed plugin is told there and on stderr', async () => {
+  const file = sku('broken', 'export const plugin = { setup: () => { throw new Error("no board"); } };');
+  const running = core('--sku', file, '--root', join(folder, 'broken-root'), '--log', '-');
+  await shows(running, 'Ctrl-C');
+  running.process.kill('SIGTERM');
+  assert.equal(await running.ended, 0);
+  const line = running
+    .out()
+    .split('\n')
+    .find((one) => one.includes('no board') && one.startsWith('{'));
+  assert.equal(JSON.parse(line ?? '{}').err.code, 'PLUGIN_START_FAILED');
+  assert.match(running.err(), /^error: plugin broken failed to start: no board$/m);
+  assert.match(
+    running.out(),
+    /degraded: 0 of 1 plugins active\n {2}failed {4}broken: plugin broken failed to start: no board/,
+  );
+});
