@@ -1,7 +1,9 @@
-/** A Markdown table. Cells are escaped where a bar would end them. */
+/** A Markdown table with aligned columns, as the formatter of the tree wants it. Bars in cells are escaped. */
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(headers), line(headers.map(() => '---')), ...rows.map(line)].join('\n');
+  const lines = [headers, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = headers.map((_, column) => Math.max(3, ...lines.map((line) => line[column]!.length)));
+  const [head, ...body] = lines.map((line) => `| ${line.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`);
+  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...body].join('\n');
 }
 
 export function code(text: string): string {

@@ -36,13 +36,15 @@ function docComment(source: string, at: number): string {
   return comment ? comment[0].replace(/[ \t]+$/, '') : '';
 }
 
+/** An interface ends with its brace, a type with its semicolon. */
 function endOf(source: string, start: number): number {
+  const last = source.startsWith('export interface', start) ? '}' : ';';
   let depth = 0;
   for (let index = start; index < source.length; index++) {
     const char = source[index];
     if (char === '{') depth += 1;
     if (char === '}') depth -= 1;
-    if (depth === 0 && (char === '}' || char === ';')) return index + 1;
+    if (depth === 0 && char === last) return index + 1;
   }
   return source.length;
 }

@@ -56,7 +56,10 @@ export function addStatus(program: Command): void {
     );
 }
 
+/** What an operator asks first of the bridge; `--json` has the rest. */
+const BRIDGE_DETAILS = ['reason', 'firmware', 'resets', 'badPercent'];
+
 function describeBridge(bridge: Readonly<Record<string, unknown>>, link: string): string {
-  const details = Object.entries(bridge).filter(([key, value]) => key !== 'link' && typeof value !== 'object');
-  return details.length === 0 ? link : `${link} (${details.map(([key, value]) => `${key} ${cell(value)}`).join(', ')})`;
+  const known = BRIDGE_DETAILS.filter((name) => bridge[name] !== undefined);
+  return known.length === 0 ? link : `${link} (${known.map((name) => `${name} ${cell(bridge[name])}`).join(', ')})`;
 }
