@@ -41,6 +41,8 @@ interface Waiting {
 }
 
 const TAKEN = Promise.resolve();
+/** Messages of one app that are read in one turn of the event loop: others have their turn, too, and quick answers leave before more is asked. */
+const BURST = 256;
 const ignore = (): void => undefined;
 /** How long a connection that we hung up may take to take its last bytes. */
 const LAST_BYTES_MS = 1_000;
@@ -65,7 +67,11 @@ export class AppSession implements Session {
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #state: 'opening' | 'open' | 'draining' | 'closed' = 'opening';
-  #paused = false;
+  /** Why nothing is read now: the app does not read its answers; it had its share of this turn. */
+  #full = false;
+  #yielding = false;
+  /** Messages read in this turn. */
+  #burst = 0;
   #held = 0;
   #stalledSince = 0;
 
@@ -137,7 +143,10 @@ export class AppSession implements Session {
     this.#outgoing.send(this.#encode(notification('READY', ready)));
     this.#state = 'open';
     this.#room();
-    this.#socket.on('data', (chunk) => this.#reader.push(chunk));
+    this.#socket.on('data', (chunk) => {
+      this.#burst = 0;
+      this.#reader.push(chunk);
+    });
     this.#socket.on('end', () => this.#halfClosed());
     this.#socket.resume();
   }
@@ -181,6 +190,7 @@ export class AppSession implements Session {
 
   #message(value: unknown, attachment: Buffer | undefined): void {
     if (this.#state === 'closed') return;
+    if (++this.#burst === BURST) this.#yield();
     if (!Array.isArray(value)) {
       if (this.#isAnswer(value)) this.#calls.settle(value as object);
       else this.#requests.handle(value, attachment);
@@ -291,9 +301,30 @@ export class AppSession implements Session {
 
   /** The app does not read its answers: nor do we read its requests. */
   #pauseIfFull(): void {
-    if (this.#paused || !this.#outgoing.full) return;
-    this.#paused = true;
+    if (this.#full || !this.#outgoing.full) return;
+    this.#full = true;
+    this.#pauseReading();
+  }
+
+  #yield(): void {
+    this.#yielding = true;
+    this.#pauseReading();
+    setImmediate(() => {
+      this.#yielding = false;
+      this.#readOn();
+    });
+  }
+
+  #pauseReading(): void {
+    this.#reader.pause();
     this.#socket.pause();
+  }
+
+  #readOn(): void {
+    if (this.#full || this.#yielding || this.#state === 'closed') return;
+    this.#burst = 0;
+    this.#reader.resume();
+    if (!this.#full && !this.#yielding) this.#socket.resume();
   }
 
   #room(): void {
@@ -305,9 +336,9 @@ export class AppSession implements Session {
       resolve();
     }
     if (sent > 0) this.#waiting.splice(0, sent);
-    if (!this.#paused || this.#outgoing.full) return;
-    this.#paused = false;
-    this.#socket.resume();
+    if (!this.#full || this.#outgoing.full) return;
+    this.#full = false;
+    this.#readOn();
   }
 
   // ---- the end ----

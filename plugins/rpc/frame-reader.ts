@@ -31,6 +31,8 @@ export class FrameReader {
   /** The message whose attachment is awaited, and how many bytes of it are missing. */
   #head: unknown;
   #missing = 0;
+  #paused = false;
+  #rest: Buffer | undefined;
 
   constructor(sink: FrameSink, limits: { readonly lineBytes: number; readonly attachmentBytes: number }) {
     this.#sink = sink;
@@ -38,13 +40,31 @@ export class FrameReader {
     this.#attachmentBytes = limits.attachmentBytes;
   }
 
+  /** Not to be called while it is paused. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && this.#mode !== 'ended') {
+      if (this.#paused) {
+        this.#rest = chunk.subarray(at);
+        return;
+      }
       if (this.#mode === 'text') at = this.#text(chunk, at);
       else if (this.#mode === 'newline') at = this.#newline(chunk, at);
       else at = this.#attachment(chunk, at);
     }
+  }
+
+  /** Keeps the rest of the chunk for later; what stands in the line of the present message may still come. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** Goes on with the rest, at once. */
+  resume(): void {
+    this.#paused = false;
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (rest) this.push(rest);
   }
 
   /** The peer will send no more: a last message needs no newline. */
@@ -62,6 +82,7 @@ export class FrameReader {
   stop(): void {
     this.#mode = 'ended';
     this.#head = undefined;
+    this.#rest = undefined;
     this.#kept.clear();
   }
 
