@@ -131,7 +131,7 @@ export class EventBusCore {
     const { topic, payload, source, priority = 'normal' } = publication;
     this.#checkOpen();
     const level = LEVEL[priority];
-    if (level === undefined) throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
+    if (typeof level !== 'number') throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     const targets = this.#index.lookup(topic);
     let size = this.#measure(payload);
     const share = INBOX_SHARE[level]!;
