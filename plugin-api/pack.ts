@@ -1,0 +1,86 @@
+/** Builds the package that plugin authors install: JavaScript and types below dist/, packed into device-core-plugin-api-<version>.tgz. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const HERE = import.meta.dirname;
+const ROOT = dirname(HERE);
+const DIST = join(HERE, 'dist');
+
+interface PackageJson {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly [member: string]: unknown;
+}
+
+/** Resolves with the path of the tarball, which is written into `folder`. No network is used. */
+export function packPluginApi(folder: string): string {
+  rmSync(DIST, { recursive: true, force: true });
+  compile();
+  const manifest = packageJson();
+  writeFileSync(join(DIST, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  copyFileSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
+  const args = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', folder];
+  const output = execFileSync('npm', args, { cwd: DIST, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const [packed] = JSON.parse(output) as { filename: string }[];
+  if (!packed) throw new Error('cannot pack plugin-api: npm named no file');
+  return join(folder, packed.filename);
+}
+
+function compile(): void {
+  const config = {
+    extends: '../../tsconfig.json',
+    compilerOptions: {
+      ...{ noEmit: false, declaration: true, rewriteRelativeImportExtensions: true, allowImportingTsExtensions: false },
+      ...{ rootDir: '..', outDir: '.', types: ['node'] },
+    },
+    include: ['../**/*.ts'],
+    exclude: ['.', '../pack.ts'],
+  };
+  mkdirSync(DIST);
+  writeFileSync(join(DIST, 'tsconfig.json'), JSON.stringify(config));
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', DIST], { stdio: 'inherit' });
+  rmSync(join(DIST, 'tsconfig.json'));
+  // The compiler rewrites the extensions of imports in the code, not in the types.
+  for (const file of globSync('**/*.d.ts', { cwd: DIST })) {
+    const path = join(DIST, file);
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8').replace(/(from '\.[^']*|import\('\.[^']*|import\("\.[^"]*)\.ts(['"])/g, '$1.js$2'),
+    );
+  }
+}
+
+/** The published package.json: exports point to what was built, dependencies are exactly what the sources import. */
+function packageJson(): PackageJson {
+  const { devDependencies: _, exports, ...own } = read(join(HERE, 'package.json'));
+  const versions = read(join(ROOT, 'package.json')).dependencies;
+  const built = Object.entries(exports).map(([name, path]) => {
+    const base = path.replace(/\.ts$/, '');
+    return [name, { types: `${base}.d.ts`, default: `${base}.js` }];
+  });
+  const dependencies = imported().map((name) => {
+    const version = versions[name];
+    if (!version) throw new Error(`cannot pack plugin-api: ${name} is imported, but no dependency of the root package`);
+    return [name, version];
+  });
+  return { ...own, exports: Object.fromEntries(built), dependencies: Object.fromEntries(dependencies) };
+}
+
+function imported(): readonly string[] {
+  const names = new Set<string>();
+  for (const file of globSync('**/*.{js,d.ts}', { cwd: DIST })) {
+    const text = readFileSync(join(DIST, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/^(?:import|export) (?:[^;'"]* from )?'([@a-z][^']*)';/gm)) {
+      if (!name.startsWith('node:')) names.add(name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+    }
+  }
+  return [...names].sort();
+}
+
+function read(file: string): PackageJson {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+if (import.meta.main) console.log(packPluginApi(process.cwd()));

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { packPluginApi } from '../../plugin-api/pack.ts';
+import { startCore } from '../fixtures/core.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'dp-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const PLUGIN = `
+import { CoreError, definePlugin, type Operation } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { greeting } from './greeting.ts';
+
+const hello: Operation<{ name: string }, { text: string }> = {
+  name: 'example.hello',
+  summary: 'says hello',
+  params: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+  result: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  rest: { method: 'GET', path: '/example/hello' },
+  errors: ['UNAVAILABLE'],
+  async run({ name }) {
+    if (name === 'nobody') throw new CoreError('UNAVAILABLE', { what: name, reason: 'there is nobody' });
+    return { text: greeting(name) };
+  },
+};
+
+export const plugin = definePlugin({
+  requires: { operations },
+  setup: (host, { operations }) => {
+    host.scope.use('example.hello', operations.add(hello));
+  },
+});
+`;
+
+const TEST = `
+import assert from 'node:assert/strict';
+import { operations, type Operations } from '@device-core/plugin-api';
+import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
+import { plugin } from './index.ts';
+
+const added: string[] = [];
+const fake = { add: (one: { name: string }) => { added.push(one.name); return { [Symbol.dispose]: () => undefined }; } };
+const manifest = new URL('plugin.yaml', import.meta.url).pathname;
+assert.deepEqual(checkManifest(manifest, plugin), []);
+await using host = await createTestHost(plugin, { manifest, services: [[operations, fake as unknown as Operations]] });
+assert.deepEqual(added, ['example.hello']);
+await host.stop();
+assert.deepEqual(host.leaks(), []);
+console.log('tested');
+`;
+
+test('a plugin written outside the tree against the packed file type-checks, tests itself, loads and runs', async () => {
+  const tarball = packPluginApi(folder);
+  const modules = join(folder, 'node_modules');
+  const api = join(modules, '@device-core/plugin-api');
+  mkdirSync(api, { recursive: true });
+  execFileSync('tar', ['xzf', tarball, '-C', api, '--strip-components=1']);
+  const packed = JSON.parse(readFileSync(join(api, 'package.json'), 'utf8'));
+  assert.equal(packed.devDependencies, undefined);
+  mkdirSync(join(modules, '@types'));
+  for (const name of [
+    ...Object.keys(packed.dependencies),
+    '@types/node',
+    'undici-types',
+    'fast-deep-equal',
+    'fast-uri',
+  ]) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  }
+
+  const home = join(folder, 'example');
+  mkdirSync(home);
+  writeFileSync(join(home, 'index.ts'), PLUGIN);
+  writeFileSync(
+    join(home, 'greeting.ts'),
+    "export const greeting = (name: string): string => ['hello', name].join(' ');\n",
+  );
+  writeFileSync(join(home, 'try.ts'), TEST);
+  const manifest =
+    'id: example\nversion: 1.0.0\nsummary: says hello\napi: ^1.0.0\nmain: index.ts\nrequires: { operations: ^1.0.0 }\n';
+  writeFileSync(join(home, 'plugin.yaml'), manifest);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'));
+  const config = { compilerOptions: { ...compilerOptions, skipLibCheck: false }, include: ['example'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder], { stdio: 'inherit' });
+  assert.equal(execFileSync(process.execPath, [join(home, 'try.ts')], { encoding: 'utf8' }), 'tested\n');
+
+  const line = { version: '^1.0.0', path: home, isolation: 'inline' } as const;
+  await using core = await startCore({ plugins: { operations: '^1.0.0', example: line } });
+  const { plugins } = await core.kernel.status();
+  assert.deepEqual(
+    plugins.map(({ id, state, reason }) => [id, state, reason]),
+    [
+      ['example', 'active', undefined],
+      ['operations', 'active', undefined],
+    ],
+  );
+  const call = {
+    caller: { kind: 'operator', id: 'operator' },
+    signal: new AbortController().signal,
+    deadline: Date.now() + 5_000,
+  } as const;
+  const table = core.service(operations);
+  assert.deepEqual(await table.invoke('example.hello', { name: 'world' }, call), { text: 'hello world' });
+  // The error is of the Core's own class: the gate knows its code.
+  await assert.rejects(table.invoke('example.hello', { name: 'nobody' }, call), { code: 'UNAVAILABLE' });
+});
