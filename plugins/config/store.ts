@@ -211,7 +211,8 @@ export class ConfigStore implements Config {
       if (locked && source !== 'default') continue;
       const held = layer.get(key);
       if (!held || (source === 'app' && this.#misfits.get(app!)?.has(key))) continue;
-      return { key, source, ...held };
+      const { value, ...origin } = held;
+      return { key, value, source, ...origin };
     }
     return undefined;
   }
