@@ -16,6 +16,8 @@ export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
   readonly folder: string;
+  /** HOME of the environment, the app's alone. */
+  readonly home: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly log: AppLog;
 }
@@ -31,6 +33,7 @@ export class AppProcess {
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #drained: Promise<unknown>;
+  readonly #home: string;
   #over = false;
 
   /** Synchronous but for the look-up of the program, which the caller has done: the process must be known before it can connect anywhere. */
@@ -42,6 +45,7 @@ export class AppProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;
+    this.#home = launch.home;
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
     child.once('exit', (code, exitSignal) => {
       this.#over = true;
@@ -67,7 +71,7 @@ export class AppProcess {
     return this.leader.pid > 0;
   }
 
-  /** SIGTERM to the group, SIGKILL to the session when the grace is over. Resolves with processes that could not be ended. */
+  /** SIGTERM to the group, SIGKILL to every process of the app when the grace is over. Resolves with processes that could not be ended. */
   async end(graceMs: number): Promise<readonly number[]> {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
@@ -75,7 +79,7 @@ export class AppProcess {
       await settled(this.exited, graceMs);
     }
     if (!this.#over) signal(-this.leader.pid, 'SIGKILL');
-    const left = await killSession(this.leader, KILL_MS);
+    const left = await killSession(this.leader, KILL_MS, this.#home, 'recent');
     await settled(this.exited, KILL_MS);
     if (!(await settled(this.#drained, DRAIN_MS))) {
       this.#child.stdout?.destroy();

@@ -188,12 +188,19 @@ export class App {
     const { identity, records, config } = this.#around;
     const { id, name, exec } = this.manifest;
     const command = await findProgram(exec.command, this.folder, config.path);
-    const process = new AppProcess({ command, args: exec.args ?? [], folder: this.folder, environment, log: this.log });
+    const process = new AppProcess({
+      command,
+      args: exec.args ?? [],
+      folder: this.folder,
+      home: this.#place.data,
+      environment,
+      log: this.log,
+    });
     this.#process = process;
     if (!process.spawned) return process;
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = identity.launched({ app: id, pid: process.leader.pid });
-    records.write(name, process.leader);
+    records.write(name, process.leader, this.#place.data);
     await known;
     return process;
   }

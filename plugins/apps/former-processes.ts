@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { hasVariable, killSession, membersOf, type SessionLeader } from './process-session.ts';
+import { isAbsolute, join } from 'node:path';
+import { killSession, membersOf, type SessionLeader } from './process-session.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const END_MS = 2_000;
@@ -24,8 +24,8 @@ export class ProcessRecords {
   }
 
   /** Synchronous, so that there is no moment in which a process runs without being on record. */
-  write(name: string, leader: SessionLeader): void {
-    writeFileSync(this.#file(name), JSON.stringify({ ...leader, boot: this.#boot }), { mode: 0o600 });
+  write(name: string, leader: SessionLeader, home: string): void {
+    writeFileSync(this.#file(name), JSON.stringify({ ...leader, home, boot: this.#boot }), { mode: 0o600 });
   }
 
   async remove(name: string): Promise<void> {
@@ -47,10 +47,8 @@ export class ProcessRecords {
     if (!record) return false;
     let found = false;
     if (record.boot === this.#boot) {
-      const socket = join(this.#directory, name, 'rpc.sock');
-      const belongs = (pid: number) => hasVariable(pid, 'DEVICE_RPC_SOCKET', socket);
-      found = membersOf(record, belongs).length > 0;
-      if (found) await killSession(record, END_MS, belongs);
+      found = membersOf(record, record.home, 'old').length > 0;
+      if (found) await killSession(record, END_MS, record.home, 'old');
     }
     await this.remove(name);
     return found;
@@ -62,15 +60,16 @@ export class ProcessRecords {
 }
 
 /** Undefined for a file that is absent or was cut short: then nothing is known, and nothing is ended. */
-function parse(text: string): (SessionLeader & { readonly boot: string }) | undefined {
+function parse(text: string): (SessionLeader & { readonly boot: string; readonly home: string }) | undefined {
   let record: Partial<Record<string, unknown>>;
   try {
     record = JSON.parse(text);
   } catch {
     return undefined;
   }
-  const { pid, startTime, boot } = record;
+  const { pid, startTime, boot, home } = record;
   if (!Number.isInteger(pid) || Number(pid) <= 1) return undefined;
   if (typeof startTime !== 'string' || startTime === '' || typeof boot !== 'string') return undefined;
-  return { pid: Number(pid), startTime, boot };
+  if (typeof home !== 'string' || !isAbsolute(home)) return undefined;
+  return { pid: Number(pid), startTime, boot, home };
 }

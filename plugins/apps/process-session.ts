@@ -33,36 +33,37 @@ export function leaderOf(pid: number): SessionLeader {
 }
 
 /**
- * Every process that is left in the session, whatever groups it made. Where the leader has gone, an id given again could name somebody else's
- * session: `belongs` is asked then.
+ * Every process that is left of an app: those of its session, whatever groups they made, and those that made a session of their own but still have its
+ * home, which is its data folder and nobody else's. Where the leader has gone long ago its id may have been given again: then the home alone decides.
  */
-export function membersOf(leader: SessionLeader, belongs: (pid: number) => boolean = () => true): number[] {
+export function membersOf(leader: SessionLeader, home: string, age: 'recent' | 'old'): number[] {
   const first = readProcess(leader.pid);
-  if (first && first.startTime !== leader.startTime) return [];
+  const sessionIsOurs = first ? first.startTime === leader.startTime : age === 'recent';
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => {
-      if (!(pid > 1)) return false;
+      if (!(pid > 1) || pid === process.pid) return false;
       const entry = readProcess(pid);
-      if (entry?.session !== leader.pid || entry.state === 'Z' || entry.state === 'X') return false;
-      return first !== undefined || belongs(pid);
+      if (!entry || entry.state === 'Z' || entry.state === 'X') return false;
+      return (sessionIsOurs && entry.session === leader.pid) || livesIn(pid, home);
     });
 }
 
-/** Was the process started with this variable? False where that cannot be read. */
-export function hasVariable(pid: number, name: string, value: string): boolean {
-  return readProc(pid, 'environ')?.split('\0').includes(`${name}=${value}`) ?? false;
+/** False where the environment cannot be read. */
+function livesIn(pid: number, home: string): boolean {
+  return readProc(pid, 'environ')?.split('\0').includes(`HOME=${home}`) ?? false;
 }
 
-/** Kills what is left of a session until nothing is. Resolves with the processes that outlived the deadline; normally none. */
+/** Kills what is left of an app until nothing is. Resolves with the processes that outlived the deadline; normally none. */
 export async function killSession(
   leader: SessionLeader,
   deadlineMs: number,
-  belongs?: (pid: number) => boolean,
+  home: string,
+  age: 'recent' | 'old',
 ): Promise<readonly number[]> {
   const end = Date.now() + deadlineMs;
   for (;;) {
-    const left = membersOf(leader, belongs);
+    const left = membersOf(leader, home, age);
     for (const pid of left) signal(pid, 'SIGKILL');
     if (left.length === 0 || Date.now() >= end) return left;
     await delay(POLL_MS);

@@ -51,11 +51,11 @@ test('the environment of an app holds what the guide says and nothing of the Cor
   delete process.env.SECRET_OF_THE_CORE;
 });
 
-test('stopping takes everything back and leaves no process, whatever groups the app made', async () => {
+test('stopping takes everything back and leaves no process, whatever groups and sessions the app made', async () => {
   const script = `
     const { spawn } = require('node:child_process');
     process.on('SIGTERM', () => {});
-    const child = spawn('sh', ['-c', 'trap "" TERM; set -m; sleep 60 & echo $! > data/deep; wait'], { stdio: 'ignore' });
+    const child = spawn('sh', ['-c', 'trap "" TERM; (setsid sleep 60 & echo $! > data/away); set -m; sleep 60 & echo $! > data/deep; wait'], { stdio: 'ignore' });
     require('node:fs').writeFileSync('data/child', String(child.pid));${CONNECT}`;
   await using bench = await startBench({
     prepare: (installed) => putApp(installed, manifestOf(ID, { lifecycle: { stopTimeoutMs: 200 } }), script),
@@ -67,12 +67,12 @@ test('stopping takes everything back and leaves no process, whatever groups the 
       const file = join(bench.installed, ID, 'data', name);
       return existsSync(file) ? Number(readFileSync(file, 'utf8')) || undefined : undefined;
     }, name);
-  const pids = [pid ?? 0, await read('child'), await read('deep')];
-  assert.deepEqual(pids.map(alive), [true, true, true]);
+  const pids = [pid ?? 0, await read('child'), await read('deep'), await read('away')];
+  assert.deepEqual(pids.map(alive), [true, true, true, true]);
   bench.journal.length = 0;
   const status = await bench.apps.stop(ID);
   assert.equal(status.state, 'stopped');
-  assert.deepEqual(pids.map(alive), [false, false, false]);
+  assert.deepEqual(pids.map(alive), [false, false, false, false]);
   assert.deepEqual(bench.journal, [`socket.close ${ID}`, `identity.revoke ${ID}`, `functions.unregister ${ID}`]);
   assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), []);
   assert.equal(existsSync(join(bench.paths.run, 'apps/demo/credentials')), false);
@@ -241,6 +241,7 @@ test('the stop of the plugin stops every app and leaves nothing', async () => {
 
 test('processes of a Core that was killed are ended at the next start, foreign ones are not', async () => {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  const home = '/nowhere/data';
   const former = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
   const foreign = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
   const startTime = (pid: number) => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[19] ?? '';
@@ -252,9 +253,13 @@ test('processes of a Core that was killed are ended at the next start, foreign o
   const other = foreign.pid ?? 0;
   await using bench = await startBench({
     prepare: async (_, { run }) => {
-      await record(run, 'former', JSON.stringify({ pid, startTime: startTime(pid), boot }));
-      await record(run, 'reused', JSON.stringify({ pid: other, startTime: '1', boot }));
-      await record(run, 'before-boot', JSON.stringify({ pid: other, startTime: startTime(other), boot: 'other' }));
+      await record(run, 'former', JSON.stringify({ pid, startTime: startTime(pid), boot, home }));
+      await record(run, 'reused', JSON.stringify({ pid: other, startTime: '1', boot, home }));
+      await record(
+        run,
+        'before-boot',
+        JSON.stringify({ pid: other, startTime: startTime(other), boot: 'other', home }),
+      );
       await record(run, 'cut-short', '{"pid": 1');
     },
   });
