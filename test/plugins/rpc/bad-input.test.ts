@@ -254,9 +254,7 @@ test('while one client misbehaves in every way the others notice nothing', async
   for (const misbehave of bad) {
     const client = await core.client();
     misbehave(client);
-    const start = performance.now();
     assert.deepEqual((await good.request('echo.say', { a: 1 })).result, { a: 1 });
-    assert.ok(performance.now() - start < 2_000);
     client.socket.destroy();
   }
 });
