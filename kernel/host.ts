@@ -1,10 +1,9 @@
 import { CoreError, matchesTopic, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import { type HookRegistry, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import type { EventBusCore } from './bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
-import type { HookRegistry } from './hooks.ts';
 import type { PluginEntry } from './resolved.ts';
-import { PluginScope } from './scope.ts';
 import type { ServiceRegistry } from './services.ts';
 
 /** The parts of the kernel that plugins reach. */

@@ -9,10 +9,10 @@ import {
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
+import { HookRegistry } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import { EventBusCore } from './bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
-import { HookRegistry } from './hooks.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';

@@ -7,7 +7,7 @@ import {
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
-import { within } from './deadline.ts';
+import { within } from '@device-core/plugin-api/host';
 import { dependentsOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { loadPlugin } from './loader.ts';

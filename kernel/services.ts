@@ -1,6 +1,6 @@
 import { CoreError } from '@device-core/plugin-api';
+import type { PluginScope } from '@device-core/plugin-api/host';
 import semver from 'semver';
-import type { PluginScope } from './scope.ts';
 
 interface Provided {
   readonly id: string;

@@ -2,6 +2,7 @@ import { callerName } from '../caller.ts';
 import { CoreError } from '../errors.ts';
 import type { EventEnvelope, Priority } from '../events.ts';
 import type { HookCaller, HookId, Tap } from '../hooks.ts';
+import { HookRegistry, PluginScope } from '../host/index.ts';
 import type { Logger } from '../logger.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { PluginDefinition, PluginHost } from '../plugin.ts';
@@ -10,10 +11,8 @@ import type { DeviceInfo } from '../services/device.ts';
 import { matchesTopic } from '../topics.ts';
 import { TestBus } from './bus.ts';
 import { TestGrants } from './grants.ts';
-import { TestHooks } from './hooks.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
 import { readManifest, resolveConfig } from './manifest.ts';
-import { TestScope } from './scope.ts';
 
 export interface TestHostOptions {
   /** The manifest, or the path of its YAML file. */
@@ -60,8 +59,8 @@ export interface TestHost extends AsyncDisposable {
 
 interface Watcher {
   readonly id: string;
-  readonly use: (service: never, scope: TestScope) => unknown;
-  scope?: TestScope | undefined;
+  readonly use: (service: never, scope: PluginScope) => unknown;
+  scope?: PluginScope | undefined;
 }
 
 /**
@@ -79,9 +78,9 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const failed = (label: string, error: unknown) => log.error({ label, err: error }, `plugin ${id} failed in ${label}`);
   const device = temporaryDevice();
   const bus = new TestBus((error) => failed('event handler', error));
-  const hooks = new TestHooks();
+  const hooks = new HookRegistry();
   const granted = new TestGrants({ [`plugin.${id}`]: manifest.capabilities ?? [], ...options.grants });
-  const scope = new TestScope(id, failed);
+  const scope = new PluginScope(id, log);
   const given = new Map<string, object>();
   const provided = new Map<string, object>();
   const watchers = new Set<Watcher>();
@@ -99,12 +98,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     if (!service || watcher.scope || scope.signal.aborted) return;
     const child = scope.child(`when ${watcher.id}`);
     watcher.scope = child;
-    try {
-      await watcher.use(service as never, child);
-    } catch (error) {
-      failed(`when ${watcher.id}`, error);
-      await child.end();
-    }
+    await child.attempt(`when ${watcher.id}`, () => watcher.use(service as never, child));
   };
 
   const host: PluginHost<C> = {
@@ -144,7 +138,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     },
     tap(hook, fn, order) {
       if (!manifest.taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
-      scope.use(`tap ${hook}`, hooks.tap(hook, id, fn, order?.stage));
+      scope.defer(`tap ${hook}`, hooks.tap(hook, id, fn, order?.stage ?? 0));
     },
     hook(hook) {
       if (!manifest.hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
@@ -182,7 +176,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     service: (ref) => (provided.get(ref.id) ?? given.get(ref.id) ?? missing(ref)) as never,
     publish: (topic, payload, priority, source = 'core') => bus.publish({ topic, payload, priority, source }),
     hook: (hook) => hooks.caller(hook),
-    tap: (hook, fn, stage) => hooks.tap(hook, 'test', fn, stage),
+    tap: (hook, fn, stage = 0) => ({ [Symbol.dispose]: hooks.tap(hook, 'test', fn, stage) }),
     async appear(ref, implementation) {
       given.set(ref.id, implementation);
       await Promise.all([...watchers].filter((one) => one.id === ref.id).map(start));

@@ -4,4 +4,3 @@ export { TestGrants } from './grants.ts';
 export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
 export { leakCheck } from './leak-check.ts';
 export { checkManifest, readManifest } from './manifest.ts';
-export { TestScope } from './scope.ts';

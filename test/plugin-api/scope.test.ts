@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@device-core/plugin-api';
+import { PluginScope } from '@device-core/plugin-api/host';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { PluginScope } from '../../kernel/scope.ts';
 
 after(leakCheck());
 

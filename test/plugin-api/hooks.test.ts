@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoreError, type EventEnvelope } from '@device-core/plugin-api';
-import { HookRegistry } from '../../kernel/hooks.ts';
+import { HookRegistry } from '@device-core/plugin-api/host';
 
 test('taps run by stage, then by plugin, whatever the order in which they came', async () => {
   const orders = [

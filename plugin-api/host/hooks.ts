@@ -1,4 +1,3 @@
-import { CoreError, HOOKS, type HookCaller, type HookId, type HookMap, reasonOf } from '@device-core/plugin-api';
 import {
   AsyncParallelHook,
   AsyncSeriesBailHook,
@@ -6,6 +5,8 @@ import {
   AsyncSeriesWaterfallHook,
   SyncWaterfallHook,
 } from 'tapable';
+import { CoreError, reasonOf } from '../errors.ts';
+import { HOOKS, type HookCaller, type HookId, type HookMap } from '../hooks.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments differ by hook; the public types are in plugin-api
 type AnyFunction = (...args: any[]) => any;

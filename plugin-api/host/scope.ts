@@ -1,4 +1,6 @@
-import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
+import { CoreError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Scope } from '../scope.ts';
 import { within } from './deadline.ts';
 
 interface Entry {
