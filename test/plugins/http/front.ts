@@ -67,6 +67,9 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
       [operations, table],
       [identity, who.service(identity)],
     ],
+  }).catch(async (thrown: unknown) => {
+    await Promise.all([who.stop(), gate.stop()]);
+    throw thrown;
   });
   const addresses = await host.service(httpServer).addresses();
   const port = Number(new URL(addresses.find((address) => address.startsWith('http'))!).port);

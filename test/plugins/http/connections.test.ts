@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { after, afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { FLASH, type Front, startFront } from './front.ts';
+import { aborted, FIND, produced, ROWS } from './rows.ts';
+
+after(leakCheck());
+
+let front: Front;
+let token: string;
+beforeEach(async () => {
+  aborted.length = 0;
+  Object.assign(produced, { last: 0, ended: 0 });
+  const fast = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 500 };
+  front = await startFront(ROWS, {
+    ...fast,
+    heartbeatMs: 50,
+    stallTimeoutMs: 300,
+    stopGraceMs: 200,
+    maxConnections: 20,
+  });
+  token = await front.identity.issue(FLASH);
+});
+afterEach(() => front[Symbol.asyncDispose]());
+
+/** Waits for a condition instead of for a time. */
+async function until(condition: () => boolean): Promise<void> {
+  for (let waited = 0; !condition(); waited += 5) {
+    assert.ok(waited < 3_000, `still not: ${condition}`);
+    await sleep(5);
+  }
+}
+
+function stream(path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` };
+    get({ host: '127.0.0.1', port: front.port, path, headers, agent: false }, resolve).on('error', reject);
+  });
+}
+
+describe('bytes that are no request', () => {
+  const host = () => `host: localhost:${front.port}\r\n`;
+  const CASES: readonly (readonly [string, () => string, RegExp])[] = [
+    ['no HTTP', () => 'hello\r\n\r\n', /^HTTP\/1\.1 400 .*REQUEST_INVALID/s],
+    ['an unknown version', () => `GET /find HTTP/9.9\r\n${host()}\r\n`, /^HTTP\/1\.1 400 .*REQUEST_INVALID/s],
+    [
+      'a null byte in a header',
+      () => `GET /find HTTP/1.1\r\n${host()}a: \0\r\n\r\n`,
+      /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
+    ],
+    [
+      'two lengths',
+      () => `POST /find HTTP/1.1\r\n${host()}content-length: 1\r\ncontent-length: 2\r\n\r\n{}`,
+      /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
+    ],
+    [
+      'length and chunks',
+      () => `POST /find HTTP/1.1\r\n${host()}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
+    ],
+    [
+      'a broken chunk',
+      () =>
+        `PUT /config/a HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`,
+      /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
+    ],
+    ['no host', () => 'GET /find HTTP/1.1\r\nconnection: close\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
+    ['no host in HTTP/1.0', () => 'GET /find HTTP/1.0\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
+    ['headers that never end', () => `GET /find HTTP/1.1\r\n${host()}`, /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s],
+    [
+      'a body that never ends',
+      () =>
+        `PUT /config/a HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{`,
+      /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s,
+    ],
+    ['nothing at all', () => '', /^(HTTP\/1\.1 408 .*REQUEST_TIMEOUT.*)?$/s],
+  ];
+  for (const [what, bytes, expected] of CASES) {
+    it(`${what}: an answer, and the end of the connection`, async () => {
+      for (const unix of what.startsWith('no host') ? [false] : [false, true]) {
+        const answer = await front.raw(bytes(), { unix });
+        assert.match(answer, expected);
+        if (answer !== '') assert.match(answer, /device-api-version: 1/i);
+      }
+      assert.equal((await front.ask('/find')).status, 200);
+    });
+  }
+
+  it('a half-closed connection counts as a client that has gone', async () => {
+    const request = `GET /wait HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\n\r\n`;
+    assert.equal(await front.raw(request, { half: true }), '');
+    assert.equal((await front.ask('/find')).status, 200);
+  });
+
+  it('requests in one piece are answered in order', async () => {
+    const one = (n: number, more = '') => `GET /find?limit=${n} HTTP/1.1\r\n${host()}${more}\r\n`;
+    const answer = await front.raw(one(1) + one(2) + one(3, 'connection: close\r\n'));
+    assert.deepEqual(
+      [...answer.matchAll(/"limit":(\d)/g)].map((match) => match[1]),
+      ['1', '2', '3'],
+    );
+  });
+
+  it('more connections than allowed are refused, and there is room again afterwards', async () => {
+    const many = Array.from({ length: 40 }, () => connect(front.port, '127.0.0.1').on('error', () => undefined));
+    await until(() => many.filter((socket) => socket.closed).length >= 20);
+    for (const socket of many) socket.destroy();
+    await sleep(20);
+    assert.equal((await front.ask('/find')).status, 200);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('aborts its call', async () => {
+    const request = get({
+      host: '127.0.0.1',
+      port: front.port,
+      path: '/wait',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    request.on('error', () => undefined);
+    await sleep(50);
+    request.destroy();
+    await until(() => aborted.length > 0);
+    assert.deepEqual(aborted, ['CANCELLED']);
+  });
+
+  it('is cut off when its identity ends, with requests in flight and streams', async () => {
+    const events = await stream('/events');
+    const waiting = front.ask('/wait', { token });
+    const other = front.ask('/wait?ms=200', { token: front.operatorToken });
+    const closed = once(events, 'close');
+    events.on('error', () => undefined).resume();
+    await sleep(50);
+    await front.identity.revoke(FLASH);
+    await assert.rejects(waiting, /ECONNRESET|socket hang up/);
+    await closed;
+    await until(() => aborted.length === 1 && produced.ended === 1);
+    assert.equal((await other).status, 200);
+  });
+
+  it('may finish what is in flight when the plugin stops, for a moment', async () => {
+    const short = front.ask('/wait?ms=100', { token });
+    const long = assert.rejects(front.ask('/wait', { token }), /ECONNRESET|socket hang up/);
+    await sleep(30);
+    await front.host.stop();
+    assert.equal((await short).status, 200);
+    await long;
+    await assert.rejects(front.ask('/find'), /ECONNREFUSED/);
+    assert.deepEqual(front.host.leaks(), []);
+  });
+});
+
+describe('the routes', () => {
+  it('come and go while a client stays connected', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<unknown>();
+    const status = (path: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}` };
+        get({ host: '127.0.0.1', port: front.port, path, headers, agent }, (response) => {
+          sockets.add(response.socket);
+          response.resume().on('end', () => resolve(response.statusCode!));
+        }).on('error', reject);
+      });
+    const row = { ...FIND, name: 'test.late', rest: { method: 'GET', path: '/late' } } as const;
+    for (let round = 0; round < 5; round++) {
+      assert.equal(await status('/late'), 404);
+      const entry = front.table.add(row);
+      assert.equal(await status('/late'), 200);
+      assert.equal(await status('/v1/late'), 200);
+      entry[Symbol.dispose]();
+    }
+    assert.equal(await status('/late'), 404);
+    assert.equal(sockets.size, 1);
+    agent.destroy();
+  });
+
+  it('change without a loss to requests in flight', async () => {
+    const waiting = front.ask('/wait?ms=150', { token });
+    await sleep(30);
+    front.table.add({ ...FIND, name: 'test.late', rest: { method: 'GET', path: '/late' } });
+    assert.equal((await front.ask('/late')).status, 200);
+    assert.equal((await waiting).status, 200);
+  });
+
+  it('answer UNAVAILABLE to requests whose operation leaves', async () => {
+    const entry = front.table.add({
+      ...FIND,
+      name: 'test.late',
+      run: () => new Promise(() => undefined),
+      rest: { method: 'GET', path: '/late' },
+    });
+    const waiting = front.ask('/late');
+    await sleep(50);
+    entry[Symbol.dispose]();
+    const answer = await waiting;
+    assert.deepEqual([answer.status, answer.body.code], [503, 'UNAVAILABLE']);
+  });
+});
+
+describe('an event stream', () => {
+  it('carries events and heartbeats until the client leaves', async () => {
+    const response = await stream('/events');
+    assert.equal(response.headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(response.headers['device-api-version'], '1');
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    await until(() => text.includes(': still here') && text.includes('id: 4'));
+    assert.ok(text.startsWith('event: count\nid: 1\ndata: {"n":1,"fill":"x"}\n\n'), text);
+    response.destroy();
+    await until(() => produced.ended === 1);
+  });
+
+  it('takes no more events than its reader, and is cut when the reader takes none', async () => {
+    const response = await stream('/events?bytes=100000');
+    response.pause();
+    await until(() => produced.ended === 1);
+    assert.ok(produced.last < 200, `${produced.last} events for a reader that takes none`);
+    response.on('error', () => undefined).destroy();
+  });
+
+  it('ends with an event that tells the error', async () => {
+    const answer = await front.ask('/events?fail=true', { token });
+    assert.match(answer.text, /event: error\ndata: \{"error":"QUEUE_FULL: .*","code":"QUEUE_FULL"\}\n\n$/);
+  });
+
+  it('refuses before it begins', async () => {
+    const answer = await front.ask('/events?bytes=x', { token });
+    assert.deepEqual([answer.status, answer.body.code], [400, 'PARAMS_INVALID']);
+    const anonymous = await front.ask('/events');
+    assert.deepEqual([anonymous.status, anonymous.body.code], [401, 'UNAUTHENTICATED']);
+    assert.equal((await front.ask('/events', { token, method: 'HEAD' })).status, 200);
+  });
+});
