@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
@@ -15,7 +14,7 @@ let token: string;
 beforeEach(async () => {
   aborted.length = 0;
   Object.assign(produced, { last: 0, ended: 0 });
-  const fast = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 500 };
+  const fast = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 5_000 };
   front = await startFront(ROWS, {
     ...fast,
     heartbeatMs: 50,
@@ -133,12 +132,11 @@ describe('a client that leaves', () => {
     const events = await stream('/events');
     const waiting = front.ask('/wait', { token });
     const other = front.ask('/wait?ms=200', { token: front.operatorToken });
-    const closed = once(events, 'close');
     events.on('error', () => undefined).resume();
     await sleep(50);
     await front.identity.revoke(FLASH);
     await assert.rejects(waiting, /ECONNRESET|socket hang up/);
-    await closed;
+    await until(() => events.closed);
     await until(() => aborted.length === 1 && produced.ended === 1);
     assert.equal((await other).status, 200);
   });

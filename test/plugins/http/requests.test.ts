@@ -9,7 +9,7 @@ import { plugin } from '../../../plugins/http/index.ts';
 import { type AskOptions, FLASH, type Front, PLAIN, startFront } from './front.ts';
 import { ROWS } from './rows.ts';
 
-after(leakCheck());
+const noLeaks = leakCheck();
 
 let front: Front;
 const tokens: Record<string, string> = {};
@@ -24,6 +24,7 @@ before(async () => {
 after(async () => {
   await front[Symbol.asyncDispose]();
   assert.deepEqual(front.host.leaks(), []);
+  await noLeaks();
 });
 
 const TRANSFER = { handle: 'flash', tx: 'nw==', rxLen: 3 };
