@@ -139,7 +139,8 @@ export class StateFile {
       if (text !== '') await this.#write(text);
       const outcome = text === '' ? 'there was no last good one: its settings are lost' : 'the last good one is used';
       const message = `${reasonOf(error)}; it was set aside as ${aside}, ${outcome}`;
-      if (text === '') problems.fault(this.path, 'STATE_CORRUPT', message);
+      // Not under the path itself: later writes mend the file, and the loss is to be told until the Core starts anew.
+      if (text === '') problems.fault(`loss of ${this.path}`, 'STATE_CORRUPT', message);
       else problems.note(message);
       log.error({ file: this.path, aside }, message);
     }

@@ -141,6 +141,7 @@ suite('files that others touch', () => {
     assert.match(components.config?.message ?? '', /its settings are lost/);
     await second.host.service(config).set({}, 'a', 2, { by: 'operator' });
     assert.equal(await held(second, 'a'), 2);
+    assert.equal((await second.health()).components.config?.status, 'error');
   });
 
   test('a broken default file costs only its own values, and locks that cannot be read are told', async () => {
