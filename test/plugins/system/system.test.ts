@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ANONYMOUS,
+  type Caller,
+  CoreError,
+  operations,
+  type PluginManager,
+  type PluginState,
+  type PluginStatus,
+  pluginManager,
+  type StreamChannel,
+} from '@device-core/plugin-api';
+import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
+import { plugin } from '../../../plugins/system/index.ts';
+
+const MANIFEST = 'manifests/plugins/system.yaml';
+const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
+const APP: Caller = { kind: 'app', id: 'com.example.a' };
+
+after(leakCheck());
+
+const call = (caller: Caller) => ({ caller, signal: new AbortController().signal, deadline: Date.now() + 5_000 });
+
+function status(id: string, state: PluginState = 'active', parts: Partial<PluginStatus> = {}): PluginStatus {
+  const fixed = {
+    version: '1.0.0',
+    summary: id,
+    isolation: 'inline',
+    essential: false,
+    since: 1,
+    generation: 1,
+  } as const;
+  return { id, state, ...fixed, provides: {}, requires: {}, holds: [], ...parts };
+}
+
+async function start(list: readonly PluginStatus[] = [status('spi')], config: object = {}) {
+  const acted: string[] = [];
+  const act = (verb: string) => async (id: string) => {
+    acted.push(`${verb} ${id}`);
+    return status(id);
+  };
+  const manager: PluginManager = {
+    list: async () => list,
+    restart: act('restart'),
+    enable: act('enable'),
+    disable: act('disable'),
+  };
+  const gate = await createTestHost(operationsPlugin, { manifest: 'manifests/plugins/operations.yaml' });
+  const table = gate.service(operations);
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config,
+    grants: { 'app.com.example.a': ['bridges.spi:flash'] },
+    services: [
+      [operations, table],
+      [pluginManager, manager],
+    ],
+  });
+  return {
+    host,
+    table,
+    acted,
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
+    ask: (name: string, params: object = {}, caller: Caller = OPERATOR): Promise<any> =>
+      table.invoke(name, params, call(caller)),
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      assert.deepEqual(host.leaks(), []);
+      await gate.stop();
+    },
+  };
+}
+
+describe('health', () => {
+  it('agrees with the manifest', () => assert.deepEqual(checkManifest(MANIFEST, plugin), []));
+
+  it('has the shape of decisions D5, with a bridge that is down while no plugin speaks for one', async () => {
+    await using system = await start();
+    const { uptimeMs, ...health } = await system.ask('system.health');
+    assert.ok(uptimeMs >= 0);
+    assert.deepEqual(health, {
+      ok: true,
+      status: 'ok',
+      components: { spi: { status: 'okay', since: 1, version: '1.0.0' } },
+      bridge: { link: 'down' },
+    });
+  });
+
+  const OVERALL: readonly (readonly [string, readonly PluginStatus[], string, string])[] = [
+    ['an essential plugin failed', [status('spi', 'failed', { essential: true })], 'failed', 'error'],
+    ['an essential plugin is waiting', [status('spi', 'waiting', { essential: true })], 'failed', 'waiting'],
+    ['an essential plugin is disabled', [status('spi', 'stopped', { essential: true })], 'failed', 'blocked'],
+    ['a plugin failed', [status('spi', 'failed', { reason: 'boom', code: 'INTERNAL' })], 'degraded', 'error'],
+    ['a plugin waits', [status('spi', 'waiting')], 'degraded', 'waiting'],
+    ['a plugin is in quarantine', [status('spi', 'quarantined')], 'degraded', 'error'],
+    ['a plugin was switched off on purpose', [status('spi', 'stopped')], 'ok', 'blocked'],
+  ];
+  for (const [what, list, expected, component] of OVERALL) {
+    it(`is ${expected} when ${what}`, async () => {
+      await using system = await start(list);
+      const health = await system.ask('system.health');
+      assert.deepEqual([health.status, health.ok], [expected, expected !== 'failed']);
+      assert.equal(health.components.spi.status, component);
+      assert.equal(health.components.spi.message, list[0]!.reason ?? list[0]!.state);
+    });
+  }
+
+  it('takes what plugins say of themselves, their parts, the bridge and warnings', async () => {
+    await using system = await start();
+    system.host.tap('health.collect', (report) => {
+      report.add('spi', { status: 'okay', message: 'two handles' });
+      report.add('spi.flash', { status: 'blocked', code: 'TIMEOUT', message: 'no answer' });
+      report.bridge({ link: 'up', firmware: '1.2.3' });
+      report.warn('AUTH_OPEN', 'everybody is the operator');
+    });
+    const health = await system.ask('system.health');
+    assert.equal(health.status, 'degraded');
+    assert.deepEqual(health.components.spi, { status: 'okay', message: 'two handles', since: 1, version: '1.0.0' });
+    assert.equal(health.components['spi.flash'].code, 'TIMEOUT');
+    assert.deepEqual(health.bridge, { link: 'up', firmware: '1.2.3' });
+    assert.deepEqual(health.warnings, [{ code: 'AUTH_OPEN', message: 'everybody is the operator' }]);
+
+    const anonymous = await system.ask('system.health', {}, ANONYMOUS);
+    assert.deepEqual(anonymous.components, { spi: { status: 'okay' }, 'spi.flash': { status: 'blocked' } });
+    assert.deepEqual(anonymous.bridge, { link: 'up' });
+    assert.equal(anonymous.warnings, undefined);
+  });
+
+  it('survives a probe that throws and one that hangs, within its limit', async () => {
+    await using system = await start([status('spi')], { collectTimeoutMs: 80 });
+    const hang = system.host.tap('health.collect', () => new Promise(() => undefined));
+    const before = performance.now();
+    const hung = await system.ask('system.health');
+    assert.ok(performance.now() - before < 1_000);
+    assert.deepEqual([hung.status, hung.components['system.probes'].code], ['degraded', 'TIMEOUT']);
+    hang[Symbol.dispose]();
+    system.host.tap('health.collect', () => {
+      throw new Error('boom');
+    });
+    const broken = await system.ask('system.health');
+    assert.match(broken.components['system.probes'].message, /boom/);
+  });
+
+  it('collects once for callers that ask at the same time', async () => {
+    await using system = await start();
+    let collections = 0;
+    system.host.tap('health.collect', async () => {
+      collections++;
+      await sleep(20);
+    });
+    await Promise.all(Array.from({ length: 50 }, () => system.ask('system.health', {}, ANONYMOUS)));
+    assert.equal(collections, 1);
+  });
+});
+
+describe('plugins', () => {
+  const LIST = [
+    status('operations', 'active', { provides: { operations: '1.0.0' } }),
+    status('system', 'active', { requires: { operations: '^1.0.0' } }),
+    status('http', 'active', { requires: { operations: '^1.0.0' }, provides: { 'http-server': '1.0.0' } }),
+    status('spi', 'active', { requires: { operations: '^1.0.0' }, provides: { spi: '1.0.0' } }),
+    status('user', 'active', { requires: { spi: '^1.0.0' } }),
+  ];
+
+  it('are listed, restarted, disabled and enabled', async () => {
+    await using system = await start(LIST);
+    assert.deepEqual(
+      (await system.ask('plugins.list')).plugins.map(({ id }: PluginStatus) => id),
+      LIST.map(({ id }) => id),
+    );
+    for (const verb of ['restart', 'disable', 'enable']) {
+      const { plugin, deferred } = await system.ask(`plugins.${verb}`, { id: 'spi' });
+      assert.deepEqual([plugin.id, deferred], ['spi', undefined]);
+    }
+    assert.deepEqual(system.acted, ['restart spi', 'disable spi', 'enable spi']);
+  });
+
+  for (const id of ['http', 'system', 'operations']) {
+    it(`restart ${id} after the answer has left, and never disable it`, async () => {
+      await using system = await start(LIST);
+      const answer = await system.ask('plugins.restart', { id });
+      assert.deepEqual([answer.plugin.id, answer.deferred, system.acted], [id, true, []]);
+      await sleep(150);
+      assert.deepEqual(system.acted, [`restart ${id}`]);
+      await assert.rejects(system.ask('plugins.disable', { id }), { code: 'CALLER_DENIED' });
+    });
+  }
+
+  const REFUSALS: readonly (readonly [string, object, Caller, string])[] = [
+    ['plugins.restart', { id: 'none' }, OPERATOR, 'PLUGIN_NOT_FOUND'],
+    ['plugins.restart', {}, OPERATOR, 'PARAMS_INVALID'],
+    ['plugins.restart', { id: 'spi' }, APP, 'CAPABILITY_DENIED'],
+    ['plugins.disable', { id: 'spi' }, APP, 'CAPABILITY_DENIED'],
+    ['plugins.list', {}, ANONYMOUS, 'UNAUTHENTICATED'],
+    ['system.refusals', {}, APP, 'CAPABILITY_DENIED'],
+    ['system.refusals', { limit: 1_000 }, OPERATOR, 'PARAMS_INVALID'],
+    ['system.ping', {}, ANONYMOUS, 'UNAUTHENTICATED'],
+  ];
+  for (const [name, params, caller, code] of REFUSALS) {
+    it(`refuse ${name} ${JSON.stringify(params)} of ${caller.kind} with ${code}`, async () => {
+      await using system = await start(LIST);
+      await assert.rejects(
+        system.ask(name, params, caller),
+        (thrown) => thrown instanceof CoreError && thrown.code === code,
+      );
+    });
+  }
+});
+
+describe('the rest of the system', () => {
+  it('tells its version to everybody and answers a ping', async () => {
+    await using system = await start();
+    const version = await system.ask('system.version', {}, ANONYMOUS);
+    assert.deepEqual(Object.keys(version), ['service', 'version', 'api', 'sku']);
+    assert.equal((await system.ask('system.ping', {}, APP)).pong, true);
+  });
+
+  it('lists the capabilities and what the caller holds', async () => {
+    await using system = await start();
+    const { capabilities, holds } = await system.ask('capabilities.list', {}, APP);
+    assert.ok(capabilities.some(({ id }: { id: string }) => id === 'bridges.spi'));
+    assert.deepEqual(holds, ['bridges.spi:flash']);
+    assert.deepEqual((await system.ask('capabilities.list')).holds.length, capabilities.length);
+  });
+
+  it('lists the last refusals, newest first', async () => {
+    await using system = await start();
+    for (const capability of ['system.apps', 'system.logs'] as const)
+      assert.throws(() => system.host.grants.require(APP, capability));
+    const { refusals } = await system.ask('system.refusals', { limit: 1 });
+    assert.deepEqual(
+      refusals.map((one: { capability: string }) => one.capability),
+      ['system.logs'],
+    );
+  });
+
+  it('loops bytes back', async () => {
+    await using system = await start();
+    const sent: string[] = [];
+    const channel: StreamChannel = {
+      id: '1',
+      signal: new AbortController().signal,
+      incoming: ReadableStream.from([Buffer.from('a'), Buffer.from('b')]),
+      send: async (chunk) => void sent.push(Buffer.from(chunk).toString()),
+    };
+    const { done } = await system.table.openStream('system.loopback', {}, channel, call(APP));
+    await done;
+    assert.deepEqual(sent, ['a', 'b']);
+  });
+});
