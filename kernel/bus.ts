@@ -43,8 +43,8 @@ export type BusLimits = Readonly<typeof LIMITS>;
 /** How much of the inbox `low`, `normal`, `high` and `critical` may fill: the last refusals hit what matters most. */
 const INBOX_SHARE = [0.5, 0.75, 0.875, 1] as const;
 const RETRY_AFTER_MS = 10;
-/** The drain looks at the clock only so often. */
-const DELIVERIES_PER_CHECK = 256;
+/** The drain looks at the clock only so often, and so gets on however late its turn comes. */
+const DELIVERIES_PER_CHECK = 1024;
 /** A payload that cannot exceed this is not measured exactly. */
 const SMALL = 4096;
 /** Retained topics, and the member of the payload that tells their subjects apart. */

@@ -12,9 +12,8 @@ export interface Indexed {
 
 interface Node<T> {
   readonly name: string;
-  /** By hash of the name; names with the same hash are chained by `twin`. */
+  /** By hash of the name, or the first free key from there on in steps of PROBE. */
   children: Map<number, Node<T>> | undefined;
-  twin: Node<T> | undefined;
   /** The branch of `*`. */
   any: Node<T> | undefined;
   /** Filters that end here. Lists are replaced, never changed: a message in flight keeps the one it was matched with. */
@@ -25,11 +24,9 @@ interface Node<T> {
 
 const NONE: readonly never[] = Object.freeze([]);
 const DOT = 46;
+const PROBE = 0x3779b1;
 const MAX_SEGMENTS = 16;
 const MAX_LENGTH = 255;
-/** Bits that remember topics seen once, and after how many they start anew: few are taken for a second sight that are none. */
-const SEEN_BITS = 1 << 17;
-const SEEN_LIMIT = 1 << 13;
 /** After so many topics that were not in the cache only one in sixteen is still looked up there, until one is found. */
 const PATIENCE = 512;
 const VALID = Uint8Array.from({ length: 128 }, (_, code) => (/[A-Za-z0-9_-]/.test(String.fromCharCode(code)) ? 1 : 0));
@@ -38,8 +35,7 @@ export class TopicIndex<T extends Indexed> {
   readonly #root: Node<T> = node('');
   readonly #cache = new Map<string, { generation: number; targets: readonly T[] }>();
   readonly #cacheLimit: number;
-  readonly #seen = new Uint8Array(SEEN_BITS >> 3);
-  #seenCount = 0;
+  readonly #seenOnce = new Set<string>();
   #misses = 0;
   #generation = 0;
   #mark = 0;
@@ -64,8 +60,13 @@ export class TopicIndex<T extends Indexed> {
         at.below = [...at.below, value];
         return;
       }
-      if (segment === '*') at.any ??= node(segment);
-      at = segment === '*' ? at.any! : (find(at, segment) ?? attach(at, segment));
+      const next: Node<T> = child(at, segment) ?? node(segment);
+      if (segment === '*') at.any = next;
+      else {
+        at.children ??= new Map();
+        at.children.set(keyOf(at, segment), next);
+      }
+      at = next;
     }
     at.here = [...at.here, value];
   }
@@ -89,20 +90,21 @@ export class TopicIndex<T extends Indexed> {
     }
     this.#misses++;
     const targets = this.#find(topic);
-    if (this.#seenBefore()) {
+    if (this.#seenOnce.delete(topic)) {
       if (this.#cache.size >= this.#cacheLimit) this.#cache.clear();
       this.#cache.set(topic, { generation: this.#generation, targets });
+    } else {
+      if (this.#seenOnce.size >= this.#cacheLimit) this.#seenOnce.clear();
+      this.#seenOnce.add(topic);
     }
     return targets;
   }
 
   #find(topic: string): readonly T[] {
     if (!this.#scan(topic)) checkTopic(topic);
-    const lists = this.#lists;
-    lists.length = 0;
+    this.#lists.length = 0;
     this.#walk(this.#root, 0, 0);
-    if (lists.length === 0) return NONE;
-    return lists.length === 1 ? lists[0]! : this.#merge();
+    return this.#lists.length > 1 ? this.#merge() : (this.#lists[0] ?? NONE);
   }
 
   /** Checks, splits and hashes in one pass. False: the topic is not valid, and checkTopic() says why. */
@@ -111,10 +113,10 @@ export class TopicIndex<T extends Indexed> {
     let start = 0;
     let count = 0;
     let hash = 0;
-    for (let i = 0; i < topic.length; i++) {
-      const code = topic.charCodeAt(i);
+    for (let i = 0; i <= topic.length; i++) {
+      const code = i === topic.length ? DOT : topic.charCodeAt(i);
       if (code === DOT) {
-        if (i === start || count === MAX_SEGMENTS - 1) return false;
+        if (i === start || count === MAX_SEGMENTS) return false;
         this.#hashes[count] = hash;
         this.#ends[count++] = i;
         start = i + 1;
@@ -122,20 +124,16 @@ export class TopicIndex<T extends Indexed> {
       } else if (code < 128 && VALID[code] === 1) hash = (Math.imul(hash, 31) + code) | 0;
       else return false;
     }
-    if (start === topic.length) return false;
-    this.#hashes[count] = hash;
-    this.#ends[count++] = topic.length;
     this.#count = count;
     this.#topic = topic;
     return true;
   }
 
   #merge(): readonly T[] {
-    const lists = this.#lists;
     const mark = ++this.#mark;
     const targets: T[] = [];
-    for (let i = 0; i < lists.length; i++) {
-      const list = lists[i]!;
+    for (let i = 0; i < this.#lists.length; i++) {
+      const list = this.#lists[i]!;
       for (let j = 0; j < list.length; j++) {
         const value = list[j]!;
         if (value.mark === mark) continue;
@@ -153,40 +151,31 @@ export class TopicIndex<T extends Indexed> {
     }
     if (at.below.length > 0) this.#lists.push(at.below);
     const end = this.#ends[depth]!;
-    let next = at.children?.get(this.#hashes[depth]!);
-    while (next && !isAt(this.#topic, start, end, next.name)) next = next.twin;
+    let key = this.#hashes[depth]!;
+    let next = at.children?.get(key);
+    while (next && !isAt(this.#topic, start, end, next.name)) {
+      key = (key + PROBE) | 0;
+      next = at.children?.get(key);
+    }
     if (next) this.#walk(next, depth + 1, end + 1);
     if (at.any) this.#walk(at.any, depth + 1, end + 1);
-  }
-
-  #seenBefore(): boolean {
-    let hash = 0;
-    for (let i = 0; i < this.#count; i++) hash = Math.imul(hash ^ this.#hashes[i]!, 0x9e3779b1);
-    const seen = this.#take(hash >>> 15);
-    if (this.#take(hash & (SEEN_BITS - 1)) && seen) return true;
-    if (++this.#seenCount > SEEN_LIMIT) {
-      this.#seen.fill(0);
-      this.#seenCount = 0;
-    }
-    return false;
-  }
-
-  /** Sets a bit, and tells whether it was set. */
-  #take(bit: number): boolean {
-    const byte = this.#seen[bit >> 3]!;
-    this.#seen[bit >> 3] = byte | (1 << (bit & 7));
-    return (byte & (1 << (bit & 7))) !== 0;
   }
 }
 
 function node<T>(name: string): Node<T> {
-  return { name, children: undefined, twin: undefined, any: undefined, here: NONE, below: NONE };
+  return { name, children: undefined, any: undefined, here: NONE, below: NONE };
 }
 
-function hashOf(segment: string): number {
-  let hash = 0;
-  for (let i = 0; i < segment.length; i++) hash = (Math.imul(hash, 31) + segment.charCodeAt(i)) | 0;
-  return hash;
+/** The key of a segment among the children, or the one that it would get. */
+function keyOf<T>({ children }: Node<T>, segment: string): number {
+  let key = 0;
+  for (let i = 0; i < segment.length; i++) key = (Math.imul(key, 31) + segment.charCodeAt(i)) | 0;
+  while (children?.has(key) && children.get(key)!.name !== segment) key = (key + PROBE) | 0;
+  return key;
+}
+
+function child<T>(at: Node<T>, segment: string): Node<T> | undefined {
+  return segment === '*' ? at.any : at.children?.get(keyOf(at, segment));
 }
 
 function isAt(topic: string, start: number, end: number, name: string): boolean {
@@ -195,40 +184,17 @@ function isAt(topic: string, start: number, end: number, name: string): boolean 
   return true;
 }
 
-function find<T>(at: Node<T>, segment: string): Node<T> | undefined {
-  let next = at.children?.get(hashOf(segment));
-  while (next && next.name !== segment) next = next.twin;
-  return next;
-}
-
-function attach<T>(at: Node<T>, segment: string): Node<T> {
-  const hash = hashOf(segment);
-  const child = node<T>(segment);
-  at.children ??= new Map();
-  child.twin = at.children.get(hash);
-  at.children.set(hash, child);
-  return child;
-}
-
-function detach<T>({ children }: Node<T>, child: Node<T>): void {
-  const hash = hashOf(child.name);
-  let before = children?.get(hash);
-  while (before && before !== child && before.twin !== child) before = before.twin;
-  if (before !== child) before!.twin = child.twin;
-  else if (child.twin) children!.set(hash, child.twin);
-  else children!.delete(hash);
-}
-
 /** True: the branch is empty and may go. */
 function prune<T>(at: Node<T>, path: readonly string[], depth: number, value: T): boolean {
   const segment = path[depth];
   if (segment === undefined) at.here = at.here.filter((other) => other !== value);
   else if (segment === '**') at.below = at.below.filter((other) => other !== value);
   else {
-    const next = segment === '*' ? at.any : find(at, segment);
+    const next = child(at, segment);
     if (next && prune(next, path, depth + 1, value)) {
+      const key = keyOf(at, segment);
       if (segment === '*') at.any = undefined;
-      else detach(at, next);
+      else if (!at.children!.has((key + PROBE) | 0)) at.children!.delete(key); // else: a way station to another
     }
   }
   return at.here.length === 0 && at.below.length === 0 && !at.any && !at.children?.size;
