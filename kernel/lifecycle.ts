@@ -36,6 +36,8 @@ interface PluginRecord {
 export class Lifecycle implements PluginManager {
   readonly #parts: KernelParts;
   readonly #records: ReadonlyMap<string, PluginRecord>;
+  /** Those that tap plugin.verify: no other code is imported before they run. */
+  readonly #verifiers: readonly PluginRecord[];
   readonly #starting = new Set<Promise<void>>();
   #changes: Promise<unknown> = Promise.resolve();
   #starts = 0;
@@ -44,6 +46,8 @@ export class Lifecycle implements PluginManager {
   constructor(plugins: readonly PluginEntry[], parts: KernelParts) {
     this.#parts = parts;
     this.#records = new Map(plugins.map((entry) => [entry.id, fresh(entry)]));
+    const tapping = [...this.#records.values()].filter(({ enabled, entry }) => enabled && !entry.refused);
+    this.#verifiers = tapping.filter(({ entry }) => entry.manifest.taps?.includes('plugin.verify'));
   }
 
   /** Starts what can start, until nothing changes any more. */
@@ -137,6 +141,14 @@ export class Lifecycle implements PluginManager {
 
   /** Why a plugin cannot start yet. */
   #missing({ entry }: PluginRecord): string | undefined {
+    const verifier = this.#verifiers.find((one) => one.state !== 'active');
+    if (
+      verifier &&
+      !this.#verifiers.some((one) => one.entry === entry) &&
+      !this.#needs(entry.id).has(verifier.entry.id)
+    ) {
+      return `it waits to be verified: ${verifier.entry.id} is ${verifier.state}`;
+    }
     for (const [service, range] of Object.entries(entry.manifest.requires ?? {})) {
       if (this.#parts.services.find(service, range)) continue;
       const other = this.#parts.services.provider(service);
@@ -201,9 +213,16 @@ export class Lifecycle implements PluginManager {
 
   /** Stops a plugin and everything that needs it, newest first; what stopped because of it waits for it to come back. */
   #stopTree(record: PluginRecord): Promise<void> {
-    const nodes = [...this.#records.values()].map(({ entry }) => graphNode(entry));
-    const dependents = dependentsOf(nodes, record.entry.id);
+    const dependents = this.#needs(record.entry.id);
     return this.#stopAll([...this.#records.values()].filter((one) => one === record || dependents.has(one.entry.id)));
+  }
+
+  /** Every plugin that needs this one. */
+  #needs(id: string): ReadonlySet<string> {
+    return dependentsOf(
+      [...this.#records.values()].map(({ entry }) => graphNode(entry)),
+      id,
+    );
   }
 
   async #stopAll(records: Iterable<PluginRecord>): Promise<void> {

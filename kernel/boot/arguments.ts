@@ -17,20 +17,12 @@ const USAGE = `usage: node kernel/main.ts [options]          run the Core
   --log-level L     trace, debug, info, warn or error (info)
   --version, --help`;
 
+const TEXT = { type: 'string' } as const;
+const TEXTS = { type: 'string', multiple: true } as const;
+const FLAG = { type: 'boolean' } as const;
 const OPTIONS = {
-  sku: { type: 'string' },
-  root: { type: 'string' },
-  system: { type: 'boolean' },
-  port: { type: 'string' },
-  socket: { type: 'string' },
-  'no-tcp': { type: 'boolean' },
-  app: { type: 'string', multiple: true },
-  set: { type: 'string', multiple: true },
-  log: { type: 'string' },
-  'log-level': { type: 'string' },
-  json: { type: 'boolean' },
-  version: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
+  ...{ sku: TEXT, root: TEXT, system: FLAG, port: TEXT, socket: TEXT, 'no-tcp': FLAG, app: TEXTS, set: TEXTS },
+  ...{ log: TEXT, 'log-level': TEXT, json: FLAG, version: FLAG, help: FLAG },
 } as const;
 
 export interface Setting {
@@ -67,9 +59,15 @@ export function readArguments(
     }
     const level = values['log-level'] ?? 'info';
     if (!/^(trace|debug|info|warn|error)$/.test(level)) throw new Error(`there is no log level ${level}`);
+    const { port = '' } = values;
+    if (!/^\d*$/.test(port) || Number(port) > 65535) throw new Error(`--port takes 0 to 65535, not ${port}`);
     const root = resolve(values.root ?? join(CHECKOUT, '.device'));
-    const below = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
-    const paths = values.system ? systemPaths(env) : below;
+    const folder = (name: string, variable: string) => (values.system ? given(env, variable) : join(root, name));
+    const paths = {
+      etc: folder('etc', 'CONFIGURATION_DIRECTORY'),
+      var: folder('var', 'STATE_DIRECTORY'),
+      run: folder('run', 'RUNTIME_DIRECTORY'),
+    };
     return {
       command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
       sku: resolve(file ?? values.sku ?? join(CHECKOUT, 'manifests/skus/simulator.yaml')),
@@ -77,7 +75,7 @@ export function readArguments(
       root: values.system ? paths.run : root,
       paths,
       settings: [
-        ...(values.port === undefined ? [] : [{ plugin: 'http', key: 'port', value: port(values.port) }]),
+        ...(port === '' ? [] : [{ plugin: 'http', key: 'port', value: Number(port) }]),
         ...(values.socket === undefined ? [] : [{ plugin: 'http', key: 'socket', value: resolve(values.socket) }]),
         ...(values['no-tcp'] ? [{ plugin: 'http', key: 'tcp', value: false }] : []),
         ...(values.app ?? []).map((dir) => ({ plugin: 'apps', key: 'folders', value: resolve(dir), append: true })),
@@ -90,19 +88,10 @@ export function readArguments(
   }
 }
 
-function systemPaths(env: NodeJS.ProcessEnv): Arguments['paths'] {
-  const folder = (name: string) => {
-    const first = env[name]?.split(':')[0]; // systemd joins several with a colon
-    if (!first) throw new Error(`--system needs ${name}, which systemd sets for a unit that asks for it`);
-    return first;
-  };
-  return { etc: folder('CONFIGURATION_DIRECTORY'), var: folder('STATE_DIRECTORY'), run: folder('RUNTIME_DIRECTORY') };
-}
-
-function port(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= 65535) return value;
-  throw new Error(`--port takes a number from 0 to 65535, not ${text}`);
+function given(env: NodeJS.ProcessEnv, variable: string): string {
+  const first = env[variable]?.split(':')[0]; // systemd joins several with a colon
+  if (first) return first;
+  throw new Error(`--system needs ${variable}, which systemd sets for a unit that asks for it`);
 }
 
 function setting(text: string): Setting {

@@ -11,6 +11,7 @@ import {
   type SkuPlugin,
   unknownCapability,
 } from '@device-core/plugin-api';
+import { deepFreeze } from '@device-core/plugin-api/host';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
@@ -123,8 +124,8 @@ class SkuCheck {
     const { value } = source;
     if (value.id !== id) refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${id}`);
     for (const { path, code, message } of manifestProblems(value)) refuse(source, path, code, message);
-    if (existsSync(resolve(dirname(file), value.main))) return source;
-    refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
+    if (!existsSync(resolve(dirname(file), value.main)))
+      refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
     return source;
   }
 
@@ -161,7 +162,7 @@ class SkuCheck {
       const message = `the configuration schema of ${id} does not compile: ${reasonOf(error)}`;
       this.report('plugin', sku, at, 'MANIFEST_INVALID', message, id);
     }
-    freeze(config);
+    deepFreeze(config);
   }
 
   #providers(sku: Sku, entries: readonly PluginEntry[]): void {
@@ -210,9 +211,4 @@ function set(target: Record<string, unknown>, path: readonly string[], value: un
     target[key] = typeof old === 'object' && old !== null ? old : {};
     set(target[key] as Record<string, unknown>, rest, value, append);
   }
-}
-
-function freeze(value: object): void {
-  Object.freeze(value);
-  for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) freeze(member);
 }

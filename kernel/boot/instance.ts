@@ -28,19 +28,12 @@ export async function claimInstance(run: string): Promise<Instance> {
   }
   const file = join(run, 'core.pid');
   writeFileSync(file, `${process.pid}\n`);
-  const release = () => {
-    rmSync(file, { force: true });
-    server.close();
-  };
-  return { mine: true, release };
+  return { mine: true, release: () => void rmSync(file, { force: true }) };
 }
 
+/** Its process id; `unknown` when it ended just now, or hangs. */
 async function holder(name: string): Promise<string> {
   const socket = connect(name);
   socket.setTimeout(1_000, () => socket.destroy(new Error('no answer')));
-  try {
-    return await text(socket);
-  } catch {
-    return 'unknown'; // it ended just now, or hangs: there is no more to say
-  }
+  return text(socket).catch(() => 'unknown');
 }

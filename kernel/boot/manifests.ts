@@ -14,7 +14,7 @@ export type Place = Omit<Source<unknown>, 'value'>;
 export type Refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) => void;
 
 const INVALID = { plugin: 'MANIFEST_INVALID', sku: 'SKU_INVALID' } as const;
-const validators = new Map<keyof typeof INVALID, ValidateFunction>();
+const VALIDATORS = { plugin: compile('plugin'), sku: compile('sku') } as const;
 
 /** Reads a manifest; what is wrong with it goes to `refuse`. Undefined where it cannot be used. */
 export function readManifest<T>(file: string, kind: keyof typeof INVALID, refuse: Refuse): Source<T> | undefined {
@@ -29,7 +29,7 @@ export function readManifest<T>(file: string, kind: keyof typeof INVALID, refuse
   const { value, errors, line } = parseYaml(text);
   for (const error of errors) refuse({ file, line: () => error.line }, [], code, error.message);
   if (errors.length > 0) return undefined;
-  const validate = validators.get(kind) ?? compile(kind);
+  const validate = VALIDATORS[kind];
   if (validate(value)) return { file, value: value as T, line };
   for (const { path, reason } of schemaProblems(validate.errors)) {
     refuse({ file, line }, path, code, `${path.join('.') || 'the file'} ${reason}`);
@@ -45,7 +45,5 @@ export function shown(file: string): string {
 
 function compile(kind: keyof typeof INVALID): ValidateFunction {
   const url = new URL(`../../manifests/schema/${kind}.json`, import.meta.url);
-  const validate = new Ajv({ allErrors: true, strict: false }).compile(JSON.parse(readFileSync(url, 'utf8')));
-  validators.set(kind, validate);
-  return validate;
+  return new Ajv({ allErrors: true, strict: false }).compile(JSON.parse(readFileSync(url, 'utf8')));
 }

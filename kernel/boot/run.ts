@@ -10,11 +10,9 @@ import { claimInstance } from './instance.ts';
 import { shown } from './manifests.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
-/** After the start, so that the cache survives a power cut without slowing the start. */
-const FLUSH_AFTER_MS = 5_000;
 
-const print = (line: string) => void process.stdout.write(`${line}\n`);
-const complain = (line: string) => void process.stderr.write(`${line}\n`);
+const print = (line: string) => console.log(line);
+const complain = (line: string) => console.error(line);
 const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${code} ${message}`;
 
 export function printVersion(): void {
@@ -46,18 +44,16 @@ export async function runCore(args: Arguments): Promise<void> {
   }
   const log = createLog({ ...args.log, stderr: true });
   const kernel = new Kernel({ resolved, paths: args.paths, log });
-  const end = async (status: number) => {
-    await kernel.stop();
-    instance.release();
-    process.exit(status);
-  };
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (stopping) process.exit(128 + (signal === 'SIGINT' ? 2 : 15));
       stopping = true;
       log.info({ signal }, 'stopping');
-      void end(0);
+      void kernel.stop().then(() => {
+        instance.release();
+        process.exit(0);
+      });
     });
   }
   // A rejection nobody handles arrives here, too: the Core goes on only where one plugin can be named and restarted.
@@ -68,14 +64,13 @@ export async function runCore(args: Arguments): Promise<void> {
   await kernel.start();
   if (stopping) return;
   await banner(kernel, resolved, args);
-  setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
+  setTimeout(flushCompileCache, 5_000).unref(); // so that it survives a power cut without slowing the start
 }
 
 async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promise<void> {
   const { plugins, state } = await kernel.status();
-  const addresses = plugins.some(({ provides, state }) => provides['http-server'] && state === 'active')
-    ? await kernel.service(httpServer).addresses()
-    : [];
+  const server = plugins.find((plugin) => plugin.provides['http-server'] && plugin.state === 'active');
+  const addresses = server ? await kernel.service(httpServer).addresses() : [];
   const active = plugins.filter((plugin) => plugin.state === 'active');
   print(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
   for (const { id, state, reason } of plugins) {
@@ -85,12 +80,10 @@ async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promi
   for (const address of addresses) print(`  listens   ${address}`);
   const tcp = addresses.find((address) => address.startsWith('http'));
   const unix = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
+  const root = args.root === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(args.root)}`;
   if (tcp) print(`  try       curl ${tcp}/health`);
   else if (unix) print(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
-  if (unix) {
-    const at = args.root === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(args.root)}`;
-    print(`            npm run -s devicectl --${at} status`);
-  }
+  if (unix) print(`            npm run -s devicectl --${root} status`);
   if (sku?.auth === 'open') print('  WARNING   auth is open: every caller on this machine is trusted');
   print('  stop      Ctrl-C');
 }

@@ -1,4 +1,5 @@
 /** The machinery of a host of plugins: the kernel and createTestHost() share it, so that a test sees what a device does. Not for plugins. */
 export * from './deadline.ts';
+export * from './freeze.ts';
 export * from './hooks.ts';
 export * from './scope.ts';

@@ -2,7 +2,7 @@ import { callerName } from '../caller.ts';
 import { CoreError } from '../errors.ts';
 import type { EventEnvelope, Priority } from '../events.ts';
 import type { HookCaller, HookId, Tap } from '../hooks.ts';
-import { HookRegistry, PluginScope } from '../host/index.ts';
+import { deepFreeze, HookRegistry, PluginScope } from '../host/index.ts';
 import type { Logger } from '../logger.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { PluginDefinition, PluginHost } from '../plugin.ts';
@@ -204,12 +204,4 @@ function logger(lines: LogLine[]): Logger {
   const level = (name: keyof Logger) => (fields: object, message: string) =>
     void lines.push({ level: name, fields, message });
   return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') };
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const member of Object.values(value)) deepFreeze(member);
-  }
-  return value;
 }

@@ -287,3 +287,23 @@ test("an error that escapes a plugin restarts that plugin, and one that is nobod
   assert.equal(status?.state, 'active');
   assert.ok((status?.generation ?? 0) >= 2);
 });
+
+test('a plugin that verifies others starts before them, and without it nothing unverified starts', async () => {
+  const verified: string[] = [];
+  const verifier: MemoryPlugin = {
+    ...link('zverifier', ['keys']),
+    taps: ['plugin.verify'],
+    plugin: { setup: (host) => host.tap('plugin.verify', (manifest) => void verified.push(manifest.id)) },
+  };
+  const seen: string[] = [];
+  await using core = memoryKernel([link('a', [], seen), verifier, link('keys', [], seen)]);
+  await core.kernel.start();
+  assert.deepEqual(seen, ['+keys', '+a']);
+  await using shut = memoryKernel([
+    link('a', []),
+    { ...verifier, plugin: { setup: () => assert.fail('no key') } },
+    link('keys', []),
+  ]);
+  await shut.kernel.start();
+  assert.deepEqual(await shut.states(), { a: 'waiting', zverifier: 'failed', keys: 'active' });
+});

@@ -136,7 +136,7 @@ test('a SKU that cannot run ends with 1, a wrong command line with 2, each sayin
   const cases: [args: string[], status: number, text: RegExp][] = [
     [['--sku', bad, '--root', join(folder, 'r1')], 1, /^bad\.yaml:1: SKU_INVALID skuVersion must be 1\n$/],
     [['check', bad], 1, /^bad\.yaml:1: SKU_INVALID skuVersion must be 1\n$/],
-    [['--port', '99999'], 2, /^--port takes a number from 0 to 65535, not 99999\n\nusage:/],
+    [['--port', '99999'], 2, /^--port takes 0 to 65535, not 99999\n\nusage:/],
     [['--set', 'nonsense'], 2, /--set takes plugin.key=json/],
     [['--colour'], 2, /usage:/],
     [['frobnicate'], 2, /there is no command frobnicate/],

@@ -1,0 +1,165 @@
+/** The walls of design/architecture.md: what may import what, how large things may grow, and what belongs where. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { test } from 'node:test';
+import { HOOKS, type PluginManifest } from '@device-core/plugin-api';
+import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { parse } from 'yaml';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const sources = (pattern: string) =>
+  globSync(pattern, { cwd: ROOT })
+    .filter((file) => !/node_modules|\/dist\//.test(file))
+    .sort();
+const lines = (file: string) => read(file).split('\n').length - 1;
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(join(ROOT, file)));
+const manifests = sources('manifests/plugins/*.yaml').map((file) => ({
+  file,
+  manifest: parse(read(file)) as PluginManifest,
+}));
+
+/** Specifiers of every import and export of a module, dynamic ones included. */
+function imports(file: string): string[] {
+  const text = read(file).replace(/\/\*[\s\S]*?\*\/|`[^`]*`/g, '');
+  return [...text.matchAll(/(?:\bfrom|^import|\bimport\()\s*'([^']+)'/gm)].map(([, name = '']) => name);
+}
+
+function checkImports(pattern: string, allowed: (name: string, file: string) => boolean): void {
+  const refused = sources(pattern).flatMap((file) =>
+    imports(file)
+      .filter((name) => !allowed(name, file))
+      .map((name) => `${file} imports ${name}`),
+  );
+  assert.deepEqual(refused, []);
+}
+
+const packages = Object.keys(JSON.parse(read('package.json')).dependencies);
+const npm = (name: string) => packages.some((one) => name === one || name.startsWith(`${one}/`));
+const builtin = (name: string) =>
+  name.startsWith('node:') && builtinModules.includes(name.slice(5).split('/')[0] ?? '');
+const api = (name: string) => /^@device-core\/plugin-api(\/|$)/.test(name);
+const inside = (folder: string, name: string, file: string) =>
+  name.startsWith('.') && !relative(join(ROOT, folder), resolve(ROOT, dirname(file), name)).startsWith('..');
+
+test('a plugin imports plugin-api, its own files, node and packages; never the kernel, another plugin or test parts', () => {
+  checkImports('plugins/**/*.ts', (name, file) => {
+    const own = file.split('/').slice(0, 2).join('/');
+    if (api(name)) return !/\/(host|testing)$/.test(name);
+    return builtin(name) || npm(name) || inside(own, name, file);
+  });
+});
+
+test('the kernel never imports a plugin, and only the packages that it is meant to', () => {
+  checkImports('kernel/**/*.ts', (name, file) => {
+    const mine = ['tapable', 'semver', 'ajv', 'yaml', 'pino'].includes(name);
+    return builtin(name) || mine || (api(name) && !name.endsWith('/testing')) || inside('kernel', name, file);
+  });
+});
+
+test('plugin-api imports nothing of the rest, and its contract does no I/O', () => {
+  checkImports('plugin-api/**/*.ts', (name, file) => {
+    const node = builtin(name) && /^plugin-api\/(testing|app|pack\.ts)/.test(file);
+    return node || ['tapable', 'semver', 'ajv', 'yaml'].includes(name) || inside('plugin-api', name, file);
+  });
+});
+
+test('the kernel stays small', () => {
+  const count = (pattern: string) => sources(pattern).reduce((sum, file) => sum + lines(file), 0);
+  assert.ok(count('kernel/*.ts') <= 1_500, `the kernel has ${count('kernel/*.ts')} lines`);
+  for (const part of ['boot', 'isolation'])
+    assert.ok(count(`kernel/${part}/**/*.ts`) <= 500, `kernel/${part} is too long`);
+});
+
+test('no file has more than 500 lines', () => {
+  const long = sources('{kernel,plugin-api,plugins,test,docs}/**/*.ts').filter((file) => lines(file) > 500);
+  assert.deepEqual(long, []);
+});
+
+test('plugin manifests and plugin folders are one to one, and each plugin has tests', () => {
+  const ids = readdirSync(join(ROOT, 'plugins')).sort();
+  assert.deepEqual(
+    manifests.map(({ file }) => file.split('/').at(-1)),
+    ids.map((id) => `${id}.yaml`),
+  );
+  for (const { file, manifest } of manifests) {
+    assert.equal(`manifests/plugins/${manifest.id}.yaml`, file);
+    assert.equal(manifest.main, `../../plugins/${manifest.id}/index.ts`);
+    assert.ok(sources(`test/plugins/${manifest.id}/*.test.ts`).length > 0, `${manifest.id} has no tests`);
+    assert.deepEqual(manifestProblems(manifest), [], file);
+  }
+});
+
+test('every manifest agrees with its plugin', async () => {
+  for (const { manifest } of manifests) {
+    const { plugin } = (await import(`../../plugins/${manifest.id}/index.ts`)) as { plugin: { requires?: object } };
+    const required = Object.values(plugin.requires ?? {}).map(({ id }: { id: string }) => id);
+    assert.deepEqual(required.sort(), Object.keys(manifest.requires ?? {}).sort(), manifest.id);
+  }
+});
+
+test('every hook has its owner, and every hook of a manifest is used in its plugin', () => {
+  for (const [hook, { owner }] of Object.entries(HOOKS)) {
+    if (owner === 'kernel') continue;
+    const manifest = manifests.find((one) => one.manifest.id === owner)?.manifest;
+    assert.ok(manifest?.hooks?.includes(hook), `${owner} does not own ${hook}`);
+  }
+  for (const { manifest } of manifests) {
+    const code = sources(`plugins/${manifest.id}/**/*.ts`).map(read).join('\n');
+    for (const hook of manifest.hooks ?? [])
+      assert.match(code, new RegExp(`hook\\(\\s*'${hook}'`), `${manifest.id} never asks for ${hook}`);
+    for (const hook of manifest.taps ?? [])
+      assert.match(code, new RegExp(`tap\\(\\s*'${hook}'`), `${manifest.id} never taps ${hook}`);
+  }
+});
+
+test('plugins read no environment of their own', () => {
+  // The command-line client is a program of its own beside its plugin.
+  const reading = sources('plugins/**/*.ts').filter(
+    (file) => !file.startsWith('plugins/cli/') && /process\.env\b/.test(read(file)),
+  );
+  assert.deepEqual(reading, []);
+});
+
+test('the pages of docs/reference are what the tables say', () => {
+  execFileSync(process.execPath, [join(ROOT, 'docs/reference/generate.ts'), '--check'], { cwd: ROOT, stdio: 'pipe' });
+});
+
+test('nothing stands outside the layout', () => {
+  const allowed =
+    /^(\.ci|\.github|docs|kernel|manifests|plugin-api|plugins|systemd|test)\/|^(\.[^/]+|README\.md|LICENSE|NOTICE|(package|package-lock|tsconfig|biome)\.json)$/;
+  assert.deepEqual(
+    tracked.filter((file) => !allowed.test(file)),
+    [],
+  );
+});
+
+test('no file names a place of the machine it was made on, and no lock file names where packages were fetched', () => {
+  const places = [process.env.HOME, '/work/', '/home/'].filter(
+    (one): one is string => one !== undefined && one.length > 2,
+  );
+  const texts = tracked.filter(
+    (file) => /\.(ts|json|ya?ml|md|py|js|sh)$/.test(file) && file !== relative(ROOT, import.meta.filename),
+  );
+  const naming = texts.filter((file) => places.some((place) => read(file).includes(`${place.replace(/\/$/, '')}/`)));
+  assert.deepEqual(naming, []);
+  for (const file of tracked.filter((one) => one.endsWith('package-lock.json'))) {
+    assert.doesNotMatch(read(file), /"resolved": "http/, file);
+  }
+});
+
+test('no loose ends are left in the code', () => {
+  const marks = new RegExp(['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].map((mark) => `\\b${mark}\\b`).join('|'));
+  assert.deepEqual(
+    sources('{kernel,plugin-api,plugins,test,docs}/**/*.ts').filter((file) => marks.test(read(file))),
+    [],
+  );
+});
