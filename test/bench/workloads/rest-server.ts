@@ -1,0 +1,106 @@
+/** A process of its own that answers one validated POST: through the product, bare fastify with schemas, or express with ajv. Tells its parent how. */
+import { type AddressInfo, createServer } from 'node:net';
+import { grants, httpServer, identity, operations } from '@device-core/plugin-api';
+import { Ajv } from 'ajv';
+import { startCore } from '../../fixtures/core.ts';
+import { peer } from '../harness.ts';
+
+const BODY = {
+  type: 'object',
+  required: ['handle', 'tx', 'rxLen'],
+  additionalProperties: false,
+  properties: { handle: { type: 'string' }, tx: { type: 'string' }, rxLen: { type: 'integer', minimum: 0 } },
+} as const;
+const RESULT = {
+  type: 'object',
+  required: ['rx'],
+  properties: { ok: { type: 'boolean' }, rx: { type: 'string' } },
+} as const;
+const RX = 'AAAAAAAAAAAAAAAAAAAAAA==';
+
+interface Answer {
+  readonly port: number;
+  readonly token?: string;
+}
+
+const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
+  async ours() {
+    const core = await startCore({
+      logLevel: 'warn',
+      plugins: {
+        operations: { version: '^1.0.0', config: { validateResults: false } },
+        identity: '^1.0.0',
+        system: '^1.0.0',
+        // In the path, and never the reason for an answer.
+        limits: { version: '^1.0.0', config: { rest: { perMinute: 1e9, burst: 1_000_000 } } },
+        http: '^1.0.0',
+      },
+      config: { http: { port: 0 } },
+    });
+    const app = 'com.example.bench';
+    await core.service(grants).set({ kind: 'app', id: app }, ['bridges.spi:flash']);
+    core.service(operations).add({
+      name: 'bench.transfer',
+      summary: 'answer at once',
+      capability: 'bridges.spi:{handle}',
+      params: BODY,
+      result: RESULT,
+      rest: { method: 'POST', path: '/bench' },
+      errors: [],
+      run: async () => ({ rx: RX }),
+    });
+    const address = (await core.service(httpServer).addresses()).find((one) => one.startsWith('http:'));
+    return { port: Number(new URL(address!).port), token: await core.service(identity).issue(app) };
+  },
+  async fastify() {
+    const { fastify } = await peer<{ fastify: () => Fastify }>('fastify');
+    const app = fastify();
+    const schema = { body: BODY, response: { 200: RESULT } };
+    app.post('/bench', { schema }, async () => ({ ok: true, rx: RX }));
+    const port = await freePort();
+    await app.listen({ port, host: '127.0.0.1' });
+    return { port };
+  },
+  async express() {
+    const { default: express } = await peer<{ default: Express }>('express');
+    const validate = new Ajv().compile(BODY);
+    const app = express();
+    app.use(express.json());
+    app.post('/bench', (request, response) => {
+      if (validate(request.body)) response.json({ ok: true, rx: RX });
+      else response.status(400).json(validate.errors);
+    });
+    const port = await freePort();
+    await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));
+    return { port };
+  },
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Fastify {
+  post(path: string, options: object, handler: () => Promise<object>): void;
+  listen(options: object): Promise<string>;
+}
+interface ExpressResponse {
+  status(code: number): ExpressResponse;
+  json(body: unknown): void;
+}
+interface ExpressApp {
+  use(handler: unknown): void;
+  post(path: string, handler: (request: { readonly body: unknown }, response: ExpressResponse) => void): void;
+  listen(port: number, host: string, listening: () => void): void;
+}
+interface Express {
+  (): ExpressApp;
+  json(): unknown;
+}
+
+process.send!(await SERVERS[process.argv[2]!]!());
+process.once('disconnect', () => process.exit());
