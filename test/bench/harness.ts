@@ -3,6 +3,12 @@
  * turns in one run, CPU time (user + system, of every process involved) is compared, and the median of the ratios counts, with its quartiles.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+/** A full collection of this process. */
+export const collectGarbage = runInNewContext('gc') as () => void;
 
 export interface Quartiles {
   readonly q1: number;
@@ -111,6 +117,7 @@ export interface Pair {
 export async function alternate(ours: Side, theirs: Side, rounds: number, warmups = 2): Promise<Pair> {
   const once = async (side: Side): Promise<Cost> => {
     await side.prepare?.();
+    collectGarbage(); // or one side pays for what the other, or the preparation, left behind
     const cost = await measureCpu(side.load, side.pids);
     return { cpu: cost.cpu / side.operations, wall: cost.wall / side.operations };
   };

@@ -1,18 +1,13 @@
 /** Row 5: what a subscriber that never gets done costs in memory, and what it loses. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { LossReceipt, Priority } from '@device-core/plugin-api';
 import { EventBusCore } from '../../../kernel/bus.ts';
-import { type Measured, peer, quartiles, type Row } from '../harness.ts';
+import { collectGarbage, type Measured, peer, quartiles, type Row } from '../harness.ts';
 
 const MESSAGES = 300_000;
 const BATCH = 1_000;
 const MIB = 1 << 20;
 /** One in so many is of priority high, so that all of them have room beside the rest. */
 const HIGH_EVERY = 3_000;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Publishes everything, a turn of the event loop every thousand, and tells what is still held at the end, in MiB. */
 async function memoryHeld(publish: (i: number) => void): Promise<number> {

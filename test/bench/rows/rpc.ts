@@ -23,7 +23,7 @@ async function against(kind: string, load: Load, calls: number, { quick }: RunOp
   await using ours = await lineClient((core.said as { a: string }).a);
   await using theirs = await (kind === 'echo' ? echoClient(path) : peerClient(kind, path));
   const side = (client: Client, pid: number) => ({ load: () => load(client, calls), operations: calls, pids: [pid] });
-  return alternate(side(ours, core.pid), side(theirs, server.pid), quick ? 7 : 21, 3);
+  return await alternate(side(ours, core.pid), side(theirs, server.pid), quick ? 7 : 21, 3);
 }
 
 const PEERS = { 'vscode-jsonrpc': 0.5, jayson: 0.3, 'grpc-js': 0.15, ws: 1.0, http: 0.55 };
