@@ -17,6 +17,7 @@ export class Connection {
   #parts: Buffer[] = [];
   #length = 0;
   #head: Message | undefined;
+  #outgoing = '';
 
   /** `onClose` is called once, also when the connection cannot be made. */
   constructor(
@@ -34,14 +35,24 @@ export class Connection {
     this.#socket.on('close', () => onClose(reason));
   }
 
+  /** What is sent in one turn leaves in one write. */
   send(message: object, attachment?: Uint8Array): void {
+    if (this.#outgoing === '') process.nextTick(() => this.#flush());
+    this.#outgoing += `${JSON.stringify(attachment ? { ...message, bytes: attachment.length } : message)}\n`;
+    if (!attachment) return;
     this.#socket.cork();
-    this.#socket.write(`${JSON.stringify(attachment ? { ...message, bytes: attachment.length } : message)}\n`);
-    if (attachment) this.#socket.write(attachment);
-    process.nextTick(() => this.#socket.uncork());
+    this.#flush();
+    this.#socket.write(attachment);
+    this.#socket.uncork();
+  }
+
+  #flush(): void {
+    if (this.#outgoing !== '') this.#socket.write(this.#outgoing);
+    this.#outgoing = '';
   }
 
   end(): void {
+    this.#flush();
     this.#socket.end();
   }
 
