@@ -42,6 +42,14 @@ export class Kernel {
   readonly #log: Logger;
   #stopping: Promise<void> | undefined;
 
+  /** Puts another implementation in the place of a plugin; it and its dependents restart. */
+  readonly swap = (id: string, definition: PluginDefinition) => this.#lifecycle.swap(id, definition);
+  readonly restart = (id: string) => this.#lifecycle.restart(id);
+  readonly disable = (id: string) => this.#lifecycle.disable(id);
+  readonly enable = (id: string) => this.#lifecycle.enable(id);
+  /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
+  readonly crashed = (error: unknown) => this.#lifecycle.crashed(error);
+
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
   constructor({ resolved, paths, log }: KernelOptions) {
     const { sku, plugins, problems } = resolved;
@@ -128,26 +136,5 @@ export class Kernel {
     );
     const state = down.length === 0 ? 'ok' : down.some(({ essential }) => essential) ? 'failed' : 'degraded';
     return { state, plugins };
-  }
-
-  swap(id: string, definition: PluginDefinition): Promise<PluginStatus> {
-    return this.#lifecycle.swap(id, definition);
-  }
-
-  restart(id: string): Promise<PluginStatus> {
-    return this.#lifecycle.restart(id);
-  }
-
-  disable(id: string): Promise<PluginStatus> {
-    return this.#lifecycle.disable(id);
-  }
-
-  enable(id: string): Promise<PluginStatus> {
-    return this.#lifecycle.enable(id);
-  }
-
-  /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
-  crashed(error: unknown): boolean {
-    return this.#lifecycle.crashed(error);
   }
 }

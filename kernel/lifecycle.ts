@@ -35,7 +35,7 @@ interface PluginRecord {
 /** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side. */
 export class Lifecycle implements PluginManager {
   readonly #parts: KernelParts;
-  readonly #records: ReadonlyMap<string, PluginRecord>;
+  readonly #records: readonly PluginRecord[];
   /** Those that tap plugin.verify: no other code is imported before they run. */
   readonly #verifiers: readonly PluginRecord[];
   readonly #starting = new Set<Promise<void>>();
@@ -45,8 +45,8 @@ export class Lifecycle implements PluginManager {
 
   constructor(plugins: readonly PluginEntry[], parts: KernelParts) {
     this.#parts = parts;
-    this.#records = new Map(plugins.map((entry) => [entry.id, fresh(entry)]));
-    const tapping = [...this.#records.values()].filter(({ enabled, entry }) => enabled && !entry.refused);
+    this.#records = plugins.map(fresh);
+    const tapping = this.#records.filter(({ enabled, entry }) => enabled && !entry.refused);
     this.#verifiers = tapping.filter(({ entry }) => entry.manifest.taps?.includes('plugin.verify'));
   }
 
@@ -58,15 +58,15 @@ export class Lifecycle implements PluginManager {
   /** Stops every plugin, dependents first. Nothing starts again. */
   stop(): Promise<void> {
     this.#ended = true;
-    for (const record of this.#records.values()) if (record.state === 'starting') void record.run?.scope.end();
+    for (const record of this.#records) if (record.state === 'starting') void record.run?.scope.end();
     return this.#change(async () => {
       await Promise.all(this.#starting);
-      await this.#stopAll(this.#records.values());
+      await this.#stopAll(this.#records);
     });
   }
 
   async list(): Promise<readonly PluginStatus[]> {
-    return [...this.#records.values()].map((record) => this.#status(record));
+    return this.#records.map((record) => this.#status(record));
   }
 
   restart(id: string): Promise<PluginStatus> {
@@ -92,7 +92,7 @@ export class Lifecycle implements PluginManager {
   /** An error that escaped from a plugin, told by the files in its stack: that plugin restarts. False if it is nobody's. */
   crashed(error: unknown): boolean {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
-    const record = [...this.#records.values()].find(({ entry, run }) => run && stack.includes(folderOf(entry)));
+    const record = this.#records.find(({ entry, run }) => run && stack.includes(folderOf(entry)));
     if (!record) return false;
     void this.#change(async () => {
       if (!record.run) return;
@@ -106,7 +106,7 @@ export class Lifecycle implements PluginManager {
 
   #again(id: string, enabled: (record: PluginRecord) => boolean): Promise<PluginStatus> {
     return this.#change(async () => {
-      const record = this.#records.get(id);
+      const record = this.#records.find(({ entry }) => entry.id === id);
       if (!record) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
       await this.#stopTree(record);
       record.failures = [];
@@ -126,7 +126,7 @@ export class Lifecycle implements PluginManager {
 
   async #settle(): Promise<void> {
     for (;;) {
-      for (const record of this.#records.values()) {
+      for (const record of this.#records) {
         const { refused } = record.entry;
         if (this.#ended || record.state !== 'waiting') continue;
         if (refused) this.#set(record, 'failed', refused.message, refused.code);
@@ -142,23 +142,15 @@ export class Lifecycle implements PluginManager {
   /** Why a plugin cannot start yet. */
   #missing({ entry }: PluginRecord): string | undefined {
     const verifier = this.#verifiers.find((one) => one.state !== 'active');
-    if (
-      verifier &&
-      !this.#verifiers.some((one) => one.entry === entry) &&
-      !this.#needs(entry.id).has(verifier.entry.id)
-    ) {
-      return `it waits to be verified: ${verifier.entry.id} is ${verifier.state}`;
-    }
+    const exempt = (id: string) =>
+      this.#verifiers.some(({ entry }) => entry.id === id || this.#needs(id).has(entry.id));
+    if (verifier && !exempt(entry.id)) return `it waits to be verified: ${verifier.entry.id} is ${verifier.state}`;
     for (const [service, range] of Object.entries(entry.manifest.requires ?? {})) {
       if (this.#parts.services.find(service, range)) continue;
       const other = this.#parts.services.provider(service);
-      const maker = [...this.#records.values()].find(
-        (one) => one.entry.manifest.provides?.[service] && one.entry !== entry,
-      );
-      const reason = other
-        ? `${other.plugin} provides ${other.version}`
-        : maker && `${maker.entry.id} is ${maker.state}`;
-      return `it waits for ${service} ${range}: ${reason ?? 'no plugin provides it'}`;
+      const maker = this.#records.find((one) => one.entry.manifest.provides?.[service] && one.entry !== entry);
+      const state = maker ? `${maker.entry.id} is ${maker.state}` : 'no plugin provides it';
+      return `it waits for ${service} ${range}: ${other ? `${other.plugin} provides ${other.version}` : state}`;
     }
     return undefined;
   }
@@ -214,15 +206,13 @@ export class Lifecycle implements PluginManager {
   /** Stops a plugin and everything that needs it, newest first; what stopped because of it waits for it to come back. */
   #stopTree(record: PluginRecord): Promise<void> {
     const dependents = this.#needs(record.entry.id);
-    return this.#stopAll([...this.#records.values()].filter((one) => one === record || dependents.has(one.entry.id)));
+    return this.#stopAll(this.#records.filter((one) => one === record || dependents.has(one.entry.id)));
   }
 
   /** Every plugin that needs this one. */
   #needs(id: string): ReadonlySet<string> {
-    return dependentsOf(
-      [...this.#records.values()].map(({ entry }) => graphNode(entry)),
-      id,
-    );
+    const nodes = this.#records.map(({ entry }) => graphNode(entry));
+    return dependentsOf(nodes, id);
   }
 
   async #stopAll(records: Iterable<PluginRecord>): Promise<void> {
