@@ -55,20 +55,21 @@ export class ClientStream implements AsyncIterable<Uint8Array> {
     if (!this.#over) await this.#port.call('stream.close', { id: this.id });
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk) {
-        this.#grant(chunk.length);
-        yield chunk;
-      } else if (this.#over) {
-        if (this.#over.error) throw this.#over.error;
-        return;
-      } else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return { next: () => this.#next() };
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    while (this.#chunks.length === 0) {
+      if (this.#over?.error) throw this.#over.error;
+      if (this.#over) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     }
+    const value = this.#chunks.shift()!;
+    this.#grant(value.length);
+    return { done: false, value };
   }
 
   /** A notification of the Core about this stream. */

@@ -11,12 +11,16 @@ export interface Message {
   readonly bytes?: number;
 }
 
+const READ_BYTES = 128 * 1024;
+
 export class Connection {
   readonly #socket: Socket;
   readonly #onMessage: (message: Message, attachment: Buffer | undefined) => void;
   #parts: Buffer[] = [];
-  #length = 0;
+  /** The message whose attachment is being read, and how much of that is there. */
   #head: Message | undefined;
+  #attachment: Buffer | undefined;
+  #filled = 0;
   #outgoing = '';
 
   /** `onClose` is called once, also when the connection cannot be made. */
@@ -26,9 +30,12 @@ export class Connection {
     onClose: (reason: string) => void,
   ) {
     this.#onMessage = onMessage;
-    this.#socket = connect({ path });
+    const callback = (bytes: number, buffer: Uint8Array): boolean => {
+      this.#read(buffer as Buffer, bytes);
+      return true;
+    };
+    this.#socket = connect({ path, onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback } });
     let reason = 'the Core hung up';
-    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#socket.on('error', (error) => {
       reason = error.message;
     });
@@ -56,39 +63,43 @@ export class Connection {
     this.#socket.end();
   }
 
-  /** Pieces are joined once, when what they belong to is complete. */
-  #read(chunk: Buffer): void {
-    let rest = chunk;
-    while (rest.length > 0) {
-      const end = this.#head ? this.#head.bytes! - this.#length : rest.indexOf(10) + 1;
-      if (end === 0 || end > rest.length) {
-        this.#parts.push(rest);
-        this.#length += rest.length;
-        return;
+  /** The buffer is used again for the next read: what is kept has to be copied. */
+  #read(buffer: Buffer, bytes: number): void {
+    for (let at = 0; at < bytes; ) {
+      if (this.#attachment) {
+        const copied = buffer.copy(this.#attachment, this.#filled, at, bytes);
+        at += copied;
+        this.#filled += copied;
+        this.#deliverIfWhole();
+        continue;
       }
-      const whole = this.#join(rest.subarray(0, end));
-      rest = rest.subarray(end);
-      this.#take(whole);
+      const newline = buffer.subarray(0, bytes).indexOf(10, at);
+      const end = newline < 0 ? bytes : newline;
+      if (newline >= 0 && this.#parts.length === 0) this.#take(buffer.toString('utf8', at, end));
+      else {
+        this.#parts.push(Buffer.from(buffer.subarray(at, end)));
+        if (newline >= 0) this.#take(Buffer.concat(this.#parts.splice(0)).toString());
+      }
+      at = end + 1;
     }
   }
 
-  #take(whole: Buffer): void {
-    const head = this.#head;
-    if (head) {
-      this.#head = undefined;
-      this.#onMessage(head, whole);
+  #take(line: string): void {
+    const message = JSON.parse(line) as Message;
+    if (message.bytes === undefined) {
+      this.#onMessage(message, undefined);
       return;
     }
-    const message = JSON.parse(whole.toString()) as Message;
-    if (message.bytes) this.#head = message;
-    else this.#onMessage(message, message.bytes === 0 ? Buffer.alloc(0) : undefined);
+    this.#head = message;
+    this.#attachment = Buffer.allocUnsafe(message.bytes);
+    this.#filled = 0;
+    this.#deliverIfWhole();
   }
 
-  #join(last: Buffer): Buffer {
-    if (this.#length === 0) return last;
-    const whole = Buffer.concat([...this.#parts, last]);
-    this.#parts = [];
-    this.#length = 0;
-    return whole;
+  #deliverIfWhole(): void {
+    const attachment = this.#attachment!;
+    if (this.#filled < attachment.length) return;
+    this.#attachment = undefined;
+    this.#onMessage(this.#head!, attachment);
   }
 }

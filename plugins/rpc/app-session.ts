@@ -96,7 +96,7 @@ export class AppSession implements Session {
     );
     const port = {
       send: (message: object) => this.#sendInOrder(message),
-      deliver: (message: object, attachment?: Uint8Array) => this.#deliver(message, attachment),
+      deliver: (json: string, attachment?: Uint8Array) => this.#deliver(json, attachment),
     };
     this.#streams = new SessionStreams(port, { session: this, caller }, operations, counters, deadlines, config);
     const own = {
@@ -152,7 +152,11 @@ export class AppSession implements Session {
   }
 
   notify(method: string, params: object): Promise<void> {
-    return this.#deliver(notification(method, params), undefined);
+    try {
+      return this.#deliver(this.#encode(notification(method, params)), undefined);
+    } catch (thrown) {
+      return Promise.reject(toCoreError(thrown, 'a notification'));
+    }
   }
 
   call(call: AppCall): Promise<unknown> {
@@ -268,14 +272,8 @@ export class AppSession implements Session {
     this.#waitingBytes += message.json.length + (message.attachment?.length ?? 0);
   }
 
-  #deliver(message: object, attachment: Uint8Array | undefined): Promise<void> {
+  #deliver(json: string, attachment: Uint8Array | undefined): Promise<void> {
     if (this.#state === 'closed') return Promise.reject(this.signal.reason);
-    let json: string;
-    try {
-      json = this.#encode(message);
-    } catch (thrown) {
-      return Promise.reject(toCoreError(thrown, 'a notification'));
-    }
     if (this.#state !== 'opening' && this.#waiting.length === 0 && !this.#outgoing.full) {
       this.#outgoing.send(json, attachment);
       return TAKEN;

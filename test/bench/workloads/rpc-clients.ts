@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { peer } from '../harness.ts';
+import { DBUS_NAME, DBUS_PATH } from './rpc-callees.ts';
 import { grpcMethod } from './rpc-servers.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the peers' own types are not installed with the product
@@ -16,7 +17,6 @@ export const TEXT = 'x'.repeat(40);
 /** A request of ours with this text has 128 bytes. */
 const ECHO_BYTES = 128;
 
-/** `sequential` makes calls one after the other; `parallel` keeps some in flight. */
 export interface Client extends AsyncDisposable {
   call(): Promise<unknown>;
 }
@@ -64,7 +64,7 @@ export async function echoClient(path: string): Promise<Client> {
 }
 
 /** Lines on a socket, matched by id: what any client has to do at least. */
-export async function lineClient(path: string): Promise<Client> {
+export async function lineClient(path: string, method = 'bench.echo', given?: object): Promise<Client> {
   const socket = connect({ path });
   const pending = new Map<number, (result: unknown) => void>();
   const ready = Promise.withResolvers<void>();
@@ -98,8 +98,8 @@ export async function lineClient(path: string): Promise<Client> {
         const id = ++last;
         pending.set(id, resolve);
         if (outgoing === '') process.nextTick(flush);
-        const params = { text: TEXT, n: id };
-        outgoing += `${JSON.stringify({ jsonrpc: '2.0', id, method: 'bench.echo', params })}\n`;
+        const params = given ?? { text: TEXT, n: id };
+        outgoing += `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
       }),
     [Symbol.asyncDispose]: async () => void socket.destroy(),
   };
@@ -193,6 +193,14 @@ const CLIENTS: Readonly<Record<string, (path: string) => Promise<Client>>> = {
     };
   },
 };
+
+/** The client of a service on D-Bus. */
+export async function dbusClient(path: string): Promise<Client> {
+  const { default: dbus } = await peer<Any>('dbus-next');
+  const bus = dbus.sessionBus({ busAddress: `unix:path=${path}` });
+  const service = (await bus.getProxyObject(DBUS_NAME, DBUS_PATH)).getInterface(DBUS_NAME);
+  return { call: () => service.Answer(TEXT), [Symbol.asyncDispose]: async () => bus.disconnect() };
+}
 
 export async function peerClient(kind: string, path: string): Promise<Client> {
   const make = CLIENTS[kind];
