@@ -1,28 +1,20 @@
 /** Who sends a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
 import type { IncomingMessage } from 'node:http';
-import { type Caller, CoreError, type Identity } from '@device-core/plugin-api';
+import { CoreError, type Credentials } from '@device-core/plugin-api';
 import type { Connection } from './connections.ts';
 
-const BEARER = /^Bearer +([A-Za-z0-9._~+/-]{1,512}=*)$/i;
+const SCHEME = 'bearer ';
+/** RFC 6750, and no longer than any token of ours. */
+const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
 
-/** Throws UNAUTHENTICATED. */
-export async function authenticate(
-  request: IncomingMessage,
-  connection: Connection,
-  identity: Identity,
-): Promise<Caller> {
+/** What a request brings to prove who it is; a promise only where the peer must be asked for first. Throws UNAUTHENTICATED. */
+export function credentialsOf(request: IncomingMessage, connection: Connection): Credentials | Promise<Credentials> {
   const { authorization } = request.headers;
-  const { transport } = connection;
-  let caller: Caller;
-  if (authorization !== undefined) {
-    const token = BEARER.exec(authorization)?.[1];
-    if (token === undefined)
-      throw new CoreError('UNAUTHENTICATED', { reason: 'the authorization header is not "Bearer <token>"' });
-    caller = await identity.authenticate({ transport, token });
-  } else {
-    const peer = await connection.peer;
-    caller = await identity.authenticate(peer ? { transport, peer } : { transport });
-  }
-  if (caller.kind === 'app') connection.apps.add(caller.id);
-  return caller;
+  const { transport, peer } = connection;
+  if (authorization === undefined)
+    return peer ? peer.then((known) => (known ? { transport, peer: known } : { transport })) : { transport };
+  const token = authorization.slice(SCHEME.length).trimStart();
+  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME || !TOKEN.test(token))
+    throw new CoreError('UNAUTHENTICATED', { reason: 'the authorization header is not "Bearer <token>"' });
+  return { transport, token };
 }

@@ -11,7 +11,7 @@ import {
   toCoreError,
 } from '@device-core/plugin-api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { authenticate } from './authentication.ts';
+import { credentialsOf } from './authentication.ts';
 import { contentTypeRefusal } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -100,7 +100,10 @@ export class FrontEnd {
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
     const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
-    return authenticate(raw, connection, this.#identity);
+    const credentials = credentialsOf(raw, connection);
+    const caller = await this.#identity.authenticate(credentials instanceof Promise ? await credentials : credentials);
+    if (caller.kind === 'app') connection.apps.add(caller.id);
+    return caller;
   }
 
   async #stream(call: RequestCall, params: unknown, headOnly: boolean, reply: FastifyReply): Promise<void> {

@@ -51,13 +51,13 @@ export function rejectSocket(socket: Socket, error: CoreError): void {
   );
 }
 
-function send(response: ServerResponse, status: number, body: string, headers?: Headers): void {
-  response.writeHead(status, {
+function send(response: ServerResponse, status: number, body: string, more?: Headers): void {
+  const headers: Headers = {
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),
     'device-api-version': VERSION,
-    ...headers,
-  });
+  };
+  response.writeHead(status, more ? Object.assign(headers, more) : headers);
   response.end(body);
 }
 

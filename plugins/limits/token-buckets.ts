@@ -14,6 +14,7 @@ interface Bucket {
 export class TokenBuckets {
   /** Least recently used first. */
   readonly #buckets = new Map<string, Bucket>();
+  #newest: string | undefined;
   readonly #capacity: number;
   readonly #now: () => number;
 
@@ -35,9 +36,12 @@ export class TokenBuckets {
     const bucket = known ?? { tokens: rate.burst, at: now };
     bucket.tokens = Math.min(rate.burst, bucket.tokens + (now - bucket.at) * perMs);
     bucket.at = now;
-    if (known) this.#buckets.delete(key);
-    else if (this.#buckets.size >= this.#capacity) this.#buckets.delete(this.#buckets.keys().next().value!);
-    this.#buckets.set(key, bucket);
+    if (!known && this.#buckets.size >= this.#capacity) this.#buckets.delete(this.#buckets.keys().next().value!);
+    if (key !== this.#newest) {
+      this.#buckets.delete(key);
+      this.#buckets.set(key, bucket);
+      this.#newest = key;
+    }
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perMs);
     bucket.tokens -= 1;
     return 0;
