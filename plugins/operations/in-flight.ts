@@ -2,13 +2,17 @@
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 
-/** A turn of the event loop with more calls than this lets go of those that are done already. */
-const COMPACT_AT = 256;
+/** A call that takes longer than this listens to its caller's signal, even if its handler does not. */
+const FOLLOW_AFTER_MS = 20;
+/** With more young calls than this, those that are done already are let go. */
+const COMPACT_AT = 64;
 
 export class InFlight implements CallOwner {
   readonly #scope: Scope;
   readonly #calls = new Set<PendingCall>();
-  #fresh: PendingCall[] = [];
+  #young: PendingCall[] = [];
+  #compactAt = COMPACT_AT;
+  #sweep: Disposable | undefined;
   #timer: Disposable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
 
@@ -23,10 +27,12 @@ export class InFlight implements CallOwner {
 
   add(call: PendingCall): void {
     this.#calls.add(call);
-    // Listening to the caller's signal costs more than most handlers; a call that is done within this turn is never in need of it.
-    const fresh = this.#fresh.push(call);
-    if (fresh === 1) setImmediate(this.#followFresh);
-    else if (fresh % COMPACT_AT === 0) this.#fresh = this.#fresh.filter((one) => !one.settled);
+    // Listening to the caller's signal costs more than most handlers take; a call that is done within moments is never in need of it.
+    if (this.#young.push(call) >= this.#compactAt) {
+      this.#young = this.#young.filter((one) => !one.settled);
+      this.#compactAt = Math.max(COMPACT_AT, 2 * this.#young.length);
+    }
+    this.#sweep ??= this.#scope.timeout('young calls', FOLLOW_AFTER_MS, this.#followYoung);
     if (call.expires < this.#armedFor) this.#arm(call.expires);
   }
 
@@ -40,10 +46,11 @@ export class InFlight implements CallOwner {
       if (which(call)) call.fail(new CoreError('UNAVAILABLE', { what: call.name, reason }));
   }
 
-  readonly #followFresh = (): void => {
-    const fresh = this.#fresh;
-    this.#fresh = [];
-    for (const call of fresh) call.follow();
+  readonly #followYoung = (): void => {
+    this.#sweep = undefined;
+    const young = this.#young;
+    this.#young = [];
+    for (const call of young) call.follow();
   };
 
   /** Armed for the earliest deadline seen; answered calls leave it armed, so that in steady state it is set once in many calls. */
