@@ -19,11 +19,12 @@ import semver from 'semver';
 import { cyclesOf, providersOf } from '../graph.ts';
 import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
 import type { Setting } from './arguments.ts';
-import { type Place, readManifest, type Source, shown } from './manifests.ts';
+import { type Place, QUICK, readManifest, type Source, shown } from './manifests.ts';
 
 type Sku = Source<SkuManifest>;
 
 const TREE = resolve(import.meta.dirname, '../..');
+const ajv = new Ajv(QUICK);
 const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
 /** Reads a SKU and the manifests of its plugins and finds everything that is wrong with them. No plugin code is imported. */
@@ -152,7 +153,6 @@ class SkuCheck {
       if (plugin === id) set(config, key.split('.'), value, append ?? false);
     }
     try {
-      const ajv = new Ajv({ useDefaults: true, allErrors: true, strict: false });
       ajv.validate({ ...(manifest.config ?? { type: 'object', additionalProperties: false }) }, config);
       for (const { path, reason } of schemaProblems(ajv.errors)) {
         const message = `configuration ${[id, ...path].join('.')} ${reason}`;

@@ -11,20 +11,18 @@ import { shown } from './manifests.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
 
-const print = (line: string) => console.log(line);
-const complain = (line: string) => console.error(line);
 const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${code} ${message}`;
 
 export function printVersion(): void {
-  print(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
+  console.log(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
 }
 
 /** `check FILE`: every problem on a line of its own, exit status 1 if there is one. */
 export function checkSku({ sku: file, settings, json }: Arguments): number {
   const { sku, plugins, problems } = resolveSku(file, settings);
-  if (json) print(JSON.stringify({ ok: problems.length === 0, problems }, null, 2));
-  else if (problems.length > 0) print(problems.map(format).join('\n'));
-  else print(`${shown(file)}: SKU ${sku?.id} is fine, ${plugins.length} plugins`);
+  if (json) console.log(JSON.stringify({ ok: problems.length === 0, problems }, null, 2));
+  else if (problems.length > 0) console.log(problems.map(format).join('\n'));
+  else console.log(`${shown(file)}: SKU ${sku?.id} is fine, ${plugins.length} plugins`);
   return problems.length === 0 ? 0 : EXIT.sku;
 }
 
@@ -33,11 +31,11 @@ export async function runCore(args: Arguments): Promise<void> {
   const instance = await claimInstance(args.paths.run);
   if (!instance.mine) {
     const error = new CoreError('ALREADY_RUNNING', { pid: instance.pid, root: shown(args.root) });
-    complain(error.toWire());
+    console.error(error.toWire());
     process.exit(EXIT.alreadyRunning);
   }
   const resolved = resolveSku(args.sku, args.settings);
-  for (const problem of resolved.problems) complain(format(problem));
+  for (const problem of resolved.problems) console.error(format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {
     instance.release();
     process.exit(EXIT.sku);
@@ -72,18 +70,18 @@ async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promi
   const server = plugins.find((plugin) => plugin.provides['http-server'] && plugin.state === 'active');
   const addresses = server ? await kernel.service(httpServer).addresses() : [];
   const active = plugins.filter((plugin) => plugin.state === 'active');
-  print(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
+  console.log(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
   for (const { id, state, reason } of plugins) {
-    if (state !== 'active') print(`  ${state.padEnd(9)} ${id}${reason ? `: ${reason}` : ''}`);
+    if (state !== 'active') console.log(`  ${state.padEnd(9)} ${id}${reason ? `: ${reason}` : ''}`);
   }
-  print(`  plugins   ${active.map(({ id }) => id).join(' ')}`);
-  for (const address of addresses) print(`  listens   ${address}`);
+  console.log(`  plugins   ${active.map(({ id }) => id).join(' ')}`);
+  for (const address of addresses) console.log(`  listens   ${address}`);
   const tcp = addresses.find((address) => address.startsWith('http'));
   const unix = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
   const root = args.root === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(args.root)}`;
-  if (tcp) print(`  try       curl ${tcp}/health`);
-  else if (unix) print(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
-  if (unix) print(`            npm run -s devicectl --${root} status`);
-  if (sku?.auth === 'open') print('  WARNING   auth is open: every caller on this machine is trusted');
-  print('  stop      Ctrl-C');
+  if (tcp) console.log(`  try       curl ${tcp}/health`);
+  else if (unix) console.log(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
+  if (unix) console.log(`            npm run -s devicectl --${root} status`);
+  if (sku?.auth === 'open') console.log('  WARNING   auth is open: every caller on this machine is trusted');
+  console.log('  stop      Ctrl-C');
 }

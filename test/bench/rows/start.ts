@@ -1,0 +1,158 @@
+/** Rows 12 and 13: what it costs to start, and to be there. Both sides are processes of their own, started in turns. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Measured,
+  microseconds,
+  processCpu,
+  processMemory,
+  quartiles,
+  type Row,
+  type RunOptions,
+} from '../harness.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const MAIN = join(ROOT, 'kernel/main.ts');
+const PEER = join(import.meta.dirname, '../workloads/start-peer.ts');
+/** What the product needs to listen; the rest of the 30 are written for the measurement. */
+const REAL = ['operations', 'identity', 'system', 'http'];
+const WRITTEN = 30 - REAL.length;
+const SETTLE_MS = 3_000;
+const MIB = 1 << 20;
+
+/** Plugins of three modules of about a hundred lines, and a SKU of them. */
+class Workload implements Disposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'db-'));
+  readonly sku = join(this.folder, 'sku.yaml');
+  readonly modules: readonly string[];
+
+  constructor() {
+    const lines = REAL.map((id) => `  ${id}: ^1.0.0`);
+    this.modules = Array.from({ length: WRITTEN }, (_, index) => this.#write(`bench${index}`));
+    for (let i = 0; i < WRITTEN; i++)
+      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: inline }`);
+    const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
+    writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
+  }
+
+  #write(id: string): string {
+    const at = join(this.folder, id);
+    mkdirSync(at);
+    for (const part of ['first', 'second']) {
+      const body = Array.from({ length: 33 }, (_, i) =>
+        [
+          `export function ${part}${i}(value: number, text: string): string {`,
+          `  return text + (value * ${i});`,
+          '}',
+        ].join('\n'),
+      );
+      writeFileSync(join(at, `${part}.ts`), `${body.join('\n')}\n`);
+    }
+    const index = `import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { first1 } from './first.ts';
+import { second1 } from './second.ts';
+export const plugin = definePlugin({ setup: (host: PluginHost): void => host.log.debug({ a: first1(1, 'x') }, second1(2, 'y')) });
+`;
+    writeFileSync(join(at, 'index.ts'), index);
+    const manifest = `id: ${id}\nversion: 1.0.0\nsummary: bench\napi: ^1.0.0\nmain: index.ts\n`;
+    writeFileSync(join(at, 'plugin.yaml'), manifest);
+    return join(at, 'index.ts');
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+/** Starts a process, and resolves when it printed `text`. */
+async function started(args: readonly string[], text: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface(child.stdout)) if (line.includes(text)) return child;
+  throw new Error(`${args[0]} ended without saying ${text}`);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  child.stdout?.resume();
+  child.kill('SIGTERM');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+async function cpuOfStart(args: readonly string[], text: string): Promise<number> {
+  const child = await started(args, text);
+  const cpu = processCpu(child.pid!);
+  await ended(child);
+  return cpu;
+}
+
+async function idleMemory(args: readonly string[], text: string): Promise<number> {
+  const child = await started(args, text);
+  child.stdout?.resume();
+  await sleep(SETTLE_MS);
+  const bytes = processMemory(child.pid!);
+  await ended(child);
+  return bytes;
+}
+
+async function pairs(
+  rounds: number,
+  ours: () => Promise<number>,
+  theirs: () => Promise<number>,
+  shown: (value: number) => string,
+): Promise<Measured> {
+  const values: { a: number; b: number }[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const first = await (i % 2 === 0 ? ours() : theirs());
+    const second = await (i % 2 === 0 ? theirs() : ours());
+    values.push(i % 2 === 0 ? { a: first, b: second } : { a: second, b: first });
+  }
+  return {
+    ...quartiles(values.map(({ a, b }) => a / b)),
+    ours: shown(quartiles(values.map(({ a }) => a)).median),
+    theirs: shown(quartiles(values.map(({ b }) => b)).median),
+  };
+}
+
+async function start({ quick }: RunOptions): Promise<Record<string, Measured>> {
+  using work = new Workload();
+  const core = [MAIN, '--sku', work.sku, '--root', join(work.folder, 'root'), '--port', '0'];
+  const peer = [PEER, ...work.modules];
+  await cpuOfStart(core, 'Ctrl-C'); // fills the compile cache, as an image is made with one
+  const ours = () => cpuOfStart(core, 'Ctrl-C');
+  const theirs = () => cpuOfStart(peer, 'http://');
+  return { 'fastify and plain imports': await pairs(quick ? 3 : 9, ours, theirs, microseconds) };
+}
+
+async function memory({ quick }: RunOptions): Promise<Record<string, Measured>> {
+  const root = mkdtempSync(join(tmpdir(), 'db-'));
+  const core = [MAIN, '--root', root, '--port', '0'];
+  const mebibytes = (value: number) => `${(value / MIB).toFixed(0)} MiB`;
+  try {
+    await cpuOfStart(core, 'Ctrl-C');
+    const ours = () => idleMemory(core, 'Ctrl-C');
+    const theirs = () => idleMemory([PEER], 'http://');
+    return { 'bare fastify': await pairs(quick ? 1 : 3, ours, theirs, mebibytes) };
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+export const rows: readonly Row[] = [
+  {
+    id: 12,
+    title: 'CPU from exec to listening with 30 plugins',
+    goals: [{ name: 'fastify and plain imports', goal: 0.75 }],
+    run: start,
+  },
+  {
+    id: 13,
+    title: 'Idle memory of the whole simulator SKU (the peer is not bundled)',
+    goals: [{ name: 'bare fastify', goal: 1.25 }],
+    run: memory,
+  },
+];

@@ -1,0 +1,8 @@
+/** The peer of rows 12 and 13: fastify, and the plugins named on the command line by plain import, listening. */
+import Fastify from 'fastify';
+
+const app = Fastify();
+const schema = { response: { 200: { type: 'object', properties: { ok: { type: 'boolean' } } } } };
+app.get('/health', { schema }, async () => ({ ok: true }));
+await Promise.all(process.argv.slice(2).map((file) => import(file)));
+console.log(await app.listen({ port: 0, host: '127.0.0.1' }));
