@@ -19,8 +19,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
-import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
-import { boundSize, sizeOf } from './payload-size.ts';
+import { boundSize, EventQueue, LEVEL, noCounts, sizeOf } from '@device-core/plugin-api/host';
 import { TopicIndex } from './topic-index.ts';
 
 const LIMITS = {

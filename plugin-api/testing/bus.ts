@@ -7,6 +7,8 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '../events.ts';
+import { EventQueue, noCounts } from '../host/event-queue.ts';
+import { sizeOf } from '../host/payload-size.ts';
 import type { BusStats } from '../services/event-bus.ts';
 import { checkTopic, matchesTopic, parseFilter } from '../topics.ts';
 
@@ -15,20 +17,21 @@ const RETAINED = ['system.presence', 'system.network', 'system.power', 'app.stat
 interface Subscriber {
   filters: readonly string[];
   readonly fn: EventHandler;
-  readonly limit: number;
-  readonly queue: EventEnvelope[];
+  readonly options: SubscribeOptions;
+  readonly queue: EventQueue;
   busy: boolean;
 }
 
 /**
- * The Event Bus of a test: one queue per subscriber, delivery on the microtask queue, a handler that returns a promise is busy until it
- * settles. Of the loss rules of decisions D8 it has none: a queue that is full fails the publish with QUEUE_FULL, so that a test sees it.
+ * The Event Bus of a test: one queue per subscriber with the loss rules of the real one, delivery on the microtask queue, a handler that
+ * returns a promise is busy until it settles.
  */
 export class TestBus {
   readonly published: EventEnvelope[] = [];
   readonly #subscribers = new Set<Subscriber>();
   readonly #retained = new Map<string, EventEnvelope>();
   readonly #onError: (error: unknown) => void;
+  readonly #dropped = noCounts();
   #seq = 0;
   #delivered = 0;
 
@@ -55,9 +58,6 @@ export class TestBus {
       });
     }
     const matching = [...this.#subscribers].filter((one) => one.filters.some((filter) => matchesTopic(filter, topic)));
-    if (matching.some((one) => one.queue.length >= one.limit)) {
-      throw new CoreError('QUEUE_FULL', { what: topic, reason: 'a subscriber is busy', retryAfterMs: 100 });
-    }
     const envelope: EventEnvelope = { topic, ts: Date.now(), seq: ++this.#seq, source, priority, payload };
     this.published.push(envelope);
     if (RETAINED.includes(topic)) this.#retained.set(topic, envelope);
@@ -66,7 +66,8 @@ export class TestBus {
   }
 
   subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
-    const subscriber: Subscriber = { filters: [], fn, limit: options.queue ?? 256, queue: [], busy: false };
+    const queue = new EventQueue(options.queue ?? 256, options.bytes ?? 1 << 20, this.#dropped);
+    const subscriber: Subscriber = { filters: [], fn, options, queue, busy: false };
     const update = (wanted: string | readonly string[]): void => {
       const filters = typeof wanted === 'string' ? [wanted] : [...wanted];
       filters.forEach(parseFilter);
@@ -88,14 +89,18 @@ export class TestBus {
     return {
       published: this.published.length,
       delivered: this.#delivered,
-      dropped: { low: 0, normal: 0, high: 0, critical: 0 },
+      dropped: { ...this.#dropped },
       subscribers: this.#subscribers.size,
       seq: this.#seq,
     };
   }
 
   #deliver(subscriber: Subscriber, event: EventEnvelope): void {
-    subscriber.queue.push(event);
+    if (!subscriber.queue.push(event, sizeOf(event.payload, 0))) {
+      this.#subscribers.delete(subscriber);
+      const loss = subscriber.queue.abandon([event]);
+      if (loss) subscriber.options.onCutOff?.(loss);
+    }
     if (subscriber.busy) return;
     subscriber.busy = true;
     queueMicrotask(() => void this.#drain(subscriber));
@@ -106,6 +111,8 @@ export class TestBus {
       if (!this.#subscribers.has(subscriber)) break;
       this.#delivered++;
       try {
+        const loss = subscriber.queue.takeLoss();
+        if (loss) subscriber.options.onDrop?.(loss);
         const settled = subscriber.fn(event);
         if (settled) await settled;
       } catch (error) {

@@ -11,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { EventBusCore } from '../../kernel/bus.ts';
-import { noCounts } from '../../kernel/event-queue.ts';
+import { noCounts } from '../../plugin-api/host/event-queue.ts';
 
 /** Long enough for every delivery: for a subscriber that falls behind the bus waits a turn before it loses anything. */
 async function turn(): Promise<void> {

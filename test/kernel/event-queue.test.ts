@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type EventEnvelope, type LossReceipt, PRIORITIES, type Priority } from '@device-core/plugin-api';
 import fc from 'fast-check';
-import { EventQueue, noCounts } from '../../kernel/event-queue.ts';
+import { EventQueue, noCounts } from '../../plugin-api/host/event-queue.ts';
 
 interface Item {
   readonly event: EventEnvelope;

@@ -1,5 +1,5 @@
 /** What waits for one busy subscriber: bounded in events and bytes, with the rule of D8 for what goes when it is full. Pure. */
-import type { EventEnvelope, LossReceipt, Priority } from '@device-core/plugin-api';
+import type { EventEnvelope, LossReceipt, Priority } from '../events.ts';
 
 interface Entry {
   readonly event: EventEnvelope;
