@@ -70,13 +70,9 @@ export class Kernel {
         .set({ kind: 'plugin', id }, manifest.capabilities ?? [])
         .catch((err) => log.warn({ err }, id));
     }
-    this.#lifecycle = new Lifecycle(plugins, {
-      services: this.#services,
-      hooks: this.#hooks,
-      bus: this.#bus,
-      capabilities: this.#capabilities,
-      log,
-    });
+    const bus = this.#bus;
+    const parts = { services: this.#services, hooks: this.#hooks, bus, capabilities: this.#capabilities, log };
+    this.#lifecycle = new Lifecycle(plugins, parts);
     const info: DeviceInfo = Object.freeze({
       service: sku.service ?? 'device',
       sku: { id: sku.id, title: sku.title, simulated: sku.simulated ?? false },
@@ -86,7 +82,6 @@ export class Kernel {
       startedAt: Date.now(),
       grants: sku.grants ?? {},
     });
-    const bus = this.#bus;
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {
       device: { info: async () => info } satisfies Device,
       grants: this.#capabilities,
@@ -98,10 +93,8 @@ export class Kernel {
       } satisfies EventBus,
     };
     const versions = Object.entries(KERNEL_SERVICES) as [keyof typeof own, string][];
-    this.#services.add(
-      'kernel',
-      versions.map(([id, version]) => ({ id, version, impl: own[id] })),
-    );
+    const services = versions.map(([id, version]) => ({ id, version, impl: own[id] }));
+    this.#services.add('kernel', services);
   }
 
   /** Resolves at the first settled state, whatever failed. */
@@ -131,9 +124,7 @@ export class Kernel {
 
   async status(): Promise<KernelStatus> {
     const plugins = await this.#lifecycle.list();
-    const down = plugins.filter(
-      ({ state, code }) => state !== 'active' && !(state === 'stopped' && code === undefined),
-    );
+    const down = plugins.filter(({ state }) => state !== 'active' && state !== 'stopped');
     const state = down.length === 0 ? 'ok' : down.some(({ essential }) => essential) ? 'failed' : 'degraded';
     return { state, plugins };
   }

@@ -38,12 +38,7 @@ export function createLog({ to, level, stderr }: LogOptions): Logger {
 }
 
 function readable(line: string): string {
-  const { level, plugin, msg, err } = JSON.parse(line) as {
-    level: number;
-    plugin?: string;
-    msg?: string;
-    err?: Partial<Error>;
-  };
-  const reason = err?.message && !msg?.includes(err.message) ? `: ${err.message}` : '';
-  return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg?.includes(plugin) ? `${plugin}: ` : ''}${msg ?? ''}${reason}\n`;
+  const { level, plugin, msg = '', err } = JSON.parse(line);
+  const reason = err?.message && !msg.includes(err.message) ? `: ${err.message}` : '';
+  return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}\n`;
 }
