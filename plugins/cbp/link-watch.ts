@@ -4,14 +4,12 @@ import type { Host } from './host.ts';
 
 /** Publishes `bridge.link {state, reason?, sid?}`. The greetings of a link that stays down are not news. */
 export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
-  let last: string | undefined;
-  let lastState: LinkState = 'down';
+  let last: LinkState = 'down';
+  let told = false;
   return host.onLink((state, reason) => {
-    if (state === 'hello' && lastState === 'down') return;
-    lastState = state;
-    const key = `${state} ${reason ?? ''}`;
-    if (key === last) return;
-    last = key;
+    if ((state === 'hello' && last === 'down') || (state === last && told)) return;
+    last = state;
+    told = true;
     const sid = host.link.session?.sid;
     const news = { state, ...(reason === undefined ? {} : { reason }), ...(sid === undefined ? {} : { sid }) };
     bus.publish('bridge.link', news);

@@ -51,6 +51,7 @@ function load(file: string): Board {
 }
 
 function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
+  // One line: the parser of YAML draws pictures.
+  process.stderr.write(`${message.replace(/\s+/g, ' ')}\n`);
   process.exit(EXIT_BAD_BOARD);
 }

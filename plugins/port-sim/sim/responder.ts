@@ -98,7 +98,8 @@ export class Responder {
   update(): void {
     const oldest = this.#window.waitingSince;
     const now = this.#clock.now();
-    const late = oldest !== undefined && now - oldest >= OVERDUE_MS;
+    // Compared as the timer is set: a difference of fractions could call it early, and the timer would be set for now again.
+    const late = oldest !== undefined && now >= oldest + OVERDUE_MS;
     const level = this.#state !== 'up' || this.#hasSomething || late;
     if (this.#state === 'up' && oldest !== undefined && !level) {
       this.#overdue ??= this.#clock.at(oldest + OVERDUE_MS, () => {
@@ -238,7 +239,7 @@ export class Responder {
     if (watchdogMs === 0 || this.#watchdog) return;
     this.#watchdog = this.#clock.at(this.#lastGood + watchdogMs, () => {
       this.#watchdog = undefined;
-      if (this.#clock.now() - this.#lastGood < watchdogMs) this.#guard();
+      if (this.#clock.now() < this.#lastGood + watchdogMs) this.#guard();
       else this.#peer.safe();
     });
   }

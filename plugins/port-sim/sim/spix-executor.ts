@@ -113,6 +113,7 @@ class Transfer {
   readonly #ended: (aborted: boolean) => void;
   #clocked = 0;
   #taken = 0;
+  #held: Buffer = Buffer.alloc(0);
   /** When the bus is free again: the time line of the transfer, kept apart from when timers fire. */
   #busFree: number;
   #timer: Disposable | undefined;
@@ -147,9 +148,12 @@ class Transfer {
       this.#job.finish(STATUS.ok);
       return;
     }
-    if (flags & FLAG.atomic ? !this.#job.complete : this.#job.backlog >= BACKLOG) return;
+    const atomic = (flags & FLAG.atomic) !== 0;
+    if (atomic) this.#hold();
+    if (atomic ? !this.#job.complete : this.#job.backlog >= BACKLOG) return;
     const toSend = sent - this.#taken;
-    const count = Math.min(CHUNK, left, toSend > 0 ? this.#job.available : left);
+    const ready = this.#held.length + this.#job.available;
+    const count = Math.min(CHUNK, left, toSend > 0 ? ready : left);
     if (count === 0) return;
     const start = Math.max(this.#busFree, this.#clock.now());
     this.#busFree = start + (count * 8000) / this.#head.speedHz;
@@ -160,9 +164,21 @@ class Transfer {
     });
   }
 
+  /** Without pauses of the clock means out of a buffer: the ring may be smaller than the transfer. */
+  #hold(): void {
+    if (this.#job.available > 0) this.#held = Buffer.concat([this.#held, this.#job.take(this.#job.available)]);
+  }
+
+  #next(count: number): Uint8Array {
+    if (this.#held.length === 0) return this.#job.take(count);
+    const bytes = this.#held.subarray(0, count);
+    this.#held = this.#held.subarray(count);
+    return bytes;
+  }
+
   #exchange(count: number): void {
     const out = new Uint8Array(count);
-    const bytes = this.#job.take(Math.min(count, this.#head.sent - this.#taken));
+    const bytes = this.#next(Math.min(count, this.#head.sent - this.#taken));
     this.#taken += bytes.length;
     out.set(bytes);
     const reversed = this.#head.flags & FLAG.lsbFirst;
