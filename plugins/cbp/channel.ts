@@ -4,7 +4,7 @@
  */
 import { CoreError } from '@device-core/plugin-api';
 import type { Clock } from './clock.ts';
-import { EventCredit, SendCredit } from './credit.ts';
+import { SendCredit } from './credit.ts';
 import type { Descriptor } from './descriptor.ts';
 import { FRAME, FRAME_HEAD, type Frame, MIN_FRAGMENT, type PayloadWriter } from './frame.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -49,13 +49,14 @@ export function noCounts(): ChannelCounts {
 export class Channel {
   readonly descriptor: Descriptor;
   readonly credit: SendCredit;
-  readonly events = new EventCredit();
   readonly counts: ChannelCounts;
   readonly #link: ChannelLink;
   readonly #queue: Request[] = [];
   readonly #open = new Map<number, Request>();
   #cutting: Request | undefined;
   #lastRid = 0;
+  /** A request came back with BUSY: nothing new goes out before another has ended. */
+  #held = false;
 
   /** `counts` outlive the session where they are handed over. */
   constructor(descriptor: Descriptor, link: ChannelLink, counts: ChannelCounts = noCounts()) {
@@ -87,7 +88,7 @@ export class Channel {
   get ready(): boolean {
     if (this.#cutting) return this.#fits(this.#cutting, this.credit.room, 0);
     const next = this.#queue[0];
-    if (!next || this.#open.size >= this.descriptor.maxInflight) return false;
+    if (!next || this.#held || this.#open.size >= this.descriptor.maxInflight) return false;
     return this.#fits(next, this.credit.room, REQ_HEAD);
   }
 
@@ -154,6 +155,7 @@ export class Channel {
       request.rewind();
       request.retried = true;
       this.#queue.unshift(request);
+      this.#held = this.#open.size > 0;
     } else {
       this.#count(outcome.status);
       request.settle(outcome.status, outcome.body);
@@ -163,6 +165,7 @@ export class Channel {
 
   #close(request: Request): void {
     this.#open.delete(request.rid);
+    this.#held = false;
     // The rest of a request that was answered early is not sent; a fragment short of FIN is closed on the bridge by its own FIN.
     if (this.#cutting === request) this.#cutting = undefined;
   }
@@ -190,6 +193,7 @@ export class Channel {
   /** The session is over: everything ends with this status. */
   end(status: number): void {
     this.#cutting = undefined;
+    this.#held = false;
     const requests = [...this.#open.values(), ...this.#queue];
     this.#open.clear();
     this.#queue.length = 0;

@@ -1,6 +1,7 @@
 /** The frames of one session: which go into the next packet, and where those that arrive belong. */
 import { Channel, type ChannelCounts, type ChannelLink } from './channel.ts';
 import type { Clock } from './clock.ts';
+import { EventCredit } from './credit.ts';
 import { type Descriptor, SYS_DESCRIPTOR } from './descriptor.ts';
 import { FIRST_EXTENSION, FRAME, FRAME_HEAD, type Frame, type FrameHead, PayloadWriter } from './frame.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -39,6 +40,7 @@ export class Multiplexer implements ChannelLink {
   readonly #options: MultiplexerOptions;
   readonly #scheduler = new Scheduler();
   readonly #channels = new Map<number, Channel>();
+  readonly #eventCredits = new Map<number, EventCredit>();
   /** Class 0. A CREDIT that is still here is replaced by a newer one, so that there is at most one per endpoint. */
   readonly #control: ControlFrame[] = [];
 
@@ -140,20 +142,22 @@ export class Multiplexer implements ChannelLink {
     }
   }
 
-  /** Also of an endpoint that the host does not know (its class is newer): the bytes must come back to the bridge as credit. */
+  /** Also before the table has been read, and of a class that the host does not know: the bytes must come back to the bridge as credit. */
   #event(frame: Frame): void {
-    if (frame.body.length < EVENT_HEAD) throw new ProtocolError('an event without its head');
-    const channel = this.#known(frame);
-    const timestampUs = word(frame, 0);
-    const lost = frame.body[4]! | (frame.body[5]! << 8);
-    channel.counts.events++;
-    channel.counts.lostEvents += lost;
-    this.#options.event({ ep: frame.ep, op: frame.op, timestampUs, lost, data: frame.body.slice(EVENT_HEAD) });
-    const limit = channel.events.consume(frame.body.length);
+    const { ep, op, body } = frame;
+    if (body.length < EVENT_HEAD) throw new ProtocolError('an event without its head');
+    const lost = body[4]! | (body[5]! << 8);
+    const counts = this.#options.countsOf(ep);
+    counts.events++;
+    counts.lostEvents += lost;
+    this.#options.event({ ep, op, timestampUs: word(frame, 0), lost, data: body.slice(EVENT_HEAD) });
+    const credit = this.#eventCredits.get(ep) ?? new EventCredit();
+    this.#eventCredits.set(ep, credit);
+    const limit = credit.consume(body.length);
     if (limit === undefined) return;
-    const queued = this.#control.findIndex(({ type, ep }) => type === FRAME.CREDIT && ep === frame.ep);
+    const queued = this.#control.findIndex((other) => other.type === FRAME.CREDIT && other.ep === ep);
     if (queued >= 0) this.#control.splice(queued, 1);
-    this.#send({ type: FRAME.CREDIT, ep: frame.ep, rid: 0, op: CREDIT_KIND.event, words: [limit] });
+    this.#send({ type: FRAME.CREDIT, ep, rid: 0, op: CREDIT_KIND.event, words: [limit] });
   }
 
   #known(frame: Frame): Channel {
