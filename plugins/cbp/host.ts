@@ -20,6 +20,9 @@ export interface HostOptions {
   readonly event?: (event: BridgeEvent) => void;
 }
 
+/** The reason of a link that was taken down on purpose. */
+export const STOPPED = 'the bridge plugin stops';
+
 export type LinkListener = (state: LinkState, reason?: string) => void;
 
 export class Host {
@@ -49,7 +52,7 @@ export class Host {
     try {
       await this.#pump.run(signal);
     } finally {
-      this.link.close('the bridge plugin stops');
+      this.link.close(STOPPED);
     }
   }
 

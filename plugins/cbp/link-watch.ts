@@ -1,6 +1,6 @@
 /** What the rest of the device hears of the link: `bridge.link` events, one line in the log, and the end of the first attempt. */
 import type { Bus, LinkState, Logger } from '@device-core/plugin-api';
-import type { Host } from './host.ts';
+import { type Host, STOPPED } from './host.ts';
 
 /** Publishes `bridge.link {state, reason?, sid?}`. The greetings of a link that stays down are not news. */
 export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
@@ -13,7 +13,7 @@ export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
     const sid = host.link.session?.sid;
     const news = { state, ...(reason === undefined ? {} : { reason }), ...(sid === undefined ? {} : { sid }) };
     bus.publish('bridge.link', news);
-    if (state === 'down' || state === 'degraded') log.warn(news, `the bridge link is ${state}`);
+    if ((state === 'down' && reason !== STOPPED) || state === 'degraded') log.warn(news, `the bridge link is ${state}`);
     else log.info(news, `the bridge link is ${state}`);
   });
 }
