@@ -70,9 +70,10 @@ export const plugin = definePlugin({ setup: (host: PluginHost): void => host.log
   }
 }
 
-/** Starts a process, and resolves when it printed `text`. */
-async function started(args: readonly string[], text: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts a process, and resolves when it printed `text`. `cache` is a warm compile cache, which the Core has and plain fastify has not. */
+async function started(args: readonly string[], text: string, cache?: string): Promise<ChildProcess> {
+  const env = cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache };
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface(child.stdout)) if (line.includes(text)) return child;
   throw new Error(`${args[0]} ended without saying ${text}`);
 }
@@ -83,15 +84,15 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-async function cpuOfStart(args: readonly string[], text: string): Promise<number> {
-  const child = await started(args, text);
+async function cpuOfStart(args: readonly string[], text: string, cache?: string): Promise<number> {
+  const child = await started(args, text, cache);
   const cpu = processCpu(child.pid!);
   await ended(child);
   return cpu;
 }
 
-async function idleMemory(args: readonly string[], text: string): Promise<number> {
-  const child = await started(args, text);
+async function idleMemory(args: readonly string[], text: string, cache?: string): Promise<number> {
+  const child = await started(args, text, cache);
   child.stdout?.resume();
   await sleep(SETTLE_MS);
   const bytes = processMemory(child.pid!);
@@ -122,8 +123,9 @@ async function start({ quick }: RunOptions): Promise<Record<string, Measured>> {
   using work = new Workload();
   const core = [MAIN, '--sku', work.sku, '--root', join(work.folder, 'root'), '--port', '0'];
   const peer = [PEER, ...work.modules];
-  await cpuOfStart(core, 'Ctrl-C'); // fills the compile cache, as an image is made with one
-  const ours = () => cpuOfStart(core, 'Ctrl-C');
+  const cache = join(work.folder, 'cache');
+  await cpuOfStart(core, 'Ctrl-C', cache); // fills the compile cache, as an image is made with one
+  const ours = () => cpuOfStart(core, 'Ctrl-C', cache);
   const theirs = () => cpuOfStart(peer, 'http://');
   return { 'fastify and plain imports': await pairs(quick ? 3 : 9, ours, theirs, microseconds) };
 }
@@ -133,8 +135,9 @@ async function memory({ quick }: RunOptions): Promise<Record<string, Measured>> 
   const core = [MAIN, '--root', root, '--port', '0'];
   const mebibytes = (value: number) => `${(value / MIB).toFixed(0)} MiB`;
   try {
-    await cpuOfStart(core, 'Ctrl-C');
-    const ours = () => idleMemory(core, 'Ctrl-C');
+    const cache = join(root, 'cache');
+    await cpuOfStart(core, 'Ctrl-C', cache);
+    const ours = () => idleMemory(core, 'Ctrl-C', cache);
     const theirs = () => idleMemory([PEER], 'http://');
     return { 'bare fastify': await pairs(quick ? 1 : 3, ours, theirs, mebibytes) };
   } finally {
