@@ -1,10 +1,11 @@
 /** The servers: TCP on loopback and the shared Unix socket. They stay while routes come and go. */
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Connections } from './connections.ts';
+import { createServer } from './node-http.ts';
 import { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
 

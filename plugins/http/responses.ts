@@ -1,7 +1,8 @@
 /** What leaves the device: bodies and headers of decisions D5 and D6. */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CoreError, type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api';
+import { STATUS_CODES } from './node-http.ts';
 
 const VERSION = '1';
 const JSON_TYPE = 'application/json; charset=utf-8';

@@ -35,8 +35,12 @@ export class Schemas {
   }
 }
 
+/** Without the schema of schemas and the optimiser, which cost more at a start than they bring: strict mode finds what is wrong in a schema. */
 const COMMON = {
   strict: true,
+  meta: false,
+  validateSchema: false,
+  code: { optimize: false },
   strictTypes: false,
   strictRequired: false,
   strictTuples: false,
