@@ -19,8 +19,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
-import { boundSize, EventQueue, LEVEL, noCounts, sizeOf } from '@device-core/plugin-api/host';
-import { TopicIndex } from './topic-index.ts';
+import { boundSize, EventQueue, LEVEL, noCounts, sizeOf, TopicIndex } from '@device-core/plugin-api/host';
 
 const LIMITS = {
   /** Events, and bytes of payload as JSON, that wait for one busy subscriber. */

@@ -5,3 +5,4 @@ export * from './freeze.ts';
 export * from './hooks.ts';
 export * from './payload-size.ts';
 export * from './scope.ts';
+export * from './topic-index.ts';

@@ -9,13 +9,16 @@ import {
 } from '../events.ts';
 import { EventQueue, noCounts } from '../host/event-queue.ts';
 import { sizeOf } from '../host/payload-size.ts';
+import { TopicIndex } from '../host/topic-index.ts';
 import type { BusStats } from '../services/event-bus.ts';
-import { checkTopic, matchesTopic, parseFilter } from '../topics.ts';
+import { matchesTopic, parseFilter } from '../topics.ts';
 
 const RETAINED = ['system.presence', 'system.network', 'system.power', 'app.state', 'plugin.state'];
 
 interface Subscriber {
-  filters: readonly string[];
+  mark: number;
+  /** Segments of its filters by canonical filter. */
+  paths: ReadonlyMap<string, readonly string[]>;
   readonly fn: EventHandler;
   readonly options: SubscribeOptions;
   readonly queue: EventQueue;
@@ -23,11 +26,12 @@ interface Subscriber {
 }
 
 /**
- * The Event Bus of a test: one queue per subscriber with the loss rules of the real one, delivery on the microtask queue, a handler that
+ * The Event Bus of a test: topics match by the index of the real one, one queue per subscriber with its loss rules, delivery on the microtask queue, a handler that
  * returns a promise is busy until it settles.
  */
 export class TestBus {
   readonly published: EventEnvelope[] = [];
+  readonly #index = new TopicIndex<Subscriber>(1024);
   readonly #subscribers = new Set<Subscriber>();
   readonly #retained = new Map<string, EventEnvelope>();
   readonly #onError: (error: unknown) => void;
@@ -50,14 +54,13 @@ export class TestBus {
     readonly source: string;
   }): EventEnvelope {
     const { topic, payload, priority = 'normal', source } = event;
-    checkTopic(topic);
+    const matching = this.#index.lookup(topic);
     if (!PRIORITIES.includes(priority)) {
       throw new CoreError('PARAMS_INVALID', {
         where: 'priority',
         reason: `"${priority}" is none of ${PRIORITIES.join(', ')}`,
       });
     }
-    const matching = [...this.#subscribers].filter((one) => one.filters.some((filter) => matchesTopic(filter, topic)));
     const envelope: EventEnvelope = { topic, ts: Date.now(), seq: ++this.#seq, source, priority, payload };
     this.published.push(envelope);
     if (RETAINED.includes(topic)) this.#retained.set(topic, envelope);
@@ -67,18 +70,32 @@ export class TestBus {
 
   subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
     const queue = new EventQueue(options.queue ?? 256, options.bytes ?? 1 << 20, this.#dropped);
-    const subscriber: Subscriber = { filters: [], fn, options, queue, busy: false };
+    const subscriber: Subscriber = { mark: 0, paths: new Map(), fn, options, queue, busy: false };
+    const index = (verb: 'add' | 'remove', paths: Subscriber['paths'], but: Subscriber['paths']): void => {
+      for (const [name, path] of paths) if (!but.has(name)) this.#index[verb](path, subscriber);
+    };
     const update = (wanted: string | readonly string[]): void => {
       const filters = typeof wanted === 'string' ? [wanted] : [...wanted];
-      filters.forEach(parseFilter);
-      const known = this.retained(subscriber.filters);
-      subscriber.filters = filters;
+      const paths = new Map(filters.map(parseFilter).map((path) => [path.join('.'), path]));
+      const former = subscriber.paths;
+      index('remove', former, paths);
+      index('add', paths, former);
+      subscriber.paths = paths;
       if (options.retained === false) return;
+      const known = this.retained([...former.keys()]);
       for (const event of this.retained(filters)) if (!known.includes(event)) this.#deliver(subscriber, event);
     };
     update(filter);
     this.#subscribers.add(subscriber);
-    return { update, [Symbol.dispose]: () => void this.#subscribers.delete(subscriber) };
+    const end = () => {
+      if (this.#subscribers.delete(subscriber)) index('remove', subscriber.paths, new Map());
+    };
+    return {
+      update: (wanted) => {
+        if (this.#subscribers.has(subscriber)) update(wanted);
+      },
+      [Symbol.dispose]: end,
+    };
   }
 
   retained(filters: readonly string[]): EventEnvelope[] {

@@ -3,7 +3,7 @@
  * A topic enters the cache when it is seen the second time, so that topics which never repeat neither pay for it nor push others out.
  * Segments are found by a hash computed while the topic is checked: cutting strings out of it would cost more than the walk.
  */
-import { checkTopic } from '@device-core/plugin-api';
+import { checkTopic } from '../topics.ts';
 
 /** `mark` belongs to the index: it tells whether a value is in the list under construction already. */
 export interface Indexed {

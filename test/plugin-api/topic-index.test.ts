@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type CoreError, checkTopic, matchesTopic, parseFilter } from '@device-core/plugin-api';
+import { TopicIndex } from '@device-core/plugin-api/host';
 import fc from 'fast-check';
-import { TopicIndex } from '../../kernel/topic-index.ts';
 
 /** Few different segments, so that filters and topics meet; `Aa` and `BB` have the same hash. */
 const segment = fc.constantFrom('a', 'b', 'event', 'app', 'Aa', 'BB', 'x-1', '_');
