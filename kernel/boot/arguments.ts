@@ -6,6 +6,7 @@ const USAGE = `usage: node kernel/main.ts [options]          run the Core
        node kernel/main.ts check FILE [--json]  validate a SKU without running plugin code
 
   --sku FILE        SKU manifest (manifests/skus/simulator.yaml)
+  --safe-mode       health, HTTP, logs and plugin management only, whatever the SKU and what was installed say
   --root DIR        folder of its etc, var and run (.device in the checkout)
   --system          use the folders that systemd gives instead (RUNTIME_, STATE_ and CONFIGURATION_DIRECTORY)
   --port N          TCP port on localhost (http.port)
@@ -22,7 +23,7 @@ const TEXTS = { type: 'string', multiple: true } as const;
 const FLAG = { type: 'boolean' } as const;
 const OPTIONS = {
   ...{ sku: TEXT, root: TEXT, system: FLAG, port: TEXT, socket: TEXT, 'no-tcp': FLAG, app: TEXTS, set: TEXTS },
-  ...{ log: TEXT, 'log-level': TEXT, json: FLAG, version: FLAG, help: FLAG },
+  ...{ log: TEXT, 'log-level': TEXT, json: FLAG, version: FLAG, help: FLAG, 'safe-mode': FLAG },
 } as const;
 
 export interface Setting {
@@ -35,6 +36,7 @@ export interface Setting {
 export interface Arguments {
   readonly command: 'run' | 'check' | 'version';
   readonly sku: string;
+  readonly safeMode: boolean;
   readonly json: boolean;
   /** Where people look for the device's files; the development root, or the run folder of the system. */
   readonly root: string;
@@ -57,6 +59,8 @@ export function readArguments(
     if (command !== undefined && (command !== 'check' || file === undefined || rest.length > 0)) {
       throw new Error(command === 'check' ? 'check takes one SKU file' : `there is no command ${command}`);
     }
+    const safeMode = values['safe-mode'] ?? false;
+    if (safeMode && (values.sku ?? file) !== undefined) throw new Error('--safe-mode brings its own SKU');
     const level = values['log-level'] ?? 'info';
     if (!/^(trace|debug|info|warn|error)$/.test(level)) throw new Error(`there is no log level ${level}`);
     const { port = '' } = values;
@@ -70,7 +74,8 @@ export function readArguments(
     };
     return {
       command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
-      sku: resolve(file ?? values.sku ?? join(CHECKOUT, 'manifests/skus/simulator.yaml')),
+      sku: resolve(file ?? values.sku ?? join(CHECKOUT, `manifests/skus/${safeMode ? 'safe-mode' : 'simulator'}.yaml`)),
+      safeMode,
       json: values.json ?? false,
       root: values.system ? paths.run : root,
       paths,

@@ -1,9 +1,10 @@
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
-import { API_VERSION, CoreError, httpServer, reasonOf } from '@device-core/plugin-api';
+import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
+import { printBanner } from '../banner.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
 import { createLog } from '../log.ts';
-import type { Problem, Resolved } from '../resolved.ts';
+import type { Problem } from '../resolved.ts';
+import { RunRecord } from '../run-record.ts';
 import type { Arguments } from './arguments.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
@@ -34,54 +35,36 @@ export async function runCore(args: Arguments): Promise<void> {
     console.error(error.toWire());
     process.exit(EXIT.alreadyRunning);
   }
+  const log = createLog({ ...args.log, stderr: true });
+  const record = new RunRecord(log);
+  record.starts(shown(args.sku), args.safeMode);
   const resolved = resolveSku(args.sku, args.settings);
-  for (const problem of resolved.problems) console.error(format(problem));
+  for (const problem of resolved.problems) record.problem(problem, format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {
     instance.release();
-    process.exit(EXIT.sku);
+    record.ends(EXIT.sku);
   }
-  const log = createLog({ ...args.log, stderr: true });
   const kernel = new Kernel({ resolved, paths: args.paths, log });
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (stopping) process.exit(128 + (signal === 'SIGINT' ? 2 : 15));
+      if (stopping) record.ends(128 + (signal === 'SIGINT' ? 2 : 15));
       stopping = true;
-      log.info({ signal }, 'stopping');
+      record.stops(signal);
       void kernel.stop().then(() => {
         instance.release();
-        process.exit(0);
+        record.ends(0);
       });
     });
   }
   // A rejection nobody handles arrives here, too: the Core goes on only where one plugin can be named and restarted.
   process.on('uncaughtException', (err) => {
     log.fatal({ err }, `unhandled error: ${reasonOf(err)}`);
-    if (!kernel.crashed(err)) process.exit(EXIT.internal);
+    if (!kernel.crashed(err)) record.ends(EXIT.internal);
   });
   await kernel.start();
   if (stopping) return;
-  await banner(kernel, resolved, args);
+  record.ready((await kernel.status()).state);
+  await printBanner(kernel, resolved, args.root);
   setTimeout(flushCompileCache, 5_000).unref(); // so that it survives a power cut without slowing the start
-}
-
-async function banner(kernel: Kernel, { sku }: Resolved, args: Arguments): Promise<void> {
-  const { plugins, state } = await kernel.status();
-  const server = plugins.find((plugin) => plugin.provides['http-server'] && plugin.state === 'active');
-  const addresses = server ? await kernel.service(httpServer).addresses() : [];
-  const active = plugins.filter((plugin) => plugin.state === 'active');
-  console.log(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
-  for (const { id, state, reason } of plugins) {
-    if (state !== 'active') console.log(`  ${state.padEnd(9)} ${id}${reason ? `: ${reason}` : ''}`);
-  }
-  console.log(`  plugins   ${active.map(({ id }) => id).join(' ')}`);
-  for (const address of addresses) console.log(`  listens   ${address}`);
-  const tcp = addresses.find((address) => address.startsWith('http'));
-  const unix = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
-  const root = args.root === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(args.root)}`;
-  if (tcp) console.log(`  try       curl ${tcp}/health`);
-  else if (unix) console.log(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
-  if (unix) console.log(`            npm run -s devicectl --${root} status`);
-  if (sku?.auth === 'open') console.log('  WARNING   auth is open: every caller on this machine is trusted');
-  console.log('  stop      Ctrl-C');
 }

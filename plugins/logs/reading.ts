@@ -1,0 +1,82 @@
+import type { JsonSchema, Operation } from '@device-core/plugin-api';
+import type { LogsConfig } from './configuration.ts';
+import { LEVELS, type LogEntry, readEntry } from './entry.ts';
+import { type LogFilter, matches } from './filter.ts';
+import type { LogFiles } from './log-files.ts';
+import { linesBackwards } from './log-tail.ts';
+
+export interface Selection extends LogFilter {
+  readonly app?: string;
+}
+
+export const SELECTION: Readonly<Record<string, JsonSchema>> = {
+  plugin: { type: 'string', description: 'lines of this plugin only' },
+  app: { type: 'string', description: 'the log of this app, by id or name, instead of the log of the Core' },
+  level: { enum: LEVELS, description: 'the least one' },
+};
+export const ENTRY: JsonSchema = {
+  type: 'object',
+  required: ['level', 'message'],
+  properties: {
+    ts: { type: 'integer', description: 'milliseconds since the Unix epoch; what an app printed has none' },
+    level: { enum: LEVELS },
+    plugin: { type: 'string' },
+    app: { type: 'string' },
+    message: { type: 'string' },
+    fields: { type: 'object', description: 'what else the line says', additionalProperties: true },
+  },
+};
+
+interface Params extends Selection {
+  readonly limit: number;
+}
+
+interface Answer {
+  readonly entries: readonly LogEntry[];
+  /** There may be more that match before these. */
+  readonly more: boolean;
+}
+
+export function readOperation(files: LogFiles, config: LogsConfig): Operation<Params, Answer> {
+  return {
+    name: 'logs.read',
+    summary: 'the newest lines of the log of the Core, or of an app, oldest of them first',
+    capability: 'system.logs',
+    params: {
+      type: 'object',
+      properties: {
+        ...SELECTION,
+        since: { type: 'integer', minimum: 0, description: 'milliseconds since the Unix epoch' },
+        limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+      },
+    },
+    result: {
+      type: 'object',
+      required: ['entries', 'more'],
+      properties: {
+        entries: { type: 'array', items: ENTRY },
+        more: { type: 'boolean', description: 'there may be earlier lines that match' },
+      },
+    },
+    rest: { method: 'GET', path: '/logs' },
+    errors: ['APP_NOT_FOUND'],
+    async run({ app, limit, ...filter }, { signal }) {
+      const file = await files.of(app);
+      const budget = { bytes: config.scanBytes };
+      const entries: LogEntry[] = [];
+      let bytes = 0;
+      let more = false;
+      for await (const line of linesBackwards([file, `${file}.1`], budget)) {
+        signal.throwIfAborted();
+        const entry = readEntry(line, app);
+        if (filter.since !== undefined && entry.ts !== undefined && entry.ts < filter.since) break;
+        if (!matches(entry, filter)) continue;
+        bytes += line.length;
+        more = entries.length === limit || bytes > config.answerBytes;
+        if (more) break;
+        entries.push(entry);
+      }
+      return { entries: entries.reverse(), more: more || budget.bytes <= 0 };
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import {
+  type CallContext,
+  CoreError,
+  callerName,
+  type Operation,
+  type Scope,
+  type ServerSentEvent,
+} from '@device-core/plugin-api';
+import type { LogsConfig } from './configuration.ts';
+import { readEntry } from './entry.ts';
+import { matches } from './filter.ts';
+import type { LogFiles } from './log-files.ts';
+import { LogFollower } from './log-follower.ts';
+import { SELECTION, type Selection } from './reading.ts';
+
+/** GET /logs/stream: new lines as server-sent events. */
+export class LogStreams {
+  readonly #files: LogFiles;
+  readonly #config: LogsConfig;
+  readonly #scope: Scope;
+  readonly #open = new Map<string, number>();
+
+  constructor(files: LogFiles, config: LogsConfig, scope: Scope) {
+    this.#files = files;
+    this.#config = config;
+    this.#scope = scope;
+  }
+
+  operation(): Operation<Selection, ServerSentEvent> {
+    return {
+      name: 'logs.stream',
+      summary: 'stream new lines of the log of the Core, or of an app, as server-sent events',
+      description: '`data` is an entry as in logs.read.',
+      capability: 'system.logs',
+      params: { type: 'object', properties: SELECTION },
+      result: { type: 'object', description: 'an entry' },
+      rest: { method: 'GET', path: '/logs/stream', sse: true },
+      rpc: false,
+      errors: ['BUSY', 'APP_NOT_FOUND'],
+      run: (selection, { caller, signal }) => {
+        const name = callerName(caller);
+        if ((this.#open.get(name) ?? 0) >= this.#config.streams)
+          throw new CoreError('BUSY', { what: 'a stream of logs', limit: this.#config.streams });
+        return this.#stream(selection, name, AbortSignal.any([signal, this.#scope.signal]));
+      },
+    };
+  }
+
+  async *#stream(
+    { app, ...filter }: Selection,
+    name: string,
+    signal: CallContext['signal'],
+  ): AsyncGenerator<ServerSentEvent> {
+    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+    try {
+      await using follower = new LogFollower(await this.#files.of(app));
+      await follower.start();
+      while (!signal.aborted) {
+        const lines = await follower.take();
+        for (const line of lines) {
+          const entry = readEntry(line, app);
+          if (matches(entry, filter)) yield { data: entry };
+          if (signal.aborted) return;
+        }
+        if (lines.length === 0) await this.#pause(signal);
+      }
+    } finally {
+      const left = (this.#open.get(name) ?? 1) - 1;
+      if (left > 0) this.#open.set(name, left);
+      else this.#open.delete(name);
+    }
+  }
+
+  /** Until the next look, or the end. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _timer = this.#scope.timeout('next look at a log', this.#config.pollMs, resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener('abort', () => resolve());
+    }
+  }
+}
