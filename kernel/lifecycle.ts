@@ -199,6 +199,7 @@ export class Lifecycle implements PluginManager {
       if (!service) throw new CoreError('SERVICE_MISSING', { service: ref.id, range, reason: 'it has just gone' });
       services[name] = service;
     }
+    this.#parts.log.info({ plugin: id, state: 'starting' }, 'plugin setup'); // the last one of a start that hangs is to blame
     await record.definition.setup(run.host, services as never);
     await Promise.all(run.whens);
   }
@@ -256,7 +257,7 @@ export class Lifecycle implements PluginManager {
     if (record.state === state && record.reason === reason) return;
     Object.assign(record, { state, reason, code, since: Date.now() });
     const plugin = record.entry.id;
-    this.#parts.log.debug({ plugin, state, reason }, 'plugin state');
+    this.#parts.log.info({ plugin, state, reason }, `plugin ${state}`); // told to whoever asks why a start failed
     const payload = reason === undefined ? { plugin, state } : { plugin, state, reason };
     try {
       this.#parts.bus.publish({ topic: 'plugin.state', payload, source: 'core' });
