@@ -20,9 +20,11 @@ export class LogFollower implements AsyncDisposable {
     this.#file = file;
   }
 
-  /** Begins at the end of what is there. */
-  async start(): Promise<void> {
-    if (await this.#open()) this.#at = (await this.#handle!.stat()).size;
+  /** Begins at the end of what is there. Resolves with where that is, in bytes. */
+  async start(): Promise<number> {
+    await this.#open();
+    if (this.#handle) this.#at = (await this.#handle.stat()).size;
+    return this.#at;
   }
 
   /** The lines that have come since the last call, some of them if there are many; none: there is nothing new. */
@@ -55,12 +57,11 @@ export class LogFollower implements AsyncDisposable {
     }
   }
 
-  async #open(): Promise<boolean> {
+  async #open(): Promise<void> {
     this.#handle = await open(this.#file, 'r').catch(absent);
     this.#at = 0;
     this.#rest = Buffer.alloc(0);
     if (this.#handle) this.#inode = (await this.#handle.stat()).ino;
-    return this.#handle !== undefined;
   }
 
   async #close(): Promise<void> {

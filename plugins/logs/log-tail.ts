@@ -8,22 +8,26 @@ export interface Budget {
   bytes: number;
 }
 
-/** The lines of the files, newest first, until the budget is spent; the newest file comes first. A file that is not there has no lines. */
-export async function* linesBackwards(files: readonly string[], budget: Budget): AsyncGenerator<string> {
-  for (const file of files) {
+/**
+ * The lines of a log and of the file that was put aside before it, newest first, until the budget is spent; `end` leaves out what stands in the
+ * log from there on. A file that is not there has no lines.
+ */
+export async function* linesBackwards(log: string, budget: Budget, end = Infinity): AsyncGenerator<string> {
+  for (const file of [log, `${log}.1`]) {
     if (budget.bytes <= 0) return;
     const handle = await openIfThere(file);
     if (!handle) continue;
     try {
-      yield* backwards(handle, budget);
+      yield* backwards(handle, budget, file === log ? end : Infinity);
     } finally {
       await handle.close();
     }
   }
 }
 
-async function* backwards(handle: FileHandle, budget: Budget): AsyncGenerator<string> {
-  let { size: end } = await handle.stat();
+async function* backwards(handle: FileHandle, budget: Budget, before: number): AsyncGenerator<string> {
+  const { size } = await handle.stat();
+  let end = Math.min(size, before);
   let rest: Buffer[] = []; // the beginning of a line is still to come: its later parts, first part first
   while (end > 0 && budget.bytes > 0) {
     const length = Math.min(BLOCK, end, budget.bytes);

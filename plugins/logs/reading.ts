@@ -60,23 +60,31 @@ export function readOperation(files: LogFiles, config: LogsConfig): Operation<Pa
     },
     rest: { method: 'GET', path: '/logs' },
     errors: ['APP_NOT_FOUND'],
-    async run({ app, limit, ...filter }, { signal }) {
-      const file = await files.of(app);
-      const budget = { bytes: config.scanBytes };
-      const entries: LogEntry[] = [];
-      let bytes = 0;
-      let more = false;
-      for await (const line of linesBackwards([file, `${file}.1`], budget)) {
-        signal.throwIfAborted();
-        const entry = readEntry(line, app);
-        if (filter.since !== undefined && entry.ts !== undefined && entry.ts < filter.since) break;
-        if (!matches(entry, filter)) continue;
-        bytes += line.length;
-        more = entries.length === limit || bytes > config.answerBytes;
-        if (more) break;
-        entries.push(entry);
-      }
-      return { entries: entries.reverse(), more: more || budget.bytes <= 0 };
-    },
+    run: async (params, { signal }) => readNewest(await files.of(params.app), params, config, Infinity, signal),
   };
+}
+
+/** The newest entries before byte `end` of the file that match, within the bounds of the configuration. */
+export async function readNewest(
+  file: string,
+  { app, limit, ...filter }: Params,
+  config: LogsConfig,
+  end: number,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const budget = { bytes: config.scanBytes };
+  const entries: LogEntry[] = [];
+  let bytes = 0;
+  let more = false;
+  for await (const line of linesBackwards(file, budget, end)) {
+    signal?.throwIfAborted();
+    const entry = readEntry(line, app);
+    if (filter.since !== undefined && entry.ts !== undefined && entry.ts < filter.since) break;
+    if (!matches(entry, filter)) continue;
+    bytes += line.length;
+    more = entries.length === limit || bytes > config.answerBytes;
+    if (more) break;
+    entries.push(entry);
+  }
+  return { entries: entries.reverse(), more: more || budget.bytes <= 0 };
 }

@@ -2,6 +2,7 @@ import {
   type CallContext,
   CoreError,
   callerName,
+  type JsonSchema,
   type Operation,
   type Scope,
   type ServerSentEvent,
@@ -11,7 +12,19 @@ import { readEntry } from './entry.ts';
 import { matches } from './filter.ts';
 import type { LogFiles } from './log-files.ts';
 import { LogFollower } from './log-follower.ts';
-import { SELECTION, type Selection } from './reading.ts';
+import { readNewest, SELECTION, type Selection } from './reading.ts';
+
+interface Params extends Selection {
+  readonly tail: number;
+}
+
+const TAIL: JsonSchema = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 1000,
+  default: 0,
+  description: 'so many of the lines that are there come first',
+};
 
 /** GET /logs/stream: new lines as server-sent events. */
 export class LogStreams {
@@ -26,13 +39,13 @@ export class LogStreams {
     this.#scope = scope;
   }
 
-  operation(): Operation<Selection, ServerSentEvent> {
+  operation(): Operation<Params, ServerSentEvent> {
     return {
       name: 'logs.stream',
       summary: 'stream new lines of the log of the Core, or of an app, as server-sent events',
       description: '`data` is an entry as in logs.read.',
       capability: 'system.logs',
-      params: { type: 'object', properties: SELECTION },
+      params: { type: 'object', properties: { ...SELECTION, tail: TAIL } },
       result: { type: 'object', description: 'an entry' },
       rest: { method: 'GET', path: '/logs/stream', sse: true },
       rpc: false,
@@ -47,14 +60,24 @@ export class LogStreams {
   }
 
   async *#stream(
-    { app, ...filter }: Selection,
+    { app, tail, ...filter }: Params,
     name: string,
     signal: CallContext['signal'],
   ): AsyncGenerator<ServerSentEvent> {
     this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
     try {
-      await using follower = new LogFollower(await this.#files.of(app));
-      await follower.start();
+      const file = await this.#files.of(app);
+      await using follower = new LogFollower(file);
+      const end = await follower.start();
+      if (tail > 0) {
+        const { entries } = await readNewest(
+          file,
+          { ...filter, ...(app === undefined ? {} : { app }), limit: tail },
+          this.#config,
+          end,
+        );
+        for (const entry of entries) yield { data: entry };
+      }
       while (!signal.aborted) {
         const lines = await follower.take();
         for (const line of lines) {
@@ -76,11 +99,12 @@ export class LogStreams {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     using _timer = this.#scope.timeout('next look at a log', this.#config.pollMs, resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const done = () => resolve();
+    signal.addEventListener('abort', done);
     try {
       await promise;
     } finally {
-      signal.removeEventListener('abort', () => resolve());
+      signal.removeEventListener('abort', done);
     }
   }
 }
