@@ -26,4 +26,5 @@ export * from './services/operations.ts';
 export * from './services/plugin-manager.ts';
 export * from './services/spi.ts';
 export * from './topics.ts';
+export * from './usage.ts';
 export * from './version.ts';

@@ -1,3 +1,5 @@
+import type { CallbackKind } from './usage.ts';
+
 /**
  * A service is known by a typed reference, never by a bare string; `version` is the version of the contract, not of its provider.
  * Every method of a contract returns a Promise, an AsyncIterable or an (Async)Disposable and takes structured-cloneable values or callbacks, so
@@ -17,3 +19,21 @@ export function serviceRef<T>(id: string, version: string): ServiceRef<T> {
 
 export type ServiceRefs = Readonly<Record<string, ServiceRef<unknown>>>;
 export type Resolved<R extends ServiceRefs> = { readonly [K in keyof R]: R[K] extends ServiceRef<infer T> ? T : never };
+
+/** The plugin that uses a service. */
+export interface ServiceUser {
+  readonly plugin: string;
+  /** The function of the user, its time accounted to it. */
+  measured<A extends readonly unknown[], R>(kind: CallbackKind, fn: (...args: A) => R): (...args: A) => R;
+  /** A callback of the user failed. */
+  failed(kind: CallbackKind): void;
+}
+
+/**
+ * A provider that needs to know its users has a method of this name, which the host, and nobody else, calls once for each of them: it answers with
+ * the service as that plugin sees it.
+ */
+export const FOR_USER = Symbol.for('@device-core/for-user');
+export interface ServesEachUser<T> {
+  [FOR_USER](user: ServiceUser): T;
+}

@@ -7,6 +7,7 @@ import {
 } from 'tapable';
 import { CoreError, reasonOf } from '../errors.ts';
 import { HOOKS, type HookCaller, type HookId, type HookMap } from '../hooks.ts';
+import { type PluginMeter, UsageBoard } from './usage.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments differ by hook; the public types are in plugin-api
 type AnyFunction = (...args: any[]) => any;
@@ -18,7 +19,7 @@ interface AnyHook {
   promise: AnyFunction;
 }
 interface Tapped {
-  readonly plugin: string;
+  readonly meter: PluginMeter;
   readonly stage: number;
   readonly order: number;
   readonly fn: AnyFunction;
@@ -54,7 +55,7 @@ class Hook<K extends HookId> {
   /** Taps of one stage run in the order of their plugins' ids: the order of start must not show. */
   tap(tapped: Tapped): () => void {
     this.#set(
-      [...this.#taps, tapped].sort((a, b) => a.stage - b.stage || compare(a.plugin, b.plugin) || a.order - b.order),
+      [...this.#taps, tapped].sort((a, b) => a.stage - b.stage || compare(a.meter.plugin, b.meter.plugin) || a.order - b.order),
     );
     return () => this.#set(this.#taps.filter((one) => one !== tapped));
   }
@@ -67,11 +68,13 @@ class Hook<K extends HookId> {
   #build(): AnyHook {
     const { kind, args } = HOOKS[this.#id];
     const hook = new KINDS[kind]([...args]) as AnyHook;
-    for (const { plugin, fn } of this.#taps) {
-      const failed = (error: unknown): CoreError =>
-        error instanceof CoreError
-          ? error
-          : new CoreError('HOOK_FAILED', { plugin, hook: this.#id, reason: reasonOf(error) }, { cause: error });
+    for (const { meter, fn } of this.#taps) {
+      const { plugin } = meter;
+      const failed = (error: unknown): CoreError => {
+        if (error instanceof CoreError) return error;
+        meter.failed('hook');
+        return new CoreError('HOOK_FAILED', { plugin, hook: this.#id, reason: reasonOf(error) }, { cause: error });
+      };
       if (kind === 'SyncWaterfallHook') hook.tap(plugin, (...values) => attempt(() => fn(...values), failed));
       else hook.tapAsync(plugin, (...values) => settle(fn, values, failed));
     }
@@ -111,10 +114,16 @@ function compare(a: string, b: string): number {
 
 export class HookRegistry {
   readonly #hooks = new Map<HookId, Hook<HookId>>();
+  readonly #usage: UsageBoard;
   #order = 0;
 
+  constructor(usage = new UsageBoard()) {
+    this.#usage = usage;
+  }
+
   tap(id: HookId, plugin: string, fn: AnyFunction, stage: number): () => void {
-    return this.#get(id).tap({ plugin, stage, fn, order: this.#order++ });
+    const meter = this.#usage.of(plugin);
+    return this.#get(id).tap({ meter, stage, fn: meter.measured('hook', fn), order: this.#order++ });
   }
 
   caller<K extends HookId>(id: K): HookCaller<K> {

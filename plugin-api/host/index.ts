@@ -6,3 +6,4 @@ export * from './hooks.ts';
 export * from './payload-size.ts';
 export * from './scope.ts';
 export * from './topic-index.ts';
+export * from './usage.ts';

@@ -1,7 +1,9 @@
 import { CoreError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Scope } from '../scope.ts';
+import type { CallbackKind } from '../usage.ts';
 import { within } from './deadline.ts';
+import { type PluginMeter, UsageBoard } from './usage.ts';
 
 interface Entry {
   readonly label: string;
@@ -17,14 +19,17 @@ export class PluginScope implements Scope, AsyncDisposable {
   readonly #plugin: string;
   readonly #log: Logger;
   readonly #onEnd: (() => void) | undefined;
+  readonly #meter: PluginMeter;
   readonly #abort = new AbortController();
   readonly #entries = new Set<Entry>();
   #ending: Promise<readonly string[]> | undefined;
 
-  constructor(plugin: string, log: Logger, onEnd?: () => void) {
+  /** What it runs in the name of the plugin is counted by `meter`. */
+  constructor(plugin: string, log: Logger, onEnd?: () => void, meter = new UsageBoard().of(plugin)) {
     this.#plugin = plugin;
     this.#log = log;
     this.#onEnd = onEnd;
+    this.#meter = meter;
   }
 
   get signal(): AbortSignal {
@@ -59,7 +64,7 @@ export class PluginScope implements Scope, AsyncDisposable {
     const tick = async () => {
       if (busy) return;
       busy = true;
-      await this.attempt(label, fn);
+      await this.attempt(label, fn, 'timer');
       busy = false;
     };
     const timer = setInterval(tick, ms);
@@ -69,14 +74,14 @@ export class PluginScope implements Scope, AsyncDisposable {
   timeout(label: string, ms: number, fn: () => void | Promise<void>): Disposable {
     const timer = setTimeout(() => {
       held[Symbol.dispose]();
-      void this.attempt(label, fn);
+      void this.attempt(label, fn, 'timer');
     }, ms);
     const held = this.hold(label, () => clearTimeout(timer));
     return held;
   }
 
   child(label: string): PluginScope {
-    const child = new PluginScope(this.#plugin, this.#log, () => this.#entries.delete(entry));
+    const child = new PluginScope(this.#plugin, this.#log, () => this.#entries.delete(entry), this.#meter);
     const entry: Entry = { label, child };
     this.#add(entry);
     return child;
@@ -111,10 +116,11 @@ export class PluginScope implements Scope, AsyncDisposable {
   }
 
   /** Runs something in the name of the plugin; a failure is logged, once. */
-  async attempt(label: string, fn: () => unknown): Promise<void> {
+  async attempt(label: string, fn: () => unknown, kind: CallbackKind = 'lifecycle'): Promise<void> {
     try {
-      await fn();
+      await this.#meter.measured(kind, fn)();
     } catch (err) {
+      this.#meter.failed(kind);
       this.#log.error({ err, label }, `plugin ${this.#plugin} failed in ${label}`);
     }
   }

@@ -1,6 +1,7 @@
 import type { Isolation } from '../manifest.ts';
 import type { PluginState } from '../plugin.ts';
 import { serviceRef } from '../service-ref.ts';
+import type { LoopUsage, PluginUsage } from '../usage.ts';
 
 export interface PluginStatus {
   readonly id: string;
@@ -22,6 +23,8 @@ export interface PluginStatus {
   readonly requires: Readonly<Record<string, string>>;
   /** Labels of what its scope holds now. */
   readonly holds: readonly string[];
+  /** What it takes of the device; absent before its first start. */
+  readonly usage?: PluginUsage;
 }
 
 /** The kernel's lifecycle for those who administer it. Provided by the kernel. */
@@ -32,6 +35,9 @@ export interface PluginManager {
   /** Until the next start of the Core. */
   disable(id: string): Promise<PluginStatus>;
   enable(id: string): Promise<PluginStatus>;
+  /** Of every plugin that has been started, by id. */
+  usage(): Promise<readonly PluginUsage[]>;
+  eventLoop(): Promise<LoopUsage>;
 }
 
 export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.0.0');

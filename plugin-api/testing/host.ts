@@ -2,13 +2,14 @@ import { callerName } from '../caller.ts';
 import { CoreError } from '../errors.ts';
 import type { EventEnvelope, Priority } from '../events.ts';
 import type { HookCaller, HookId, Tap } from '../hooks.ts';
-import { deepFreeze, HookRegistry, PluginScope } from '../host/index.ts';
+import { deepFreeze, HookRegistry, PluginScope, UsageBoard, viewFor } from '../host/index.ts';
 import type { Logger } from '../logger.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { PluginDefinition, PluginHost } from '../plugin.ts';
 import type { Resolved, ServiceRef, ServiceRefs } from '../service-ref.ts';
 import type { DeviceInfo } from '../services/device.ts';
 import { matchesTopic } from '../topics.ts';
+import type { PluginUsage } from '../usage.ts';
 import { TestBus } from './bus.ts';
 import { TestGrants } from './grants.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
@@ -53,6 +54,8 @@ export interface TestHost extends AsyncDisposable {
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
   /** Ends the scope; idempotent. */
   stop(): Promise<void>;
+  /** How long its callbacks kept the event loop. */
+  usage(): PluginUsage;
   /** What is held now, by label; after stop() it must be empty. */
   leaks(): readonly string[];
 }
@@ -78,14 +81,16 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const failed = (label: string, error: unknown) => log.error({ label, err: error }, `plugin ${id} failed in ${label}`);
   const device = temporaryDevice();
   const bus = new TestBus((error) => failed('event handler', error));
-  const hooks = new HookRegistry();
+  const usage = new UsageBoard();
+  const meter = usage.of(id);
+  const hooks = new HookRegistry(usage);
   const granted = new TestGrants({ [`plugin.${id}`]: manifest.capabilities ?? [], ...options.grants });
-  const scope = new PluginScope(id, log);
+  const scope = new PluginScope(id, log, undefined, meter);
   const given = new Map<string, object>();
   const provided = new Map<string, object>();
   const watchers = new Set<Watcher>();
   const running = new Set<Promise<void>>();
-  for (const [ref, service] of kernelServices(manifest, device, bus, granted)) given.set(ref.id, service);
+  for (const [ref, service] of kernelServices(manifest, device, bus, granted, meter)) given.set(ref.id, service);
   for (const [ref, service] of options.services ?? []) given.set(ref.id, service);
 
   const declared = (ref: ServiceRef<unknown>, ...sections: (Readonly<Record<string, string>> | undefined)[]) => {
@@ -98,7 +103,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     if (!service || watcher.scope || scope.signal.aborted) return;
     const child = scope.child(`when ${watcher.id}`);
     watcher.scope = child;
-    await child.attempt(`when ${watcher.id}`, () => watcher.use(service as never, child));
+    await child.attempt(`when ${watcher.id}`, () => watcher.use(viewFor(service, meter) as never, child));
   };
 
   const host: PluginHost<C> = {
@@ -117,7 +122,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
         bus.publish({ topic, payload, priority, source: `plugin.${id}` });
       },
       subscribe(filter, fn, subscribeOptions) {
-        const subscription = bus.subscribe(filter, fn, subscribeOptions);
+        const subscription = bus.subscribe(filter, meter.measured('event', fn), subscribeOptions);
         const held = scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
         return { ...held, update: (filters) => subscription.update(filters) };
       },
@@ -154,9 +159,9 @@ export async function createTestHost<R extends ServiceRefs, C>(
   try {
     for (const [name, ref] of Object.entries(plugin.requires ?? {})) {
       declared(ref, manifest.requires);
-      services[name] = given.get(ref.id) ?? missing(ref);
+      services[name] = viewFor(given.get(ref.id) ?? missing(ref), meter);
     }
-    await plugin.setup(host, services as Resolved<R>);
+    await meter.measured('lifecycle', () => plugin.setup(host, services as Resolved<R>))();
     await Promise.all(running);
     for (const service of Object.keys(manifest.provides ?? {})) {
       if (provided.has(service)) continue;
@@ -190,6 +195,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
       }
     },
     stop,
+    usage: () => meter.usage(),
     leaks: () => [...scope.held, ...[...provided.keys()].map((service) => `service ${service}`)],
     [Symbol.asyncDispose]: stop,
   };

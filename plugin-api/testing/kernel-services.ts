@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CoreError } from '../errors.ts';
+import type { PluginMeter } from '../host/usage.ts';
 import type { PluginManifest } from '../manifest.ts';
 import type { ServiceRef } from '../service-ref.ts';
 import { type DeviceInfo, device } from '../services/device.ts';
 import { eventBus } from '../services/event-bus.ts';
 import { grants } from '../services/grants.ts';
-import { type PluginStatus, pluginManager } from '../services/plugin-manager.ts';
+import { type PluginManager, type PluginStatus, pluginManager } from '../services/plugin-manager.ts';
 import { API_VERSION } from '../version.ts';
 import type { TestBus } from './bus.ts';
 import type { TestGrants } from './grants.ts';
@@ -37,6 +38,7 @@ export function kernelServices(
   info: DeviceInfo,
   bus: TestBus,
   granted: TestGrants,
+  meter: PluginMeter,
 ): readonly (readonly [ServiceRef<unknown>, object])[] {
   const status: PluginStatus = {
     id: manifest.id,
@@ -55,10 +57,18 @@ export function kernelServices(
     if (id === manifest.id) return status;
     throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
   };
+  const manager: PluginManager = {
+    list: async () => [status],
+    restart: find,
+    disable: find,
+    enable: find,
+    usage: async () => [meter.usage()],
+    eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
+  };
   return [
     [device, { info: async () => info }],
     [grants, granted],
-    [pluginManager, { list: async () => [status], restart: find, disable: find, enable: find }],
+    [pluginManager, manager],
     [
       eventBus,
       {

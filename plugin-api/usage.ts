@@ -1,0 +1,63 @@
+/** What a plugin takes of the device: shapes of the kernel's account of it. */
+
+/** Callbacks that a host makes into a plugin. `lifecycle` is setup(), when() and what a scope releases. */
+export const CALLBACK_KINDS = ['operation', 'event', 'hook', 'timer', 'lifecycle'] as const;
+export type CallbackKind = (typeof CALLBACK_KINDS)[number];
+
+export interface CallbackUsage {
+  readonly calls: number;
+  /** Callbacks that threw or rejected; of operations those whose error is not of the table. */
+  readonly errors: number;
+  /** Synchronous milliseconds on the event loop, without what they called of other plugins. */
+  readonly busyMs: number;
+  readonly longestMs: number;
+}
+
+/** What a plugin may take of the event loop before it is named. */
+export interface UsageBudget {
+  /** Milliseconds of one callback; default 50. Starting and stopping may take longer. */
+  readonly stallMs: number;
+  /** Percent of ten seconds; default 25. */
+  readonly busyPercent: number;
+}
+
+/** A budget that was exceeded; kept for a minute. */
+export interface UsageWarning {
+  readonly code: 'STALL' | 'BUSY';
+  readonly message: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** Counters since the Core started, kept over restarts of the plugin. */
+export interface PluginUsage {
+  readonly plugin: string;
+  /** Of the Core's event loop, by the kind of callback. Of an isolated plugin this is what carrying its calls takes. */
+  readonly callbacks: Readonly<Record<CallbackKind, CallbackUsage>>;
+  /** Sum of all kinds. */
+  readonly busyMs: number;
+  /** Of the last ten seconds. */
+  readonly busyPercent: number;
+  readonly errors: number;
+  /** How often it kept the event loop beyond `budget.stallMs`, continuations that were found included. */
+  readonly stalls: number;
+  /** The longest of them and of its callbacks, starts and stops apart. */
+  readonly longestMs: number;
+  readonly budget: UsageBudget;
+  readonly warning?: UsageWarning;
+  /** Of the thread or process of an isolated plugin: CPU time since its start, and bytes of heap now. */
+  readonly cpuMs?: number;
+  readonly heapBytes?: number;
+}
+
+/** How late the Core's event loop is, over the last 10 to 20 seconds. */
+export interface LoopUsage {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Share of the time that it was busy, 0 to 1. */
+  readonly utilization: number;
+  /** Delays of 50 ms and more since the Core started, and how many of them no plugin could be named for. */
+  readonly stalls: number;
+  readonly unattributed: number;
+}
