@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { definePlugin, device, httpServer, identity, operations } from '@device-core/plugin-api';
+import { definePlugin, device, httpServer, identity, operations, reasonOf } from '@device-core/plugin-api';
 import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
@@ -10,6 +10,7 @@ const requires = { operations, identity, device };
 
 interface HttpConfig extends ListenerConfig {
   readonly tcp: boolean;
+  readonly tcpRequired: boolean;
   readonly port: number;
   readonly hosts: readonly string[];
   readonly socket?: string;
@@ -36,13 +37,21 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     );
 
     const listeners = scope.use('listeners', new Listeners(connections, router.handle, config, log));
-    if (config.tcp) for (const address of config.hosts) await listeners.tcp(address, config.port);
+    const missing: string[] = [];
+    for (const address of config.tcp ? config.hosts : []) {
+      await listeners.tcp(address, config.port).catch((thrown: unknown) => {
+        if (config.tcpRequired) throw thrown;
+        log.warn({ err: thrown }, 'a TCP address is not served');
+        missing.push(reasonOf(thrown));
+      });
+    }
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
 
     host.tap('health.collect', (report) => {
       const refused = listeners.refused > 0 ? `, ${listeners.refused} refused` : '';
       const message = `${connections.size} connections (${streams.size} event streams${refused})`;
       report.add('http', { status: 'okay', message });
+      for (const reason of missing) report.warn('TCP_UNAVAILABLE', reason);
     });
     host.provide(httpServer, { addresses: async () => [...listeners.addresses] });
   },
