@@ -50,6 +50,11 @@ export const ERROR_CODES = {
   ALREADY_RUNNING: [500, -32044, 'another Core (process {pid}) runs on {root}'],
   OPERATION_CONFLICT: [500, -32045, 'operation {name} is already defined ({what})'],
   CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],
+  PACKAGE_INVALID: [400, -32602, 'cannot take {source}: {reason}'],
+  PLUGIN_CONFLICT: [409, -32009, 'cannot {verb} plugin {plugin}: {reason}'],
+  PLUGIN_CHANGED: [500, -32048, 'plugin {plugin} was changed after it was installed: {reason}'],
+  PLUGIN_ROLLED_BACK: [500, -32049, 'plugin {plugin} {version} failed its probation: {reason}; {outcome}'],
+  SIGNATURE_INVALID: [403, -32003, 'cannot trust plugin {plugin}: {reason}'],
   STATE_CORRUPT: [500, -32046, 'cannot read {file}: {reason}'],
   STATE_UNWRITABLE: [500, -32047, 'cannot write {file}: {reason}'],
   // ---- apps and functions ----

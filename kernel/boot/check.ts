@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   CoreError,
@@ -12,42 +12,51 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import { deepFreeze } from '@device-core/plugin-api/host';
+import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 import semver from 'semver';
 import { cyclesOf, providersOf } from '../graph.ts';
 import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
+import { manifestOf, setMember } from '../sku-line.ts';
 import type { Setting } from './arguments.ts';
 import { type Place, QUICK, readManifest, type Source, shown } from './manifests.ts';
 
 type Sku = Source<SkuManifest>;
+/** Where a plugin is listed: the SKU, or what was installed on the device. */
+type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
 const TREE = resolve(import.meta.dirname, '../..');
 const ajv = new Ajv(QUICK);
 const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
-/** Reads a SKU and the manifests of its plugins and finds everything that is wrong with them. No plugin code is imported. */
-export function resolveSku(file: string, settings: readonly Setting[] = []): Resolved {
+/**
+ * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
+ * code is imported. An installed plugin never replaces one of the SKU, and never stops the Core.
+ */
+export function resolveSku(file: string, settings: readonly Setting[] = [], state?: string): Resolved {
   const check = new SkuCheck(settings);
   const sku = readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
     check.report('core', place, path, code, message),
   );
   if (!sku) return { plugins: [], problems: check.problems };
-  const plugins = check.plugins(sku);
+  const plugins = check.plugins(sku, state);
   return { sku: sku.value, plugins, problems: check.problems };
 }
 
 class SkuCheck {
   readonly problems: Problem[] = [];
   readonly #settings: readonly Setting[];
+  readonly #lines = new Map<string, Lines>();
+  #sku: Lines | undefined;
 
   constructor(settings: readonly Setting[]) {
     this.#settings = settings;
   }
 
   report(
-    stops: Problem['stops'],
+    wouldStop: Problem['stops'],
     place: Place,
     path: YamlPath,
     code: ErrorCode,
@@ -55,10 +64,11 @@ class SkuCheck {
     plugin?: string,
   ): void {
     const about = plugin === undefined ? {} : { plugin };
+    const stops = wouldStop === 'core' && plugin && this.#installed(plugin) ? 'plugin' : wouldStop;
     this.problems.push({ file: shown(place.file), line: place.line(path), code, message, stops, ...about });
   }
 
-  plugins(sku: Sku): readonly PluginEntry[] {
+  plugins(sku: Sku, state?: string): readonly PluginEntry[] {
     const { auth, simulated, plugins, grants = {} } = sku.value;
     if (auth === 'open' && !simulated) {
       this.report('core', sku, ['auth'], 'SKU_INVALID', 'auth: open is for simulated SKUs only');
@@ -70,32 +80,48 @@ class SkuCheck {
         this.report('nothing', sku, ['grants', app, index], code, message);
       }
     }
+    this.#sku = sku;
+    for (const id of Object.keys(plugins)) this.#lines.set(id, sku);
+    if (state !== undefined) this.#overlay(state);
     for (const { plugin, key } of this.#settings) {
-      if (plugins[plugin]) continue;
-      this.report(
-        'nothing',
-        sku,
-        ['plugins'],
-        'PLUGIN_NOT_FOUND',
-        `${plugin}.${key} is set, but there is no ${plugin}`,
-      );
+      if (this.#lines.has(plugin)) continue;
+      const message = `${plugin}.${key} is set, but there is no ${plugin}`;
+      this.report('nothing', sku, ['plugins'], 'PLUGIN_NOT_FOUND', message);
     }
-    const ids = Object.keys(plugins).sort();
-    const entries = ids.map((id) => this.#plugin(sku, id));
-    const able = entries.filter(({ enabled, refused }) => enabled && !refused);
-    this.#providers(sku, able);
-    this.#services(sku, able);
-    return entries;
+    const entries = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, lines]) => this.#plugin(lines, id));
+    const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
+    this.#providers(able());
+    this.#services(able());
+    return entries.map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
 
-  #plugin(sku: Sku, id: string): PluginEntry {
+  #installed(id: string): boolean {
+    return (this.#lines.get(id) ?? this.#sku) !== this.#sku;
+  }
+
+  #overlay(state: string): void {
+    const { installed, file, line, problem } = readInstalled(state);
+    const lines: Lines = { file, line, value: { plugins: installedLines(installed) } };
+    if (problem) this.report('nothing', lines, [], problem.code, problem.message);
+    for (const id of Object.keys(lines.value.plugins)) {
+      if (!this.#lines.has(id)) this.#lines.set(id, lines);
+      else this.report('nothing', lines, ['plugins', id], 'PLUGIN_CONFLICT', `${id} of the SKU is used instead`);
+    }
+  }
+
+  /** Why a plugin may not start, once everything about it was asked. */
+  #refusal(id: string): Pick<PluginEntry, 'refused'> {
+    const found = this.problems.find(({ stops, plugin }) => stops === 'plugin' && plugin === id);
+    return found ? { refused: { code: found.code, message: `${found.message} (${found.file}:${found.line})` } } : {};
+  }
+
+  #plugin(sku: Lines, id: string): PluginEntry {
     const listed = sku.value.plugins[id] ?? '*';
     const line: SkuPlugin = typeof listed === 'string' ? { version: listed } : listed;
     const tree = line.path === undefined;
     const file = manifestOf(
       line.path === undefined ? join(TREE, 'manifests/plugins', `${id}.yaml`) : resolve(dirname(sku.file), line.path),
     );
-    const before = this.problems.length;
     const source = this.#manifest(sku, id, file);
     const manifest = source?.value ?? { id, version: '0.0.0', summary: 'cannot be read', api: '*', main: '.' };
     const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
@@ -104,15 +130,13 @@ class SkuCheck {
       this.#fits(sku, id, line.version, isolation, manifest);
       this.#configure(sku, id, manifest, config);
     }
-    const refused = this.problems.slice(before).find(({ stops }) => stops === 'plugin');
-    const why = refused && { code: refused.code, message: `${refused.message} (${refused.file}:${refused.line})` };
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
-      ...{ essential: line.essential ?? false, enabled: line.enabled ?? true, ...(why ? { refused: why } : {}) },
+      ...{ essential: line.essential ?? false, enabled: line.enabled ?? true },
     };
   }
 
-  #manifest(sku: Sku, id: string, file: string): Source<PluginManifest> | undefined {
+  #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {
     if (!existsSync(file)) {
       const message = `there is no plugin ${id}: ${shown(file)} does not exist`;
       this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
@@ -131,7 +155,7 @@ class SkuCheck {
   }
 
   /** Is the plugin what the SKU asks for, and can it run where the SKU wants it? */
-  #fits(sku: Sku, id: string, range: string, isolation: Isolation, manifest: PluginManifest): void {
+  #fits(sku: Lines, id: string, range: string, isolation: Isolation, manifest: PluginManifest): void {
     const { version, isolation: floor = 'inline' } = manifest;
     const refuse = (member: string, code: ErrorCode, message: string) =>
       this.report('plugin', sku, ['plugins', id, member], code, message, id);
@@ -147,10 +171,10 @@ class SkuCheck {
   }
 
   /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
-  #configure(sku: Sku, id: string, manifest: PluginManifest, config: Record<string, unknown>): void {
+  #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>): void {
     const at: YamlPath = ['plugins', id, 'config'];
     for (const { plugin, key, value, append } of this.#settings) {
-      if (plugin === id) set(config, key.split('.'), value, append ?? false);
+      if (plugin === id) setMember(config, key.split('.'), value, append ?? false);
     }
     try {
       ajv.validate({ ...(manifest.config ?? { type: 'object', additionalProperties: false }) }, config);
@@ -165,22 +189,24 @@ class SkuCheck {
     deepFreeze(config);
   }
 
-  #providers(sku: Sku, entries: readonly PluginEntry[]): void {
+  #providers(entries: readonly PluginEntry[]): void {
     const nodes = entries.map(graphNode);
     for (const [service, ids] of providersOf(nodes)) {
-      const [first, ...others] = service in KERNEL_SERVICES ? ['the kernel', ...ids] : ids;
+      const own = ids.toSorted((a, b) => Number(this.#installed(a)) - Number(this.#installed(b)));
+      const [first, ...others] = service in KERNEL_SERVICES ? ['the kernel', ...own] : own;
       for (const id of others) {
         const message = `plugin ${id} provides ${service}, and so does ${first}`;
-        this.report('core', sku, ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
+        this.report('core', this.#lines.get(id)!, ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
       }
     }
     for (const path of cyclesOf(nodes)) {
       const { code, message } = new CoreError('DEPENDENCY_CYCLE', { path: path.join(' -> ') });
-      this.report('core', sku, ['plugins', path[0] ?? ''], code, message, path[0]);
+      const id = path.find((one) => this.#installed(one)) ?? path[0]!;
+      this.report('core', this.#lines.get(id)!, ['plugins', id], code, message, id);
     }
   }
 
-  #services(sku: Sku, entries: readonly PluginEntry[]): void {
+  #services(entries: readonly PluginEntry[]): void {
     const offers = entries.flatMap(({ id, manifest }) =>
       Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
     );
@@ -192,23 +218,8 @@ class SkuCheck {
         if (offer && semver.satisfies(offer.version, range)) continue;
         const reason = offer ? `${offer.by} provides ${offer.version}` : 'no plugin of this SKU provides it';
         const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
-        this.report('nothing', sku, ['plugins', id], code, `plugin ${id}: ${message}`, id);
+        this.report('nothing', this.#lines.get(id)!, ['plugins', id], code, `plugin ${id}: ${message}`, id);
       }
     }
-  }
-}
-
-/** The manifest itself, or the one in the folder. */
-function manifestOf(path: string): string {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'plugin.yaml') : path;
-}
-
-function set(target: Record<string, unknown>, path: readonly string[], value: unknown, append: boolean): void {
-  const [key = '', ...rest] = path;
-  const old = target[key];
-  if (rest.length === 0) target[key] = append ? [...(Array.isArray(old) ? old : []), value] : value;
-  else {
-    target[key] = typeof old === 'object' && old !== null ? old : {};
-    set(target[key] as Record<string, unknown>, rest, value, append);
   }
 }

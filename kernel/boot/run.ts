@@ -38,7 +38,7 @@ export async function runCore(args: Arguments): Promise<void> {
   const log = createLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
-  const resolved = resolveSku(args.sku, args.settings);
+  const resolved = resolveSku(args.sku, args.settings, args.safeMode ? undefined : args.paths.var);
   for (const problem of resolved.problems) record.problem(problem, format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {
     instance.release();

@@ -6,8 +6,8 @@
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { replaceFile, syncName } from '@device-core/plugin-api/durable';
 import { ConfigDocument } from './document.ts';
-import { replaceFile, syncDirectory } from './durable.ts';
 import { isBelow } from './keys.ts';
 import { formatMetadata, hashOf, type KeyMetadata, type Metadata, NO_METADATA, parseMetadata } from './metadata.ts';
 import type { Problems } from './problems.ts';
@@ -274,7 +274,7 @@ export class StateFile {
         replaceFile(this.#beside('config.meta.json'), metadata),
       ]);
       if (withYaml) await replaceFile(this.path, text);
-      await syncDirectory(this.path);
+      await syncName(this.path);
     } catch (error) {
       throw new CoreError('STATE_UNWRITABLE', { file: this.path, reason: reasonOf(error) }, { cause: error });
     }
@@ -282,12 +282,12 @@ export class StateFile {
 
   async #write(text: string): Promise<void> {
     await replaceFile(this.path, text);
-    await syncDirectory(this.path);
+    await syncName(this.path);
   }
 
   async #makeFolder(): Promise<void> {
     const folder = dirname(this.path);
-    if ((await mkdir(folder, { recursive: true })) !== undefined) await syncDirectory(folder);
+    if ((await mkdir(folder, { recursive: true })) !== undefined) await syncName(folder);
   }
 
   async #setAside(): Promise<string> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { Setting } from '../../kernel/boot/arguments.ts';
 import { resolveSku } from '../../kernel/boot/check.ts';
 
@@ -163,4 +163,90 @@ test('a SKU that is not there is a problem, too', () => {
 test('the simulator SKU has no problems', () => {
   const { problems } = resolveSku(join(import.meta.dirname, '../../manifests/skus/simulator.yaml'));
   assert.deepEqual(problems, []);
+});
+
+describe('what was installed on the device', () => {
+  const state = join(folder, 'var');
+  const HASH = `sha256:${'0'.repeat(64)}`;
+  /** Installs plugins; `more` are members of their entries. Resolves a SKU of `lines` with them. */
+  function installed(lines: readonly string[], plugins: Readonly<Record<string, readonly string[]>>, more = '') {
+    const text = Object.keys(plugins).map(
+      (id) => `  ${id}: { version: 1.0.0, hash: "${HASH}", isolation: inline, enabled: true, config: {}${more} }`,
+    );
+    for (const [id, members] of Object.entries(plugins)) {
+      plugin(id, ...members);
+      mkdirSync(join(state, 'plugins', id), { recursive: true });
+      cpSync(join(folder, id), join(state, 'plugins', id, '1.0.0+000000000000'), { recursive: true });
+    }
+    writeFileSync(join(state, 'plugins/installed.yaml'), ['format: 1', 'plugins:', ...text, ''].join('\n'));
+    const file = join(folder, 'sku.yaml');
+    const head = ['skuVersion: 1', 'id: test', 'title: Test', 'simulated: true', 'plugins:'];
+    writeFileSync(file, [...head, ...lines, ''].join('\n'));
+    const resolved = resolveSku(file, [], state);
+    const found = resolved.problems.map(
+      ({ file: at, line, code, stops }) => `${at.split('/').at(-1)}:${line} ${code} ${stops}`,
+    );
+    const refused = resolved.plugins.flatMap(({ id, refused }) => (refused ? [`${id} ${refused.code}`] : []));
+    return { ids: resolved.plugins.map(({ id }) => id), found, refused };
+  }
+
+  test('comes beside the plugins of the SKU', () => {
+    const { ids, found } = installed([line('a')], { more: ['requires: { a: ^1.0.0 }'] });
+    assert.deepEqual(ids, ['a', 'more']);
+    assert.deepEqual(found, []);
+  });
+
+  test('never stops the Core and never takes a place of the SKU: it is refused itself', () => {
+    const rows: readonly (readonly [Record<string, readonly string[]>, string, string, string?])[] = [
+      [{ thief: ['provides: { a: 1.0.0 }'] }, 'thief SERVICE_ALREADY_PROVIDED', 'SERVICE_ALREADY_PROVIDED plugin'],
+      [{ aaa: ['provides: { a: 1.0.0 }'] }, 'aaa SERVICE_ALREADY_PROVIDED', 'SERVICE_ALREADY_PROVIDED plugin'],
+      [{ kern: ['provides: { device: 1.0.0 }'] }, 'kern SERVICE_ALREADY_PROVIDED', 'SERVICE_ALREADY_PROVIDED plugin'],
+      [
+        { round: ['provides: { y: 1.0.0 }', 'requires: { x: ^1.0.0 }'] },
+        'round DEPENDENCY_CYCLE',
+        'DEPENDENCY_CYCLE plugin',
+        line('x'),
+      ],
+      [{ odd: ['config: { type: object, required: [n] }'] }, 'odd SKU_INVALID', 'SKU_INVALID plugin'],
+    ];
+    plugin('x', 'provides: { x: 1.0.0 }', 'requires: { y: ^1.0.0 }');
+    for (const [plugins, refusal, problem, more] of rows) {
+      const { found, refused } = installed([line('a'), ...(more ? [more] : [])], plugins);
+      assert.deepEqual(refused, [refusal]);
+      assert.ok(found.includes(`installed.yaml:3 ${problem}`), found.join());
+      assert.ok(!found.some((one) => one.endsWith(' core')), found.join());
+    }
+  });
+
+  test('does not replace a plugin of the SKU', () => {
+    const { ids, found, refused } = installed([line('a')], { a: ['provides: { a: 9.0.0 }'] });
+    assert.deepEqual([ids, refused], [['a'], []]);
+    assert.deepEqual(found, ['installed.yaml:3 PLUGIN_CONFLICT nothing']);
+    plugin('a', 'provides: { a: 1.2.0 }');
+  });
+
+  test('a version that took the Core down three times while on probation is not run again', () => {
+    const before = `lastGood: { version: 1.0.0, hash: "${HASH}", isolation: inline, config: {} }`;
+    const ids = (more: string) => installed([line('a')], { shaky: [] }, more).ids;
+    assert.deepEqual(ids(', probation: { starts: 2 }'), ['a', 'shaky']);
+    assert.deepEqual(ids(', probation: { starts: 3 }'), ['a']);
+    assert.deepEqual(ids(`, probation: { starts: 3 }, ${before}`), ['a', 'shaky']);
+  });
+
+  test('a damaged list is told and its last good copy used', () => {
+    installed([], { more: [] });
+    const file = join(state, 'plugins/installed.yaml');
+    cpSync(file, `${file}.last-good`);
+    for (const text of ['', 'plugins: [', 'format: 1\nplugins: { more: { version: 1 } }', '\0\0\0']) {
+      writeFileSync(file, text);
+      const sku = join(folder, 'sku.yaml');
+      writeFileSync(sku, 'skuVersion: 1\nid: test\ntitle: Test\nsimulated: true\nplugins: {}\n');
+      const { plugins, problems } = resolveSku(sku, [], state);
+      assert.deepEqual(
+        [plugins.map(({ id }) => id), problems.map(({ code, stops }) => `${code} ${stops}`)],
+        [['more'], ['STATE_CORRUPT nothing']],
+        JSON.stringify(text),
+      );
+    }
+  });
 });

@@ -1,0 +1,127 @@
+/**
+ * `<var>/plugins/installed.yaml`: plugins that were installed on the device, laid over those of the SKU. The plugin-store writes it, the Core
+ * reads it before it runs anything. Files of a version lie in `<var>/plugins/<id>/<version>+<hash>/` and never change.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CoreError, reasonOf } from './errors.ts';
+import type { Isolation, SkuPlugin } from './manifest.ts';
+import { parseYaml, type YamlPath } from './yaml.ts';
+
+export interface InstalledVersion {
+  readonly version: string;
+  /** Of the tree: `sha256:<hex>`. */
+  readonly hash: string;
+  readonly isolation: Isolation;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export interface InstalledPlugin extends InstalledVersion {
+  readonly enabled: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly installedAt: number;
+  /** Not proven yet. `starts` counts the starts of the Core that did not end in order since. */
+  readonly probation?: { readonly starts: number };
+  /** What comes back when it fails. */
+  readonly lastGood?: InstalledVersion;
+}
+
+export interface RolledBack {
+  readonly version: string;
+  readonly reason: string;
+  readonly at: number;
+}
+
+export interface Installed {
+  readonly plugins: Readonly<Record<string, InstalledPlugin>>;
+  /** By plugin, the last version that did not pass its probation. */
+  readonly rolledBack: Readonly<Record<string, RolledBack>>;
+}
+
+/** A version that took the Core down this often while on probation is not run again. */
+export const PROBATION_STARTS = 3;
+
+/** The version that runs: the newest unless it failed its probation; undefined when there is none to fall back to. */
+export function liveVersion(plugin: InstalledPlugin): InstalledVersion | undefined {
+  return (plugin.probation?.starts ?? 0) >= PROBATION_STARTS ? plugin.lastGood : plugin;
+}
+
+/** Folder of a version below `<var>/plugins/<id>`: named by content, so that other files are always another folder. */
+export function versionFolder({ version, hash }: Pick<InstalledVersion, 'version' | 'hash'>): string {
+  return `${version.split('+')[0]}+${hash.slice('sha256:'.length, 'sha256:'.length + 12)}`;
+}
+
+export function installedFile(state: string): string {
+  return join(state, 'plugins', 'installed.yaml');
+}
+
+interface Read {
+  readonly installed: Installed;
+  line(path: YamlPath): number;
+}
+
+/** Reads the text of the file. Throws STATE_CORRUPT with the line. */
+export function parseInstalled(text: string, file: string): Read {
+  const { value, errors, line } = parseYaml(text);
+  const [broken] = errors;
+  if (broken) throw new CoreError('STATE_CORRUPT', { file, reason: `line ${broken.line}: ${broken.message}` });
+  const refuse = (path: YamlPath, reason: string) =>
+    new CoreError('STATE_CORRUPT', { file, reason: `line ${line(path)}: ${path.join('.') || 'it'} ${reason}` });
+  if (!isMap(value) || value.format !== 1 || !isMap(value.plugins)) throw refuse([], 'is no list of installed plugins');
+  for (const [id, plugin] of Object.entries(value.plugins)) {
+    const at = ['plugins', id];
+    if (!/^[a-z][a-z0-9-]{0,39}$/.test(id)) throw refuse(at, 'is no plugin id');
+    const wrong = isMap(plugin) ? (wrongMember(plugin) ?? wrongPlugin(plugin)) : 'it';
+    if (wrong) throw refuse(at, `is damaged in ${wrong}`);
+  }
+  const { plugins, rolledBack = {} } = value as unknown as Installed;
+  return { installed: { plugins, rolledBack }, line };
+}
+
+function wrongMember({ version, hash, isolation, config }: Record<string, unknown>): string | undefined {
+  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
+  if (typeof hash !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(hash)) return 'hash';
+  if (!['inline', 'worker', 'process'].includes(isolation as string)) return 'isolation';
+  return isMap(config) ? undefined : 'config';
+}
+
+function wrongPlugin({ enabled, probation, lastGood }: Record<string, unknown>): string | undefined {
+  if (typeof enabled !== 'boolean') return 'enabled';
+  if (probation !== undefined && !(isMap(probation) && Number.isInteger(probation.starts))) return 'probation';
+  if (lastGood !== undefined && (!isMap(lastGood) || wrongMember(lastGood))) return 'lastGood';
+  return undefined;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads the file, or its last good copy where it is damaged. Nothing is installed where there is neither. */
+export function readInstalled(state: string): Read & { readonly file: string; readonly problem?: CoreError } {
+  const file = installedFile(state);
+  let problem: CoreError | undefined;
+  for (const path of [file, `${file}.last-good`]) {
+    try {
+      return { ...parseInstalled(readFileSync(path, 'utf8'), path), file: path, ...(problem ? { problem } : {}) };
+    } catch (error) {
+      const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      if (absent && path === file) break; // nothing was ever installed
+      if (!absent)
+        problem ??=
+          error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
+    }
+  }
+  return { installed: { plugins: {}, rolledBack: {} }, line: () => 1, file, ...(problem ? { problem } : {}) };
+}
+
+/** The lines that it adds to the SKU. A path is relative to the file. */
+export function installedLines({ plugins }: Installed): Readonly<Record<string, SkuPlugin>> {
+  const lines: Record<string, SkuPlugin> = {};
+  for (const [id, plugin] of Object.entries(plugins)) {
+    const live = liveVersion(plugin);
+    if (!live) continue;
+    const { version, isolation, config } = live;
+    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled: plugin.enabled, config };
+  }
+  return lines;
+}
