@@ -5,6 +5,7 @@ import { addCompletion } from './commands/completion.ts';
 import { addConfig } from './commands/config.ts';
 import { addEvents } from './commands/events.ts';
 import { addFunctions } from './commands/functions.ts';
+import { addLogs } from './commands/logs.ts';
 import { addOpenapi } from './commands/openapi.ts';
 import { addPlugins } from './commands/plugins.ts';
 import { addSpi } from './commands/spi.ts';
@@ -40,6 +41,7 @@ export function createProgram(): Command {
   addPlugins(program);
   addSpi(program);
   addToken(program);
+  addLogs(program);
   addWhy(program);
   addOpenapi(program);
   addCompletion(program);

@@ -6,6 +6,8 @@ import { linesBackwards } from './log-tail.ts';
 import { ENTRY } from './reading.ts';
 
 const OUTCOMES = ['unfinished', 'refused', 'crashed', 'killed', 'stopped'] as const;
+/** Status of a Core that ended because of an error that was no plugin's. */
+const EXIT_INTERNAL = 70;
 /** Errors and warnings shown of one run. */
 const PROBLEMS = 20;
 
@@ -93,7 +95,8 @@ function describe(start: LogEntry, run: readonly LogEntry[]): LastStart {
 function outcomeOf(run: readonly LogEntry[]): LastStart['outcome'] {
   const said = (what: string) => run.find(({ fields }) => fields?.run === what);
   const end = said('ends');
-  if (end?.level === 'fatal' || (end && run.some(({ level }) => level === 'fatal'))) return 'crashed';
+  // An unhandled error that one plugin could be named for is fatal, too, but the Core went on.
+  if (end?.level === 'fatal' || end?.fields?.code === EXIT_INTERNAL) return 'crashed';
   if (said('stops')) return 'stopped';
   if (end) return 'refused';
   return said('ready') ? 'killed' : 'unfinished';
