@@ -90,6 +90,7 @@ export interface Operation<P = unknown, R = unknown> {
   run(params: P, call: CallContext): Promise<R> | AsyncIterable<R>;
 }
 
+/** `plugin` is whose it is. */
 export type OperationInfo = Omit<Operation, 'run'> & { readonly plugin?: string };
 
 /** Bytes both ways between an app and a plugin, with credit on each side (decisions D9). */
@@ -116,7 +117,7 @@ export interface StreamEndpoint<P = unknown> {
   run(params: P, channel: StreamChannel, call: CallContext): Promise<void>;
 }
 
-export type StreamInfo = Omit<StreamEndpoint, 'run'>;
+export type StreamInfo = Omit<StreamEndpoint, 'run'> & { readonly plugin?: string };
 
 /** A call as a front end hands it over: everything but the log, and the params as they came. */
 export type Invocation = Omit<CallContext, 'log'>;

@@ -43,7 +43,7 @@ export class Gate {
       entry.authorization.family(caller);
       return undefined;
     } catch (thrown) {
-      return this.#explain(thrown, name);
+      return this.#explain(thrown, entry);
     }
   }
 
@@ -95,13 +95,13 @@ export class Gate {
         entry.checkParams(params);
         run();
       } catch (thrown) {
-        call.fail(this.#explain(thrown, entry.name));
+        call.fail(this.#explain(thrown, entry));
       }
     };
     try {
       entry.authorization.exact(call.caller, params);
     } catch (thrown) {
-      call.fail(this.#explain(thrown, entry.name));
+      call.fail(this.#explain(thrown, entry));
       return;
     }
     if (!this.#before.isUsed()) {
@@ -110,7 +110,7 @@ export class Gate {
     }
     this.#before.promise(entry.name, call as CallContext).then(
       (refusal) => (refusal ? call.fail(refusal) : proceed()),
-      (thrown: unknown) => call.fail(this.#explain(thrown, entry.name)),
+      (thrown: unknown) => call.fail(this.#explain(thrown, entry)),
     );
   }
 
@@ -118,13 +118,13 @@ export class Gate {
     const outcome = entry.run(params, call);
     if (isAsyncIterable(outcome)) {
       const { ended, answer } = call.outlive();
-      answer(relay(outcome, call, ended, (thrown) => this.#explain(thrown, entry.name)));
+      answer(relay(outcome, call, ended, (thrown) => this.#explain(thrown, entry)));
       return;
     }
     Promise.resolve(outcome).then(
       (result) => this.#answer(entry, result, call),
       (thrown: unknown) => {
-        if (!call.settled) call.fail(this.#explain(thrown, entry.name));
+        if (!call.settled) call.fail(this.#explain(thrown, entry));
         else if (!(thrown instanceof CoreError))
           this.#log.debug({ err: thrown, operation: entry.name }, 'handler failed after its call had ended');
       },
@@ -139,7 +139,7 @@ export class Gate {
     }
     const wrong = this.#checkResults ? entry.checkResult(result) : undefined;
     if (wrong === undefined) call.succeed(result);
-    else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry.name));
+    else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry));
   }
 
   #runStream(entry: StreamEntry, params: unknown, channel: StreamChannel, call: PendingCall): void {
@@ -157,7 +157,7 @@ export class Gate {
     const work = (async () => entry.run(params, channel, call))().then(over, (thrown: unknown) => {
       if (call.settled) return;
       over();
-      throw this.#explain(thrown, entry.name);
+      throw this.#explain(thrown, entry);
     });
     const done = Promise.race([work, ended]);
     done.catch(() => undefined); // the front end reports it; here it only must not count as unhandled
@@ -165,8 +165,11 @@ export class Gate {
   }
 
   /** What the caller gets to see. An error that is not of the table is a fault of ours: logged here, once. */
-  #explain(thrown: unknown, name: string): CoreError {
-    if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, operation: name }, 'operation failed');
+  #explain(thrown: unknown, { name, user }: Entry): CoreError {
+    if (!(thrown instanceof CoreError)) {
+      user?.failed('operation');
+      this.#log.error({ err: thrown, operation: name, plugin: user?.plugin }, 'operation failed');
+    }
     return toCoreError(thrown, name);
   }
 }

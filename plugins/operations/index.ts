@@ -1,4 +1,4 @@
-import { definePlugin, device, operations } from '@device-core/plugin-api';
+import { definePlugin, device, FOR_USER, type Operations, operations, type ServiceUser } from '@device-core/plugin-api';
 import { discoveryOperations } from './discovery.ts';
 import { Gate } from './gate.ts';
 import { InFlight } from './in-flight.ts';
@@ -20,14 +20,16 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
     const checkResults = host.config.validateResults ?? info.sku.simulated;
     const gate = new Gate(table, inFlight, host.hook('operation.before'), host.log, checkResults);
 
-    for (const operation of discoveryOperations(table, info)) table.add(operation);
+    // Its own do not come through the service, where the host would measure them.
+    const self: ServiceUser = { plugin: host.id, measured: (_kind, fn) => fn, failed: () => undefined };
+    for (const operation of discoveryOperations(table, info)) table.add(operation, self);
     host.tap('health.collect', (report) => {
       const late = gate.late > 0 ? { message: `${gate.late} answers came too late and were dropped` } : {};
       report.add('operations', { status: 'okay', ...late });
     });
-    host.provide(operations, {
-      add: (operation) => table.add(operation),
-      addStream: (endpoint) => table.addStream(endpoint),
+    const serviceFor = (user?: ServiceUser): Operations => ({
+      add: (operation) => table.add(operation, user),
+      addStream: (endpoint) => table.addStream(endpoint, user),
       list: async () => table.list(),
       streams: async () => table.streams(),
       watch: (listener) => table.watch(listener),
@@ -35,5 +37,6 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
       invoke: (name, params, call) => gate.invoke(name, params, call),
       openStream: (name, params, channel, call) => gate.openStream(name, params, channel, call),
     });
+    host.provide<Operations>(operations, Object.assign(serviceFor(), { [FOR_USER]: serviceFor }));
   },
 });

@@ -7,6 +7,7 @@ import {
   type OperationInfo,
   type RestBinding,
   type Scope,
+  type ServiceUser,
   type StreamEndpoint,
   type StreamInfo,
 } from '@device-core/plugin-api';
@@ -24,6 +25,8 @@ export interface Entry {
   readonly authorization: Authorization;
   /** Throws PARAMS_INVALID; fills in defaults. */
   readonly checkParams: (params: unknown) => void;
+  /** Whose it is, where that is known. */
+  readonly user: ServiceUser | undefined;
 }
 
 export interface OperationEntry extends Entry {
@@ -64,19 +67,19 @@ export class Table {
     return this.#streams.get(name);
   }
 
-  add(operation: Operation<never, unknown>): Disposable {
+  add(operation: Operation<never, unknown>, user?: ServiceUser): Disposable {
     const { run, ...described } = operation;
     const { name } = operation;
-    const info: OperationInfo = { ...described, params: closed(operation.params) };
+    const info: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
     this.#checkName(name);
     const routes = operation.rest ? [routeKey(operation.rest, name)] : [];
     const taken = routes.find((route) => this.#routes.has(route));
     if (taken)
       throw new CoreError('OPERATION_CONFLICT', { name, what: `${taken} belongs to ${this.#routes.get(taken)}` });
     const entry: OperationEntry = {
-      ...this.#compile(info, operation.anonymous === true, operation.timeoutMs),
+      ...this.#compile(info, operation.anonymous === true, operation.timeoutMs, user),
       info,
-      run: (run as Operation<unknown>['run']).bind(operation),
+      run: measured((run as Operation<unknown>['run']).bind(operation), user),
       checkResult: this.#schemas.result(name, operation.result),
     };
     this.#operations.set(name, entry);
@@ -89,14 +92,14 @@ export class Table {
     });
   }
 
-  addStream(endpoint: StreamEndpoint<never>): Disposable {
+  addStream(endpoint: StreamEndpoint<never>, user?: ServiceUser): Disposable {
     const { run, ...described } = endpoint;
-    const info: StreamInfo = { ...described, params: closed(endpoint.params) };
+    const info: StreamInfo = { ...described, params: closed(endpoint.params), ...ownerOf(user) };
     this.#checkName(endpoint.name);
     const entry: StreamEntry = {
-      ...this.#compile(info, false, undefined),
+      ...this.#compile(info, false, undefined, user),
       info,
-      run: (run as StreamEndpoint['run']).bind(endpoint),
+      run: measured((run as StreamEndpoint['run']).bind(endpoint), user),
     };
     this.#streams.set(endpoint.name, entry);
     this.#changed();
@@ -133,12 +136,14 @@ export class Table {
     info: { readonly name: string; readonly params: JsonSchema; readonly capability?: string },
     anonymous: boolean,
     timeoutMs = TIMEOUT_MS,
+    user?: ServiceUser,
   ): Entry {
     return {
       name: info.name,
       timeoutMs,
       authorization: authorization(info.capability, anonymous, this.#capabilities),
       checkParams: this.#schemas.params(info.name, info.params),
+      user,
     };
   }
 
@@ -172,6 +177,14 @@ function routeKey(rest: RestBinding, name: string): string {
   if (!PATH.test(rest.path) || /^\/v\d+(\/|$)/.test(rest.path))
     throw new CoreError('OPERATION_CONFLICT', { name, what: `${rest.path} is no path of plain segments outside /v1` });
   return `${rest.method} ${rest.path.replaceAll(/:[^/]+/g, ':')}`;
+}
+
+function ownerOf(user: ServiceUser | undefined): { readonly plugin?: string } {
+  return user ? { plugin: user.plugin } : {};
+}
+
+function measured<A extends readonly unknown[], R>(run: (...args: A) => R, user: ServiceUser | undefined) {
+  return user ? user.measured('operation', run) : run;
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
