@@ -61,6 +61,8 @@ export interface BusOptions {
   /** A handler, onDrop or onCutOff threw or rejected; the others never notice. */
   readonly onError?: (error: unknown) => void;
   readonly now?: () => number;
+  /** Deliveries in a row begin at this time (performance.now()); 0: they are over. */
+  readonly onRow?: (began: number) => void;
 }
 
 type Publication = Pick<EventEnvelope, 'topic' | 'payload' | 'source'> & { readonly priority?: Priority };
@@ -88,6 +90,7 @@ export class EventBusCore {
   readonly #onPublish: BusOptions['onPublish'];
   readonly #onError: (error: unknown) => void;
   readonly #now: () => number;
+  readonly #onRow: (began: number) => void;
   readonly #index: TopicIndex<Subscriber>;
   readonly #subscribers = new Set<Subscriber>();
   readonly #retained = new Map<string, Map<unknown, EventEnvelope>>();
@@ -113,6 +116,7 @@ export class EventBusCore {
     this.#onPublish = options.onPublish;
     this.#onError = options.onError ?? (() => undefined);
     this.#now = options.now ?? Date.now;
+    this.#onRow = options.onRow ?? (() => undefined);
     this.#index = new TopicIndex(this.#limits.topics);
     const capacity = 2 ** Math.ceil(Math.log2(Math.max(2, this.#limits.inbox)));
     this.#mask = capacity - 1;
@@ -266,7 +270,9 @@ export class EventBusCore {
   }
 
   #drain(): void {
-    const end = performance.now() + this.#limits.turnMs;
+    const began = performance.now();
+    const end = began + this.#limits.turnMs;
+    this.#onRow(began);
     let untilCheck = DELIVERIES_PER_CHECK;
     while (this.#waiting > 0 && !this.#pause) {
       const at = this.#head;
@@ -292,6 +298,7 @@ export class EventBusCore {
       if (performance.now() > end) break;
       untilCheck = DELIVERIES_PER_CHECK;
     }
+    this.#onRow(0);
     this.#pause = false;
     this.#scheduled = this.#waiting > 0;
     if (this.#scheduled) setImmediate(this.#drainSoon);

@@ -1,5 +1,5 @@
-import { CoreError } from '@device-core/plugin-api';
-import type { PluginScope } from '@device-core/plugin-api/host';
+import { CoreError, FOR_USER, type ServiceUser } from '@device-core/plugin-api';
+import { type PluginScope, viewFor } from '@device-core/plugin-api/host';
 import semver from 'semver';
 
 interface Provided {
@@ -9,12 +9,15 @@ interface Provided {
   /** What users hold: every method asks `gate` first. */
   readonly reference: object;
   readonly gate: { open: boolean };
+  /** Makes what one user holds, where the provider tells its users apart. */
+  readonly view: ((user: ServiceUser) => object) | undefined;
 }
 
 interface Watcher {
   readonly id: string;
   readonly range: string;
   readonly scope: PluginScope;
+  readonly user: ServiceUser;
   readonly use: (service: never, scope: PluginScope) => unknown;
   part?: PluginScope | undefined;
 }
@@ -29,10 +32,11 @@ export class ServiceRegistry {
     return this.#provided.get(id);
   }
 
-  /** The reference of a service that matches the range. */
-  find(id: string, range: string): object | undefined {
+  /** The reference of a service that matches the range: that of the user, where its provider tells users apart. */
+  find(id: string, range: string, user?: ServiceUser): object | undefined {
     const provided = this.#provided.get(id);
-    return provided && semver.satisfies(provided.version, range) ? provided.reference : undefined;
+    if (!provided || !semver.satisfies(provided.version, range)) return undefined;
+    return user && provided.view ? provided.view(user) : provided.reference;
   }
 
   /** Makes services of one plugin visible, all of them before anybody is told. Throws SERVICE_ALREADY_PROVIDED. */
@@ -46,7 +50,9 @@ export class ServiceRegistry {
     }
     for (const { id, version, impl } of services) {
       const gate = { open: true };
-      this.#provided.set(id, { id, version, plugin, reference: revocable(impl, gate, id, plugin), gate });
+      const view =
+        FOR_USER in impl ? (user: ServiceUser) => revocable(viewFor(impl, user), gate, id, plugin) : undefined;
+      this.#provided.set(id, { id, version, plugin, reference: revocable(impl, gate, id, plugin), gate, view });
     }
     for (const watcher of this.#watchers) if (!watcher.part) void this.#offer(watcher);
   }
@@ -75,7 +81,7 @@ export class ServiceRegistry {
   }
 
   async #offer(watcher: Watcher): Promise<void> {
-    const service = this.find(watcher.id, watcher.range);
+    const service = this.find(watcher.id, watcher.range, watcher.user);
     if (!service || watcher.scope.signal.aborted) return;
     const part = watcher.scope.child(`when ${watcher.id}`);
     watcher.part = part;
@@ -94,7 +100,7 @@ function revocable(impl: object, gate: { readonly open: boolean }, service: stri
   };
   for (let owner = impl; owner && owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
     for (const key of Reflect.ownKeys(owner)) {
-      if (key === 'constructor' || Object.hasOwn(reference, key)) continue;
+      if (key === 'constructor' || key === FOR_USER || Object.hasOwn(reference, key)) continue;
       const { value } = Object.getOwnPropertyDescriptor(owner, key) ?? {};
       if (typeof value === 'function') {
         const method = value as (...args: unknown[]) => unknown;

@@ -4,6 +4,17 @@ import type { CapabilityId } from './capabilities.ts';
 /** Where a plugin runs. The same plugin, contracts and tests serve all three. */
 export type Isolation = 'inline' | 'worker' | 'process';
 
+/** What a plugin may take. The first two are of the Core's event loop and warn; the others are limits of an isolated plugin. */
+export interface PluginBudget {
+  /** Milliseconds of one callback; default 50. */
+  readonly stallMs?: number;
+  /** Percent of ten seconds; default 25. */
+  readonly busyPercent?: number;
+  readonly heapMB?: number;
+  readonly cpuPercent?: number;
+  readonly messagesPerSecond?: number;
+}
+
 export interface PluginManifest {
   /** Kebab case; equals the folder name for plugins of the tree. */
   readonly id: string;
@@ -33,6 +44,7 @@ export interface PluginManifest {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Least isolation it bears; a SKU may ask for more. Default for plugins outside the tree: 'process'. */
   readonly isolation?: Isolation;
+  readonly budget?: PluginBudget;
   /** Default 10,000. */
   readonly startTimeoutMs?: number;
   /** Default 5,000. */
@@ -46,6 +58,8 @@ export interface SkuPlugin {
   /** Folder or manifest file of a plugin outside the tree, relative to the SKU file. */
   readonly path?: string;
   readonly isolation?: Isolation;
+  /** Over that of the manifest, member by member. */
+  readonly budget?: PluginBudget;
   /** The Core is `failed`, not `degraded`, without it. */
   readonly essential?: boolean;
   readonly enabled?: boolean;

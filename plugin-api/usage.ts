@@ -61,3 +61,14 @@ export interface LoopUsage {
   readonly stalls: number;
   readonly unattributed: number;
 }
+
+/** What one plugin took of the event loop while all running code was looked at every few milliseconds, continuations and all. */
+export interface SampledUsage {
+  /** `core` stands for all code that is of no plugin. */
+  readonly plugin: string;
+  readonly busyMs: number;
+  /** Without a pause. */
+  readonly longestMs: number;
+  /** The function that took most of it. */
+  readonly where: string;
+}

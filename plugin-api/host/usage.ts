@@ -21,6 +21,8 @@ type Counter = { -readonly [K in keyof CallbackUsage]: CallbackUsage[K] };
 /** The account of one plugin, kept over its restarts. */
 export class PluginMeter implements ServiceUser {
   readonly plugin: string;
+  /** Where its code lies, if it runs in this thread. */
+  folder: string | undefined;
   #budget = DEFAULT_BUDGET;
   /** What the other side of an isolated plugin says of itself; whoever hears it puts it here. */
   guest: Pick<PluginUsage, 'cpuMs' | 'heapBytes'> = {};
@@ -43,8 +45,9 @@ export class PluginMeter implements ServiceUser {
     return this.#budget;
   }
 
-  limit(budget: Partial<UsageBudget>): void {
-    this.#budget = { ...DEFAULT_BUDGET, ...budget };
+  limit(budget: Partial<UsageBudget> = {}): void {
+    const { stallMs = DEFAULT_BUDGET.stallMs, busyPercent = DEFAULT_BUDGET.busyPercent } = budget;
+    this.#budget = { stallMs, busyPercent };
     this.#long = Math.min(LONG_MS, this.#budget.stallMs);
   }
 
@@ -121,9 +124,14 @@ export class UsageBoard {
   busyMs = 0;
   /** In a row of callbacks the time of the last look at the clock, else 0. Whoever makes such a row sets it before and clears it after. */
   rowMs = 0;
-  /** A callback that took long. */
+  /** What takes long is told here. */
   onLong: ((meter: PluginMeter, kind: CallbackKind, ms: number) => void) | undefined;
   readonly #meters = new Map<string, PluginMeter>();
+
+  /** For those who make many callbacks in a row: 0 when it is over. */
+  row(began: number): void {
+    this.rowMs = began;
+  }
 
   /** The meter of a plugin, made when it is first asked for. */
   of(plugin: string): PluginMeter {

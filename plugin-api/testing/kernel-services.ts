@@ -62,8 +62,11 @@ export function kernelServices(
     restart: find,
     disable: find,
     enable: find,
+    release: find,
+    apply: async () => ({ added: [], removed: [], changed: [], affected: [], stale: [], device: false }),
     usage: async () => [meter.usage()],
     eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
+    sample: async () => [],
   };
   return [
     [device, { info: async () => info }],

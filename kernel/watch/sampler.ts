@@ -1,0 +1,125 @@
+/** Whose code runs, found by looking at the stack every few milliseconds: also after an await, in socket handlers, anywhere on this thread. */
+import type { Profiler, Session } from 'node:inspector';
+import { pathToFileURL } from 'node:url';
+import { CoreError, type SampledUsage } from '@device-core/plugin-api';
+
+/** A plugin and the folder of its code. */
+export type Folder = readonly [plugin: string, folder: string];
+type Found = { -readonly [K in keyof SampledUsage]: SampledUsage[K] };
+type Node = Profiler.ProfileNode;
+
+const INTERVAL_MICROS = 5_000;
+
+/** Costs a few hundredths of the CPU while it runs, and tens of milliseconds to begin with. */
+export class Sampler {
+  readonly #folders: () => readonly Folder[];
+  #wait: { readonly timer: NodeJS.Timeout; readonly resolve: () => void } | undefined;
+  #running = false;
+
+  constructor(folders: () => readonly Folder[]) {
+    this.#folders = folders;
+  }
+
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Samples until `ms` are over or finish() is called. Rejects with BUSY while it runs already. */
+  async run(ms: number): Promise<readonly SampledUsage[]> {
+    if (this.#running) throw new CoreError('BUSY', { what: 'sampling', limit: 1 });
+    this.#running = true;
+    try {
+      const inspector = await import('node:inspector');
+      const session = new inspector.Session();
+      session.connect();
+      try {
+        return summary(await this.#profile(session, ms), this.#folders());
+      } finally {
+        session.disconnect();
+      }
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  /** Ends a run early; it resolves with what it has seen. */
+  finish(): void {
+    if (!this.#wait) return;
+    clearTimeout(this.#wait.timer);
+    this.#wait.resolve();
+    this.#wait = undefined;
+  }
+
+  async #profile(session: Session, ms: number): Promise<Profiler.Profile> {
+    session.post('Profiler.enable');
+    session.post('Profiler.setSamplingInterval', { interval: INTERVAL_MICROS });
+    session.post('Profiler.start');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wait = { timer: setTimeout(() => this.finish(), ms).unref(), resolve };
+    await promise;
+    return await new Promise((settle, reject) =>
+      session.post('Profiler.stop', (error, { profile }) => (error ? reject(error) : settle(profile))),
+    );
+  }
+}
+
+/** By plugin, the busiest first; what is no plugin's is `core`, idle time is left out. */
+export function summary(profile: Profiler.Profile, folders: readonly Folder[]): readonly SampledUsage[] {
+  const { samples = [], timeDeltas = [] } = profile;
+  const places = folders.map(
+    ([plugin, folder]) => [plugin, pathToFileURL(`${folder.replace(/\/$/, '')}/`).href] as const,
+  );
+  const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
+  const owners = ownersOf(profile.nodes, nodes, places);
+  const found = new Map<string, Found>();
+  const heat = new Map<Node, number>();
+  const hottest = new Map<string, Node>();
+  let run: { owner: string | undefined; ms: number } = { owner: undefined, ms: 0 };
+  for (const [index, id] of samples.entries()) {
+    const ms = (timeDeltas[index + 1] ?? 0) / 1000;
+    const node = nodes.get(id)!;
+    const collecting = node.callFrame.functionName === '(garbage collector)';
+    // Memory is cleared away for the one who used it.
+    const owner = collecting ? run.owner : owners.get(node);
+    run = owner === run.owner ? { owner, ms: run.ms + ms } : { owner, ms };
+    if (owner === undefined) continue;
+    const one = found.get(owner) ?? { plugin: owner, busyMs: 0, longestMs: 0, where: '' };
+    found.set(owner, one);
+    one.busyMs += ms;
+    one.longestMs = Math.max(one.longestMs, run.ms);
+    if (collecting) continue;
+    heat.set(node, (heat.get(node) ?? 0) + ms);
+    if (heat.get(node)! >= (heat.get(hottest.get(owner)!) ?? 0)) hottest.set(owner, node);
+  }
+  for (const [owner, node] of hottest) found.get(owner)!.where = place(node, nodes, places);
+  return [...found.values()].sort((a, b) => b.busyMs - a.busyMs);
+}
+
+/** Whose each node is: that of the innermost plugin on its stack, so that what a plugin calls counts for it. */
+function ownersOf(
+  list: readonly Node[],
+  nodes: ReadonlyMap<number, Node>,
+  places: readonly Folder[],
+): ReadonlyMap<Node, string | undefined> {
+  const owners = new Map<Node, string | undefined>();
+  const visit = (node: Node, caller: string | undefined): void => {
+    const { url, functionName } = node.callFrame;
+    const nobody = functionName === '(root)' || functionName === '(idle)' || functionName === '(program)';
+    const owner = places.find(([, folder]) => url.startsWith(folder))?.[0] ?? caller ?? (nobody ? undefined : 'core');
+    owners.set(node, owner);
+    for (const child of node.children ?? []) visit(nodes.get(child)!, owner);
+  };
+  if (list[0]) visit(list[0], undefined);
+  return owners;
+}
+
+/** The function of the plugin that the node belongs to: itself or what called it. */
+function place(node: Node, nodes: ReadonlyMap<number, Node>, places: readonly Folder[]): string {
+  const within = ({ callFrame }: Node) => places.find(([, folder]) => callFrame.url.startsWith(folder));
+  let frame: Node | undefined = node;
+  while (frame && !within(frame)) frame = [...nodes.values()].find(({ children }) => children?.includes(frame!.id));
+  const { functionName, url, lineNumber } = (frame ?? node).callFrame;
+  const name = functionName || 'an anonymous function';
+  const folder = frame && within(frame)?.[1];
+  return folder ? `${name} (${url.slice(folder.length)}:${lineNumber + 1})` : name;
+}
