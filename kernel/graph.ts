@@ -1,8 +1,33 @@
 /** The dependency graph, pure: plugins are joined by the services that they provide and require. */
+import { isDeepStrictEqual } from 'node:util';
+
 export interface GraphNode {
   readonly id: string;
   readonly provides: readonly string[];
   readonly requires: readonly string[];
+}
+
+/** Ids: what one set has and another has not. */
+export interface Difference {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+/** `also` counts as changed where it is in both. */
+export function differenceOf<T extends { readonly id: string }>(
+  former: readonly T[],
+  next: readonly T[],
+  also: readonly string[],
+): Difference {
+  const before = new Map(former.map((one) => [one.id, one]));
+  const after = new Set(next.map(({ id }) => id));
+  const same = (one: T) => !also.includes(one.id) && isDeepStrictEqual(before.get(one.id), one);
+  return {
+    added: next.filter(({ id }) => !before.has(id)).map(({ id }) => id),
+    removed: former.filter(({ id }) => !after.has(id)).map(({ id }) => id),
+    changed: next.filter((one) => before.has(one.id) && !same(one)).map(({ id }) => id),
+  };
 }
 
 /** Service id -> the plugins that provide it, sorted. More than one is a conflict. */

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import {
-  API_VERSION,
   CoreError,
   type Device,
   type DeviceInfo,
   type EventBus,
   type PluginDefinition,
+  type PluginManager,
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
@@ -13,17 +13,22 @@ import { HookRegistry } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import { EventBusCore } from './bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
+import { Composition, checkResolved, type Sets } from './composition.ts';
+import type { Clock } from './crash-policy.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
+import { Watch } from './watch/watch.ts';
 
-/** Version of the Core; equals the root package. */
-export const CORE_VERSION = '0.1.0';
+export { CORE_VERSION } from './composition.ts';
 
 export interface KernelOptions {
   readonly resolved: Resolved;
   readonly paths: DeviceInfo['paths'];
   readonly log: Logger;
+  /** Reads the SKU again, for apply(). */
+  readonly resolve?: () => Resolved;
+  readonly clock?: Clock;
 }
 
 export interface KernelStatus {
@@ -35,11 +40,13 @@ export interface KernelStatus {
 /** Hosts the plugins of one SKU: lifecycle, Event Bus and capability checker; everything else is a plugin. */
 export class Kernel {
   readonly #services = new ServiceRegistry();
-  readonly #hooks = new HookRegistry();
+  readonly #hooks: HookRegistry;
   readonly #capabilities = new CapabilityChecker();
   readonly #bus: EventBusCore;
   readonly #lifecycle: Lifecycle;
+  readonly #composition: Composition;
   readonly #log: Logger;
+  readonly #watch: Watch;
   #stopping: Promise<void> | undefined;
 
   /** Puts another implementation in the place of a plugin; it and its dependents restart. */
@@ -47,45 +54,34 @@ export class Kernel {
   readonly restart = (id: string) => this.#lifecycle.restart(id);
   readonly disable = (id: string) => this.#lifecycle.disable(id);
   readonly enable = (id: string) => this.#lifecycle.enable(id);
+  readonly release = (id: string) => this.#lifecycle.release(id);
+  readonly apply = (options?: { readonly check?: boolean }) => this.#composition.apply(options);
+  readonly sets = (): Sets => this.#composition.sets;
   /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
   readonly crashed = (error: unknown) => this.#lifecycle.crashed(error);
 
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
-  constructor({ resolved, paths, log }: KernelOptions) {
-    const { sku, plugins, problems } = resolved;
-    const fatal = problems.find(({ stops }) => stops === 'core');
-    if (!sku || fatal) {
-      const file = fatal ? `${fatal.file}:${fatal.line}` : '';
-      throw new CoreError('SKU_INVALID', { file, reason: fatal?.message ?? 'it cannot be read', problems });
-    }
+  constructor({ resolved, paths, log, resolve, clock }: KernelOptions) {
+    checkResolved(resolved);
     for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
     this.#log = log;
+    const watch = new Watch(log);
+    this.#watch = watch;
+    this.#hooks = new HookRegistry(watch.usage);
     const publishing = this.#hooks.caller('event.publish');
     this.#bus = new EventBusCore({
       onPublish: (event) => (publishing.isUsed() ? publishing.call(event) : event),
       onError: (err) => log.error({ err }, 'an event handler failed'),
+      onRow: (began) => watch.usage.row(began),
     });
-    for (const { id, manifest } of plugins) {
-      void this.#capabilities
-        .set({ kind: 'plugin', id }, manifest.capabilities ?? [])
-        .catch((err) => log.warn({ err }, id));
-    }
     const bus = this.#bus;
-    const parts = { services: this.#services, hooks: this.#hooks, bus, capabilities: this.#capabilities, log };
-    this.#lifecycle = new Lifecycle(plugins, parts);
-    const info: DeviceInfo = Object.freeze({
-      service: sku.service ?? 'device',
-      sku: { id: sku.id, title: sku.title, simulated: sku.simulated ?? false },
-      core: { version: CORE_VERSION, api: API_VERSION },
-      auth: sku.auth ?? 'token',
-      paths,
-      startedAt: Date.now(),
-      grants: sku.grants ?? {},
-    });
+    const parts = { services: this.#services, hooks: this.#hooks, bus, capabilities: this.#capabilities, log, watch };
+    this.#lifecycle = new Lifecycle(resolved.plugins, parts, clock);
+    this.#composition = new Composition(resolved, paths, this.#lifecycle, parts, resolve);
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {
-      device: { info: async () => info } satisfies Device,
+      device: { info: async () => this.#composition.info } satisfies Device,
       grants: this.#capabilities,
-      'plugin-manager': this.#lifecycle,
+      'plugin-manager': this.#manager(),
       'event-bus': {
         publish: async (event) => bus.publish(event),
         retained: async (filters) => bus.retained(filters),
@@ -97,10 +93,18 @@ export class Kernel {
     this.#services.add('kernel', services);
   }
 
+  #manager(): PluginManager {
+    const { restart, enable, disable, release, apply } = this;
+    const { usage, eventLoop, sample } = this.#lifecycle;
+    return { list: () => this.#lifecycle.list(), restart, enable, disable, release, apply, usage, eventLoop, sample };
+  }
+
   /** Resolves at the first settled state, whatever failed. */
   async start(): Promise<void> {
     await this.#lifecycle.start();
     if (this.#stopping) return;
+    await this.#composition.judge();
+    this.#watch.start();
     try {
       await this.#hooks.caller('kernel.ready').promise();
     } catch (err) {
@@ -110,6 +114,7 @@ export class Kernel {
 
   /** Stops every plugin, dependents first; idempotent. */
   stop(): Promise<void> {
+    this.#watch.stop();
     this.#stopping ??= this.#lifecycle.stop().then(() => this.#bus.close());
     return this.#stopping;
   }

@@ -8,16 +8,15 @@ import {
   reasonOf,
 } from '@device-core/plugin-api';
 import { within } from '@device-core/plugin-api/host';
-import { dependentsOf } from './graph.ts';
+import { type Clock, CrashPolicy, SYSTEM_CLOCK } from './crash-policy.ts';
+import { type Difference, dependentsOf, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { loadPlugin } from './loader.ts';
 import { graphNode, type PluginEntry } from './resolved.ts';
 
-/** A plugin that failed this often within the window is left alone until the operator releases it. */
-const QUARANTINE = { failures: 5, windowMs: 600_000 };
-
 interface PluginRecord {
-  readonly entry: PluginEntry;
+  entry: PluginEntry;
+  /** Kept for plugins of this process: their module is imported once. The others are loaded at each start, with the code of then. */
   definition: PluginDefinition | undefined;
   state: PluginState;
   enabled: boolean;
@@ -28,31 +27,44 @@ interface PluginRecord {
   generation: number;
   /** Grows with each start, so that what started last is stopped first. */
   order: number;
-  failures: number[];
+  /** When it became ready; undefined while it is not. */
+  readyAt?: number | undefined;
   run?: PluginRun | undefined;
+  readonly crashes: CrashPolicy;
+  restarts: number;
+  lastError?: PluginStatus['lastError'];
+  retry?: { readonly at: number; readonly timer: Disposable } | undefined;
 }
 
-/** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side. */
-export class Lifecycle implements PluginManager {
+/** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and hold nobody up. */
+export class Lifecycle implements Omit<PluginManager, 'apply'> {
   readonly #parts: KernelParts;
-  readonly #records: readonly PluginRecord[];
+  readonly #clock: Clock;
+  #records: readonly PluginRecord[] = [];
+  /** Those that were removed, too: one that comes back goes on counting. */
+  readonly #known = new Map<string, PluginRecord>();
   /** Those that tap plugin.verify: no other code is imported before they run. */
-  readonly #verifiers: readonly PluginRecord[];
+  #verifiers: readonly PluginRecord[] = [];
   readonly #starting = new Set<Promise<void>>();
   #changes: Promise<unknown> = Promise.resolve();
   #starts = 0;
+  /** While plugins are being stopped nothing starts: it could lean on what goes next. */
+  #held = false;
   #ended = false;
 
-  constructor(plugins: readonly PluginEntry[], parts: KernelParts) {
+  constructor(plugins: readonly PluginEntry[], parts: KernelParts, clock = SYSTEM_CLOCK) {
     this.#parts = parts;
-    this.#records = plugins.map(fresh);
-    const tapping = this.#records.filter(({ enabled, entry }) => enabled && !entry.refused);
-    this.#verifiers = tapping.filter(({ entry }) => entry.manifest.taps?.includes('plugin.verify'));
+    this.#clock = clock;
+    this.#install(
+      plugins,
+      plugins.map(({ id }) => id),
+    );
   }
 
   /** Starts what can start, until nothing changes any more. */
   start(): Promise<void> {
-    return this.#change(() => this.#settle());
+    this.#startAll();
+    return this.#settled(this.#records);
   }
 
   /** Stops every plugin, dependents first. Nothing starts again. */
@@ -69,51 +81,146 @@ export class Lifecycle implements PluginManager {
     return this.#records.map((record) => this.#status(record));
   }
 
+  readonly usage = async () => this.#parts.watch.plugins();
+  readonly eventLoop = async () => this.#parts.watch.loop();
+  readonly sample = (ms: number) => this.#parts.watch.sample(ms);
+
   restart(id: string): Promise<PluginStatus> {
-    return this.#again(id, (record) => record.enabled);
+    return this.#again(id, () => undefined);
   }
 
   enable(id: string): Promise<PluginStatus> {
-    return this.#again(id, () => true);
+    return this.#again(id, () => ({ enabled: true }));
   }
 
   disable(id: string): Promise<PluginStatus> {
-    return this.#again(id, () => false);
+    return this.#again(id, () => ({ enabled: false }));
   }
 
   /** Puts another implementation in the place of a plugin; only its dependents restart with it. */
   swap(id: string, definition: PluginDefinition): Promise<PluginStatus> {
-    return this.#again(id, (record) => {
-      record.definition = definition;
-      return record.enabled;
-    });
+    return this.#again(id, () => ({ definition }));
   }
 
-  /** An error that escaped from a plugin, told by the files in its stack: that plugin restarts. False if it is nobody's. */
+  async release(id: string): Promise<PluginStatus> {
+    const record = this.#find(id);
+    return record.state === 'failed' || record.state === 'quarantined' ? this.restart(id) : this.#status(record);
+  }
+
+  /** An error that escaped from a plugin, told by the files in its stack: that plugin failed. False if it is nobody's. */
   crashed(error: unknown): boolean {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const record = this.#records.find(({ entry, run }) => run && stack.includes(folderOf(entry)));
-    if (!record) return false;
-    void this.#change(async () => {
-      if (!record.run) return;
-      await this.#stopTree(record);
-      this.#fail(record, new CoreError('INTERNAL', { what: `plugin ${record.entry.id}` }, { cause: error }));
-      if (record.state === 'failed') this.#set(record, 'waiting');
-      await this.#settle();
-    });
-    return true;
+    if (record?.run) this.#crash(record, record.run, error);
+    return record !== undefined;
   }
 
-  #again(id: string, enabled: (record: PluginRecord) => boolean): Promise<PluginStatus> {
+  /** What would change if this were the set; `also` names plugins that are the same, but have to start again. */
+  difference(entries: readonly PluginEntry[], also: readonly string[]): Difference & { affected: readonly string[] } {
+    const former = this.#records.map(({ entry }) => entry);
+    const difference = differenceOf(former, entries, also);
+    const { added, changed, removed } = difference;
+    const affected = this.#withDependents([...changed, ...removed]).map(({ entry }) => entry.id);
+    return { ...difference, affected: [...affected, ...added] };
+  }
+
+  /**
+   * Makes this the set: what is gone stops; what is new or different starts, its dependents with it. If one of those that was active, or is new, then
+   * fails, all of it is undone. `between` runs while what changes is stopped. Throws CHANGE_UNDONE.
+   */
+  apply(
+    entries: readonly PluginEntry[],
+    also: readonly string[],
+    between: (undo: boolean) => void,
+  ): Promise<ReturnType<Lifecycle['difference']>> {
     return this.#change(async () => {
-      const record = this.#records.find(({ entry }) => entry.id === id);
-      if (!record) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
-      await this.#stopTree(record);
-      record.failures = [];
-      record.enabled = enabled(record);
-      this.#set(record, record.enabled ? 'waiting' : 'stopped', record.enabled ? undefined : 'it is disabled');
-      await this.#settle();
+      const former = this.#records.map(({ entry, enabled, state }) => ({ entry, enabled, state }));
+      const difference = this.difference(entries, also);
+      const { added, changed, removed, affected } = difference;
+      const active = former.filter(({ state }) => state === 'active').map(({ entry }) => entry.id);
+      await this.#replace(entries, [...added, ...changed], affected, () => between(false));
+      const failed = this.#records.find(({ entry: { id }, state }) => {
+        const counts = affected.includes(id) && (added.includes(id) || active.includes(id));
+        return counts && (state === 'failed' || state === 'quarantined');
+      });
+      if (!failed || this.#ended) return difference;
+      const { reason, code } = failed;
+      const old = former.map(({ entry }) => entry);
+      await this.#replace(old, [...removed, ...changed], affected, () => {
+        between(true);
+        for (const { entry, enabled } of former) if (!enabled) this.#put(this.#find(entry.id), false);
+      });
+      throw new CoreError('CHANGE_UNDONE', { plugin: failed.entry.id, reason, code });
+    });
+  }
+
+  /** `renewed` begin anew, from their entries; the others of the set stay what they are. */
+  async #replace(
+    set: readonly PluginEntry[],
+    renewed: readonly string[],
+    affected: readonly string[],
+    between: () => void,
+  ): Promise<void> {
+    await this.#stopAll(this.#withDependents(affected), undefined, () => {
+      this.#install(set, renewed);
+      between();
+    });
+    await this.#settled(this.#withDependents(affected));
+  }
+
+  #install(set: readonly PluginEntry[], renewed: readonly string[]): void {
+    const { capabilities, log } = this.#parts;
+    const before = new Set(this.#records);
+    this.#records = set.map((entry) => {
+      const known = this.#known.get(entry.id);
+      if (known && before.has(known) && !renewed.includes(entry.id)) return known;
+      const record = known ?? recordOf(entry);
+      this.#known.set(entry.id, record);
+      const enabled = before.has(record) && record.entry.enabled === entry.enabled ? record.enabled : entry.enabled;
+      Object.assign(record, { entry, definition: entry.definition });
+      const caller = { kind: 'plugin', id: entry.id } as const;
+      capabilities.set(caller, entry.manifest.capabilities ?? []).catch((err) => log.warn({ err }, entry.id));
+      this.#put(record, enabled);
+      return record;
+    });
+    for (const gone of before) {
+      if (this.#records.includes(gone)) continue;
+      void capabilities.clear({ kind: 'plugin', id: gone.entry.id });
+      this.#set(gone, 'stopped', 'it is not in the SKU any more');
+    }
+    const able = this.#records.filter(({ enabled, entry }) => enabled && !entry.refused);
+    this.#verifiers = able.filter(({ entry }) => entry.manifest.taps?.includes('plugin.verify'));
+  }
+
+  /** A new beginning: what failed before does not count any more. */
+  #put(record: PluginRecord, enabled: boolean): void {
+    record.enabled = enabled;
+    record.crashes.forgive();
+    this.#set(record, enabled ? 'waiting' : 'stopped', enabled ? undefined : 'it is disabled');
+  }
+
+  #again(id: string, change: () => { enabled?: boolean; definition?: PluginDefinition } | undefined) {
+    return this.#change(async () => {
+      const record = this.#find(id);
+      const tree = this.#withDependents([id]);
+      await this.#stopAll(tree, record, () => {
+        const { enabled = record.enabled, definition = record.definition } = change() ?? {};
+        record.definition = definition;
+        this.#put(record, enabled);
+      });
+      return { record, tree };
+    }).then(async ({ record, tree }) => {
+      await this.#settled(tree);
       return this.#status(record);
+    });
+  }
+
+  #crash(record: PluginRecord, run: PluginRun, thrown: unknown): void {
+    void this.#change(async () => {
+      if (record.run !== run) return; // it was stopped or started again meanwhile
+      const details = { plugin: record.entry.id, reason: reasonOf(thrown) };
+      const error = thrown instanceof CoreError ? thrown : new CoreError('PLUGIN_CRASHED', details, { cause: thrown });
+      await this.#stopAll(this.#withDependents([record.entry.id]), record, () => this.#fail(record, error));
     });
   }
 
@@ -124,26 +231,30 @@ export class Lifecycle implements PluginManager {
     return change;
   }
 
-  async #settle(): Promise<void> {
-    for (;;) {
-      for (const record of this.#records) {
-        const { refused } = record.entry;
-        if (this.#ended || record.state !== 'waiting') continue;
-        if (refused) this.#set(record, 'failed', refused.message, refused.code);
-        if (refused || this.#missing(record)) continue;
-        const start = this.#start(record).finally(() => this.#starting.delete(start));
-        this.#starting.add(start);
-      }
-      if (this.#starting.size === 0) return;
-      await Promise.race(this.#starting);
+  #startAll(): void {
+    for (const record of this.#records) {
+      if (this.#ended || this.#held || record.state !== 'waiting') continue;
+      const { refused } = record.entry;
+      if (refused) this.#set(record, 'failed', refused.message, refused.code);
+      if (refused || this.#missing(record)) continue;
+      const start = this.#start(record).finally(() => {
+        this.#starting.delete(start);
+        this.#startAll();
+      });
+      this.#starting.add(start);
     }
+  }
+
+  /** Resolves when none of these is on its way up any more. */
+  async #settled(records: readonly PluginRecord[]): Promise<void> {
+    while (records.some(({ state }) => state === 'starting')) await Promise.race(this.#starting);
   }
 
   /** Why a plugin cannot start yet. */
   #missing({ entry }: PluginRecord): string | undefined {
     const verifier = this.#verifiers.find((one) => one.state !== 'active');
     const exempt = (id: string) =>
-      this.#verifiers.some(({ entry }) => entry.id === id || this.#needs(id).has(entry.id));
+      this.#verifiers.some((one) => one.entry.id === id || this.#withDependents([id]).includes(one));
     if (verifier && !exempt(entry.id)) return `it waits to be verified: ${verifier.entry.id} is ${verifier.state}`;
     for (const [service, range] of Object.entries(entry.manifest.requires ?? {})) {
       if (this.#parts.services.find(service, range)) continue;
@@ -168,7 +279,7 @@ export class Lifecycle implements PluginManager {
     try {
       const outcome = await within(this.#setup(record, run), ms, run.scope.signal);
       if (outcome.kind === 'timeout') throw new CoreError('PLUGIN_START_TIMEOUT', { plugin: id, ms });
-      if (outcome.kind === 'aborted') throw run.scope.signal.reason;
+      if (run.scope.signal.aborted) throw run.scope.signal.reason;
       const services = Object.entries(manifest.provides ?? {}).map(([service, version]) => {
         const impl = run.provided.get(service);
         if (impl) return { id: service, version, impl };
@@ -176,88 +287,117 @@ export class Lifecycle implements PluginManager {
       });
       this.#parts.services.add(id, services);
       record.startMs = Math.round((performance.now() - began) * 10) / 10;
+      record.readyAt = this.#clock.now();
       this.#set(record, 'active');
     } catch (error) {
-      record.run = undefined;
       await run.scope.end(manifest.stopTimeoutMs);
+      if (record.run !== run) return; // stopped on purpose
+      record.run = undefined;
       this.#fail(record, error);
     }
   }
 
   async #setup(record: PluginRecord, run: PluginRun): Promise<void> {
     const { entry } = record;
-    const { id, manifest } = entry;
-    if (!record.definition) {
+    const { id, manifest, isolation } = entry;
+    let { definition } = record;
+    if (!definition) {
       await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(entry));
-      record.definition = await loadPlugin(entry);
+      definition = await loadPlugin(entry, { onCrash: (error) => this.#crash(record, run, error) });
+      if (isolation === 'inline') record.definition = definition;
     }
     const services: Record<string, object> = {};
-    for (const [name, ref] of Object.entries(record.definition.requires ?? {})) {
+    for (const [name, ref] of Object.entries(definition.requires ?? {})) {
       const range = manifest.requires?.[ref.id];
       if (range === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
-      const service = this.#parts.services.find(ref.id, range);
+      const service = this.#parts.services.find(ref.id, range, run.meter);
       if (!service) throw new CoreError('SERVICE_MISSING', { service: ref.id, range, reason: 'it has just gone' });
       services[name] = service;
     }
-    this.#parts.log.info({ plugin: id, state: 'starting' }, 'plugin setup'); // the last one of a start that hangs is to blame
-    await record.definition.setup(run.host, services as never);
+    await run.meter.measured('lifecycle', () => definition.setup(run.host, services as never))();
     await Promise.all(run.whens);
   }
 
-  /** Stops a plugin and everything that needs it, newest first; what stopped because of it waits for it to come back. */
-  #stopTree(record: PluginRecord): Promise<void> {
-    const dependents = this.#needs(record.entry.id);
-    return this.#stopAll(this.#records.filter((one) => one === record || dependents.has(one.entry.id)));
-  }
-
-  /** Every plugin that needs this one. */
-  #needs(id: string): ReadonlySet<string> {
+  /** These and every plugin that needs one of them. */
+  #withDependents(ids: readonly string[]): readonly PluginRecord[] {
     const nodes = this.#records.map(({ entry }) => graphNode(entry));
-    return dependentsOf(nodes, id);
+    const all = new Set(ids.flatMap((id) => [id, ...dependentsOf(nodes, id)]));
+    return this.#records.filter(({ entry }) => all.has(entry.id));
   }
 
-  async #stopAll(records: Iterable<PluginRecord>): Promise<void> {
-    for (const record of [...records].sort((a, b) => b.order - a.order)) await this.#stop(record);
+  /**
+   * Stops plugins, newest first. Then `finish` says what becomes of `apart`, or of the set; what else was stopped, or had failed, waits for its
+   * chance: it may fare better with a new provider.
+   */
+  async #stopAll(records: readonly PluginRecord[], apart?: PluginRecord, finish?: () => void): Promise<void> {
+    this.#held = true;
+    for (const record of records.toSorted((a, b) => b.order - a.order)) await this.#stop(record);
+    finish?.();
+    for (const record of records) {
+      const { state, enabled } = record;
+      if (this.#ended && enabled && state !== 'quarantined') this.#set(record, 'stopped');
+      else if (record !== apart && (state === 'stopping' || state === 'failed')) this.#set(record, 'waiting');
+    }
+    this.#held = false;
+    this.#startAll();
   }
 
   async #stop(record: PluginRecord): Promise<void> {
     const { run, entry } = record;
     const ms = entry.manifest.stopTimeoutMs ?? 5_000;
+    if (!run) return;
     record.run = undefined;
-    if (run) {
-      this.#set(record, 'stopping');
-      await Promise.all([...run.provided.keys()].map((service) => this.#parts.services.withdraw(service, ms)));
-      const [label] = await run.scope.end(ms);
-      if (label !== undefined)
-        this.#fail(record, new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: entry.id, label, ms }));
-    }
-    if (record.state === 'quarantined' || record.code === 'PLUGIN_STOP_TIMEOUT' || !record.enabled) return;
-    if (this.#ended) this.#set(record, 'stopped');
-    else if (record.state !== 'waiting') this.#set(record, 'waiting'); // one that failed may fare better with a new provider
+    this.#set(record, 'stopping');
+    await Promise.all([...run.provided.keys()].map((service) => this.#parts.services.withdraw(service, ms)));
+    const [label] = await run.scope.end(ms);
+    if (label !== undefined) this.#tell(record, new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: entry.id, label, ms }));
   }
 
   #fail(record: PluginRecord, thrown: unknown): void {
-    const id = record.entry.id;
+    const plugin = record.entry.id;
     const error =
       thrown instanceof CoreError
         ? thrown
-        : new CoreError('PLUGIN_START_FAILED', { plugin: id, reason: reasonOf(thrown) }, { cause: thrown });
+        : new CoreError('PLUGIN_START_FAILED', { plugin, reason: reasonOf(thrown) }, { cause: thrown });
     if (this.#ended && error.code === 'CANCELLED') {
       this.#set(record, 'stopped');
       return;
     }
-    const now = Date.now();
-    record.failures = [...record.failures.filter((at) => now - at < QUARANTINE.windowMs), now];
-    const often = record.failures.length >= QUARANTINE.failures;
-    this.#parts.log.error({ err: error, plugin: id }, error.message);
-    this.#set(record, often ? 'quarantined' : 'failed', error.message, error.code);
+    this.#tell(record, error);
+    const now = this.#clock.now();
+    const pause = record.crashes.failed(now, record.readyAt === undefined ? 0 : now - record.readyAt);
+    record.readyAt = undefined;
+    this.#set(record, pause === undefined ? 'quarantined' : 'failed', error.message, error.code);
+    if (pause === undefined || this.#ended) return;
+    const again = () =>
+      this.#change(async () => {
+        if (record.retry !== retry) return;
+        record.restarts++;
+        this.#set(record, 'waiting');
+        this.#startAll();
+      });
+    const retry = { at: now + pause, timer: this.#clock.at(now + pause, () => void again()) };
+    record.retry = retry;
+  }
+
+  #tell(record: PluginRecord, error: CoreError): void {
+    record.lastError = { code: error.code, message: error.message, at: this.#clock.now() };
+    this.#parts.log.error({ err: error, plugin: record.entry.id }, error.message);
+  }
+
+  #find(id: string): PluginRecord {
+    const record = this.#records.find(({ entry }) => entry.id === id);
+    if (record) return record;
+    throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
   }
 
   #set(record: PluginRecord, state: PluginState, reason?: string, code?: ErrorCode): void {
+    record.retry?.timer[Symbol.dispose]();
+    record.retry = undefined;
     if (record.state === state && record.reason === reason) return;
     Object.assign(record, { state, reason, code, since: Date.now() });
     const plugin = record.entry.id;
-    this.#parts.log.info({ plugin, state, reason }, `plugin ${state}`); // told to whoever asks why a start failed
+    this.#parts.log.debug({ plugin, state, reason }, 'plugin state');
     const payload = reason === undefined ? { plugin, state } : { plugin, state, reason };
     try {
       this.#parts.bus.publish({ topic: 'plugin.state', payload, source: 'core' });
@@ -267,25 +407,29 @@ export class Lifecycle implements PluginManager {
   }
 
   #status(record: PluginRecord): PluginStatus {
-    const { entry, state, since, generation, startMs, run } = record;
+    const { entry, state, since, generation, startMs, run, restarts, retry, lastError } = record;
     const { id, version, summary, provides = {}, requires = {} } = entry.manifest;
     const waits = state === 'waiting' ? this.#missing(record) : undefined;
     const reason = waits ?? record.reason;
     const code = waits === undefined ? record.code : 'SERVICE_MISSING';
     return {
       ...{ id, version, summary, state, isolation: entry.isolation, essential: entry.essential, since, generation },
-      ...{ provides, requires, holds: run?.scope.held ?? [] },
+      ...{ provides, requires, holds: run?.scope.held ?? [], restarts, directory: folderOf(entry) },
       ...(reason === undefined ? {} : { reason }),
       ...(code === undefined ? {} : { code }),
       ...(startMs === undefined ? {} : { startMs }),
+      ...(retry === undefined ? {} : { nextStartAt: retry.at }),
+      ...(lastError === undefined ? {} : { lastError }),
+      ...(generation === 0 ? {} : { usage: this.#parts.watch.usage.of(id).usage() }),
     };
   }
 }
 
-function fresh(entry: PluginEntry): PluginRecord {
+function recordOf(entry: PluginEntry): PluginRecord {
   const { definition, enabled } = entry;
   const first = enabled ? { state: 'waiting' as const } : { state: 'stopped' as const, reason: 'it is disabled' };
-  return { entry, definition, enabled, since: Date.now(), generation: 0, order: 0, failures: [], ...first };
+  const counts = { since: Date.now(), generation: 0, order: 0, restarts: 0, crashes: new CrashPolicy() };
+  return { entry, definition, enabled, ...first, ...counts };
 }
 
 function folderOf({ main }: PluginEntry): string {

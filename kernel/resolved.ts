@@ -1,4 +1,11 @@
-import type { ErrorCode, Isolation, PluginDefinition, PluginManifest, SkuManifest } from '@device-core/plugin-api';
+import type {
+  ErrorCode,
+  Isolation,
+  PluginBudget,
+  PluginDefinition,
+  PluginManifest,
+  SkuManifest,
+} from '@device-core/plugin-api';
 import type { GraphNode } from './graph.ts';
 
 /** One plugin of a SKU, ready to be started: what the kernel knows of it. */
@@ -10,6 +17,7 @@ export interface PluginEntry {
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;
+  readonly budget?: PluginBudget;
   readonly essential: boolean;
   readonly enabled: boolean;
   /** Defaults filled in, frozen. */
@@ -33,6 +41,8 @@ export interface Problem {
 
 /** The exact set that a SKU stands for, and everything that is wrong with it. */
 export interface Resolved {
+  /** Absolute path of the SKU, where it is a file. */
+  readonly file?: string;
   /** Absent where the SKU could not be read. */
   readonly sku?: SkuManifest;
   readonly plugins: readonly PluginEntry[];

@@ -40,9 +40,9 @@ export function resolveSku(file: string, settings: readonly Setting[] = [], stat
   const sku = readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
     check.report('core', place, path, code, message),
   );
-  if (!sku) return { plugins: [], problems: check.problems };
+  if (!sku) return { file: resolve(file), plugins: [], problems: check.problems };
   const plugins = check.plugins(sku, state);
-  return { sku: sku.value, plugins, problems: check.problems };
+  return { file: resolve(file), sku: sku.value, plugins, problems: check.problems };
 }
 
 class SkuCheck {
@@ -132,6 +132,7 @@ class SkuCheck {
     }
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      budget: { ...manifest.budget, ...line.budget },
       ...{ essential: line.essential ?? false, enabled: line.enabled ?? true },
     };
   }

@@ -14,9 +14,8 @@ const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
 
 const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${code} ${message}`;
 
-export function printVersion(): void {
+export const printVersion = () =>
   console.log(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
-}
 
 /** `check FILE`: every problem on a line of its own, exit status 1 if there is one. */
 export function checkSku({ sku: file, settings, json }: Arguments): number {
@@ -38,13 +37,14 @@ export async function runCore(args: Arguments): Promise<void> {
   const log = createLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
-  const resolved = resolveSku(args.sku, args.settings, args.safeMode ? undefined : args.paths.var);
+  const resolve = () => resolveSku(args.sku, args.settings, args.safeMode ? undefined : args.paths.var);
+  const resolved = resolve();
   for (const problem of resolved.problems) record.problem(problem, format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {
     instance.release();
     record.ends(EXIT.sku);
   }
-  const kernel = new Kernel({ resolved, paths: args.paths, log });
+  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve });
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {

@@ -10,12 +10,15 @@ export interface DeviceInfo {
   /** Absolute. System defaults, mutable state, and sockets and process ids. */
   readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
   readonly startedAt: number;
+  /** Absolute path of the SKU manifest, where it is a file. */
+  readonly skuFile?: string;
   /** Capabilities beyond class `normal` that the SKU grants, by app id or `*`. */
   readonly grants: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What this device is and where its files live. Provided by the kernel. */
 export interface Device {
+  /** As the SKU says now. When its grants change while the device runs, event `plugin.changed` tells; what else changes restarts the plugins that require this service. */
   info(): Promise<DeviceInfo>;
 }
 

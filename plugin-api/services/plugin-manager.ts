@@ -1,7 +1,7 @@
 import type { Isolation } from '../manifest.ts';
 import type { PluginState } from '../plugin.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { LoopUsage, PluginUsage } from '../usage.ts';
+import type { LoopUsage, PluginUsage, SampledUsage } from '../usage.ts';
 
 export interface PluginStatus {
   readonly id: string;
@@ -23,8 +23,30 @@ export interface PluginStatus {
   readonly requires: Readonly<Record<string, string>>;
   /** Labels of what its scope holds now. */
   readonly holds: readonly string[];
+  /** How often it was started again after a failure. */
+  readonly restarts?: number;
+  /** It failed and will be started again then, milliseconds since the Unix epoch. */
+  readonly nextStartAt?: number;
+  /** Kept when it runs again. */
+  readonly lastError?: { readonly code: string; readonly message: string; readonly at: number };
+  /** Folder of its module, absolute, with a slash at the end. */
+  readonly directory?: string;
   /** What it takes of the device; absent before its first start. */
   readonly usage?: PluginUsage;
+}
+
+/** What applying the SKU changed, or would change: ids of plugins. */
+export interface SkuChange {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Version, configuration, isolation, place, or what else its line says. */
+  readonly changed: readonly string[];
+  /** All that stop, start or restart for it: these and their dependents. */
+  readonly affected: readonly string[];
+  /** Of `changed`, those of this process whose new version is taken at the next start of the Core only. */
+  readonly stale: readonly string[];
+  /** What the SKU says of the device itself, its grants among it, changed. */
+  readonly device: boolean;
 }
 
 /** The kernel's lifecycle for those who administer it. Provided by the kernel. */
@@ -35,9 +57,18 @@ export interface PluginManager {
   /** Until the next start of the Core. */
   disable(id: string): Promise<PluginStatus>;
   enable(id: string): Promise<PluginStatus>;
+  /** Ends a quarantine or the pause after a failure: it starts at once. A plugin without trouble is left alone. Throws PLUGIN_NOT_FOUND. */
+  release(id: string): Promise<PluginStatus>;
+  /**
+   * Reads the SKU again and applies the difference, whole or not at all; with `check` only tells it. Event `plugin.changed` says what came of it.
+   * Throws SKU_INVALID (`details.problems`; nothing was touched), CHANGE_UNDONE (a plugin failed; the former set runs again), UNAVAILABLE.
+   */
+  apply(options?: { readonly check?: boolean }): Promise<SkuChange>;
   /** Of every plugin that has been started, by id. */
   usage(): Promise<readonly PluginUsage[]>;
   eventLoop(): Promise<LoopUsage>;
+  /** Samples all code of the Core's event loop for 100 to 30,000 ms. Throws BUSY while somebody else does. */
+  sample(ms: number): Promise<readonly SampledUsage[]>;
 }
 
 export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.0.0');
