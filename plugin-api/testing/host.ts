@@ -14,6 +14,7 @@ import { TestBus } from './bus.ts';
 import { TestGrants } from './grants.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
 import { readManifest, resolveConfig } from './manifest.ts';
+import { observed } from './observed.ts';
 
 export interface TestHostOptions {
   /** The manifest, or the path of its YAML file. */
@@ -161,7 +162,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
       declared(ref, manifest.requires);
       services[name] = viewFor(given.get(ref.id) ?? missing(ref), meter);
     }
-    await meter.measured('lifecycle', () => plugin.setup(host, services as Resolved<R>))();
+    const seen = observed(host, services as Resolved<R>, plugin.requires);
+    await meter.measured('lifecycle', () => plugin.setup(...seen))();
     await Promise.all(running);
     for (const service of Object.keys(manifest.provides ?? {})) {
       if (provided.has(service)) continue;

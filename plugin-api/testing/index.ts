@@ -4,3 +4,4 @@ export { TestGrants } from './grants.ts';
 export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
 export { leakCheck } from './leak-check.ts';
 export { checkManifest, readManifest } from './manifest.ts';
+export { OPERATOR, TestOperations } from './operations.ts';

@@ -7,6 +7,7 @@ import { addEvents } from './commands/events.ts';
 import { addFunctions } from './commands/functions.ts';
 import { addLogs } from './commands/logs.ts';
 import { addOpenapi } from './commands/openapi.ts';
+import { addPlugin } from './commands/plugin.ts';
 import { addPlugins } from './commands/plugins.ts';
 import { addSpi } from './commands/spi.ts';
 import { addStatus } from './commands/status.ts';
@@ -39,6 +40,7 @@ export function createProgram(): Command {
   addConfig(program);
   addApps(program);
   addPlugins(program);
+  addPlugin(program);
   addSpi(program);
   addToken(program);
   addLogs(program);

@@ -1,0 +1,115 @@
+/** Notes of what a plugin used while it was tested, for plugin-check: which of its claims nobody ever saw it use. */
+import { createHook } from 'node:async_hooks';
+import { appendFileSync } from 'node:fs';
+import type { Caller } from '../caller.ts';
+import type { PluginHost } from '../plugin.ts';
+import type { ServiceRefs } from '../service-ref.ts';
+
+/** Environment variable that names the file of the notes; without it nothing is noted. */
+export const OBSERVED_VARIABLE = 'DEVICE_CORE_OBSERVED';
+
+/** `calls`: it called an operation in its own name, for which it may need any capability. */
+export type ObservedKind = 'service' | 'optional' | 'tap' | 'hook' | 'publish' | 'capability' | 'calls';
+
+export interface Observation {
+  readonly plugin: string;
+  readonly kind: ObservedKind;
+  readonly name: string;
+}
+
+type Note = (kind: ObservedKind, name: string) => void;
+
+/** What the operating system is asked for, and the capability that stands for it. */
+const RESOURCES: Readonly<Record<string, string>> = {
+  TCPCONNECTWRAP: 'network.outbound',
+  UDPSENDWRAP: 'network.outbound',
+  GETADDRINFOREQWRAP: 'network.outbound',
+  TCPSERVERWRAP: 'network.listen',
+};
+
+/** The same host and services, noting what the plugin does with them where somebody wants to know. */
+export function observed<C, S extends Readonly<Record<string, unknown>>>(
+  host: PluginHost<C>,
+  services: S,
+  refs: ServiceRefs = {},
+): readonly [PluginHost<C>, S] {
+  const file = process.env[OBSERVED_VARIABLE];
+  if (file === undefined) return [host, services];
+  const note = noteInto(file, host.id);
+  createHook({ init: (_id, type) => RESOURCES[type] && note('capability', RESOURCES[type]) }).enable();
+  const watched = Object.entries(services).map(([name, service]) => {
+    return [name, watchedService(service as object, refs[name]?.id ?? name, note)];
+  });
+  return [watchedHost(host, note), Object.fromEntries(watched) as S];
+}
+
+/** Each thing once: a plugin that publishes a thousand events writes one line. */
+function noteInto(file: string, plugin: string): Note {
+  const seen = new Set<string>();
+  return (kind, name) => {
+    const line = JSON.stringify({ plugin, kind, name } satisfies Observation);
+    if (seen.has(line)) return;
+    seen.add(line);
+    appendFileSync(file, `${line}\n`);
+  };
+}
+
+function watchedHost<C>(host: PluginHost<C>, note: Note): PluginHost<C> {
+  const own = (caller: Caller) => caller.kind === 'plugin' && caller.id === host.id;
+  const { bus, capabilities } = host;
+  return {
+    ...host,
+    bus: {
+      publish(topic, payload, priority) {
+        note('publish', topic);
+        bus.publish(topic, payload, priority);
+      },
+      subscribe: (filter, fn, options) => bus.subscribe(filter, fn, options),
+    },
+    capabilities: {
+      require(caller, capability) {
+        if (own(caller)) note('capability', capability);
+        capabilities.require(caller, capability);
+      },
+      holds(caller, capability) {
+        if (own(caller)) note('capability', capability);
+        return capabilities.holds(caller, capability);
+      },
+      requireAny(caller, family) {
+        if (own(caller)) note('capability', family);
+        capabilities.requireAny(caller, family);
+      },
+    },
+    when(ref, use) {
+      note('optional', ref.id);
+      host.when(ref, use);
+    },
+    tap(hook, fn, order) {
+      note('tap', hook);
+      host.tap(hook, fn, order);
+    },
+    hook(id) {
+      note('hook', id);
+      return host.hook(id);
+    },
+  };
+}
+
+/** Methods run on the service itself: it may have private members, which a proxy does not have. */
+function watchedService(service: object, id: string, note: Note): object {
+  return new Proxy(service, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return (...values: unknown[]) => {
+        note('service', id);
+        if (id === 'operations' && values.some(byPlugin)) note('calls', String(key));
+        return Reflect.apply(member, target, values);
+      };
+    },
+  });
+}
+
+function byPlugin(value: unknown): boolean {
+  return (value as { readonly caller?: Partial<Caller> } | null | undefined)?.caller?.kind === 'plugin';
+}

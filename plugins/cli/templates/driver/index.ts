@@ -1,0 +1,26 @@
+import { definePlugin, type PluginHost, spi } from '@device-core/plugin-api';
+import { MAX_SPEED_HZ, MODE } from './max31855.ts';
+import { pluginIdService } from './plugin-id-service.ts';
+import { Thermometer } from './thermometer.ts';
+
+interface Settings {
+  readonly endpoint: string;
+  readonly cs: number;
+  readonly everyMs: number;
+}
+
+export const plugin = definePlugin({
+  requires: { spi },
+  setup(host: PluginHost<Settings>, services) {
+    const { endpoint, cs, everyMs } = host.config;
+    const handle = { name: host.id, endpoint, cs, speed: MAX_SPEED_HZ, mode: MODE };
+    host.scope.use(`SPI handle ${handle.name}`, services.spi.register(handle, `plugin.${host.id}`));
+    const thermometer = new Thermometer(services.spi, handle.name, host.log, host.scope.signal);
+    host.provide(pluginIdService, thermometer);
+    host.tap('health.collect', (report) => report.add(host.id, thermometer.health));
+    host.scope.interval('measurement', everyMs, async () => {
+      const temperatures = await thermometer.measure();
+      if (temperatures) host.bus.publish('plugin.plugin-id.temperature', temperatures, 'low');
+    });
+  },
+});
