@@ -9,6 +9,8 @@ type Found = { -readonly [K in keyof SampledUsage]: SampledUsage[K] };
 type Node = Profiler.ProfileNode;
 
 const INTERVAL_MICROS = 5_000;
+/** To begin takes long itself; who watches for delays is over it after this time. */
+const SETTLE_MS = 50;
 
 /** Costs a few hundredths of the CPU while it runs, and tens of milliseconds to begin with. */
 export class Sampler {
@@ -20,8 +22,14 @@ export class Sampler {
     this.#folders = folders;
   }
 
+  /** It has begun, or is about to. */
   get running(): boolean {
     return this.#running;
+  }
+
+  /** A delay that happens now is seen, and is not its own. */
+  get looking(): boolean {
+    return this.#wait !== undefined;
   }
 
   /** Samples until `ms` are over or finish() is called. Rejects with BUSY while it runs already. */
@@ -54,6 +62,7 @@ export class Sampler {
     session.post('Profiler.enable');
     session.post('Profiler.setSamplingInterval', { interval: INTERVAL_MICROS });
     session.post('Profiler.start');
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref());
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wait = { timer: setTimeout(() => this.finish(), ms).unref(), resolve };
     await promise;

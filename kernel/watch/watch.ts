@@ -41,6 +41,7 @@ export class Watch {
   #stalls = 0;
   #unattributed = 0;
   #unknown: number[] = [];
+  #hunting = false;
   #hunted = Number.NEGATIVE_INFINITY;
 
   constructor(log: Logger) {
@@ -108,7 +109,7 @@ export class Watch {
     this.#stalls++;
     if (this.#explained >= late / 2) return;
     if (this.#sampler.running) {
-      this.#sampler.finish();
+      if (this.#hunting && this.#sampler.looking) this.#sampler.finish();
       return;
     }
     this.#unattributed++;
@@ -121,17 +122,21 @@ export class Watch {
 
   /** Waits for the next such delay with the sampler on: it sees continuations and what Node calls directly. */
   async #hunt(): Promise<void> {
+    this.#hunting = true;
     try {
       const found = await this.#sampler.run(HUNT.forMs);
       for (const { plugin, longestMs, where } of found) {
         const meter = this.usage.find(plugin);
         if (!meter || longestMs < meter.budget.stallMs) continue;
         meter.continued(longestMs);
+      meter.stalls++;
         const what = `it kept the event loop for ${Math.round(longestMs)} ms outside of a callback of the host, in ${where}`;
         this.#warn(meter, 'STALL', what, { ms: longestMs, where });
       }
     } catch (err) {
       this.#log.debug({ err }, 'cannot look for what delays the event loop');
+    } finally {
+      this.#hunting = false;
     }
   }
 
