@@ -1,10 +1,12 @@
-import { CoreError, matchesTopic, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
-import { type HookRegistry, PluginScope } from '@device-core/plugin-api/host';
+import { dirname } from 'node:path';
+import { CoreError, type EventEnvelope, matchesTopic, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import { type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import type { EventBusCore } from './bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { PluginEntry } from './resolved.ts';
 import type { ServiceRegistry } from './services.ts';
+import type { Watch } from './watch/watch.ts';
 
 /** The parts of the kernel that plugins reach. */
 export interface KernelParts {
@@ -13,11 +15,13 @@ export interface KernelParts {
   readonly bus: EventBusCore;
   readonly capabilities: CapabilityChecker;
   readonly log: Logger;
+  readonly watch: Watch;
 }
 
 /** One start of one plugin: a restart makes a new one, and what the old one still calls meets its closed scope. */
 export class PluginRun {
   readonly scope: PluginScope;
+  readonly meter: PluginMeter;
   readonly host: PluginHost;
   /** What setup() provided so far; nobody sees it before it is ready. */
   readonly provided = new Map<string, object>();
@@ -27,7 +31,10 @@ export class PluginRun {
   constructor(entry: PluginEntry, parts: KernelParts) {
     const { id, manifest } = entry;
     const log = parts.log.child({ plugin: id });
-    const scope = new PluginScope(id, log);
+    const meter = parts.watch.usage.of(id);
+    meter.limit(entry.budget);
+    if (entry.isolation === 'inline') meter.folder = dirname(entry.main);
+    const scope = new PluginScope(id, log, undefined, meter);
     const declared = (section: Readonly<Record<string, string>> | undefined, ref: ServiceRef<unknown>): string => {
       const version = section?.[ref.id];
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
@@ -35,6 +42,7 @@ export class PluginRun {
     };
     const mayPublish = new Set<string>();
     this.scope = scope;
+    this.meter = meter;
     this.host = Object.freeze<PluginHost>({
       id,
       scope,
@@ -55,14 +63,20 @@ export class PluginRun {
           parts.bus.publish({ topic, payload, priority, source: `plugin.${id}` });
         },
         subscribe(filter, fn, options) {
+          const failed = (err: unknown, { topic }: EventEnvelope) => {
+            meter.failed('event');
+            log.error({ err, topic }, 'event handler failed');
+          };
           const subscription = parts.bus.subscribe(
             filter,
             (event) => {
+              const mark = meter.enterNext();
               try {
-                const settled = fn(event);
-                return settled?.catch((err) => log.error({ err, topic: event.topic }, 'event handler failed'));
+                return fn(event)?.catch((err) => failed(err, event));
               } catch (err) {
-                log.error({ err, topic: event.topic }, 'event handler failed');
+                failed(err, event);
+              } finally {
+                meter.leave('event', mark);
               }
             },
             options,
@@ -80,7 +94,7 @@ export class PluginRun {
       },
       when: (ref, use) => {
         const range = declared(manifest.optional, ref);
-        this.whens.push(parts.services.watch({ id: ref.id, range, scope, use }));
+        this.whens.push(parts.services.watch({ id: ref.id, range, scope, user: meter, use }));
       },
       tap(hook, fn, order) {
         if (!manifest.taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });

@@ -55,7 +55,9 @@ class Hook<K extends HookId> {
   /** Taps of one stage run in the order of their plugins' ids: the order of start must not show. */
   tap(tapped: Tapped): () => void {
     this.#set(
-      [...this.#taps, tapped].sort((a, b) => a.stage - b.stage || compare(a.meter.plugin, b.meter.plugin) || a.order - b.order),
+      [...this.#taps, tapped].sort(
+        (a, b) => a.stage - b.stage || compare(a.meter.plugin, b.meter.plugin) || a.order - b.order,
+      ),
     );
     return () => this.#set(this.#taps.filter((one) => one !== tapped));
   }
