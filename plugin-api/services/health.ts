@@ -1,3 +1,5 @@
+import type { UsageWarning } from '../usage.ts';
+
 /** snapd's check-health words. */
 export type ComponentStatus = 'okay' | 'waiting' | 'blocked' | 'error';
 
@@ -8,6 +10,8 @@ export interface ComponentHealth {
   readonly version?: string;
   /** Milliseconds since the Unix epoch, where known. */
   readonly since?: number;
+  /** A budget that it exceeded; the host puts it here, the status stays what it is. */
+  readonly warning?: UsageWarning;
 }
 
 /** The bridge object of /health (cbp.md section 13). */

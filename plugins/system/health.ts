@@ -8,6 +8,7 @@ import {
   type HealthReport,
   type HookCaller,
   type JsonSchema,
+  type LoopUsage,
   type Operation,
   type PluginManager,
   type PluginState,
@@ -15,6 +16,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
+import { LOOP, WARNING } from './usage-operations.ts';
 
 const STATUS_OF = {
   active: 'okay',
@@ -33,6 +35,7 @@ export interface Health {
   readonly status: Overall;
   readonly components: Readonly<Record<string, ComponentHealth>>;
   readonly bridge: BridgeHealth;
+  readonly eventLoop?: LoopUsage;
   readonly uptimeMs: number;
   readonly warnings?: readonly { readonly code: string; readonly message: string }[];
 }
@@ -54,6 +57,7 @@ const COMPONENT: JsonSchema = {
     message: { type: 'string' },
     version: { type: 'string' },
     since: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+    warning: { ...WARNING, description: 'a budget of the event loop that it exceeded within the last minute' },
   },
 };
 
@@ -84,6 +88,7 @@ export function healthOperation(sources: HealthSources): Operation<never, Health
           required: ['link'],
           properties: { link: { enum: ['up', 'down', 'resetting'] } },
         },
+        eventLoop: LOOP,
         uptimeMs: { type: 'integer', minimum: 0 },
         warnings: {
           type: 'array',
@@ -117,10 +122,12 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
   open = false;
   if (problem) added.set('system.probes', problem);
 
-  const list = await plugins.list();
+  const [list, eventLoop] = await Promise.all([plugins.list(), plugins.eventLoop()]);
   const components: Record<string, ComponentHealth> = {};
   for (const plugin of list) components[plugin.id] = componentOf(plugin, added.get(plugin.id));
   for (const [name, health] of added) components[name] ??= health;
+  for (const { id, usage } of list)
+    if (usage?.warning) warnings.push({ code: usage.warning.code, message: `plugin ${id}: ${usage.warning.message}` });
   const status = overall(list, components);
   const uptimeMs = Math.max(0, Date.now() - device.startedAt);
   return {
@@ -128,6 +135,7 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
     status,
     components,
     bridge,
+    eventLoop,
     uptimeMs,
     ...(warnings.length > 0 ? { warnings } : {}),
   };
@@ -152,9 +160,10 @@ async function limited(probes: Promise<unknown>, ms: number, scope: Scope): Prom
 }
 
 function componentOf(plugin: PluginStatus, said: ComponentHealth | undefined): ComponentHealth {
-  const { version, since } = plugin;
+  const { version, since, usage } = plugin;
+  const warned = usage?.warning ? { warning: usage.warning } : {};
   // What a plugin said of itself counts only while it runs.
-  if (plugin.state === 'active') return { status: 'okay', since, ...said, version };
+  if (plugin.state === 'active') return { status: 'okay', since, ...said, ...warned, version };
   return {
     status: STATUS_OF[plugin.state],
     ...(plugin.code ? { code: plugin.code } : {}),

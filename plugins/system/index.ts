@@ -4,6 +4,7 @@ import { capabilityOperations } from './capability-operations.ts';
 import { healthOperation } from './health.ts';
 import { loopback } from './loopback.ts';
 import { pluginOperations } from './plugin-operations.ts';
+import { usageOperations } from './usage-operations.ts';
 
 const requires = { operations, device, pluginManager, grants };
 
@@ -28,6 +29,7 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
       health,
       ...aboutOperations(info),
       ...pluginOperations(id, services.pluginManager, scope, log),
+      ...usageOperations(services.pluginManager),
       ...capabilityOperations(capabilities, services.grants),
     ])
       scope.use(operation.name, table.add(operation));
