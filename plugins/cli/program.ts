@@ -12,6 +12,7 @@ import { addPlugins } from './commands/plugins.ts';
 import { addSpi } from './commands/spi.ts';
 import { addStatus } from './commands/status.ts';
 import { addToken } from './commands/token.ts';
+import { addTop } from './commands/top.ts';
 import { addWhy } from './commands/why.ts';
 import { EXIT, type ExitCode, Failure } from './failure.ts';
 import { Output } from './output.ts';
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   addApps(program);
   addPlugins(program);
   addPlugin(program);
+  addTop(program);
   addSpi(program);
   addToken(program);
   addLogs(program);
