@@ -17,6 +17,7 @@ export class Sampler {
   readonly #folders: () => readonly Folder[];
   #wait: { readonly timer: NodeJS.Timeout; readonly resolve: () => void } | undefined;
   #running = false;
+  #enough = false;
 
   constructor(folders: () => readonly Folder[]) {
     this.#folders = folders;
@@ -36,6 +37,7 @@ export class Sampler {
   async run(ms: number): Promise<readonly SampledUsage[]> {
     if (this.#running) throw new CoreError('BUSY', { what: 'sampling', limit: 1 });
     this.#running = true;
+    this.#enough = false;
     try {
       const inspector = await import('node:inspector');
       const session = new inspector.Session();
@@ -52,9 +54,9 @@ export class Sampler {
 
   /** Ends a run early; it resolves with what it has seen. */
   finish(): void {
-    if (!this.#wait) return;
-    clearTimeout(this.#wait.timer);
-    this.#wait.resolve();
+    this.#enough = true;
+    clearTimeout(this.#wait?.timer);
+    this.#wait?.resolve();
     this.#wait = undefined;
   }
 
@@ -64,8 +66,10 @@ export class Sampler {
     session.post('Profiler.start');
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref());
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wait = { timer: setTimeout(() => this.finish(), ms).unref(), resolve };
-    await promise;
+    if (!this.#enough) {
+      this.#wait = { timer: setTimeout(() => this.finish(), ms).unref(), resolve };
+      await promise;
+    }
     return await new Promise((settle, reject) =>
       session.post('Profiler.stop', (error, { profile }) => (error ? reject(error) : settle(profile))),
     );

@@ -17,7 +17,7 @@ const SECOND_MS = 1_000;
 /** How long a warning stands, and how often it is logged for one plugin at most. */
 const WARNING_MS = 60_000;
 /** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
-const HUNT = { delays: 2, everyMs: 300_000, forMs: 10_000 };
+const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
 /** Microseconds with two digits: 20 KiB each. */
 const DELAYS = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
@@ -41,7 +41,7 @@ export class Watch {
   #stalls = 0;
   #unattributed = 0;
   #unknown: number[] = [];
-  #hunting = false;
+  #hunt: Promise<void> | undefined;
   #hunted = Number.NEGATIVE_INFINITY;
 
   constructor(log: Logger) {
@@ -54,6 +54,8 @@ export class Watch {
     this.stop();
     this.#last = performance.now();
     this.#windowEnds = this.#last + WINDOW_MS;
+    this.#since = performance.eventLoopUtilization();
+    this.#formerSince = this.#since;
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
@@ -86,7 +88,9 @@ export class Watch {
   }
 
   /** Looks at all code that runs for so long, whoever called it. Rejects with BUSY while another one does. */
-  sample(ms: number): Promise<readonly SampledUsage[]> {
+  async sample(ms: number): Promise<readonly SampledUsage[]> {
+    if (this.#hunt) this.#sampler.finish();
+    await this.#hunt;
     return this.#sampler.run(ms);
   }
 
@@ -109,7 +113,7 @@ export class Watch {
     this.#stalls++;
     if (this.#explained >= late / 2) return;
     if (this.#sampler.running) {
-      if (this.#hunting && this.#sampler.looking) this.#sampler.finish();
+      if (this.#hunt && this.#sampler.looking) this.#sampler.finish();
       return;
     }
     this.#unattributed++;
@@ -117,26 +121,25 @@ export class Watch {
     this.#log.debug({ ms: Math.round(late) }, 'the event loop was late, and no callback explains it');
     if (this.#unknown.length < HUNT.delays || now - this.#hunted < HUNT.everyMs) return;
     this.#hunted = now;
-    void this.#hunt();
+    this.#hunt = this.#seek().finally(() => {
+      this.#hunt = undefined;
+    });
   }
 
   /** Waits for the next such delay with the sampler on: it sees continuations and what Node calls directly. */
-  async #hunt(): Promise<void> {
-    this.#hunting = true;
+  async #seek(): Promise<void> {
     try {
       const found = await this.#sampler.run(HUNT.forMs);
       for (const { plugin, longestMs, where } of found) {
         const meter = this.usage.find(plugin);
         if (!meter || longestMs < meter.budget.stallMs) continue;
         meter.continued(longestMs);
-      meter.stalls++;
+        meter.stalls++;
         const what = `it kept the event loop for ${Math.round(longestMs)} ms outside of a callback of the host, in ${where}`;
         this.#warn(meter, 'STALL', what, { ms: longestMs, where });
       }
     } catch (err) {
       this.#log.debug({ err }, 'cannot look for what delays the event loop');
-    } finally {
-      this.#hunting = false;
     }
   }
 
