@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { type HealthReport, reasonOf } from '@device-core/plugin-api';
+import { versionFolder } from '@device-core/plugin-api/installed';
+import type { InstalledState } from './state.ts';
+import type { PluginStore, StoreConfig } from './store.ts';
+import { signerOf } from './trust.ts';
+
+interface HealthSources {
+  readonly store: PluginStore;
+  readonly state: InstalledState;
+  readonly config: StoreConfig;
+  readonly place: string;
+  /** What could not be done at the start. */
+  readonly faults: readonly string[];
+}
+
+export async function reportHealth(report: HealthReport, sources: HealthSources): Promise<void> {
+  const { store, state, config, place, faults } = sources;
+  const { plugins, rolledBack } = store.installed;
+  const count = Object.keys(plugins).length;
+  const [fault] = faults;
+  if (fault) report.add('plugin-store', { status: 'error', code: 'STATE_UNWRITABLE', message: fault });
+  else report.add('plugin-store', { status: 'okay', message: `${count} plugins installed on this device` });
+  if (state.problem) report.warn('STATE_CORRUPT', `${state.problem.message}; its last good copy is used`);
+  for (const [id, { version, reason }] of Object.entries(rolledBack)) {
+    const outcome = plugins[id] ? `${plugins[id].version} runs instead` : 'it was removed';
+    report.warn('PLUGIN_ROLLED_BACK', `plugin ${id} ${version} failed its probation: ${reason}; ${outcome}`);
+  }
+  if (config.signatures !== 'warn' || config.trustedKeys.length === 0) return;
+  for (const [id, plugin] of Object.entries(plugins)) {
+    const folder = join(place, id, versionFolder(plugin));
+    await signerOf(id, folder, plugin.hash, { ...config, signatures: 'require' }).catch((thrown) =>
+      report.warn('SIGNATURE_INVALID', `${reasonOf(thrown)} (version ${plugin.version})`),
+    );
+  }
+}

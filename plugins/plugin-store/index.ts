@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { definePlugin, device, operations, pluginManager, reasonOf } from '@device-core/plugin-api';
+import { reportHealth } from './health.ts';
+import { Probation } from './probation.ts';
+import { InstalledState } from './state.ts';
+import { PluginStore, type StoreConfig } from './store.ts';
+
+const requires = { device, pluginManager };
+
+/**
+ * Every other plugin waits for this one, so nothing here fails the start: what is wrong is told in the health. The rest of its code is
+ * imported when it is asked for.
+ */
+export const plugin = definePlugin<typeof requires, StoreConfig>({
+  requires,
+  async setup(host, services) {
+    const { config, log, scope } = host;
+    const manager = services.pluginManager;
+    const { paths } = await services.device.info();
+    const place = join(paths.var, 'plugins');
+    const state = new InstalledState(paths.var);
+    const store = new PluginStore({ state, place, manager, config, log, signal: scope.signal });
+    const faults: string[] = [];
+    const attempt = async (what: string, work: Promise<void>) => {
+      await work.catch((thrown) => {
+        faults.push(`cannot ${what}: ${reasonOf(thrown)}`);
+        log.error({ err: thrown }, `cannot ${what}`);
+      });
+    };
+    await attempt('take up the installed plugins', store.begin());
+    scope.defer('starts on probation', () => attempt('end the probation in order', store.end()));
+    host.tap('plugin.verify', (manifest, directory) => store.verify(manifest, directory));
+    const probation = new Probation(store, manager, scope, log, config.probationMs);
+    host.bus.subscribe('plugin.state', probation.changed);
+    host.tap('health.collect', (report) => reportHealth(report, { store, state, config, place, faults }));
+    host.when(operations, async (table, part) => {
+      const { storeOperations } = await import('./operations.ts');
+      for (const operation of storeOperations(store, probation, log)) part.use(operation.name, table.add(operation));
+    });
+  },
+});

@@ -1,0 +1,182 @@
+/** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
+import {
+  callerName,
+  type ErrorCode,
+  type JsonSchema,
+  type Logger,
+  type Operation,
+  type PluginState,
+} from '@device-core/plugin-api';
+import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
+import type { Probation } from './probation.ts';
+import type { InstallRequest, Outcome, PluginStore } from './store.ts';
+
+/** As long as plugins may take to stop and start twice: forwards, and back. */
+const TIMEOUT_MS = 180_000;
+const ISOLATION: JsonSchema = { enum: ['inline', 'worker', 'process'] };
+const ID: JsonSchema = { type: 'string' };
+const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };
+const CONFIG: JsonSchema = { type: 'object', additionalProperties: true };
+const HASH: JsonSchema = { type: 'string', description: 'sha256:<hex> over the list of its files' };
+const VERSION: JsonSchema = {
+  type: 'object',
+  properties: { version: { type: 'string' }, hash: HASH, isolation: ISOLATION, config: CONFIG },
+};
+const INSTALLED: JsonSchema = {
+  type: 'object',
+  required: ['id', 'version', 'state', 'hash', 'isolation', 'enabled', 'config', 'installedAt'],
+  properties: {
+    ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION, config: CONFIG, installedAt: TIME },
+    state: { enum: ['probation', 'good'] },
+    enabled: { type: 'boolean' },
+    probationEndsAt: { ...TIME, description: 'while it runs: when it will count as good' },
+    lastGood: { ...VERSION, description: 'what a rollback brings back' },
+  },
+};
+const ROLLED_BACK: JsonSchema = {
+  type: 'object',
+  required: ['id', 'version', 'reason', 'at'],
+  properties: { id: ID, version: { type: 'string' }, reason: { type: 'string' }, at: TIME },
+};
+const OUTCOME: JsonSchema = {
+  type: 'object',
+  required: ['state', 'id', 'version', 'hash', 'isolation', 'capabilities'],
+  properties: {
+    state: { enum: ['checked', 'probation', 'good'] },
+    ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION },
+    former: { type: 'string', description: 'version before' },
+    capabilities: { type: 'array', items: { type: 'string' }, description: 'host powers that it asks for' },
+    signer: { type: 'string', description: 'fingerprint of the trusted key that signed it' },
+  },
+};
+const BY_ID: JsonSchema = { type: 'object', additionalProperties: false, required: ['id'], properties: { id: ID } };
+const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
+const UNDONE: readonly ErrorCode[] = ['STATE_UNWRITABLE', 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY'];
+
+export interface InstalledView extends InstalledPlugin {
+  readonly id: string;
+  readonly state: 'probation' | 'good';
+  readonly probationEndsAt?: number;
+}
+
+interface Listing {
+  readonly plugins: readonly InstalledView[];
+  readonly rolledBack: readonly (RolledBack & { readonly id: string })[];
+}
+
+export function storeOperations(
+  store: PluginStore,
+  probation: Probation,
+  log: Logger,
+): readonly Operation<never, unknown>[] {
+  const view = (id: string, plugin: InstalledPlugin): InstalledView => {
+    const { probation: unproven, ...rest } = plugin;
+    const endsAt = unproven ? probation.endsAt(id) : undefined;
+    const ends = endsAt === undefined ? {} : { probationEndsAt: endsAt };
+    return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends };
+  };
+  const list: Operation<never, Listing> = {
+    name: 'plugins.installed',
+    summary: 'plugins that were installed on the device, and those that did not pass their probation',
+    capability: 'system.plugins',
+    params: { type: 'object' },
+    result: {
+      type: 'object',
+      required: ['plugins', 'rolledBack'],
+      properties: {
+        plugins: { type: 'array', items: INSTALLED },
+        rolledBack: { type: 'array', items: ROLLED_BACK },
+      },
+    },
+    rest: { method: 'GET', path: '/plugins/installed' },
+    errors: [],
+    async run() {
+      const { plugins, rolledBack } = store.installed;
+      return {
+        plugins: Object.entries(plugins).map(([id, plugin]) => view(id, plugin)),
+        rolledBack: Object.entries(rolledBack).map(([id, one]) => ({ id, ...one })),
+      };
+    },
+  };
+  const install: Operation<InstallRequest, Outcome> = {
+    name: 'plugins.install',
+    summary: 'install or upgrade a plugin from a folder or a tarball on the device',
+    description:
+      'The answer comes when the plugin is active (202: on probation). A version that fails then, or during its probation, makes room for the last good one.',
+    capability: 'system.plugins',
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['source'],
+      properties: {
+        source: { type: 'string', minLength: 2, maxLength: 4096, description: 'absolute path on the device' },
+        isolation: { ...ISOLATION, description: 'as before, else process' },
+        config: { ...CONFIG, description: 'members over those of the version before; null takes one away' },
+        check: { type: 'boolean', description: 'ask everything, do nothing' },
+      },
+    },
+    result: OUTCOME,
+    rest: {
+      ...{ method: 'POST', path: '/plugins/install' },
+      statusBy: { member: 'state', map: { probation: 202 } },
+    },
+    errors: [
+      ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'API_VERSION_MISMATCH', 'CAPABILITY_UNKNOWN'] as const),
+      ...(['PLUGIN_CONFLICT', 'SERVICE_ALREADY_PROVIDED', 'SERVICE_MISSING', 'ISOLATION_UNSUPPORTED'] as const),
+      ...(['SIGNATURE_INVALID', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
+    ],
+    timeoutMs: TIMEOUT_MS,
+    async run(request, { caller }) {
+      const outcome = await store.install(request);
+      const { state, id, version, hash } = outcome;
+      log.info({ by: callerName(caller), state, plugin: id, version, hash }, 'plugin installed');
+      return outcome;
+    },
+  };
+  const remove: Operation<{ readonly id: string }, unknown> = {
+    name: 'plugins.remove',
+    summary: 'stop a plugin that was installed and remove it with its files',
+    capability: 'system.plugins',
+    params: BY_ID,
+    result: ABOUT_ONE,
+    rest: { method: 'POST', path: '/plugins/:id/remove' },
+    errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
+    timeoutMs: TIMEOUT_MS,
+    run: async ({ id }) => ({ plugin: view(id, await store.remove(id)) }),
+  };
+  const rollback: Operation<{ readonly id: string }, unknown> = {
+    name: 'plugins.rollback',
+    summary: 'bring the version before back',
+    capability: 'system.plugins',
+    params: BY_ID,
+    result: ABOUT_ONE,
+    rest: { method: 'POST', path: '/plugins/:id/rollback' },
+    errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
+    timeoutMs: TIMEOUT_MS,
+    run: async ({ id }) => ({ plugin: view(id, await store.back(id)) }),
+  };
+  const turn: Operation<{ readonly id: string; readonly enabled: boolean }, unknown> = {
+    name: 'plugins.switch',
+    summary: 'switch a plugin that was installed on or off, for good',
+    capability: 'system.plugins',
+    params: {
+      ...{ type: 'object', additionalProperties: false, required: ['id', 'enabled'] },
+      properties: { id: ID, enabled: { type: 'boolean' } },
+    },
+    result: {
+      type: 'object',
+      required: ['id', 'enabled'],
+      properties: { id: ID, enabled: { type: 'boolean' }, state: { type: 'string' }, reason: { type: 'string' } },
+    },
+    rest: { method: 'POST', path: '/plugins/:id/switch' },
+    errors: ['PLUGIN_NOT_FOUND', ...UNDONE],
+    timeoutMs: TIMEOUT_MS,
+    async run({ id, enabled }) {
+      const status: { readonly state?: PluginState; readonly reason?: string } =
+        (await store.switch(id, enabled)) ?? {};
+      const { state, reason } = status;
+      return { id, enabled, ...(state ? { state } : {}), ...(reason ? { reason } : {}) };
+    },
+  };
+  return [list, install, remove, rollback, turn];
+}

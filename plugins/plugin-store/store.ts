@@ -1,0 +1,338 @@
+/** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. Changes are made one after the other. */
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  CoreError,
+  type Isolation,
+  type Logger,
+  type PluginManager,
+  type PluginStatus,
+  reasonOf,
+} from '@device-core/plugin-api';
+import {
+  type Installed,
+  type InstalledPlugin,
+  type InstalledVersion,
+  PROBATION_STARTS,
+} from '@device-core/plugin-api/installed';
+import type { TreeLimits } from '@device-core/plugin-api/package-tree';
+import type { Candidate } from './candidate.ts';
+import type { InstalledState } from './state.ts';
+import { signerOf, type TrustPolicy, verifyInstalled } from './trust.ts';
+import { VersionFiles } from './version-files.ts';
+
+export interface StoreConfig extends TrustPolicy {
+  readonly leastIsolation: Isolation;
+  readonly probationMs: number;
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+}
+
+export interface InstallRequest {
+  /** Absolute path of a folder or a tarball on this device. */
+  readonly source: string;
+  readonly isolation?: Isolation;
+  /** Members over those of the version before; null takes one away. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Everything is asked, nothing is done. */
+  readonly check?: boolean;
+}
+
+export interface Outcome {
+  /** `good` when this very version had passed its probation before. */
+  readonly state: 'checked' | 'probation' | 'good';
+  readonly id: string;
+  readonly version: string;
+  readonly former?: string;
+  readonly hash: string;
+  readonly isolation: Isolation;
+  readonly capabilities: readonly string[];
+  /** Fingerprint of the key that signed it. */
+  readonly signer?: string;
+}
+
+export interface StoreParts {
+  readonly state: InstalledState;
+  /** `<var>/plugins`. */
+  readonly place: string;
+  readonly manager: PluginManager;
+  readonly config: StoreConfig;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Changes that may wait. */
+const MAX_WAITING = 8;
+
+export class PluginStore {
+  readonly #parts: StoreParts;
+  readonly #limits: TreeLimits;
+  readonly #files: VersionFiles;
+  #tail: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.#limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
+    this.#files = new VersionFiles(parts.place, this.#limits);
+  }
+
+  get installed(): Installed {
+    return this.#parts.state.value;
+  }
+
+  /** Before anything runs: counts the start against what is on probation, and takes back what a crash left half done. */
+  async begin(): Promise<void> {
+    const { state, log } = this.#parts;
+    await state.mend();
+    let { plugins, rolledBack } = state.value;
+    for (const [id, plugin] of Object.entries(plugins)) {
+      if (!plugin.probation) continue;
+      const { starts } = plugin.probation;
+      if (starts < PROBATION_STARTS) {
+        plugins = { ...plugins, [id]: { ...plugin, probation: { starts: starts + 1 } } };
+        continue;
+      }
+      const reason = `the Core ended ${starts} times while it was on probation`;
+      log.error({ plugin: id, version: plugin.version }, `rolled back: ${reason}`);
+      plugins = without(plugins, id, formerOf(plugin));
+      rolledBack = { ...rolledBack, [id]: { version: plugin.version, reason, at: Date.now() } };
+    }
+    if (plugins !== state.value.plugins) await state.write({ plugins, rolledBack });
+    await this.#sweep();
+  }
+
+  /** The Core ends in order: that is not held against anybody. */
+  async end(): Promise<void> {
+    const { plugins, rolledBack } = this.installed;
+    const forgiven = Object.entries(plugins).map(
+      ([id, plugin]) => [id, plugin.probation ? { ...plugin, probation: { starts: 0 } } : plugin] as const,
+    );
+    if (!Object.values(plugins).some(({ probation }) => probation?.starts)) return;
+    await this.#parts.state.write({ plugins: Object.fromEntries(forgiven), rolledBack });
+  }
+
+  verify(manifest: { readonly id: string }, directory: string): Promise<void> {
+    const { place, config } = this.#parts;
+    const plugin = this.installed.plugins[manifest.id];
+    return verifyInstalled(manifest, directory, place, plugin, this.#limits, config);
+  }
+
+  /**
+   * Resolves when the plugin is active. Throws what is wrong with the package or with its place among the others, and PLUGIN_ROLLED_BACK when
+   * it does not start.
+   */
+  install(request: InstallRequest): Promise<Outcome> {
+    return this.#serial(async () => {
+      const { place, signal } = this.#parts;
+      const { withStaged } = await import('./staging.ts');
+      const { readCandidate } = await import('./candidate.ts');
+      return withStaged(request.source, join(place, '.staging'), this.#limits, signal, async (folder) => {
+        const candidate = await readCandidate(folder, request.source, this.#limits);
+        const { entry, outcome } = await this.#admit(candidate, request);
+        if (request.check) return outcome;
+        const { id } = outcome;
+        await this.#files.keep(candidate, entry);
+        await this.#write(id, entry);
+        await this.#prove(id, entry);
+        await this.#sweep();
+        return outcome;
+      });
+    });
+  }
+
+  /** Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when others need it. */
+  remove(id: string): Promise<InstalledPlugin> {
+    return this.#serial(async () => {
+      const plugin = this.#find(id);
+      const { checkDependents } = await import('./fitness.ts');
+      checkDependents(id, 'remove', {}, { running: await this.#parts.manager.list() });
+      const { plugins, rolledBack } = this.installed;
+      await this.#parts.state.write({ plugins: without(plugins, id), rolledBack: without(rolledBack, id) });
+      await this.#apply();
+      await this.#sweep();
+      return plugin;
+    });
+  }
+
+  /** For good, not for this run of the Core. Throws PLUGIN_NOT_FOUND, CHANGE_UNDONE. */
+  switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
+    return this.#serial(async () => {
+      const plugin = this.#find(id);
+      await this.#write(id, { ...plugin, enabled });
+      try {
+        await this.#apply();
+      } catch (error) {
+        await this.#write(id, plugin);
+        throw error;
+      }
+      const status = await this.#status(id);
+      // It may have been disabled for this run only.
+      return enabled && status?.state === 'stopped' ? this.#parts.manager.enable(id) : status;
+    });
+  }
+
+  /** Back to the version before. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when there is none. */
+  back(id: string): Promise<InstalledPlugin> {
+    return this.#serial(async () => {
+      const plugin = this.#find(id);
+      const { lastGood, probation } = plugin;
+      if (!lastGood) throw conflict('roll back', id, 'no other version was kept');
+      const { enabled } = plugin;
+      const kept = probation ? {} : { lastGood: versionOf(plugin) };
+      const entry = { ...lastGood, enabled, installedAt: Date.now(), ...kept };
+      await this.#write(id, entry);
+      try {
+        await this.#apply();
+      } catch (error) {
+        await this.#write(id, plugin);
+        throw error;
+      }
+      await this.#sweep();
+      return entry;
+    });
+  }
+
+  /** The version has passed its probation, if it is still that one. */
+  passed(id: string, installedAt: number): Promise<void> {
+    return this.#serial(async () => {
+      const plugin = this.installed.plugins[id];
+      if (!plugin?.probation || plugin.installedAt !== installedAt) return;
+      const { probation: _, ...proven } = plugin;
+      const { plugins, rolledBack } = this.installed;
+      await this.#parts.state.write({ plugins: { ...plugins, [id]: proven }, rolledBack: without(rolledBack, id) });
+      this.#parts.log.info({ plugin: id, version: plugin.version }, 'passed its probation');
+    });
+  }
+
+  /** The version failed its probation, if it is still that one: the last good one comes back. */
+  failed(id: string, installedAt: number, reason: string): Promise<void> {
+    return this.#serial(async () => {
+      const plugin = this.installed.plugins[id];
+      if (plugin?.probation && plugin.installedAt === installedAt) await this.#undo(id, plugin, reason);
+    });
+  }
+
+  /** Asks everything that can be asked before it runs; resolves with what would be written. */
+  async #admit(candidate: Candidate, request: InstallRequest) {
+    const { manager, config } = this.#parts;
+    const { manifest, tree, folder } = candidate;
+    const { id, version, capabilities = [] } = manifest;
+    const former = this.installed.plugins[id];
+    const isolation = request.isolation ?? former?.isolation ?? 'process';
+    const { checkFit } = await import('./fitness.ts');
+    const { checkConfig } = await import('./candidate.ts');
+    const installed = new Set(Object.keys(this.installed.plugins));
+    const { leastIsolation } = config;
+    checkFit(manifest, isolation, { running: await manager.list(), installed, leastIsolation });
+    const members = Object.entries({ ...former?.config, ...request.config }).filter(([, value]) => value !== null);
+    const settings = Object.fromEntries(members);
+    checkConfig(manifest, settings);
+    const signer = await signerOf(id, folder, tree.hash, config);
+    const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
+    // The same files with another configuration have to prove themselves again; the very same do not.
+    const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
+    const lastGood = former?.probation ? former.lastGood : former && versionOf(former);
+    const entry: InstalledPlugin = again
+      ? { ...again, enabled: true }
+      : {
+          ...{ ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } },
+          ...(lastGood ? { lastGood } : {}),
+        };
+    const state = entry.probation ? 'probation' : 'good';
+    const outcome: Outcome = {
+      ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
+      ...(former ? { former: former.version } : {}),
+      ...(signer ? { signer } : {}),
+    };
+    return { entry, outcome };
+  }
+
+  /** Starts what was written. Throws PLUGIN_ROLLED_BACK when it does not become active. */
+  async #prove(id: string, entry: InstalledPlugin): Promise<void> {
+    let reason: string;
+    try {
+      await this.#apply();
+      const status = await this.#status(id);
+      if (status?.state === 'active' || !entry.probation) return;
+      reason = status ? `it is ${status.state}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
+    } catch (error) {
+      if (!entry.probation) throw error;
+      const undone = error instanceof CoreError && error.code === 'CHANGE_UNDONE';
+      reason = undone ? String(error.details.reason) : reasonOf(error);
+    }
+    const outcome = await this.#undo(id, entry, reason);
+    const { version } = entry;
+    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome });
+  }
+
+  async #undo(id: string, plugin: InstalledPlugin, reason: string): Promise<string> {
+    const { state, log } = this.#parts;
+    const former = formerOf(plugin);
+    const outcome = former ? `${former.version} runs again` : 'there was no version before: it was removed';
+    const { plugins, rolledBack } = state.value;
+    const failure = { version: plugin.version, reason, at: Date.now() };
+    await state.write({ plugins: without(plugins, id, former), rolledBack: { ...rolledBack, [id]: failure } });
+    log.error({ plugin: id, version: plugin.version }, `failed its probation: ${reason}; ${outcome}`);
+    await this.#apply().catch((err) => log.error({ err, plugin: id }, 'cannot apply what was rolled back'));
+    await this.#sweep();
+    return outcome;
+  }
+
+  async #apply(): Promise<void> {
+    await this.#parts.manager.apply();
+  }
+
+  async #status(id: string): Promise<PluginStatus | undefined> {
+    return (await this.#parts.manager.list()).find((one) => one.id === id);
+  }
+
+  #find(id: string): InstalledPlugin {
+    const plugin = this.installed.plugins[id];
+    if (!plugin) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
+    return plugin;
+  }
+
+  #write(id: string, entry: InstalledPlugin): Promise<void> {
+    const { plugins, rolledBack } = this.installed;
+    return this.#parts.state.write({ plugins: { ...plugins, [id]: entry }, rolledBack });
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#files.sweep(this.installed);
+    } catch (err) {
+      this.#parts.log.warn({ err }, 'cannot remove what is left of old plugins');
+    }
+  }
+
+  #serial<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= MAX_WAITING)
+      return Promise.reject(new CoreError('BUSY', { what: 'a change of plugins', limit: MAX_WAITING }));
+    this.#waiting++;
+    const run = this.#tail.then(work).finally(() => {
+      this.#waiting--;
+    });
+    this.#tail = run.catch(() => undefined);
+    return run;
+  }
+}
+
+function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {
+  return { version, hash, isolation, config };
+}
+
+/** What is left when the version on probation goes. */
+function formerOf({ lastGood, enabled, installedAt }: InstalledPlugin): InstalledPlugin | undefined {
+  return lastGood && { ...lastGood, enabled, installedAt };
+}
+
+/** A copy without this member, or with another value for it. */
+function without<T>(members: Readonly<Record<string, T>>, id: string, instead?: T): Readonly<Record<string, T>> {
+  const { [id]: _, ...others } = members;
+  return instead === undefined ? others : { ...others, [id]: instead };
+}
+
+function conflict(verb: string, plugin: string, reason: string): CoreError {
+  return new CoreError('PLUGIN_CONFLICT', { verb, plugin, reason });
+}

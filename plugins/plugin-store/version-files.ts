@@ -1,0 +1,78 @@
+/** The files of installed versions below `<var>/plugins`: put there once, never changed, removed when no entry names them. */
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import { type Installed, type InstalledVersion, versionFolder } from '@device-core/plugin-api/installed';
+import { filesOf, readTree, SIGNATURE_FILE, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
+import type { Candidate } from './candidate.ts';
+import { listFile } from './trust.ts';
+
+export class VersionFiles {
+  readonly #place: string;
+  readonly #limits: TreeLimits;
+
+  constructor(place: string, limits: TreeLimits) {
+    this.#place = place;
+    this.#limits = limits;
+  }
+
+  /** Puts the files where they stay. Whatever else lies there under the same name is not whole, was changed, or is signed anew. */
+  async keep({ folder, manifest, tree }: Candidate, entry: InstalledVersion): Promise<void> {
+    const target = join(this.#place, manifest.id, versionFolder(entry));
+    for (const path of tree.files.keys()) await syncFile(join(folder, path));
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await replaceFile(listFile(this.#place, manifest.id, entry), tree.list);
+    if (await this.#holds(target, tree)) return;
+    await rm(target, { recursive: true, force: true });
+    await rename(folder, target);
+    await syncName(join(target, 'plugin.yaml'));
+    await syncName(target);
+    await syncName(dirname(target));
+  }
+
+  /** Does the folder hold these very files? */
+  async #holds(folder: string, { hash }: Tree): Promise<boolean> {
+    try {
+      const signature = await stat(join(folder, SIGNATURE_FILE)).catch(() => undefined);
+      const files = await filesOf(folder, this.#limits.files);
+      return !signature && (await readTree(folder, files, this.#limits.bytes)).hash === hash;
+    } catch {
+      return false; // it is not there, or something in it is no file
+    }
+  }
+
+  /** Removes what no entry names: older versions, and what a crash left behind. */
+  async sweep({ plugins }: Installed): Promise<void> {
+    const kept = new Set<string>();
+    for (const [id, plugin] of Object.entries(plugins)) {
+      for (const version of [plugin, plugin.lastGood]) {
+        if (!version) continue;
+        const list = listFile(this.#place, id, version);
+        for (const path of [join(this.#place, id), join(this.#place, id, versionFolder(version)), list]) kept.add(path);
+      }
+    }
+    for (const path of await foldersIn(this.#place)) {
+      const inside = kept.has(path) ? (await readdir(path)).map((name) => join(path, name)) : [path];
+      for (const one of inside) if (!kept.has(one)) await rm(one, { recursive: true, force: true });
+    }
+  }
+}
+
+async function foldersIn(place: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(place, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(place, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed
+    throw error;
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
