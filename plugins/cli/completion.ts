@@ -20,6 +20,7 @@ export const NAMES_AFTER: Readonly<Record<string, Names>> = {
   'apps stop': 'apps',
   'apps restart': 'apps',
   'plugins restart': 'plugins',
+  'plugins release': 'plugins',
   'plugins enable': 'plugins',
   'plugins disable': 'plugins',
   'spi transfer': 'handles',

@@ -1,4 +1,4 @@
-/** plugins.list, plugins.restart, plugins.enable, plugins.disable. */
+/** plugins.list, plugins.restart, plugins.enable, plugins.disable, plugins.release, plugins.apply. */
 import {
   CoreError,
   type JsonSchema,
@@ -9,6 +9,7 @@ import {
   type PluginStatus,
   reasonOf,
   type Scope,
+  type SkuChange,
 } from '@device-core/plugin-api';
 
 /** Time for the answer to leave the device before its own way out is restarted. */
@@ -16,6 +17,22 @@ const ANSWER_FIRST_MS = 100;
 /** Services without which an answer cannot reach its caller. */
 const WAYS_OUT: readonly string[] = ['http-server', 'app-sockets', 'operations'];
 
+/** All plugins may have to start, and to start once more if the change is undone. */
+const APPLY_TIMEOUT_MS = 120_000;
+
+const IDS: JsonSchema = { type: 'array', items: { type: 'string' } };
+const CHANGE: JsonSchema = {
+  type: 'object',
+  required: ['added', 'removed', 'changed', 'affected', 'stale', 'device'],
+  properties: {
+    added: IDS,
+    removed: IDS,
+    changed: IDS,
+    affected: { ...IDS, description: 'all that stop, start or restart for it' },
+    stale: { ...IDS, description: 'their new version is taken at the next start of the Core' },
+    device: { type: 'boolean', description: 'grants, or what else the SKU says of the device, changed' },
+  },
+};
 const STRINGS: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
 const PLUGIN: JsonSchema = {
   type: 'object',
@@ -32,13 +49,22 @@ const PLUGIN: JsonSchema = {
     since: { type: 'integer', description: 'milliseconds since the Unix epoch' },
     startMs: { type: 'number' },
     generation: { type: 'integer' },
+    restarts: { type: 'integer', description: 'how often it was started again after a failure' },
+    nextStartAt: { type: 'integer', description: 'it failed and starts again then; milliseconds since the Unix epoch' },
+    lastError: {
+      type: 'object',
+      required: ['code', 'message', 'at'],
+      properties: { code: { type: 'string' }, message: { type: 'string' }, at: { type: 'integer' } },
+    },
+    directory: { type: 'string', description: 'folder of its module' },
     provides: STRINGS,
     requires: STRINGS,
     holds: { type: 'array', items: { type: 'string' }, description: 'labels of what it holds' },
+    usage: { type: 'object', description: 'what it takes of the device, as plugins.usage tells it' },
   },
 };
 
-type Verb = 'restart' | 'enable' | 'disable';
+type Verb = 'restart' | 'enable' | 'disable' | 'release';
 interface Answer {
   readonly plugin: PluginStatus;
   /** It happens right after this answer. */
@@ -51,19 +77,22 @@ export function pluginOperations(self: string, manager: PluginManager, scope: Sc
     const plugin = list.find((one) => one.id === id);
     if (!plugin) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
     const affected = dependents(list, plugin);
-    const carries = affected.some((one) => one.id === self || WAYS_OUT.some((service) => service in one.provides));
-    if (verb === 'enable' || !carries) return { plugin: await manager[verb](id) };
+    if (verb === 'enable' || verb === 'release' || !carriesAnswers(affected))
+      return { plugin: await manager[verb](id) };
     if (verb === 'disable') {
       const reason = `${affected.map((one) => one.id).join(', ')} would stop, and the device could not be administered any more`;
       throw new CoreError('CALLER_DENIED', { verb: `disable plugin ${id}`, reason });
     }
-    scope.timeout(`restart ${id}`, ANSWER_FIRST_MS, () => {
-      // Not awaited: it stops the plugin that this timer belongs to.
-      manager
-        .restart(id)
-        .catch((thrown: unknown) => log.warn({ plugin: id, reason: reasonOf(thrown) }, 'restart failed'));
-    });
+    afterAnswer(`restart ${id}`, () => manager.restart(id));
     return { plugin, deferred: true };
+  };
+  const carriesAnswers = (affected: readonly PluginStatus[]): boolean =>
+    affected.some((one) => one.id === self || WAYS_OUT.some((service) => service in one.provides));
+  const afterAnswer = (what: string, act: () => Promise<unknown>): void => {
+    scope.timeout(what, ANSWER_FIRST_MS, () => {
+      // Not awaited: it stops the plugin that this timer belongs to.
+      act().catch((thrown: unknown) => log.warn({ reason: reasonOf(thrown) }, `${what} failed`));
+    });
   };
   const change = (verb: Verb, summary: string): Operation<{ readonly id: string }, Answer> => ({
     name: `plugins.${verb}`,
@@ -88,10 +117,37 @@ export function pluginOperations(self: string, manager: PluginManager, scope: Sc
     errors: [],
     run: async () => ({ plugins: await manager.list() }),
   };
+  const apply: Operation<{ readonly check: boolean }, { readonly change: SkuChange; readonly deferred?: true }> = {
+    name: 'plugins.apply',
+    summary: 'read the SKU again and apply what changed, whole or not at all',
+    description:
+      'A SKU that is not valid changes nothing. Where a plugin then fails to start the former set is restored. With `check` the change is only told.',
+    capability: 'system.plugins',
+    params: { type: 'object', properties: { check: { type: 'boolean', default: false } } },
+    result: {
+      type: 'object',
+      required: ['change'],
+      properties: { change: CHANGE, deferred: { const: true, description: 'it happens right after this answer' } },
+    },
+    rest: { method: 'POST', path: '/plugins/apply' },
+    errors: ['SKU_INVALID', 'CHANGE_UNDONE', 'UNAVAILABLE'],
+    timeoutMs: APPLY_TIMEOUT_MS,
+    async run({ check }) {
+      const change = await manager.apply({ check: true });
+      if (check) return { change };
+      const affected = new Set(change.affected);
+      if (!carriesAnswers((await manager.list()).filter(({ id }) => affected.has(id))))
+        return { change: await manager.apply() };
+      afterAnswer('apply the SKU', () => manager.apply());
+      return { change, deferred: true };
+    },
+  };
   return [
     list,
+    apply,
     change('restart', 'stop a plugin and its dependents, and start them again'),
     change('enable', 'start a plugin that was disabled'),
+    change('release', 'start a plugin that failed or is in quarantine'),
     change('disable', 'stop a plugin and its dependents until the next start of the Core'),
   ];
 }

@@ -22,8 +22,11 @@ const run = (...words: string[]) => devicectl(['--run', core.root, '__complete',
 
 describe('completion candidates', () => {
   const cases: readonly (readonly [words: readonly string[], expected: readonly string[]])[] = [
-    [['pl'], ['plugins']],
-    [['plugins', 're'], ['restart']],
+    [['pl'], ['plugin', 'plugins']],
+    [
+      ['plugins', 're'],
+      ['release', 'restart'],
+    ],
     [
       ['plugins', 'restart', ''],
       ['http', 'spi'],

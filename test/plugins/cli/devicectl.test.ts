@@ -26,6 +26,14 @@ const APP = {
   capabilities: ['display.notify'],
   denied: [{ capability: 'bridges.spi:flash', hint: 'grants: { com.example.agenda: ["bridges.spi:flash"] }' }],
 };
+const CHANGE = {
+  added: ['nfc'],
+  removed: [],
+  changed: ['spi'],
+  affected: ['spi', 'demo', 'nfc'],
+  stale: [],
+  device: false,
+};
 const EVENT = { topic: 'ui.toast', ts: 1, seq: 7, source: 'core', priority: 'high', payload: { text: 'hello' } };
 
 const REPLIES: Record<string, Reply> = {
@@ -53,10 +61,21 @@ const REPLIES: Record<string, Reply> = {
         reason: 'no bridge',
         summary: 'SPI',
       },
+      {
+        id: 'shaky',
+        version: '1.0.0',
+        state: 'quarantined',
+        isolation: 'process',
+        generation: 5,
+        reason: 'no board',
+        summary: 'fails',
+      },
     ],
   },
   'POST /plugins/spi/restart': { ok: true, plugin: { id: 'spi', state: 'active' } },
   'POST /plugins/http/restart': { ok: true, plugin: { id: 'http', state: 'active' }, deferred: true },
+  'POST /plugins/spi/release': { ok: true, plugin: { id: 'spi', state: 'active' } },
+  'POST /plugins/apply': { ok: true, change: CHANGE },
   'POST /plugins/nope/restart': [
     404,
     { ok: false, error: 'PLUGIN_NOT_FOUND: there is no plugin nope', code: 'PLUGIN_NOT_FOUND' },
@@ -120,14 +139,21 @@ describe('human output', () => {
         /^core {5}0\.1\.0 \(plugin-api 1\.0\.0\), SKU simulator, up 61 s$/m,
         /^health {3}degraded$/m,
         /^bridge {3}down \(resets 3\)$/m,
-        /^plugins {2}1 of 2 active$/m,
+        /^plugins {2}1 of 3 active$/m,
         /^cbp {8}waiting {2}LINK {2}no answer\\x1b\[31m yet$/m,
-        /^spi {5}waiting {8}no bridge$/m,
+        /^spi {5}waiting {12}no bridge$/m,
       ],
     ],
-    ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {3}inline/m]],
+    ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {7}inline/m]],
     ['plugins restart spi', [/^spi is active$/m]],
     ['plugins restart http', [/^http restarts now$/m]],
+    ['plugins list', [/^shaky .* no board; "devicectl plugins release" starts it again$/m]],
+    ['plugins release spi', [/^spi is active$/m]],
+    [
+      'plugins apply',
+      [/^added: nfc$/m, /^changed: spi$/m, /^restarted with them: demo$/m, /^the change was applied$/m],
+    ],
+    ['plugins apply --check', [/^the change would be applied$/m]],
     [
       'functions',
       [/^agenda\.next {2}1\.2\.0 {4}com\.example\.agenda {2}yes {8}\(day: string, .*\) -> \{title: string\}$/m],

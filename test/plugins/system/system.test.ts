@@ -10,6 +10,7 @@ import {
   type PluginState,
   type PluginStatus,
   pluginManager,
+  type SkuChange,
   type StreamChannel,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
@@ -36,17 +37,30 @@ function status(id: string, state: PluginState = 'active', parts: Partial<Plugin
   return { id, state, ...fixed, provides: {}, requires: {}, holds: [], ...parts };
 }
 
-async function start(list: readonly PluginStatus[] = [status('spi')], config: object = {}) {
+async function start(
+  list: readonly PluginStatus[] = [status('spi')],
+  config: object = {},
+  changed: readonly string[] = [],
+) {
   const acted: string[] = [];
   const act = (verb: string) => async (id: string) => {
     acted.push(`${verb} ${id}`);
     return status(id);
   };
+  const change: SkuChange = { added: [], removed: [], changed, affected: changed, stale: [], device: false };
   const manager: PluginManager = {
     list: async () => list,
     restart: act('restart'),
     enable: act('enable'),
     disable: act('disable'),
+    release: act('release'),
+    usage: async () => [],
+    eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
+    sample: async () => [],
+    apply: async ({ check = false } = {}) => {
+      acted.push(check ? 'check' : 'apply');
+      return change;
+    },
   };
   const gate = await createTestHost(operationsPlugin, { manifest: 'manifests/plugins/operations.yaml' });
   const table = gate.service(operations);
@@ -86,6 +100,7 @@ describe('health', () => {
       status: 'ok',
       components: { spi: { status: 'okay', since: 1, version: '1.0.0' } },
       bridge: { link: 'down' },
+      eventLoop: { p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 },
     });
   });
 
@@ -171,11 +186,11 @@ describe('plugins', () => {
       (await system.ask('plugins.list')).plugins.map(({ id }: PluginStatus) => id),
       LIST.map(({ id }) => id),
     );
-    for (const verb of ['restart', 'disable', 'enable']) {
+    for (const verb of ['restart', 'disable', 'enable', 'release']) {
       const { plugin, deferred } = await system.ask(`plugins.${verb}`, { id: 'spi' });
       assert.deepEqual([plugin.id, deferred], ['spi', undefined]);
     }
-    assert.deepEqual(system.acted, ['restart spi', 'disable spi', 'enable spi']);
+    assert.deepEqual(system.acted, ['restart spi', 'disable spi', 'enable spi', 'release spi']);
   });
 
   for (const id of ['http', 'system', 'operations']) {
@@ -189,11 +204,26 @@ describe('plugins', () => {
     });
   }
 
+  it('follow the SKU: told only, done before the answer, or after it where they carry it', async () => {
+    await using one = await start(LIST, {}, ['spi']);
+    assert.deepEqual((await one.ask('plugins.apply', { check: true })).change.changed, ['spi']);
+    assert.deepEqual(one.acted, ['check']);
+    assert.equal((await one.ask('plugins.apply')).deferred, undefined);
+    assert.deepEqual(one.acted, ['check', 'check', 'apply']);
+    await using all = await start(LIST, {}, ['http']);
+    assert.equal((await all.ask('plugins.apply')).deferred, true);
+    assert.deepEqual(all.acted, ['check']);
+    await sleep(150);
+    assert.deepEqual(all.acted, ['check', 'apply']);
+  });
+
   const REFUSALS: readonly (readonly [string, object, Caller, string])[] = [
     ['plugins.restart', { id: 'none' }, OPERATOR, 'PLUGIN_NOT_FOUND'],
     ['plugins.restart', {}, OPERATOR, 'PARAMS_INVALID'],
     ['plugins.restart', { id: 'spi' }, APP, 'CAPABILITY_DENIED'],
     ['plugins.disable', { id: 'spi' }, APP, 'CAPABILITY_DENIED'],
+    ['plugins.release', { id: 'spi' }, APP, 'CAPABILITY_DENIED'],
+    ['plugins.apply', {}, APP, 'CAPABILITY_DENIED'],
     ['plugins.list', {}, ANONYMOUS, 'UNAUTHENTICATED'],
     ['system.refusals', {}, APP, 'CAPABILITY_DENIED'],
     ['system.refusals', { limit: 1_000 }, OPERATOR, 'PARAMS_INVALID'],

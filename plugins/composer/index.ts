@@ -1,0 +1,29 @@
+import { definePlugin, device, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { Composer } from './composer.ts';
+import { watchFile } from './file-watch.ts';
+
+/** Where this plugin came after the device had become ready, nobody tells it so. */
+const READY_AT_THE_LATEST_MS = 3_000;
+
+export const plugin = definePlugin({
+  requires: { device, pluginManager },
+  async setup(host: PluginHost<{ readonly quietMs: number }>, services) {
+    const { skuFile } = await services.device.info();
+    const composer = new Composer(services.pluginManager, host.log);
+    host.tap('health.collect', (report) => {
+      const { refusal } = composer;
+      if (refusal) report.warn(refusal.code, refusal.message);
+      const message = skuFile === undefined ? 'the SKU is no file' : (composer.last ?? `watches ${skuFile}`);
+      report.add('composer', { status: 'okay', message });
+    });
+    if (skuFile === undefined) return;
+    let watching = false;
+    const begin = () => {
+      if (watching || host.scope.signal.aborted) return;
+      watching = true;
+      watchFile(skuFile, host, () => composer.apply());
+    };
+    host.tap('kernel.ready', begin);
+    host.scope.timeout('first look', READY_AT_THE_LATEST_MS, begin);
+  },
+});

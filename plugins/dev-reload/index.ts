@@ -1,0 +1,28 @@
+import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { Reloader } from './reloader.ts';
+
+/** Where this plugin came after the device had become ready, nobody tells it so. */
+const READY_AT_THE_LATEST_MS = 3_000;
+
+export const plugin = definePlugin({
+  requires: { pluginManager },
+  setup(host: PluginHost<{ readonly quietMs: number }>, services) {
+    const reloader = new Reloader(services.pluginManager, host);
+    let begun = false;
+    const begin = async () => {
+      if (begun || host.scope.signal.aborted) return;
+      begun = true;
+      await reloader.follow();
+      // Plugins come and go with the SKU.
+      host.bus.subscribe('plugin.changed', () => reloader.follow());
+    };
+    host.tap('kernel.ready', begin);
+    host.scope.timeout('first look', READY_AT_THE_LATEST_MS, begin);
+    host.tap('health.collect', (report) => {
+      const { stale, watched } = reloader;
+      if (stale.length > 0)
+        report.warn('RESTART_NEEDED', `${stale.join(', ')} changed on disk: restart the Core to run the new code`);
+      report.add('dev-reload', { status: 'okay', message: `watches ${watched.join(', ') || 'no plugin'}` });
+    });
+  },
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CoreError,
+  type DeviceInfo,
+  device,
+  type HealthReport,
+  type PluginManager,
+  pluginManager,
+  type SkuChange,
+} from '@device-core/plugin-api';
+import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/composer/index.ts';
+
+const MANIFEST = 'manifests/plugins/composer.yaml';
+const NOTHING: SkuChange = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
+
+after(leakCheck());
+
+/** A composer over a SKU file; `answer` is what the kernel makes of it, `applied` how often it was asked. */
+async function start(answer: () => SkuChange) {
+  const folder = mkdtempSync(join(tmpdir(), 'sku-'));
+  const file = join(folder, 'sku.yaml');
+  writeFileSync(file, 'first');
+  let applied = 0;
+  const manager = {
+    list: async () => [],
+    async apply() {
+      applied++;
+      return answer();
+    },
+  } as Partial<PluginManager> as PluginManager;
+  const info = { skuFile: file } as Partial<DeviceInfo> as DeviceInfo;
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config: { quietMs: 120 },
+    services: [
+      [device, { info: async () => info }],
+      [pluginManager, manager],
+    ],
+  });
+  const until = async (count: number) => {
+    for (const end = Date.now() + 5_000; applied < count; await sleep(10)) assert.ok(Date.now() < end, `${applied}`);
+    await sleep(5);
+  };
+  await host.hook('kernel.ready').promise();
+  await until(1);
+  return {
+    host,
+    file,
+    until,
+    applied: () => applied,
+    async health() {
+      const said: Record<string, string> = {};
+      const report: HealthReport = {
+        add(name, { message }) {
+          said[name] = message ?? '';
+        },
+        bridge: () => undefined,
+        warn(code, message) {
+          said[code] = message;
+        },
+      };
+      await host.hook('health.collect').promise(report);
+      return said;
+    },
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      assert.deepEqual(host.leaks(), []);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+describe('the composer', () => {
+  it('agrees with its manifest', () => assert.deepEqual(checkManifest(MANIFEST, plugin), []));
+
+  it('looks at the file once when it begins, and says what it watches', async () => {
+    await using composer = await start(() => NOTHING);
+    assert.deepEqual(await composer.health(), { composer: `watches ${composer.file}` });
+  });
+
+  it('applies the file after it was written, replaced, or written in many steps once', async () => {
+    const change = { ...NOTHING, added: ['nfc'], changed: ['spi'], affected: ['nfc', 'spi', 'demo'] };
+    await using composer = await start(() => change);
+    writeFileSync(composer.file, 'second');
+    await composer.until(2);
+    writeFileSync(`${composer.file}.new`, 'third');
+    renameSync(`${composer.file}.new`, composer.file);
+    await composer.until(3);
+    for (let i = 0; i < 10; i++) {
+      writeFileSync(composer.file, `step ${i}`);
+      await sleep(5);
+    }
+    await composer.until(4);
+    await sleep(300);
+    assert.equal(composer.applied(), 4);
+    assert.deepEqual(await composer.health(), {
+      composer: 'last change: added nfc; changed spi; 3 plugins restarted',
+    });
+  });
+
+  it('says in health and log why a change was refused, with file and line, until the file is right again', async () => {
+    const problems = [
+      { file: 'sku.yaml', line: 3, code: 'SKU_INVALID', message: 'title must be a string', stops: 'core' },
+      { file: 'sku.yaml', line: 9, code: 'SERVICE_MISSING', message: 'nobody provides x', stops: 'nothing' },
+    ];
+    const errors = [
+      new CoreError('SKU_INVALID', { file: 'sku.yaml:3', reason: 'title must be a string', problems }),
+      new CoreError('CHANGE_UNDONE', { plugin: 'spi', reason: 'plugin spi failed to start: no board' }),
+    ];
+    await using composer = await start(() => {
+      const error = errors.shift();
+      if (error) throw error;
+      return NOTHING;
+    });
+    assert.equal((await composer.health()).SKU_INVALID, 'sku.yaml:3: title must be a string');
+    assert.deepEqual(
+      composer.host.logged.filter(({ level }) => level === 'error').map(({ message }) => message),
+      ['the change of the SKU was refused'],
+    );
+    writeFileSync(composer.file, 'second');
+    await composer.until(2);
+    assert.match((await composer.health()).CHANGE_UNDONE ?? '', /no board; the former plugins run again/);
+    writeFileSync(composer.file, 'third');
+    await composer.until(3);
+    assert.deepEqual(Object.keys(await composer.health()), ['composer']);
+  });
+
+  it('names plugins whose new version needs a restart of the Core', async () => {
+    await using composer = await start(() => ({ ...NOTHING, changed: ['spi'], affected: ['spi'], stale: ['spi'] }));
+    const [warning] = composer.host.logged.filter(({ level }) => level === 'warn');
+    assert.deepEqual(warning?.fields, { plugins: ['spi'] });
+  });
+
+  it('does nothing where the SKU is no file', async () => {
+    await using host = await createTestHost(plugin, { manifest: MANIFEST });
+    await host.hook('kernel.ready').promise();
+    await host.stop();
+    assert.deepEqual(host.leaks(), []);
+  });
+});
