@@ -1,0 +1,39 @@
+/** The logs plugin on a host of its own, with log files to write into. */
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { operations } from '@device-core/plugin-api';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/logs/index.ts';
+import { OPERATOR, OperationTable } from '../../fixtures/operation-table.ts';
+
+const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/logs.yaml', import.meta.url));
+
+export interface Fixture extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly table: OperationTable;
+  readonly core: string;
+  /** Appends lines to a file of the log folder: objects as JSON, strings as they are. */
+  write(file: string, ...lines: readonly (object | string)[]): void;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the plugin said
+  read(params?: object): Promise<any>;
+}
+
+export async function startLogs(config: object = {}): Promise<Fixture> {
+  const table = new OperationTable();
+  const host = await createTestHost(plugin, { manifest: MANIFEST, config, services: [[operations, table]] });
+  const folder = join(host.device.paths.var, 'log');
+  const write = (file: string, ...lines: readonly (object | string)[]) => {
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    appendFileSync(path, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  };
+  const read = (params: object = {}) => table.run('logs.read', { limit: 100, ...params }, OPERATOR);
+  const core = join(folder, 'core.log');
+  return { host, table, core, write, read, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+}
+
+/** A line as the Core's logger writes it. */
+export function line(time: number, msg: string, more: object = {}): object {
+  return { level: 30, time, ...more, msg };
+}

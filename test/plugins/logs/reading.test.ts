@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { renameSync, truncateSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { type Apps, apps } from '@device-core/plugin-api';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { codeOf } from '../../fixtures/operation-table.ts';
+import { line, startLogs } from './fixture.ts';
+
+after(leakCheck());
+
+const messages = ({ entries }: { entries: readonly { message: string }[] }) => entries.map(({ message }) => message);
+
+describe('GET /logs', () => {
+  it('answers with the newest lines, oldest of them first, and says when there are more', async () => {
+    await using logs = await startLogs();
+    logs.write('core.log', ...Array.from({ length: 500 }, (_, i) => line(i, `line ${i}`, { plugin: 'x', n: i })));
+    const answer = await logs.read({ limit: 3 });
+    assert.deepEqual(messages(answer), ['line 497', 'line 498', 'line 499']);
+    assert.equal(answer.more, true);
+    assert.deepEqual(answer.entries[2], {
+      ts: 499,
+      level: 'info',
+      plugin: 'x',
+      message: 'line 499',
+      fields: { n: 499 },
+    });
+    assert.equal((await logs.read({ limit: 500 })).more, false);
+  });
+
+  it('selects by plugin, least level and time', async () => {
+    await using logs = await startLogs();
+    logs.write(
+      'core.log',
+      line(1, 'a', { plugin: 'x' }),
+      line(2, 'b', { plugin: 'y', level: 40 }),
+      line(3, 'c', { plugin: 'x', level: 50 }),
+      line(4, 'd', { level: 60 }),
+    );
+    const CASES: readonly (readonly [object, readonly string[]])[] = [
+      [{ plugin: 'x' }, ['a', 'c']],
+      [{ level: 'warn' }, ['b', 'c', 'd']],
+      [{ level: 'fatal' }, ['d']],
+      [{ since: 3 }, ['c', 'd']],
+      [{ plugin: 'x', level: 'error', since: 2 }, ['c']],
+      [{ plugin: 'nobody' }, []],
+    ];
+    for (const [params, expected] of CASES) assert.deepEqual(messages(await logs.read(params)), expected);
+  });
+
+  it('goes on in the file that was put aside, and reads no more bytes than it may', async () => {
+    await using logs = await startLogs({ scanBytes: 65_536 });
+    logs.write('core.log', line(1, 'old'));
+    renameSync(logs.core, `${logs.core}.1`);
+    logs.write('core.log', line(2, 'new'));
+    assert.deepEqual(messages(await logs.read()), ['old', 'new']);
+    logs.write('core.log', ...Array.from({ length: 2000 }, (_, i) => line(i, `line ${i}`.padEnd(60))));
+    const answer = await logs.read({ limit: 1000, plugin: 'nobody' });
+    assert.deepEqual([answer.entries.length, answer.more], [0, true]);
+  });
+
+  it('bounds an answer by its bytes', async () => {
+    await using logs = await startLogs({ answerBytes: 4096 });
+    logs.write('core.log', ...Array.from({ length: 50 }, (_, i) => line(i, 'x'.repeat(1000))));
+    const answer = await logs.read();
+    assert.deepEqual([answer.entries.length, answer.more], [3, true]);
+  });
+
+  it('reads lines longer than a block, text of more than one byte a character, and lines that were cut', async () => {
+    await using logs = await startLogs();
+    const long = 'ä'.repeat(100_000);
+    logs.write('core.log', line(1, 'first'), line(2, long), line(3, 'last'), '{"level":30,"ti');
+    const answer = await logs.read();
+    assert.deepEqual(
+      answer.entries.map(({ message }: { message: string }) => message.slice(0, 5)),
+      ['first', 'äääää', 'last', '{"lev'],
+    );
+    assert.ok(answer.entries[1].message.length < 10_000);
+  });
+
+  it('is empty where nothing was written', async () => {
+    await using logs = await startLogs();
+    assert.deepEqual(await logs.read(), { entries: [], more: false });
+    logs.write('core.log');
+    truncateSync(logs.core);
+    assert.deepEqual(await logs.read(), { entries: [], more: false });
+  });
+
+  it('reads the log of an app by its name or its id, and nothing beside', async () => {
+    await using logs = await startLogs();
+    logs.write(
+      'apps/agenda.log',
+      { level: 'warn', time: 5, msg: 'late' },
+      'printed: Bearer abcdefghijkl',
+      '{"odd": tr',
+    );
+    const byName = await logs.read({ app: 'agenda' });
+    assert.deepEqual(byName.entries, [
+      { ts: 5, level: 'warn', app: 'agenda', message: 'late' },
+      { level: 'info', app: 'agenda', message: 'printed: Bearer [redacted]' },
+      { level: 'info', app: 'agenda', message: '{"odd": tr' },
+    ]);
+    for (const wrong of ['../core', 'com.example.agenda', '/etc/passwd', ''])
+      assert.equal(await codeOf(logs.read({ app: wrong })), 'APP_NOT_FOUND', wrong);
+    const list = async () => [{ id: 'com.example.agenda', name: 'agenda' }] as never;
+    await logs.host.appear(apps, { list } as unknown as Apps);
+    assert.equal((await logs.read({ app: 'com.example.agenda' })).entries.length, 3);
+  });
+
+  it('is for holders of system.logs', async () => {
+    await using logs = await startLogs();
+    for (const [name, { capability }] of logs.table.added) assert.equal(capability, 'system.logs', name);
+  });
+});
