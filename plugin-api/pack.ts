@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 
 const HERE = import.meta.dirname;
 const ROOT = dirname(HERE);
-const DIST = join(HERE, 'dist');
+/** Of this process alone: two may pack at the same time. */
+const DIST = join(HERE, 'dist', String(process.pid));
+const SCHEMA = 'plugin.schema.json';
 
 interface PackageJson {
   readonly version: string;
@@ -17,28 +19,34 @@ interface PackageJson {
 /** Resolves with the path of the tarball, which is written into `folder`. No network is used. */
 export function packPluginApi(folder: string): string {
   rmSync(DIST, { recursive: true, force: true });
-  compile();
-  const manifest = packageJson();
-  writeFileSync(join(DIST, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  copyFileSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
-  const args = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', folder];
-  const output = execFileSync('npm', args, { cwd: DIST, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  const [packed] = JSON.parse(output) as { filename: string }[];
-  if (!packed) throw new Error('cannot pack plugin-api: npm named no file');
-  return join(folder, packed.filename);
+  try {
+    compile();
+    const manifest = packageJson();
+    writeFileSync(join(DIST, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+    copyFileSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
+    // Editors complete a plugin.yaml from it, and plugin-check checks by it.
+    copyFileSync(join(ROOT, 'manifests/schema/plugin.json'), join(DIST, SCHEMA));
+    const args = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', folder];
+    const output = execFileSync('npm', args, { cwd: DIST, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    const [packed] = JSON.parse(output) as { filename: string }[];
+    if (!packed) throw new Error('cannot pack plugin-api: npm named no file');
+    return join(folder, packed.filename);
+  } finally {
+    rmSync(DIST, { recursive: true, force: true });
+  }
 }
 
 function compile(): void {
   const config = {
-    extends: '../../tsconfig.json',
+    extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
       ...{ noEmit: false, declaration: true, rewriteRelativeImportExtensions: true, allowImportingTsExtensions: false },
-      ...{ rootDir: '..', outDir: '.', types: ['node'] },
+      ...{ rootDir: HERE, outDir: DIST, types: ['node'] },
     },
-    include: ['../**/*.ts'],
-    exclude: ['.', '../pack.ts'],
+    include: [join(HERE, '**/*.ts')],
+    exclude: [join(HERE, 'dist'), join(HERE, 'pack.ts')],
   };
-  mkdirSync(DIST);
+  mkdirSync(DIST, { recursive: true });
   writeFileSync(join(DIST, 'tsconfig.json'), JSON.stringify(config));
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', DIST], { stdio: 'inherit' });
   rmSync(join(DIST, 'tsconfig.json'));
@@ -65,7 +73,8 @@ function packageJson(): PackageJson {
     if (!version) throw new Error(`cannot pack plugin-api: ${name} is imported, but no dependency of the root package`);
     return [name, version];
   });
-  return { ...own, exports: Object.fromEntries(built), dependencies: Object.fromEntries(dependencies) };
+  const all = [...built, [`./${SCHEMA}`, `./${SCHEMA}`]];
+  return { ...own, exports: Object.fromEntries(all), dependencies: Object.fromEntries(dependencies) };
 }
 
 function imported(): readonly string[] {

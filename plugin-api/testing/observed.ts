@@ -7,9 +7,14 @@ import type { ServiceRefs } from '../service-ref.ts';
 
 /** Environment variable that names the file of the notes; without it nothing is noted. */
 export const OBSERVED_VARIABLE = 'DEVICE_CORE_OBSERVED';
+/** And the folder of the plugin's code. */
+export const OBSERVED_CODE_VARIABLE = 'DEVICE_CORE_OBSERVED_CODE';
 
-/** `calls`: it called an operation in its own name, for which it may need any capability. */
-export type ObservedKind = 'service' | 'optional' | 'tap' | 'hook' | 'publish' | 'capability' | 'calls';
+/**
+ * `resource`: somebody in the process used what the capability stands for, the plugin or its test. `calls`: it called an operation in its own name,
+ * for which it may need any capability.
+ */
+export type ObservedKind = 'service' | 'optional' | 'tap' | 'hook' | 'publish' | 'capability' | 'resource' | 'calls';
 
 export interface Observation {
   readonly plugin: string;
@@ -36,11 +41,32 @@ export function observed<C, S extends Readonly<Record<string, unknown>>>(
   const file = process.env[OBSERVED_VARIABLE];
   if (file === undefined) return [host, services];
   const note = noteInto(file, host.id);
-  createHook({ init: (_id, type) => RESOURCES[type] && note('capability', RESOURCES[type]) }).enable();
+  watchResources(note, process.env[OBSERVED_CODE_VARIABLE]);
   const watched = Object.entries(services).map(([name, service]) => {
     return [name, watchedService(service as object, refs[name]?.id ?? name, note)];
   });
   return [watchedHost(host, note), Object.fromEntries(watched) as S];
+}
+
+function watchResources(note: Note, folder: string | undefined): void {
+  const hook = createHook({
+    init(_id, type) {
+      const capability = RESOURCES[type];
+      if (capability === undefined) return;
+      note('resource', capability);
+      if (folder !== undefined && calledFrom(folder)) note('capability', capability);
+    },
+  });
+  hook.enable();
+}
+
+/** Does code of the plugin stand on the stack, which is neither its test nor its fakes? */
+function calledFrom(folder: string): boolean {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 50;
+  const frames = new Error('where').stack?.split('\n') ?? [];
+  Error.stackTraceLimit = limit;
+  return frames.some((frame) => frame.includes(`${folder}/`) && !/node_modules|\.test\.|\/fakes\./.test(frame));
 }
 
 /** Each thing once: a plugin that publishes a thousand events writes one line. */

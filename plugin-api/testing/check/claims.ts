@@ -60,7 +60,9 @@ export function idleClaims(manifest: PluginManifest, seen: Observations): readon
     judge(!wide || topics.length === 0, path, `${filter} is wider than what it published: ${topics.join(', ')}`);
   }
   for (const [index, capability] of (manifest.capabilities ?? []).entries()) {
-    const used = seen.names('capability').some((one) => implies(capability, one) || implies(one, capability));
+    const used = [...seen.names('capability'), ...seen.names('resource')].some(
+      (one) => implies(capability, one) || implies(one, capability),
+    );
     const hidden = UNSEEN.has(capability) || seen.names('calls').length > 0;
     judge(used || hidden, ['capabilities', index], `never needed ${capability}`);
   }

@@ -1,10 +1,11 @@
 /** What is run once at each level of isolation: the plugin's own tests, and start, stop, start, stop. */
 import type { Isolation, PluginManifest } from '../../manifest.ts';
-import { OBSERVED_VARIABLE } from '../observed.ts';
+import { OBSERVED_CODE_VARIABLE, OBSERVED_VARIABLE } from '../observed.ts';
 import { LEVELS, type Place } from './place.ts';
 import type { CheckRow } from './report.ts';
-import { type Ended, runNode } from './run-node.ts';
+import { runNode } from './run-node.ts';
 import type { StartStop } from './start-stop.ts';
+import { testFailures } from './test-failures.ts';
 
 /** Environment variable by which createTestHost() is told the level where a test names none. */
 const ISOLATION_VARIABLE = 'DEVICE_CORE_ISOLATION';
@@ -39,15 +40,7 @@ export async function testsAt(level: Isolation, around: Surroundings): Promise<C
   const passed = /^# pass (\d+)$/m.exec(ended.stdout)?.[1] ?? '0';
   if (ended.code === 0) return { check, outcome: 'PASS', remark: `${passed} passed` };
   if (ended.timedOut) return { check, outcome: 'FAIL', remark: `they did not end within ${TESTS_MS / 1000} s` };
-  return { check, outcome: 'FAIL', remark: ['they fail:', ...failures(ended)].join('\n') };
-}
-
-/** The lines of the tests that failed, with what they said. */
-function failures({ stdout, output }: Ended): readonly string[] {
-  const failed = stdout.split(/^(?= *(?:not ok|ok) )/m).filter((part) => /^ *not ok /.test(part));
-  const lines = (failed.length > 0 ? failed.join('') : output).split('\n');
-  const telling = lines.filter((line) => /^\s*not ok |^\s*(error|code|message): |^\s+[^\s:]/.test(line));
-  return telling.filter((line) => !/^\s*(---|\.\.\.|duration_ms|type:|location:|at )/.test(line)).slice(0, MAX_LINES);
+  return { check, outcome: 'FAIL', remark: ['they fail', ...testFailures(ended.stdout, ended.output)].join('\n') };
 }
 
 export interface StartStopRows {
@@ -71,9 +64,10 @@ export async function startStopAt(level: Isolation, around: Surroundings): Promi
   return { rows: [{ check, outcome: 'WARN', remark }], found };
 }
 
-function environment(level: Isolation, { notes }: Surroundings): Readonly<Record<string, string>> {
+function environment(level: Isolation, { notes, place }: Surroundings): Readonly<Record<string, string>> {
   // What a plugin uses is the same at every level; inline it is seen at first hand.
-  return { [ISOLATION_VARIABLE]: level, ...(level === 'inline' ? { [OBSERVED_VARIABLE]: notes } : {}) };
+  const observed = { [OBSERVED_VARIABLE]: notes, [OBSERVED_CODE_VARIABLE]: place.folder };
+  return { [ISOLATION_VARIABLE]: level, ...(level === 'inline' ? observed : {}) };
 }
 
 function answerOf(stdout: string): StartStop | undefined {

@@ -65,9 +65,9 @@ function treeManifest(text: string, id: string): string {
 /** A test of the tree lies apart from the code. Imports that become longer come first, as the linter wants it. */
 function treeTest(text: string, id: string): string {
   const moved = text
-    .replace(/from '\.\/(?!fakes\.ts)([^']+)'/g, `from '../../../plugins/${id}/$1'`)
+    .replace(/from ['](?:\.\/)(?!fakes\.ts)([^']+)'/g, `from '../../../plugins/${id}/$1'`)
     .replace("new URL('plugin.yaml'", `new URL('../../../manifests/plugins/${id}.yaml'`);
-  return moved.replace(/^(import .* from '\.[^']+';\n)+/m, (imports) => {
+  return moved.replace(/^(import .* from ['][.][^']+';\n)+/m, (imports) => {
     const lines = imports.trimEnd().split('\n');
     const near = (line: string) => Number(line.includes("from './"));
     return `${lines.toSorted((a, b) => near(a) - near(b)).join('\n')}\n`;
