@@ -1,7 +1,7 @@
 /** The files of a plugin as a package: which they are, what they hash to, and who signed that. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { type Dirent, constants as fs } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from './errors.ts';
 
@@ -38,6 +38,19 @@ export function pathProblem(path: string): string | undefined {
   if (parts.length > MAX_DEPTH) return `it lies more than ${MAX_DEPTH} folders deep`;
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'its path leads elsewhere';
   return undefined;
+}
+
+/** Paths of the files that `npm pack` would take from a folder without lists of its own; of node_modules only where something is bundled. Throws like filesOf(). */
+export async function packedFilesOf(folder: string, limit: number): Promise<string[]> {
+  const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'); // a plugin needs none
+  try {
+    const { bundleDependencies, bundledDependencies = bundleDependencies } = Object(JSON.parse(text));
+    const bundled =
+      bundledDependencies === true || (Array.isArray(bundledDependencies) && bundledDependencies.length > 0);
+    return filesOf(folder, limit, { bundled });
+  } catch (error) {
+    throw new CoreError('PACKAGE_INVALID', { source: join(folder, 'package.json'), reason: reasonOf(error) });
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Brings a package into a folder of the store: from a folder or a tarball on this device. Nothing is fetched. */
 import { constants as fs } from 'node:fs';
-import { mkdir, mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { filesOf, type TreeLimits } from '@device-core/plugin-api/package-tree';
+import { packedFilesOf, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import { unpack } from './unpack.ts';
 
 /** The package in a new folder below `place`, which is gone when the work is done. Throws PACKAGE_INVALID. */
@@ -36,7 +36,7 @@ export async function withStaged<T>(
 /** The files that `npm pack` would take; of node_modules only where something is bundled. */
 async function copy(source: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {
   let left = limits.bytes;
-  for (const path of await filesOf(source, limits.files, { bundled: await bundles(source) })) {
+  for (const path of await packedFilesOf(source, limits.files)) {
     const target = join(folder, path);
     await mkdir(dirname(target), { recursive: true });
     const from = await open(join(source, path), fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
@@ -53,15 +53,5 @@ async function copy(source: string, folder: string, limits: TreeLimits, signal: 
     } finally {
       await from.close();
     }
-  }
-}
-
-async function bundles(source: string): Promise<boolean> {
-  const text = await readFile(join(source, 'package.json'), 'utf8').catch(() => '{}'); // a plugin needs none
-  try {
-    const { bundleDependencies, bundledDependencies = bundleDependencies } = Object(JSON.parse(text));
-    return bundledDependencies === true || (Array.isArray(bundledDependencies) && bundledDependencies.length > 0);
-  } catch (error) {
-    throw new CoreError('PACKAGE_INVALID', { source, reason: `package.json cannot be read: ${reasonOf(error)}` });
   }
 }
