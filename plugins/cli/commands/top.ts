@@ -59,7 +59,10 @@ async function watch({ client, out }: Cli, { once = false, interval }: TopOption
     const answer = await client.get('/plugins/usage');
     const usage = answer.body as unknown as Usage;
     if (out.json) await out.line(answer.text);
-    else if (former) await show({ out }, former, usage, !once && process.stdout.isTTY === true);
+    else if (former) {
+      await show({ out }, former, usage, !once && process.stdout.isTTY === true);
+      if (!once && !process.stdout.isTTY) await out.line('');
+    }
     if (once && (out.json || former)) return;
     former = usage;
     await sleep(interval * 1000, undefined, { signal: stop.signal }).catch(() => undefined); // Ctrl-C ends the wait
@@ -82,7 +85,6 @@ async function show({ out }: Pick<Cli, 'out'>, former: Usage, usage: Usage, scre
     lines.slice(0, room).map(({ cells }) => cells),
     { state: 2, empty: 'no plugin has been started' },
   );
-  if (!screen) await out.line('');
 }
 
 /** The busiest first. */
