@@ -36,6 +36,8 @@ export interface Installed {
   readonly plugins: Readonly<Record<string, InstalledPlugin>>;
   /** By plugin, the last version that did not pass its probation. */
   readonly rolledBack: Readonly<Record<string, RolledBack>>;
+  /** Plugins of the SKU that are switched off until somebody switches them on again. */
+  readonly disabled: readonly string[];
 }
 
 /** A version that took the Core down this often while on probation is not run again. */
@@ -74,8 +76,10 @@ export function parseInstalled(text: string, file: string): Read {
     const wrong = isMap(plugin) ? (wrongMember(plugin) ?? wrongPlugin(plugin)) : 'it';
     if (wrong) throw refuse(at, `is damaged in ${wrong}`);
   }
-  const { plugins, rolledBack = {} } = value as unknown as Installed;
-  return { installed: { plugins, rolledBack }, line };
+  const { plugins, rolledBack = {}, disabled = [] } = value as unknown as Installed;
+  if (!Array.isArray(disabled) || disabled.some((id) => typeof id !== 'string'))
+    throw refuse(['disabled'], 'is no list of plugin ids');
+  return { installed: { plugins, rolledBack, disabled }, line };
 }
 
 function wrongMember({ version, hash, isolation, config }: Record<string, unknown>): string | undefined {
@@ -111,7 +115,12 @@ export function readInstalled(state: string): Read & { readonly file: string; re
           error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
     }
   }
-  return { installed: { plugins: {}, rolledBack: {} }, line: () => 1, file, ...(problem ? { problem } : {}) };
+  return {
+    installed: { plugins: {}, rolledBack: {}, disabled: [] },
+    line: () => 1,
+    file,
+    ...(problem ? { problem } : {}),
+  };
 }
 
 /** The lines that it adds to the SKU. A path is relative to the file. */

@@ -50,6 +50,7 @@ class SkuCheck {
   readonly #settings: readonly Setting[];
   readonly #lines = new Map<string, Lines>();
   #sku: Lines | undefined;
+  #disabled: readonly string[] = [];
 
   constructor(settings: readonly Setting[]) {
     this.#settings = settings;
@@ -103,6 +104,7 @@ class SkuCheck {
     const { installed, file, line, problem } = readInstalled(state);
     const lines: Lines = { file, line, value: { plugins: installedLines(installed) } };
     if (problem) this.report('nothing', lines, [], problem.code, problem.message);
+    this.#disabled = installed.disabled;
     for (const id of Object.keys(lines.value.plugins)) {
       if (!this.#lines.has(id)) this.#lines.set(id, lines);
       else this.report('nothing', lines, ['plugins', id], 'PLUGIN_CONFLICT', `${id} of the SKU is used instead`);
@@ -133,7 +135,7 @@ class SkuCheck {
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
       budget: { ...manifest.budget, ...line.budget },
-      ...{ essential: line.essential ?? false, enabled: line.enabled ?? true },
+      ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },
     };
   }
 
@@ -165,8 +167,9 @@ class SkuCheck {
       refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
     }
     const below = LEVELS.indexOf(isolation) < LEVELS.indexOf(floor);
-    if (!below && isolation === 'inline') return;
-    const reason = below ? `its manifest asks for ${floor} at least` : 'this Core runs plugins inline only';
+    const refused = isolation === 'inline' ? undefined : manifest.refuses?.[isolation];
+    const reason = below ? `its manifest asks for ${floor} at least` : refused;
+    if (reason === undefined) return;
     const error = new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
     refuse('isolation', error.code, error.message);
   }

@@ -16,7 +16,7 @@ interface HealthSources {
 
 export async function reportHealth(report: HealthReport, sources: HealthSources): Promise<void> {
   const { store, state, config, place, faults } = sources;
-  const { plugins, rolledBack } = store.installed;
+  const { plugins, rolledBack, disabled } = store.installed;
   const count = Object.keys(plugins).length;
   const [fault] = faults;
   if (fault) report.add('plugin-store', { status: 'error', code: 'STATE_UNWRITABLE', message: fault });
@@ -26,6 +26,8 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
     const outcome = plugins[id] ? `${plugins[id].version} runs instead` : 'it was removed';
     report.warn('PLUGIN_ROLLED_BACK', `plugin ${id} ${version} failed its probation: ${reason}; ${outcome}`);
   }
+  if (disabled.length > 0)
+    report.warn('PLUGINS_DISABLED', `plugins of the SKU are switched off: ${disabled.join(', ')}`);
   if (config.signatures !== 'warn' || config.trustedKeys.length === 0) return;
   for (const [id, plugin] of Object.entries(plugins)) {
     const folder = join(place, id, versionFolder(plugin));

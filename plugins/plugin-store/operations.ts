@@ -62,6 +62,7 @@ export interface InstalledView extends InstalledPlugin {
 interface Listing {
   readonly plugins: readonly InstalledView[];
   readonly rolledBack: readonly (RolledBack & { readonly id: string })[];
+  readonly disabled: readonly string[];
 }
 
 export function storeOperations(
@@ -82,17 +83,19 @@ export function storeOperations(
     params: { type: 'object' },
     result: {
       type: 'object',
-      required: ['plugins', 'rolledBack'],
+      required: ['plugins', 'rolledBack', 'disabled'],
       properties: {
         plugins: { type: 'array', items: INSTALLED },
         rolledBack: { type: 'array', items: ROLLED_BACK },
+        disabled: { type: 'array', items: ID, description: 'plugins of the SKU that are switched off' },
       },
     },
     rest: { method: 'GET', path: '/plugins/installed' },
     errors: [],
     async run() {
-      const { plugins, rolledBack } = store.installed;
+      const { plugins, rolledBack, disabled } = store.installed;
       return {
+        disabled,
         plugins: Object.entries(plugins).map(([id, plugin]) => view(id, plugin)),
         rolledBack: Object.entries(rolledBack).map(([id, one]) => ({ id, ...one })),
       };
@@ -157,11 +160,11 @@ export function storeOperations(
   };
   const turn: Operation<{ readonly id: string; readonly enabled: boolean }, unknown> = {
     name: 'plugins.switch',
-    summary: 'switch a plugin that was installed on or off, for good',
+    summary: 'switch a plugin on or off, for good; in safe mode also one that does not run now',
     capability: 'system.plugins',
     params: {
       ...{ type: 'object', additionalProperties: false, required: ['id', 'enabled'] },
-      properties: { id: ID, enabled: { type: 'boolean' } },
+      properties: { id: { ...ID, pattern: '^[a-z][a-z0-9-]{0,39}$' }, enabled: { type: 'boolean' } },
     },
     result: {
       type: 'object',
@@ -169,7 +172,7 @@ export function storeOperations(
       properties: { id: ID, enabled: { type: 'boolean' }, state: { type: 'string' }, reason: { type: 'string' } },
     },
     rest: { method: 'POST', path: '/plugins/:id/switch' },
-    errors: ['PLUGIN_NOT_FOUND', ...UNDONE],
+    errors: ['PLUGIN_CONFLICT', ...UNDONE],
     timeoutMs: TIMEOUT_MS,
     async run({ id, enabled }) {
       const status: { readonly state?: PluginState; readonly reason?: string } =

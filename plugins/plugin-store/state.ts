@@ -24,11 +24,13 @@ export class InstalledState {
     return this.#value;
   }
 
-  /** Durable when it resolves. Throws STATE_UNWRITABLE; then nothing has changed. */
-  async write(value: Installed): Promise<void> {
+  /** Replaces the members that are given. Durable when it resolves. Throws STATE_UNWRITABLE; then nothing has changed. */
+  async write(change: Partial<Installed>): Promise<void> {
+    const value = { ...this.#value, ...change };
     try {
       const { stringify } = await import('yaml');
-      const text = HEAD + stringify({ format: 1, plugins: value.plugins, rolledBack: value.rolledBack });
+      const { plugins, rolledBack, disabled } = value;
+      const text = HEAD + stringify({ format: 1, plugins, rolledBack, disabled });
       parseInstalled(text, this.file); // the Core must be able to read it back
       await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
       await replaceFile(`${this.file}.last-good`, text);

@@ -155,15 +155,25 @@ export class PluginStore {
     });
   }
 
-  /** For good, not for this run of the Core. Throws PLUGIN_NOT_FOUND, CHANGE_UNDONE. */
+  /**
+   * For good, not for this run of the Core. Plugins of the SKU may be meant that do not run now: in safe mode. Throws PLUGIN_CONFLICT for one that
+   * the device cannot do without, CHANGE_UNDONE.
+   */
   switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
     return this.#serial(async () => {
-      const plugin = this.#find(id);
-      await this.#write(id, { ...plugin, enabled });
+      const { plugins, disabled } = this.installed;
+      const plugin = plugins[id];
+      if (plugin) await this.#write(id, { ...plugin, enabled });
+      else {
+        if (!enabled && (await this.#status(id))?.essential)
+          throw conflict('switch off', id, 'the device cannot do without it');
+        const others = disabled.filter((one) => one !== id);
+        await this.#parts.state.write({ disabled: enabled ? others : [...others, id] });
+      }
       try {
         await this.#apply();
       } catch (error) {
-        await this.#write(id, plugin);
+        await this.#parts.state.write({ plugins, disabled });
         throw error;
       }
       const status = await this.#status(id);
