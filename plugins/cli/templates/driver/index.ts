@@ -1,6 +1,6 @@
 import { definePlugin, type PluginHost, spi } from '@device-core/plugin-api';
+import { pluginIdService } from './contract.ts';
 import { MAX_SPEED_HZ, MODE } from './max31855.ts';
-import { pluginIdService } from './plugin-id-service.ts';
 import { Thermometer } from './thermometer.ts';
 
 interface Settings {

@@ -6,7 +6,13 @@
  *   15..4   chip, two's complement, 0.0625 degrees a step            3  always 0      2..0  short to VCC, short to GND, open
  */
 import { CoreError } from '@device-core/plugin-api';
-import type { Temperatures } from './plugin-id-service.ts';
+
+export interface Temperatures {
+  /** Degrees Celsius at the tip of the thermocouple, in steps of 0.25. */
+  readonly celsius: number;
+  /** Degrees Celsius of the chip, in steps of 0.0625. */
+  readonly chipCelsius: number;
+}
 
 export const FRAME_BYTES = 4;
 export const MODE = 0;

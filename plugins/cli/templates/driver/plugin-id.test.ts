@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ComponentHealth, spi } from '@device-core/plugin-api';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
+import { pluginIdService } from './contract.ts';
 import { config, FakeSpi, WARM } from './fakes.ts';
 import { plugin } from './index.ts';
 import { decode } from './max31855.ts';
-import { pluginIdService } from './plugin-id-service.ts';
 
 const manifest = new URL('plugin.yaml', import.meta.url).pathname;
 

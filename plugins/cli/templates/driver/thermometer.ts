@@ -1,6 +1,6 @@
 import { type ComponentHealth, type Logger, reasonOf, type Spi } from '@device-core/plugin-api';
-import { decode, FRAME_BYTES } from './max31855.ts';
-import type { PluginIdService, Temperatures } from './plugin-id-service.ts';
+import type { PluginIdService } from './contract.ts';
+import { decode, FRAME_BYTES, type Temperatures } from './max31855.ts';
 
 /** One chip behind an SPI handle, and how the last measurement went. */
 export class Thermometer implements PluginIdService {

@@ -1,5 +1,5 @@
 import { CoreError } from '@device-core/plugin-api';
-import type { PluginIdService } from './plugin-id-service.ts';
+import type { PluginIdService } from './contract.ts';
 
 type Listener = (name: string, count: number) => void;
 

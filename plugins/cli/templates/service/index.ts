@@ -1,6 +1,6 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { pluginIdService } from './contract.ts';
 import { Counter } from './counter.ts';
-import { pluginIdService } from './plugin-id-service.ts';
 
 interface Settings {
   readonly limit: number;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
+import { pluginIdService } from './contract.ts';
 import { plugin } from './index.ts';
-import { pluginIdService } from './plugin-id-service.ts';
 
 const manifest = new URL('plugin.yaml', import.meta.url).pathname;
 

@@ -1,11 +1,5 @@
 import { serviceRef } from '@device-core/plugin-api';
-
-export interface Temperatures {
-  /** Degrees Celsius at the tip of the thermocouple, in steps of 0.25. */
-  readonly celsius: number;
-  /** Degrees Celsius of the chip, in steps of 0.0625. */
-  readonly chipCelsius: number;
-}
+import type { Temperatures } from './max31855.ts';
 
 /** What plugin-id offers to other plugins. */
 export interface PluginIdService {
