@@ -1,0 +1,56 @@
+/** Every SKU of the tree runs as a process of its own, with exactly the plugins it lists, and ends in order. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { SkuManifest } from '@device-core/plugin-api';
+import { parse } from 'yaml';
+import { type Answer, CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
+
+const FOLDER = fileURLToPath(new URL('../../manifests/skus', import.meta.url));
+const variants = readdirSync(FOLDER).map((file) => ({
+  file: `${FOLDER}/${file}`,
+  sku: parse(readFileSync(`${FOLDER}/${file}`, 'utf8')) as SkuManifest,
+}));
+
+describe('the variants', () => {
+  for (const { file, sku } of variants)
+    test(`${sku.id} starts whole, is well and stops`, async () => {
+      using root = new TemporaryRoot();
+      const which = sku.id === 'safe-mode' ? ['--safe-mode'] : ['--sku', file];
+      await using core = await CoreProcess.start(root.path, ...which, '--port', '0');
+      const { body: health }: Answer = await core.get('/health');
+      assert.equal(health.status, 'ok', JSON.stringify(health));
+      const { body } = await core.get('/plugins');
+      const ids = body.plugins.map(({ id }: { id: string }) => id);
+      assert.deepEqual(ids.sort(), Object.keys(sku.plugins).sort());
+      assert.deepEqual(
+        body.plugins.filter(({ state }: { state: string }) => state !== 'active'),
+        [],
+      );
+      assert.equal(core.err, '');
+      assert.equal(await core.stop(), 0);
+      assert.equal(core.err, '');
+    });
+
+  test('there are at least simulator, headless-io and safe-mode', () => {
+    const ids = variants.map(({ sku }) => sku.id);
+    for (const id of ['simulator', 'headless-io', 'safe-mode']) assert.ok(ids.includes(id), id);
+  });
+});
+
+describe('headless-io', () => {
+  test('serves the bridge, events and functions over its front ends, and nothing else', async () => {
+    using root = new TemporaryRoot();
+    await using core = await CoreProcess.start(root.path, '--sku', `${FOLDER}/headless-io.yaml`, '--no-tcp');
+    const transfer = await core.post('/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 4 });
+    assert.deepEqual(transfer.body, { ok: true, rx: '/+9AFA==' });
+    assert.equal(
+      (await core.post('/events/publish', { topic: 'ui.toast', payload: { text: 'x', level: 'info' } })).status,
+      202,
+    );
+    assert.deepEqual((await core.get('/functions')).body.functions, []);
+    for (const path of ['/config', '/apps', '/logs', '/plugins/installed'])
+      assert.equal((await core.get(path)).status, 404, path);
+  });
+});
