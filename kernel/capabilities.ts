@@ -13,6 +13,7 @@ import {
   touches,
   unknownCapability,
 } from '@device-core/plugin-api';
+import type { GrantSource } from '@device-core/plugin-api/host';
 
 const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */
@@ -24,9 +25,10 @@ interface Holder {
 }
 
 /** Who holds what: (caller, capability) -> yes, or a refusal that says what would grant it (decisions D2). */
-export class CapabilityChecker implements Capabilities, Grants {
+export class CapabilityChecker implements Capabilities, Grants, GrantSource {
   readonly #holders = { app: new Map<string, Holder>(), plugin: new Map<string, Holder>() };
   readonly #refusals: Refusal[] = [];
+  readonly #watchers = new Set<Parameters<GrantSource['watch']>[0]>();
 
   holds(caller: Caller, capability: CapabilityId): boolean {
     if (caller.kind === 'operator') return true;
@@ -58,11 +60,22 @@ export class CapabilityChecker implements Capabilities, Grants {
         reason: 'only apps and plugins hold grants',
       });
     }
-    this.#holders[caller.kind].set(caller.id, { grants: [...new Set(capabilities)], answers: new Map() });
+    const grants = [...new Set(capabilities)];
+    this.#holders[caller.kind].set(caller.id, { grants, answers: new Map() });
+    for (const watcher of this.#watchers) watcher(callerName(caller), grants);
   }
 
   async clear(caller: Caller): Promise<void> {
-    if (caller.kind === 'app' || caller.kind === 'plugin') this.#holders[caller.kind].delete(caller.id);
+    if (caller.kind !== 'app' && caller.kind !== 'plugin') return;
+    this.#holders[caller.kind].delete(caller.id);
+    for (const watcher of this.#watchers) watcher(callerName(caller), undefined);
+  }
+
+  watch(listener: Parameters<GrantSource['watch']>[0]): Disposable {
+    for (const kind of ['app', 'plugin'] as const)
+      for (const [id, { grants }] of this.#holders[kind]) listener(callerName({ kind, id }), grants);
+    this.#watchers.add(listener);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
   }
 
   async of(caller: Caller): Promise<readonly string[]> {

@@ -1,5 +1,12 @@
 import { dirname } from 'node:path';
-import { CoreError, type EventEnvelope, matchesTopic, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type DeviceInfo,
+  type EventEnvelope,
+  matchesTopic,
+  type PluginHost,
+  type ServiceRef,
+} from '@device-core/plugin-api';
 import { type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import type { EventBusCore } from './bus.ts';
@@ -16,6 +23,7 @@ export interface KernelParts {
   readonly capabilities: CapabilityChecker;
   readonly log: Logger;
   readonly watch: Watch;
+  readonly paths: DeviceInfo['paths'];
 }
 
 /** One start of one plugin: a restart makes a new one, and what the old one still calls meets its closed scope. */
@@ -33,7 +41,8 @@ export class PluginRun {
     const log = parts.log.child({ plugin: id });
     const meter = parts.watch.usage.of(id);
     meter.limit(entry.budget);
-    if (entry.isolation === 'inline') meter.folder = dirname(entry.main);
+    meter.guest = {};
+    meter.folder = entry.isolation === 'inline' ? dirname(entry.main) : undefined;
     const scope = new PluginScope(id, log, undefined, meter);
     const declared = (section: Readonly<Record<string, string>> | undefined, ref: ServiceRef<unknown>): string => {
       const version = section?.[ref.id];
@@ -43,6 +52,7 @@ export class PluginRun {
     const mayPublish = new Set<string>();
     this.scope = scope;
     this.meter = meter;
+    scope.signal.addEventListener('abort', () => void (meter.guest = {}), { once: true });
     this.host = Object.freeze<PluginHost>({
       id,
       scope,

@@ -75,7 +75,8 @@ export class Kernel {
       onRow: (began) => watch.usage.row(began),
     });
     const bus = this.#bus;
-    const parts = { services: this.#services, hooks: this.#hooks, bus, capabilities: this.#capabilities, log, watch };
+    const registries = { services: this.#services, hooks: this.#hooks, capabilities: this.#capabilities };
+    const parts = { ...registries, bus, log, watch, paths };
     this.#lifecycle = new Lifecycle(resolved.plugins, parts, clock);
     this.#composition = new Composition(resolved, paths, this.#lifecycle, parts, resolve);
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {

@@ -303,7 +303,11 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     let { definition } = record;
     if (!definition) {
       await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(entry));
-      definition = await loadPlugin(entry, { onCrash: (error) => this.#crash(record, run, error) });
+      definition = await loadPlugin(entry, {
+        onCrash: (error) => this.#crash(record, run, error),
+        onUsage: ({ cpuMs, heapBytes }) => void Object.assign(run.meter, { guest: { cpuMs, heapBytes } }),
+        paths: this.#parts.paths,
+      });
       if (isolation === 'inline') record.definition = definition;
     }
     const services: Record<string, object> = {};

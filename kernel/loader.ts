@@ -1,19 +1,27 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CoreError, type PluginDefinition } from '@device-core/plugin-api';
+import { CoreError, type DeviceInfo, type PluginDefinition } from '@device-core/plugin-api';
+import type { GuestUsage } from '@device-core/plugin-api/isolation';
 import type { PluginEntry } from './resolved.ts';
 
 /** `onCrash` hears of the end of a plugin outside this process or thread, once per start. */
 export interface LoadOptions {
   readonly onCrash: (error: unknown) => void;
+  readonly onUsage: (usage: GuestUsage) => void;
+  readonly paths: DeviceInfo['paths'];
 }
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;
 
-/** Imports the module of a plugin. Modules outside the tree get the Core's own plugin-api: one class identity for errors. */
-export async function loadPlugin(entry: PluginEntry, _watch: LoadOptions): Promise<PluginDefinition> {
+/** Imports the module of a plugin, or stands in for one that runs elsewhere. Modules outside the tree get the Core's own plugin-api: one class identity for errors. */
+export async function loadPlugin(entry: PluginEntry, options: LoadOptions): Promise<PluginDefinition> {
+  const { id, isolation: level, manifest, main, budget } = entry;
+  if (level !== 'inline') {
+    const { isolatedPlugin } = await import('@device-core/plugin-api/isolation');
+    return isolatedPlugin({ level, manifest, main, budget: budget ?? {}, ...options });
+  }
   if (!entry.tree && !mapped) {
     mapped = true; // hooks are for the life of the process
     registerHooks({
@@ -23,8 +31,8 @@ export async function loadPlugin(entry: PluginEntry, _watch: LoadOptions): Promi
           : next(specifier, context),
     });
   }
-  const { plugin } = (await import(pathToFileURL(entry.main).href)) as { plugin?: PluginDefinition };
+  const { plugin } = (await import(pathToFileURL(main).href)) as { plugin?: PluginDefinition };
   if (typeof plugin?.setup === 'function') return plugin;
-  const reason = `${entry.main} exports no \`plugin\` with setup()`;
-  throw new CoreError('PLUGIN_START_FAILED', { plugin: entry.id, reason });
+  const reason = `${main} exports no \`plugin\` with setup()`;
+  throw new CoreError('PLUGIN_START_FAILED', { plugin: id, reason });
 }

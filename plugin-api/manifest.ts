@@ -44,6 +44,10 @@ export interface PluginManifest {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Least isolation it bears; a SKU may ask for more. Default for plugins outside the tree: 'process'. */
   readonly isolation?: Isolation;
+  /** At which levels it cannot run, and why. */
+  readonly refuses?: Readonly<Partial<Record<Exclude<Isolation, 'inline'>, string>>>;
+  /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
+  readonly files?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   readonly budget?: PluginBudget;
   /** Default 10,000. */
   readonly startTimeoutMs?: number;

@@ -33,21 +33,32 @@ const KINDS: Readonly<Record<(typeof HOOKS)[HookId]['kind'], new (args: readonly
   SyncWaterfallHook: SyncWaterfallHook as never,
 };
 
+/** What the border to an isolated owner asks beside HookCaller: to be told, at once and later, whether anybody taps. */
+export interface WatchedHook {
+  watch(listener: (used: boolean) => void): Disposable;
+}
+
 /** One hook: tapable has no way to remove a tap, so the list is kept here and the hook built anew when it changes. */
 class Hook<K extends HookId> {
   readonly #id: K;
   #taps: readonly Tapped[] = [];
   #hook: AnyHook;
+  readonly #watchers = new Set<(used: boolean) => void>();
   /** The owner's end; it stays the same object while taps come and go. */
   readonly caller: HookCaller<K>;
 
   constructor(id: K) {
     this.#id = id;
     this.#hook = this.#build();
-    const caller: Pick<HookMap['event.publish'], 'call' | 'promise' | 'isUsed'> = {
+    const caller: Pick<HookMap['event.publish'], 'call' | 'promise' | 'isUsed'> & WatchedHook = {
       call: (...args) => this.#hook.call(...args),
       promise: (...args) => this.#hook.promise(...args),
       isUsed: () => this.#taps.length > 0,
+      watch: (listener) => {
+        this.#watchers.add(listener);
+        listener(this.#taps.length > 0);
+        return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
+      },
     };
     this.caller = Object.freeze(caller) as unknown as HookCaller<K>;
   }
@@ -65,6 +76,7 @@ class Hook<K extends HookId> {
   #set(taps: readonly Tapped[]): void {
     this.#taps = taps;
     this.#hook = this.#build();
+    for (const watcher of this.#watchers) watcher(taps.length > 0);
   }
 
   #build(): AnyHook {

@@ -2,6 +2,7 @@
 export * from './deadline.ts';
 export * from './event-queue.ts';
 export * from './freeze.ts';
+export * from './grants.ts';
 export * from './hooks.ts';
 export * from './payload-size.ts';
 export * from './scope.ts';

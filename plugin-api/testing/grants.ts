@@ -9,13 +9,15 @@ import {
   unknownCapability,
 } from '../capabilities.ts';
 import { CoreError } from '../errors.ts';
+import type { GrantSource } from '../host/grants.ts';
 import type { Capabilities } from '../plugin.ts';
 import type { Grants, Refusal } from '../services/grants.ts';
 
 /** Capability checks over the grants that a test gives, and the `grants` service that changes them. */
-export class TestGrants implements Capabilities, Grants {
+export class TestGrants implements Capabilities, Grants, GrantSource {
   readonly #held: Map<string, readonly string[]>;
   readonly #refusals: Refusal[] = [];
+  readonly #watchers = new Set<Parameters<GrantSource['watch']>[0]>();
 
   constructor(held: Readonly<Record<string, readonly string[]>>) {
     this.#held = new Map(Object.entries(held));
@@ -39,10 +41,18 @@ export class TestGrants implements Capabilities, Grants {
       throw unknownCapability(capability);
     }
     this.#held.set(callerName(caller), [...capabilities]);
+    for (const watcher of this.#watchers) watcher(callerName(caller), capabilities);
   }
 
   async clear(caller: Caller): Promise<void> {
     this.#held.delete(callerName(caller));
+    for (const watcher of this.#watchers) watcher(callerName(caller), undefined);
+  }
+
+  watch(listener: Parameters<GrantSource['watch']>[0]): Disposable {
+    for (const [caller, capabilities] of this.#held) listener(caller, capabilities);
+    this.#watchers.add(listener);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
   }
 
   async of(caller: Caller): Promise<readonly string[]> {

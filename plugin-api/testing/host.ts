@@ -4,7 +4,7 @@ import type { EventEnvelope, Priority } from '../events.ts';
 import type { HookCaller, HookId, Tap } from '../hooks.ts';
 import { deepFreeze, HookRegistry, PluginScope, UsageBoard, viewFor } from '../host/index.ts';
 import type { Logger } from '../logger.ts';
-import type { PluginManifest } from '../manifest.ts';
+import type { Isolation, PluginManifest } from '../manifest.ts';
 import type { PluginDefinition, PluginHost } from '../plugin.ts';
 import type { Resolved, ServiceRef, ServiceRefs } from '../service-ref.ts';
 import type { DeviceInfo } from '../services/device.ts';
@@ -12,6 +12,7 @@ import { matchesTopic } from '../topics.ts';
 import type { PluginUsage } from '../usage.ts';
 import { TestBus } from './bus.ts';
 import { TestGrants } from './grants.ts';
+import { atLevel } from './isolation.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
 import { readManifest, resolveConfig } from './manifest.ts';
 import { observed } from './observed.ts';
@@ -26,6 +27,8 @@ export interface TestHostOptions {
   readonly services?: readonly (readonly [ServiceRef<any>, object])[];
   /** Capabilities by caller name, `{'app.com.example': ['bridges.spi:flash']}`. The operator holds everything. */
   readonly grants?: Readonly<Record<string, readonly string[]>>;
+  /** Where the plugin runs, if its manifest is a file; what the environment variable DEVICE_TEST_ISOLATION says, if absent. */
+  readonly isolation?: Isolation;
 }
 
 export interface LogLine {
@@ -72,10 +75,11 @@ interface Watcher {
  * Throws what setup() throws, after everything it acquired is released.
  */
 export async function createTestHost<R extends ServiceRefs, C>(
-  plugin: PluginDefinition<R, C>,
+  definition: PluginDefinition<R, C>,
   options: TestHostOptions,
 ): Promise<TestHost> {
   const manifest = readManifest(options.manifest);
+  const file = typeof options.manifest === 'string' ? options.manifest : undefined;
   const id = manifest.id;
   const logged: LogLine[] = [];
   const log = logger(logged);
@@ -153,6 +157,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
   };
 
   const services: Record<string, object> = {};
+  const plugin = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
   const stop = async () => {
     await scope.end();
     await device[Symbol.asyncDispose]();
@@ -162,7 +167,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
       declared(ref, manifest.requires);
       services[name] = viewFor(given.get(ref.id) ?? missing(ref), meter);
     }
-    const seen = observed(host, services as Resolved<R>, plugin.requires);
+    const all = services as Resolved<R>;
+    const seen = plugin === definition ? observed(host, all, plugin.requires) : ([host, all] as const);
     await meter.measured('lifecycle', () => plugin.setup(...seen))();
     await Promise.all(running);
     for (const service of Object.keys(manifest.provides ?? {})) {

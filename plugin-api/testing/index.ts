@@ -2,6 +2,7 @@
 
 export { TestGrants } from './grants.ts';
 export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
+export { ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';
 export { leakCheck } from './leak-check.ts';
 export { checkManifest, readManifest } from './manifest.ts';
 export { OPERATOR, TestOperations } from './operations.ts';

@@ -64,6 +64,7 @@ test('every problem has its file, line, code, and what it stops', () => {
   plugin('hooks', 'taps: [no.hook]', 'hooks: [health.collect]');
   plugin('greedy', 'capabilities: [bridges.sip]', 'publishes: ["a..b"]');
   plugin('heavy', 'isolation: worker');
+  plugin('at-home', 'refuses: { process: it reads files of this process }');
   plugin('set', 'config: { type: object, additionalProperties: false, properties: { n: { type: integer } } }');
   plugin('hollow', 'main: missing.js');
   plugin('double', 'requires: { a: ^1.0.0 }', 'requires: { b: ^1.0.0 }');
@@ -87,8 +88,10 @@ test('every problem has its file, line, code, and what it stops', () => {
     [[line('hollow')], 'hollow:5 MANIFEST_INVALID plugin'],
     [[line('double')], 'double:7 MANIFEST_INVALID plugin'],
     [[line('heavy')], '1 ISOLATION_UNSUPPORTED plugin'],
-    [['  a: { version: ^1.0.0, path: a, isolation: worker }'], '1 ISOLATION_UNSUPPORTED plugin'],
-    [['  a: { version: ^1.0.0, path: a }'], '1 ISOLATION_UNSUPPORTED plugin'],
+    [['  a: { version: ^1.0.0, path: a, isolation: worker }']],
+    [['  a: { version: ^1.0.0, path: a }']],
+    [['  at-home: { version: ^1.0.0, path: at-home, isolation: worker }']],
+    [['  at-home: { version: ^1.0.0, path: at-home }'], '1 ISOLATION_UNSUPPORTED plugin'],
     [
       ['  set:', '    version: ^1.0.0', '    path: set', '    isolation: inline', '    config:', '      n: x'],
       '6 SKU_INVALID core',

@@ -1,0 +1,73 @@
+import { CoreError, reasonOf } from '../../errors.ts';
+import type { EventHandler } from '../../events.ts';
+import type { HookCaller, HookId } from '../../hooks.ts';
+import type { Logger } from '../../logger.ts';
+import type { PluginHost } from '../../plugin.ts';
+import type { Scope } from '../../scope.ts';
+import type { GuestUsage, HookUse, HostRoot } from '../guest/protocol.ts';
+import type { WatchedHook } from '../hooks.ts';
+
+export interface HostRootOptions {
+  readonly host: PluginHost;
+  readonly write: (level: keyof Logger, fields: object, message: string) => void;
+  readonly alive: (usage: GuestUsage) => void;
+  readonly crashed: (error: Error) => void;
+  readonly congested: (retryAfterMs: number) => void;
+}
+
+/** What a guest reaches of the host: its own PluginHost, with the manifest's bounds checked by the real one. */
+export function hostRoot({ host, write, alive, crashed, congested }: HostRootOptions): HostRoot {
+  const { id } = host;
+  const levels = new Set<keyof Logger>(['debug', 'info', 'warn', 'error']);
+  const ref = (service: string) => ({ kind: 'service' as const, id: service, version: '0.0.0' });
+  const nothing = () => undefined;
+  return {
+    log: (level, fields, message) => write(levels.has(level) ? level : 'info', Object(fields), String(message)),
+    publish(topic, payload, priority) {
+      try {
+        host.bus.publish(topic, payload, priority);
+      } catch (error) {
+        if (!(error instanceof CoreError) || error.code !== 'QUEUE_FULL') throw error;
+        write('warn', { topic }, `an event was lost: ${reasonOf(error)}`);
+        congested(Number(error.details.retryAfterMs));
+      }
+    },
+    subscribe: (filter, handler, options) =>
+      host.bus.subscribe(filter, ((event) => handler(event)) as EventHandler, options),
+    provide(service, implementation) {
+      host.provide(ref(service), implementation);
+      return { [Symbol.dispose]: nothing };
+    },
+    when(service, appear) {
+      host.when(ref(service), async (implementation: unknown, scope: Scope) => {
+        const part = await appear(implementation as object);
+        scope.defer(`guest of ${service}`, async () => {
+          await part[Symbol.asyncDispose]();
+        });
+      });
+      return { [Symbol.dispose]: nothing };
+    },
+    tap(hook, fn, stage) {
+      host.tap(hook, fn as never, stage === undefined ? {} : { stage });
+      return { [Symbol.dispose]: nothing };
+    },
+    hook(hook: HookId, use: HookUse) {
+      const caller = host.hook(hook) as HookCaller<HookId> & Partial<WatchedHook>;
+      const watch = caller.watch?.((used) => use(used));
+      if (watch) host.scope.use(`watch of hook ${hook}`, watch);
+      return {
+        promise: (...args) => (caller as { promise(...all: unknown[]): Promise<unknown> }).promise(...args),
+        [Symbol.dispose]: nothing,
+      };
+    },
+    refused(kind, caller, capability) {
+      try {
+        host.capabilities[kind](caller, capability);
+      } catch (error) {
+        if (!(error instanceof CoreError) || error.code !== 'CAPABILITY_DENIED') throw error;
+      }
+    },
+    alive,
+    crashed: (error) => crashed(error instanceof Error ? error : new Error(`${id}: ${error}`)),
+  };
+}

@@ -1,0 +1,42 @@
+import { realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { PluginManifest } from '../../manifest.ts';
+
+const API = dirname(dirname(import.meta.dirname));
+
+/**
+ * What a plugin process may touch, as flags of Node's permission model: reading its own folder, plugin-api and the packages, and what its manifest
+ * claims under `files`. No other file, no child process, no worker, no addon, no inspector. The network is not covered.
+ */
+export function permissionFlags(
+  manifest: PluginManifest,
+  main: string,
+  paths: Readonly<Record<'etc' | 'var' | 'run', string>>,
+): readonly string[] {
+  const claimed = (list: readonly string[] = []) =>
+    list.map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]));
+  const { read = [], write = [] } = manifest.files ?? {};
+  const readable = [dirname(main), API, ...packageFolders(main), ...packageFolders(API), ...claimed(read)];
+  return [
+    '--permission',
+    ...[...new Set([...readable, ...claimed(write)].flatMap(withReal))].map((path) => `--allow-fs-read=${path}`),
+    ...[...new Set(claimed(write).flatMap(withReal))].map((path) => `--allow-fs-write=${path}`),
+  ];
+}
+
+/** node_modules of a folder and of those above it, and the package.json of each, which Node reads to know the kind of a module. */
+function packageFolders(from: string): string[] {
+  const folders: string[] = [];
+  for (let folder = from; ; folder = dirname(folder)) {
+    folders.push(join(folder, 'node_modules'), join(folder, 'package.json'));
+    if (dirname(folder) === folder) return folders;
+  }
+}
+
+function withReal(path: string): string[] {
+  try {
+    return [path, realpathSync(path)];
+  } catch {
+    return [path]; // it need not be there yet
+  }
+}

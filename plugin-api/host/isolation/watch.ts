@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import type { CoreError } from '../../errors.ts';
+import type { PluginBudget } from '../../manifest.ts';
+import type { GuestUsage } from '../guest/protocol.ts';
+import { crash, HEAP_MB } from './launch.ts';
+
+export const WATCH = {
+  /** Between two pings. */
+  intervalMs: 1_000,
+  /** A guest that answers no ping for this long hangs. */
+  silentMs: 5_000,
+  /** Messages that a guest may begin in a second, where its budget says nothing. */
+  messagesPerSecond: 20_000,
+  /** Memory outside of the heap, beside Node's own, in megabytes. */
+  outsideMB: 192,
+};
+export type WatchLimits = Readonly<typeof WATCH>;
+const PAGE = 4_096;
+
+/** Finds out that a guest hangs, floods, or takes more memory than it may. */
+export class Watch {
+  readonly #plugin: string;
+  readonly #budget: PluginBudget;
+  readonly #limits: WatchLimits;
+  readonly #pid: number | undefined;
+  readonly #onCrash: (error: CoreError) => void;
+  #silent = 0;
+  #second = 0;
+  #messages = 0;
+
+  constructor(
+    plugin: string,
+    budget: PluginBudget,
+    limits: WatchLimits,
+    pid: number | undefined,
+    onCrash: (error: CoreError) => void,
+  ) {
+    this.#plugin = plugin;
+    this.#budget = budget;
+    this.#limits = limits;
+    this.#pid = pid;
+    this.#onCrash = onCrash;
+  }
+
+  /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
+  tick(): void {
+    const { intervalMs, silentMs } = this.#limits;
+    if (this.#silent * intervalMs >= silentMs)
+      this.#crash(`it hangs: it did not answer for ${this.#silent * intervalMs} ms`);
+    this.#silent++;
+    if (this.#pid !== undefined) this.#checkResident(this.#pid);
+  }
+
+  alive({ heapBytes, externalBytes }: GuestUsage): void {
+    this.#silent = 0;
+    const allowed = this.#heapMB + this.#limits.outsideMB;
+    if (heapBytes + externalBytes > allowed * 2 ** 20)
+      this.#crash(`its memory grew to ${toMB(heapBytes + externalBytes)} MB, ${allowed} MB are allowed`);
+  }
+
+  /** To be called for each message that the guest begins. */
+  message(): void {
+    const limit = this.#budget.messagesPerSecond ?? this.#limits.messagesPerSecond;
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#messages = 0;
+    }
+    this.#messages++;
+    if (this.#messages === limit + 1) this.#crash(`it flooded the Core: more than ${limit} messages in a second`);
+  }
+
+  get #heapMB(): number {
+    return this.#budget.heapMB ?? HEAP_MB;
+  }
+
+  /** Buffers do not count as heap, but as memory of the process. */
+  #checkResident(pid: number): void {
+    let pages: number;
+    try {
+      pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+    } catch {
+      return; // it has just ended, which is told elsewhere
+    }
+    const allowed = this.#heapMB + this.#limits.outsideMB;
+    if (pages * PAGE > allowed * 2 ** 20)
+      this.#crash(`its memory grew to ${toMB(pages * PAGE)} MB, ${allowed} MB are allowed`);
+  }
+
+  #crash(reason: string): void {
+    this.#onCrash(crash(this.#plugin, reason));
+  }
+}
+
+function toMB(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
+}

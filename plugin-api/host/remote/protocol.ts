@@ -1,0 +1,72 @@
+/**
+ * What goes over a port between two peers: lists of messages, each a tuple. Plain values travel as structured clones; whatever cannot be cloned
+ * is left out of the value and stands beside it as a slot: where it belongs, and in which form it is carried.
+ */
+export interface Port {
+  /** Buffers in `transfer` move instead of being copied, where the port can do that. Never throws for values that a peer made. */
+  post(messages: readonly Message[], transfer: readonly ArrayBuffer[]): void;
+  /** One listener; it gets what arrived before it came, too. */
+  onMessage(listener: (messages: unknown) => void): void;
+  close(): void;
+  /** The port copies whole ArrayBuffers, so that small views of large ones are better copied before, and large ones moved. */
+  readonly clones: boolean;
+}
+
+export const CALL = 0;
+export const ANSWER = 1;
+export const RELEASE = 2;
+export const ABORT = 3;
+
+export type Path = readonly (string | number)[];
+export type Slot = readonly [path: Path, form: Form];
+export type Slots = readonly Slot[] | undefined;
+
+export type Form =
+  | readonly ['function', ref: number]
+  /** A copy of its data, and the names of its methods. `live`: until its signal aborts. */
+  | readonly ['object', ref: number, methods: readonly string[], data: object, slots: Slots, live: boolean]
+  /** A live object that was sent before. */
+  | readonly ['known', ref: number]
+  /** One of the receiver's own. */
+  | readonly ['yours', ref: number, signal: boolean]
+  | readonly ['signal', ref: number]
+  | readonly ['aborted', reason: unknown, slots: Slots]
+  | readonly ['promise', ref: number]
+  | readonly ['context', data: object, slots: Slots]
+  | readonly ['map' | 'set', items: readonly unknown[], slots: Slots]
+  | readonly ['core-error', code: string, details: object, slots: Slots, stack: string | undefined, cause: unknown]
+  | readonly ['error', name: string, message: string, stack: string | undefined, members: object];
+
+export type Message =
+  /** Call 0 asks for no answer. */
+  | readonly [kind: typeof CALL, call: number, target: number, method: string, args: readonly unknown[], slots?: Slots]
+  | readonly [kind: typeof ANSWER, call: number, ok: boolean, value: unknown, slots?: Slots]
+  | readonly [kind: typeof RELEASE, ref: number]
+  | readonly [kind: typeof ABORT, ref: number, reason: unknown, slots?: Slots];
+
+/** Methods that have no name of their own. */
+export const DISPOSE = '@dispose';
+export const ITERATE = '@iterate';
+export const NEXT = '@next';
+export const RETURN = '@return';
+export const AWAIT = '@await';
+/** Of a function. */
+export const SELF = '';
+
+export const LIMITS = {
+  /** Calls of one side that wait for their answers. */
+  inFlight: 4096,
+  /** Milliseconds that a call may take which brings no deadline of its own. */
+  callMs: 60_000,
+  /** Milliseconds after the deadline that a call brought: whoever set it gives up first. */
+  graceMs: 1_000,
+  /** Milliseconds between two looks for calls that are overdue. */
+  sweepMs: 250,
+  /** Bytes of strings and buffers in one message. */
+  bytes: 16 << 20,
+  /** Views of this many bytes and more move to the other side as a copy of their own. */
+  moveBytes: 32 << 10,
+  /** Items that are asked for before the reader asks for them. */
+  ahead: 16,
+};
+export type RemoteLimits = Readonly<typeof LIMITS>;

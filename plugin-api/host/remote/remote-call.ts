@@ -1,0 +1,46 @@
+/**
+ * The answer of a call to the other side, before anybody knows what it is: a promise, an AsyncIterable and an (Async)Disposable at once. The caller
+ * knows which of them the contract promises and uses that one.
+ */
+export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
+  /** Somebody waits for it, and learns of a failure. */
+  observed = false;
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  override then<A = T, B = never>(
+    fulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    rejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.observed = true;
+    return super.then(fulfilled, rejected);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<unknown> {
+    let iterator: Promise<AsyncIterator<unknown>> | undefined;
+    const begin = () => {
+      iterator ??= this.then((source) => (source as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator]());
+      return iterator;
+    };
+    return {
+      next: async () => (await begin()).next(),
+      return: async (value) => (await (await begin()).return?.(value)) ?? { done: true, value },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // A failure of the call itself is told where it belongs, not at the end.
+    const result = await super.then(
+      (value) => value,
+      () => undefined,
+    );
+    await (result as Partial<AsyncDisposable> | undefined)?.[Symbol.asyncDispose]?.();
+  }
+
+  [Symbol.dispose](): void {
+    void this[Symbol.asyncDispose]().catch(() => undefined); // the peer is gone, and with it what there was to dispose of
+  }
+}
