@@ -8,8 +8,10 @@ import { type PluginMeter, UsageBoard } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import { type Folder, Sampler } from './sampler.ts';
 
-/** How often lateness is measured. */
-const TICK_MS = 20;
+/** How often lateness is measured: seldom while the event loop has next to nothing to do, for waking up costs more than the rest. */
+const TICK_MS = { active: 20, idle: 200 };
+/** The loop is idle again when it was busy for less than this share of every second, for so long. */
+const IDLE = { below: 0.05, afterMs: 10_000 };
 /** A delay of the event loop that somebody else notices. */
 const STALL_MS = 50;
 const WINDOW_MS = 10_000;
@@ -29,6 +31,9 @@ export class Watch {
   /** Busy milliseconds by plugin, a list for each of the last ten seconds. */
   #history: { readonly at: number; readonly busy: ReadonlyMap<PluginMeter, number> }[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #tickMs = TICK_MS.active;
+  #activeAt = 0;
+  #lastSecond = performance.eventLoopUtilization();
   #last = 0;
   /** Milliseconds of long callbacks since the last tick. */
   #explained = 0;
@@ -54,9 +59,10 @@ export class Watch {
     this.stop();
     this.#last = performance.now();
     this.#windowEnds = this.#last + WINDOW_MS;
+    this.#activeAt = this.#last;
     this.#since = performance.eventLoopUtilization();
     this.#formerSince = this.#since;
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#tickEvery(TICK_MS.active);
   }
 
   stop(): void {
@@ -94,13 +100,19 @@ export class Watch {
     return this.#sampler.run(ms);
   }
 
+  #tickEvery(ms: number): void {
+    clearInterval(this.#timer);
+    this.#tickMs = ms;
+    this.#timer = setInterval(() => this.#tick(), ms).unref();
+  }
+
   #folders(): readonly Folder[] {
     return [...this.usage.meters].flatMap(({ plugin, folder }) => (folder === undefined ? [] : [[plugin, folder]]));
   }
 
   #tick(): void {
     const now = performance.now();
-    const late = Math.max(0, now - this.#last - TICK_MS);
+    const late = Math.max(0, now - this.#last - this.#tickMs);
     this.#last = now;
     this.#recent.record(Math.max(1, Math.round(late * 1000)));
     if (late >= STALL_MS) this.#stalled(late, now);
@@ -154,6 +166,11 @@ export class Watch {
 
   #second(now: number): void {
     this.#secondEnds = now + SECOND_MS;
+    const { utilization } = performance.eventLoopUtilization(this.#lastSecond);
+    this.#lastSecond = performance.eventLoopUtilization();
+    if (utilization >= IDLE.below) this.#activeAt = now;
+    const wanted = now - this.#activeAt < IDLE.afterMs ? TICK_MS.active : TICK_MS.idle;
+    if (wanted !== this.#tickMs) this.#tickEvery(wanted);
     const meters = [...this.usage.meters];
     const oldest = this.#history[0];
     for (const meter of meters) {
