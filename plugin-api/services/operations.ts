@@ -129,7 +129,10 @@ export interface Operations {
   addStream(endpoint: StreamEndpoint<never>): Disposable;
   list(): Promise<readonly OperationInfo[]>;
   streams(): Promise<readonly StreamInfo[]>;
-  /** Called at once, and after each change of the table (changes of one turn of the event loop come together). */
+  /**
+   * Called at once, and after each change of the table (changes of one turn of the event loop come together). What has just gone with its plugin
+   * is in the list for a while: calls of it are answered with UNAVAILABLE and `retryAfterMs`, for the plugin may only be restarting.
+   */
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable;
   /** May this caller use the operation at all, whatever the params? A front end asks before it reads a body. Resolves with the refusal, if any. */
   permitted(name: string, call: Invocation): Promise<CoreError | undefined>;

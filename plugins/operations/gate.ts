@@ -37,11 +37,12 @@ export class Gate {
   }
 
   permitted(name: string, { caller }: Invocation): CoreError | undefined {
-    const entry = this.#table.operation(name);
+    const there = this.#table.operation(name);
+    const entry = there ?? this.#table.departed.get(name);
     if (!entry) return new CoreError('METHOD_NOT_FOUND', { name });
     try {
       entry.authorization.family(caller);
-      return undefined;
+      return there ? undefined : this.#table.departed.missing(name);
     } catch (thrown) {
       return this.#explain(thrown, entry);
     }
@@ -49,7 +50,7 @@ export class Gate {
 
   invoke(name: string, params: unknown, invocation: Invocation): Promise<unknown> {
     const entry = this.#table.operation(name);
-    if (!entry) return Promise.reject(new CoreError('METHOD_NOT_FOUND', { name }));
+    if (!entry) return Promise.reject(this.#table.departed.missing(name));
     return new Promise((resolve, reject) => {
       const call = this.#admit(entry, invocation, resolve, reject);
       const input = params ?? {};
@@ -64,7 +65,7 @@ export class Gate {
     invocation: Invocation,
   ): Promise<{ readonly done: Promise<void> }> {
     const entry = this.#table.stream(name);
-    if (!entry) return Promise.reject(new CoreError('METHOD_NOT_FOUND', { name }));
+    if (!entry) return Promise.reject(this.#table.departed.missing(name));
     return new Promise((resolve, reject) => {
       const call = this.#admit(entry, invocation, resolve as (value: unknown) => void, reject);
       const input = params ?? {};

@@ -1,5 +1,6 @@
 /** Every call that has not been answered yet, with one timer for all deadlines. */
 import { CoreError, type Scope } from '@device-core/plugin-api';
+import { RETRY_AFTER_MS } from './departed.ts';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 
 /** A call that takes longer than this listens to its caller's signal, even if its handler does not. */
@@ -43,7 +44,8 @@ export class InFlight implements CallOwner {
   /** Fails the calls of an operation that goes away. */
   endAll(which: (call: PendingCall) => boolean, reason: string): void {
     for (const call of [...this.#calls])
-      if (which(call)) call.fail(new CoreError('UNAVAILABLE', { what: call.name, reason }));
+      if (which(call))
+        call.fail(new CoreError('UNAVAILABLE', { what: call.name, reason, retryAfterMs: RETRY_AFTER_MS }));
   }
 
   readonly #followYoung = (): void => {

@@ -33,6 +33,12 @@ export class Schemas {
       return `${wrong.member}: ${wrong.problem}`;
     };
   }
+
+  /** ajv keeps what it compiled for as long as the schema object lives in its cache. */
+  forget({ params, result }: { readonly params: JsonSchema; readonly result: JsonSchema }): void {
+    this.#params.removeSchema(params);
+    this.#results.removeSchema(result);
+  }
 }
 
 /** Without the schema of schemas and the optimiser, which cost more at a start than they bring: strict mode finds what is wrong in a schema. */

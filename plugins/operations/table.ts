@@ -1,4 +1,5 @@
 /** The one table: operations and stream endpoints by name, and who watches it. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Capabilities,
   CoreError,
@@ -12,6 +13,7 @@ import {
   type StreamInfo,
 } from '@device-core/plugin-api';
 import { type Authorization, authorization } from './capability-template.ts';
+import { Departed } from './departed.ts';
 import { closed, type Schemas } from './schema.ts';
 
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
@@ -49,6 +51,7 @@ export class Table {
   readonly #capabilities: Capabilities;
   readonly #scope: Scope;
   readonly #removed: (entry: Entry) => void;
+  readonly departed: Departed;
   #listed: readonly OperationInfo[] | undefined;
   #telling = false;
 
@@ -57,6 +60,10 @@ export class Table {
     this.#capabilities = capabilities;
     this.#scope = scope;
     this.#removed = removed;
+    this.departed = new Departed(scope, ({ info }) => {
+      if (info) schemas.forget(info);
+      this.#changed();
+    });
   }
 
   operation(name: string): OperationEntry | undefined {
@@ -70,24 +77,29 @@ export class Table {
   add(operation: Operation<never, unknown>, user?: ServiceUser): Disposable {
     const { run, ...described } = operation;
     const { name } = operation;
-    const info: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
+    const given: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
     this.#checkName(name);
-    const routes = operation.rest ? [routeKey(operation.rest, name)] : [];
-    const taken = routes.find((route) => this.#routes.has(route));
-    if (taken)
-      throw new CoreError('OPERATION_CONFLICT', { name, what: `${taken} belongs to ${this.#routes.get(taken)}` });
+    const route = operation.rest ? routeKey(operation.rest, name) : undefined;
+    const owner = route === undefined ? undefined : this.#routes.get(route);
+    if (owner !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: `${route} belongs to ${owner}` });
+    // One that comes back the same is the same: nobody has to build his routes anew.
+    const former = this.departed.take(name, route)?.info;
+    const same = isDeepStrictEqual(former, given);
+    const info = same ? former! : given;
+    if (former && !same) this.#schemas.forget(former);
     const entry: OperationEntry = {
       ...this.#compile(info, operation.anonymous === true, operation.timeoutMs, user),
       info,
       run: measured((run as Operation<unknown>['run']).bind(operation), user),
-      checkResult: this.#schemas.result(name, operation.result),
+      checkResult: this.#schemas.result(name, info.result),
     };
     this.#operations.set(name, entry);
-    for (const route of routes) this.#routes.set(route, name);
+    if (route !== undefined) this.#routes.set(route, name);
     this.#changed();
     return this.#removal(() => {
       this.#operations.delete(name);
-      for (const route of routes) this.#routes.delete(route);
+      if (route !== undefined) this.#routes.delete(route);
+      this.departed.add(route === undefined ? entry : { ...entry, route });
       this.#removed(entry);
     });
   }
@@ -101,10 +113,13 @@ export class Table {
       info,
       run: measured((run as StreamEndpoint['run']).bind(endpoint), user),
     };
+    this.departed.take(endpoint.name);
     this.#streams.set(endpoint.name, entry);
     this.#changed();
     return this.#removal(() => {
       this.#streams.delete(endpoint.name);
+      const { info: _, ...rest } = entry;
+      this.departed.add(rest);
       this.#removed(entry);
     });
   }
@@ -121,8 +136,13 @@ export class Table {
 
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable {
     this.#watchers.add(listener);
-    listener(this.list());
+    listener(this.#offered());
     return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
+  }
+
+  #offered(): readonly OperationInfo[] {
+    const departed = this.departed.infos();
+    return departed.length === 0 ? this.list() : [...this.list(), ...departed].sort(byName);
   }
 
   #checkName(name: string): void {
@@ -167,7 +187,7 @@ export class Table {
     setImmediate(() => {
       this.#telling = false;
       if (this.#scope.signal.aborted) return;
-      for (const listener of [...this.#watchers]) listener(this.list());
+      for (const listener of [...this.#watchers]) listener(this.#offered());
     });
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type CallContext, CoreError, type StreamChannel } from '@device-core/plugin-api';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/operations/index.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
@@ -203,7 +203,34 @@ describe('the gate', () => {
     entry[Symbol.dispose]();
     await answer;
     assert.ok(aborted);
+    await assert.rejects(fixture.table.invoke('test.echo', {}, call()), code('UNAVAILABLE'));
+  });
+
+  it('answers what has just gone with its plugin with UNAVAILABLE until it is back, and lists it to front ends alone', async () => {
+    await using fixture = await start();
+    let told: readonly OperationInfo[] = [];
+    const watch = fixture.table.watch((list) => {
+      told = list;
+    });
+    const find = () => told.find(({ name }) => name === 'test.echo');
+    const first = fixture.table.add(operation({ rest: { method: 'GET', path: '/echo' } }));
+    await turn();
+    const info = find();
+    first[Symbol.dispose]();
+    await turn();
+    assert.equal(find(), info);
+    assert.ok(!(await fixture.table.list()).some(({ name }) => name === 'test.echo'));
+    const refusal = await fixture.table.permitted('test.echo', call());
+    assert.deepEqual([refusal?.code, refusal?.details.retryAfterMs], ['UNAVAILABLE', 500]);
+    const second = fixture.table.add(operation({ rest: { method: 'GET', path: '/echo' } }));
+    await turn();
+    assert.equal(find(), info, 'one that comes back the same is the same: no routes need to be built');
+    second[Symbol.dispose]();
+    fixture.table.add(operation({ name: 'test.other', rest: { method: 'GET', path: '/echo' } }));
+    await turn();
+    assert.equal(find(), undefined, 'its route has another owner');
     await assert.rejects(fixture.table.invoke('test.echo', {}, call()), code('METHOD_NOT_FOUND'));
+    watch[Symbol.dispose]();
   });
 
   it('checks results on simulated devices, unless told otherwise', async () => {
@@ -301,6 +328,6 @@ describe('the gate of streams', () => {
     const removed = assert.rejects((await open()).done, code('UNAVAILABLE'));
     entry[Symbol.dispose]();
     await removed;
-    await assert.rejects(open(), code('METHOD_NOT_FOUND'));
+    await assert.rejects(open(), code('UNAVAILABLE'));
   });
 });
