@@ -318,6 +318,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       if (!service) throw new CoreError('SERVICE_MISSING', { service: ref.id, range, reason: 'it has just gone' });
       services[name] = service;
     }
+    this.#parts.log.info({ plugin: id, state: 'starting' }, 'plugin setup'); // of a start that hangs, the last one is to blame
     await run.meter.measured('lifecycle', () => definition.setup(run.host, services as never))();
     await Promise.all(run.whens);
   }
@@ -401,7 +402,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     if (record.state === state && record.reason === reason) return;
     Object.assign(record, { state, reason, code, since: Date.now() });
     const plugin = record.entry.id;
-    this.#parts.log.debug({ plugin, state, reason }, 'plugin state');
+    this.#parts.log.info({ plugin, state, reason }, `plugin ${state}`); // at info: safe mode reads here why a start failed
     const payload = reason === undefined ? { plugin, state } : { plugin, state, reason };
     try {
       this.#parts.bus.publish({ topic: 'plugin.state', payload, source: 'core' });
