@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LEVELS, refusal } from '../isolation.ts';
 import { idleClaims, Observations, unclaimed } from './claims.ts';
-import { refusal, type Surroundings, startStopAt, testsAt } from './levels.ts';
+import { type Surroundings, startStopAt, testsAt } from './levels.ts';
 import { type ManifestFile, readManifestFile } from './manifest-file.ts';
-import { LEVELS, type Place } from './place.ts';
+import type { Place } from './place.ts';
 import type { CheckRow } from './report.ts';
 import { checkTypes } from './types.ts';
 

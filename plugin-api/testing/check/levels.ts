@@ -1,17 +1,17 @@
 /** What is run once at each level of isolation: the plugin's own tests, and start, stop, start, stop. */
+import { extname, join } from 'node:path';
 import type { Isolation, PluginManifest } from '../../manifest.ts';
+import { ISOLATION_VARIABLE } from '../isolation.ts';
 import { OBSERVED_CODE_VARIABLE, OBSERVED_VARIABLE } from '../observed.ts';
-import { LEVELS, type Place } from './place.ts';
+import type { Place } from './place.ts';
 import type { CheckRow } from './report.ts';
 import { runNode } from './run-node.ts';
 import type { StartStop } from './start-stop.ts';
 import { testFailures } from './test-failures.ts';
 
-/** Environment variable by which createTestHost() is told the level where a test names none. */
-const ISOLATION_VARIABLE = 'DEVICE_CORE_ISOLATION';
 const TESTS_MS = 120_000;
 const START_STOP_MS = 60_000;
-const START_STOP = new URL(`./start-stop${import.meta.filename.slice(-3)}`, import.meta.url);
+const START_STOP = join(import.meta.dirname, `start-stop${extname(import.meta.filename)}`);
 const MAX_LINES = 40;
 
 export interface Surroundings {
@@ -20,14 +20,6 @@ export interface Surroundings {
   readonly main: string;
   /** File for the notes of what the plugin used. */
   readonly notes: string;
-}
-
-/** Why a plugin is not run at a level, in its manifest's own words; undefined where it is. */
-export function refusal(manifest: PluginManifest, level: Isolation): string | undefined {
-  const { isolation = 'inline' } = manifest;
-  const { refuses } = manifest as { readonly refuses?: Readonly<Partial<Record<Isolation, string>>> };
-  if (LEVELS.indexOf(level) < LEVELS.indexOf(isolation)) return `its manifest asks for ${isolation} at least`;
-  return refuses?.[level];
 }
 
 export async function testsAt(level: Isolation, around: Surroundings): Promise<CheckRow> {
@@ -51,7 +43,7 @@ export interface StartStopRows {
 export async function startStopAt(level: Isolation, around: Surroundings): Promise<StartStopRows> {
   const check = `start-stop-start ${level}`;
   const { place, main } = around;
-  const args = [START_STOP.pathname, place.manifest, main, level, place.fakes ?? ''];
+  const args = [START_STOP, place.manifest, main, level, place.fakes ?? ''];
   const ended = await runNode(args, { cwd: place.folder, ms: START_STOP_MS, env: environment(level, around) });
   const found = answerOf(ended.stdout);
   const fail = (remark: string): StartStopRows => ({ rows: [{ check, outcome: 'FAIL', remark }], found });

@@ -1,8 +1,5 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { Isolation } from '../../manifest.ts';
-
-export const LEVELS = ['inline', 'worker', 'process'] as const satisfies readonly Isolation[];
 
 /** Where the parts of a plugin lie. */
 export interface Place {

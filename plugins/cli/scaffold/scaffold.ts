@@ -66,7 +66,7 @@ function treeManifest(text: string, id: string): string {
 function treeTest(text: string, id: string): string {
   const moved = text
     .replace(/from ['](?:\.\/)(?!fakes\.ts)([^']+)'/g, `from '../../../plugins/${id}/$1'`)
-    .replace("new URL('plugin.yaml'", `new URL('../../../manifests/plugins/${id}.yaml'`);
+    .replace("'plugin.yaml'", `'../../../manifests/plugins/${id}.yaml'`);
   return moved.replace(/^(import .* from ['][.][^']+';\n)+/m, (imports) => {
     const lines = imports.trimEnd().split('\n');
     const near = (line: string) => Number(line.includes("from './"));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ComponentHealth, spi } from '@device-core/plugin-api';
@@ -8,7 +9,7 @@ import { config, FakeSpi, WARM } from './fakes.ts';
 import { plugin } from './index.ts';
 import { decode } from './max31855.ts';
 
-const manifest = new URL('plugin.yaml', import.meta.url).pathname;
+const manifest = join(import.meta.dirname, 'plugin.yaml');
 
 async function start(frame: Uint8Array) {
   const bus = new FakeSpi(frame);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkManifest, createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from './index.ts';
 
-const manifest = new URL('plugin.yaml', import.meta.url).pathname;
+const manifest = join(import.meta.dirname, 'plugin.yaml');
 const TOPIC = 'plugin.plugin-id.tally';
 
 /** The counts that it published, added up, once there are `total` of them. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
 import { pluginIdService } from './contract.ts';
 import { plugin } from './index.ts';
 
-const manifest = new URL('plugin.yaml', import.meta.url).pathname;
+const manifest = join(import.meta.dirname, 'plugin.yaml');
 
 test('manifest and plugin agree', () => {
   assert.deepEqual(checkManifest(manifest, plugin), []);
