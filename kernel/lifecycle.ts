@@ -252,7 +252,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
 
   /** Why a plugin cannot start yet. */
   #missing({ entry }: PluginRecord): string | undefined {
-    const verifier = this.#verifiers.find((one) => one.state !== 'active');
+    // The device comes up without a verifier that failed; code from outside the tree does not.
+    const lost = ({ state }: PluginRecord) => entry.tree && /^(failed|quarantined|stopped)$/.test(state);
+    const verifier = this.#verifiers.find((one) => one.state !== 'active' && !lost(one));
     const exempt = (id: string) =>
       this.#verifiers.some((one) => one.entry.id === id || this.#withDependents([id]).includes(one));
     if (verifier && !exempt(entry.id)) return `it waits to be verified: ${verifier.entry.id} is ${verifier.state}`;
