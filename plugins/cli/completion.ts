@@ -19,10 +19,12 @@ export const NAMES_AFTER: Readonly<Record<string, Names>> = {
   'apps start': 'apps',
   'apps stop': 'apps',
   'apps restart': 'apps',
-  'plugins restart': 'plugins',
-  'plugins release': 'plugins',
-  'plugins enable': 'plugins',
-  'plugins disable': 'plugins',
+  'plugin restart': 'plugins',
+  'plugin release': 'plugins',
+  'plugin enable': 'plugins',
+  'plugin disable': 'plugins',
+  'plugin remove': 'plugins',
+  'plugin rollback': 'plugins',
   'spi transfer': 'handles',
 };
 
@@ -75,10 +77,10 @@ function walk(program: Command, words: readonly string[]): Place {
       if (known?.required) option = known.attributeName();
       continue;
     }
-    const next = command.commands.find((one) => one.name() === word);
+    const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (next) {
       command = next;
-      path.push(word);
+      path.push(next.name());
     } else positionals.push(word);
   }
   const named = ['root', 'run', 'socket', 'url', 'tokenFile'].some((key) => key in values);

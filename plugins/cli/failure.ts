@@ -66,7 +66,7 @@ function hintFor(code: string, details: Readonly<Record<string, unknown>>): stri
     case 'PLUGIN_NOT_FOUND':
     case 'METHOD_NOT_FOUND':
     case 'UNAVAILABLE':
-      return 'the plugin that offers it may not run; see: devicectl plugins list';
+      return 'the plugin that offers it may not run; see: devicectl plugin list';
     case 'CONFIG_KEY_NOT_FOUND':
       return 'see: devicectl config list';
     case 'NOT_INITIALIZED':

@@ -8,7 +8,6 @@ import { addFunctions } from './commands/functions.ts';
 import { addLogs } from './commands/logs.ts';
 import { addOpenapi } from './commands/openapi.ts';
 import { addPlugin } from './commands/plugin.ts';
-import { addPlugins } from './commands/plugins.ts';
 import { addSpi } from './commands/spi.ts';
 import { addStatus } from './commands/status.ts';
 import { addToken } from './commands/token.ts';
@@ -40,7 +39,6 @@ export function createProgram(): Command {
   addEvents(program);
   addConfig(program);
   addApps(program);
-  addPlugins(program);
   addPlugin(program);
   addTop(program);
   addSpi(program);

@@ -70,8 +70,13 @@ export function checkDependents(
 function checkName(id: string, { running, installed }: Surroundings): void {
   const refuse = (reason: string) => new CoreError('PLUGIN_CONFLICT', { verb: 'install', plugin: id, reason });
   if (RESERVED.includes(id)) throw refuse('the name is reserved');
-  if (existsSync(new URL(`${id}.yaml`, TREE))) throw refuse('a plugin of the Core has this id');
+  if (isOfTree(id)) throw refuse('a plugin of the Core has this id');
   if (!installed.has(id) && running.some((one) => one.id === id)) throw refuse('a plugin of the SKU has this id');
+}
+
+/** Is it a plugin that comes with the Core, whether this SKU has it or not? */
+export function isOfTree(id: string): boolean {
+  return existsSync(new URL(`${id}.yaml`, TREE));
 }
 
 function checkIsolation(

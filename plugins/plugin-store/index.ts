@@ -16,10 +16,18 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
   async setup(host, services) {
     const { config, log, scope } = host;
     const manager = services.pluginManager;
-    const { paths } = await services.device.info();
+    const { paths, sku } = await services.device.info();
     const place = join(paths.var, 'plugins');
     const state = new InstalledState(paths.var);
-    const store = new PluginStore({ state, place, manager, config, log, signal: scope.signal });
+    const store = new PluginStore({
+      state,
+      place,
+      manager,
+      config,
+      log,
+      signal: scope.signal,
+      safeMode: sku.id === 'safe-mode',
+    });
     const faults: string[] = [];
     const attempt = async (what: string, work: Promise<void>) => {
       await work.catch((thrown) => {

@@ -172,7 +172,7 @@ export function storeOperations(
       properties: { id: ID, enabled: { type: 'boolean' }, state: { type: 'string' }, reason: { type: 'string' } },
     },
     rest: { method: 'POST', path: '/plugins/:id/switch' },
-    errors: ['PLUGIN_CONFLICT', ...UNDONE],
+    errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
     timeoutMs: TIMEOUT_MS,
     async run({ id, enabled }) {
       const status: { readonly state?: PluginState; readonly reason?: string } =

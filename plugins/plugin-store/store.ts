@@ -59,10 +59,13 @@ export interface StoreParts {
   readonly config: StoreConfig;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  readonly safeMode: boolean;
 }
 
 /** Changes that may wait. */
 const MAX_WAITING = 8;
+const SELF = 'plugin-store';
+const WAYS_OUT: readonly string[] = ['http-server', 'operations'];
 
 export class PluginStore {
   readonly #parts: StoreParts;
@@ -165,8 +168,8 @@ export class PluginStore {
       const plugin = plugins[id];
       if (plugin) await this.#write(id, { ...plugin, enabled });
       else {
-        if (!enabled && (await this.#status(id))?.essential)
-          throw conflict('switch off', id, 'the device cannot do without it');
+        await this.#checkKnown(id);
+        if (!enabled) checkDispensable(id, await this.#parts.manager.list());
         const others = disabled.filter((one) => one !== id);
         await this.#parts.state.write({ disabled: enabled ? others : [...others, id] });
       }
@@ -297,6 +300,14 @@ export class PluginStore {
     return (await this.#parts.manager.list()).find((one) => one.id === id);
   }
 
+  /** In safe mode plugins of the SKU proper may be meant, whatever they are called. */
+  async #checkKnown(id: string): Promise<void> {
+    const { isOfTree } = await import('./fitness.ts');
+    if (this.#parts.safeMode || isOfTree(id) || this.installed.disabled.includes(id) || (await this.#status(id)))
+      return;
+    throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
+  }
+
   #find(id: string): InstalledPlugin {
     const plugin = this.installed.plugins[id];
     if (!plugin) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
@@ -341,6 +352,19 @@ function formerOf({ lastGood, enabled, installedAt }: InstalledPlugin): Installe
 function without<T>(members: Readonly<Record<string, T>>, id: string, instead?: T): Readonly<Record<string, T>> {
   const { [id]: _, ...others } = members;
   return instead === undefined ? others : { ...others, [id]: instead };
+}
+
+/** Without these nobody could switch it on again. Throws PLUGIN_CONFLICT. */
+function checkDispensable(id: string, running: readonly PluginStatus[]): void {
+  const plugin = running.find((one) => one.id === id);
+  const affected = new Set(plugin ? [plugin] : []);
+  for (const one of affected)
+    for (const other of running)
+      if (Object.keys(one.provides).some((service) => service in other.requires)) affected.add(other);
+  const needed = [...affected].find(
+    ({ id, essential, provides }) => essential || id === SELF || WAYS_OUT.some((service) => service in provides),
+  );
+  if (needed) throw conflict('switch off', id, `the device cannot do without ${needed.id}`);
 }
 
 function conflict(verb: string, plugin: string, reason: string): CoreError {

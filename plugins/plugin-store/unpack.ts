@@ -9,7 +9,10 @@ import { type ReadEntry, Unpack } from 'tar';
 /** Headers, padding and names of one file. */
 const OVERHEAD = 4096;
 const FILES: readonly string[] = ['File', 'OldFile', 'ContiguousFile'];
+/** What may follow the end of an archive; tar(1) fills up to 10 KiB. */
+const PADDING = 64 << 10;
 /** The archive itself may not be compressed once more: that would be unpacked without a limit. */
+const HEAD = 4;
 const COMPRESSED = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd])];
 
 /** What is allowed into the folder; keeps the first reason why something is not. */
@@ -21,6 +24,7 @@ class Admission {
   #files = 0;
   #bytes = 0;
   #read = 0;
+  #end: number | undefined;
 
   constructor(limits: TreeLimits) {
     this.#limits = limits;
@@ -39,7 +43,13 @@ class Admission {
       this.problem ??= 'it is compressed twice';
     this.#read += chunk.length;
     if (this.#read > bytes + (files + 2) * OVERHEAD) this.problem ??= `it unpacks to more than ${bytes} bytes`;
+    if (this.#end !== undefined && this.#read > this.#end + PADDING) this.problem ??= 'it goes on after its end';
     this.check();
+  }
+
+  /** The mark of its end was read. */
+  ends(): void {
+    this.#end ??= this.#read;
   }
 
   check(): void {
@@ -72,16 +82,23 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
   over.promise.catch(() => undefined); // awaited below, unless reading fails first
   const sink = new Unpack({
     ...{ cwd: folder, strict: true, strip: 1, preserveOwner: false, noMtime: true, umask: 0o022 },
+    ...{ brotli: false, zstd: false },
     filter: (_path, entry) => admission.accept(entry as ReadEntry),
   });
   sink.on('error', over.reject);
   sink.on('close', over.resolve);
+  sink.on('eof', () => admission.ends());
   sink.on('ignoredEntry', ({ path, type }: ReadEntry) => {
     admission.problem ??= `${JSON.stringify(path.slice(0, 120))} is a ${type}; a package holds files and folders only`;
   });
   try {
     await pipeline(createReadStream(tarball, { signal }), createGunzip(), async (chunks: AsyncIterable<Buffer>) => {
-      for await (const chunk of chunks) {
+      let head: Buffer = Buffer.alloc(0);
+      for await (const part of chunks) {
+        // The first bytes tell what it is: they are looked at together.
+        const chunk = head.length < HEAD ? Buffer.concat([head, part]) : part;
+        if (head.length < HEAD) head = chunk;
+        if (head.length < HEAD) continue;
         admission.took(chunk);
         if (sink.write(chunk)) continue;
         const drained = new Promise<void>((resolve) => sink.once('drain', resolve));

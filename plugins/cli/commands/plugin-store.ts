@@ -5,6 +5,7 @@ import { replaceFile } from '@device-core/plugin-api/durable';
 import { packedFilesOf, readTree, SIGNATURE_FILE, signTree } from '@device-core/plugin-api/package-tree';
 import { type Command, Option } from 'commander';
 import { action, type Cli } from '../cli.ts';
+import type { Answer } from '../client.ts';
 import { EXIT, Failure, usage } from '../failure.ts';
 import { cell } from '../output.ts';
 
@@ -120,11 +121,18 @@ interface Listing {
 
 /** Empty where there is no plugin-store, or the caller may not know. */
 export async function installedPlugins({ client }: Cli): Promise<Listing> {
-  const answer = await client.get('/plugins/installed').catch((error) => {
-    if (error instanceof Failure && error.exit === EXIT.answered) return undefined;
-    throw error;
-  });
+  const answer = await unlessMissing(client.get('/plugins/installed'));
   return { plugins: [], rolledBack: [], ...answer?.body };
+}
+
+/** Undefined where the Core has no plugin-store. */
+export async function unlessMissing(answer: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Failure && ['METHOD_NOT_FOUND', 'CAPABILITY_DENIED'].includes(error.code)) return undefined;
+    throw error;
+  }
 }
 
 /** What is to be said of plugins that were installed, by id. */

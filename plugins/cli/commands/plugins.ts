@@ -1,34 +1,41 @@
 import type { PluginStatus, SkuChange } from '@device-core/plugin-api';
 import type { Command } from 'commander';
 import { action } from '../cli.ts';
-import { cell } from '../output.ts';
+import { cell, type Output } from '../output.ts';
+import { installedPlugins, storeRemarks, unlessMissing } from './plugin-store.ts';
 
-export function addPlugins(program: Command): void {
-  const plugins = program.command('plugins').description('the plugins of the Core');
+/** Those that run. */
+export function addPlugins(plugins: Command): void {
   plugins
     .command('list', { isDefault: true })
     .description('every plugin and its state')
     .action(
-      action(async ({ client, out }) => {
+      action(async (cli) => {
+        const { client, out } = cli;
         const answer = await client.get('/plugins');
         if (out.json) return out.line(answer.text);
-        const rows = (answer.body.plugins as readonly PluginStatus[]).map((one) => [
+        const running = answer.body.plugins as readonly PluginStatus[];
+        const store = await installedPlugins(cli);
+        const remarks = storeRemarks(store);
+        const rows = running.map((one) => [
           one.id,
           one.version,
           one.state,
           one.isolation,
           one.startMs === undefined ? '' : `${Math.round(one.startMs)} ms`,
           String(one.generation),
-          cell(remarkOf(one)),
+          [remarks.get(one.id), cell(remarkOf(one))].filter(Boolean).join('; '),
         ]);
+        for (const { id, version } of [...store.plugins, ...store.rolledBack]) {
+          const known = rows.some(([other]) => other === id);
+          if (!known) rows.push([id, version, 'not running', '', '', '', remarks.get(id) ?? '']);
+        }
         await out.table(['PLUGIN', 'VERSION', 'STATE', 'RUNS', 'START', 'STARTS', 'REMARK'], rows, { state: 2 });
       }),
     );
   for (const [verb, text] of [
     ['restart', 'stop a plugin and its dependents, and start them again'],
     ['release', 'start a plugin that failed or is in quarantine'],
-    ['enable', 'start a plugin that was disabled'],
-    ['disable', 'stop a plugin until the Core starts again'],
   ] as const)
     plugins
       .command(`${verb} <plugin>`)
@@ -37,10 +44,29 @@ export function addPlugins(program: Command): void {
         action<[string]>(async ({ client, out }, [id]) => {
           const answer = await client.post(`/plugins/${encodeURIComponent(id)}/${verb}`);
           if (out.json) return out.line(answer.text);
-          const { id: name, state, reason } = answer.body.plugin as PluginStatus;
+          const plugin = answer.body.plugin as PluginStatus;
           // The plugins that carry this answer restart after it.
-          if (answer.body.deferred) return out.line(`${name} restarts now`);
-          await out.line(`${name} is ${out.state(state)}${reason ? `: ${cell(reason)}` : ''}`);
+          await out.line(answer.body.deferred ? `${plugin.id} restarts now` : stateOf(out, plugin));
+        }),
+      );
+  for (const [verb, text] of [
+    ['enable', 'start a plugin that was disabled'],
+    ['disable', 'stop a plugin for good; with --now-only, or without a plugin-store, until the Core starts again'],
+  ] as const)
+    plugins
+      .command(`${verb} <plugin>`)
+      .description(text)
+      .option('--now-only', 'forget it at the next start of the Core')
+      .action(
+        action<[string], { readonly nowOnly?: boolean }>(async ({ client, out }, [id], { nowOnly = false }) => {
+          const path = `/plugins/${encodeURIComponent(id)}`;
+          const answer =
+            (nowOnly
+              ? undefined
+              : await unlessMissing(client.post(`${path}/switch`, { enabled: verb === 'enable' }))) ??
+            (await client.post(`${path}/${verb}`));
+          if (out.json) return out.line(answer.text);
+          await out.line(stateOf(out, (answer.body.plugin ?? answer.body) as Switched));
         }),
       );
   plugins
@@ -59,11 +85,24 @@ export function addPlugins(program: Command): void {
     );
 }
 
+interface Switched {
+  readonly id: string;
+  readonly enabled?: boolean;
+  /** Absent where the plugin is not part of what runs now. */
+  readonly state?: string;
+  readonly reason?: string;
+}
+
+function stateOf(out: Output, { id, enabled, state, reason }: Switched): string {
+  if (state === undefined) return `${id} is ${enabled ? 'enabled' : 'disabled'}; it is no part of what runs now`;
+  return `${id} is ${out.state(state)}${reason ? `: ${cell(reason)}` : ''}`;
+}
+
 /** Why it does not run, or when it will; else what it is for. */
 function remarkOf({ state, reason, summary, nextStartAt, restarts = 0 }: PluginStatus): string {
   if (nextStartAt !== undefined)
     return `${reason}; starts again in ${Math.max(0, Math.ceil((nextStartAt - Date.now()) / 1000))} s`;
-  if (state === 'quarantined') return `${reason}; "devicectl plugins release" starts it again`;
+  if (state === 'quarantined') return `${reason}; "devicectl plugin release" starts it again`;
   return reason ?? (restarts > 0 ? `${summary} (started again ${restarts} times after a failure)` : summary);
 }
 

@@ -22,10 +22,10 @@ const run = (...words: string[]) => devicectl(['--run', core.root, '__complete',
 
 describe('completion candidates', () => {
   const cases: readonly (readonly [words: readonly string[], expected: readonly string[]])[] = [
-    [['pl'], ['plugin', 'plugins']],
+    [['pl'], ['plugin']],
     [
       ['plugins', 're'],
-      ['release', 'restart'],
+      ['release', 'remove', 'restart'],
     ],
     [
       ['plugins', 'restart', ''],

@@ -147,7 +147,7 @@ describe('human output', () => {
     ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {7}inline/m]],
     ['plugins restart spi', [/^spi is active$/m]],
     ['plugins restart http', [/^http restarts now$/m]],
-    ['plugins list', [/^shaky .* no board; "devicectl plugins release" starts it again$/m]],
+    ['plugins list', [/^shaky .* no board; "devicectl plugin release" starts it again$/m]],
     ['plugins release spi', [/^spi is active$/m]],
     [
       'plugins apply',
@@ -298,7 +298,7 @@ describe('errors', () => {
     [
       'plugins restart nope',
       1,
-      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope\n {2}the plugin .*plugins list\n$/,
+      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope\n {2}the plugin .*plugin list\n$/,
     ],
     ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
     ['nonsense', 2, /^devicectl: USAGE: unknown command 'nonsense'/],

@@ -1,0 +1,83 @@
+/** The plugin-store in a host of its own, with a manager that runs what installed.yaml says without running it. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  CoreError,
+  type Operation,
+  operations,
+  type PluginManager,
+  type PluginStatus,
+  pluginManager,
+} from '@device-core/plugin-api';
+import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/plugin-store/index.ts';
+
+export interface StoreBench extends AsyncDisposable {
+  readonly host: TestHost;
+  /** `<var>/plugins`. */
+  readonly place: string;
+  call(name: string, params?: object): Promise<Record<string, unknown>>;
+  install(source: string, more?: object): Promise<Record<string, unknown>>;
+}
+
+const OTHERS: Readonly<Record<string, Partial<PluginStatus>>> = {
+  lamp: { provides: { lamp: '1.2.0' } },
+};
+
+function status(id: string, more: Partial<PluginStatus>): PluginStatus {
+  return {
+    ...{
+      id,
+      version: '1.0.0',
+      summary: id,
+      state: 'active',
+      isolation: 'inline',
+      essential: false,
+      since: 0,
+      generation: 1,
+    },
+    ...{ provides: {}, requires: {}, holds: [] },
+    ...more,
+  };
+}
+
+/** `others` are plugins of the SKU. */
+export async function startStore(config: object = {}, others = OTHERS): Promise<StoreBench> {
+  const table = new Map<string, Operation<never, unknown>>();
+  let state = '';
+  const list = async (): Promise<readonly PluginStatus[]> => {
+    const lines = installedLines(readInstalled(state).installed);
+    const installed = Object.entries(lines).map(([id, { version }]) => status(id, { version }));
+    return [...Object.entries(others).map(([id, more]) => status(id, more)), ...installed];
+  };
+  const change = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
+  const manager: Partial<PluginManager> = { list, apply: async () => change };
+  const host = await createTestHost(plugin, {
+    manifest: 'manifests/plugins/plugin-store.yaml',
+    config,
+    services: [[pluginManager, manager]],
+  });
+  state = host.device.paths.var;
+  mkdirSync(state, { recursive: true });
+  const add = (operation: Operation<never, unknown>) => {
+    table.set(operation.name, operation);
+    return { [Symbol.dispose]: () => void table.delete(operation.name) };
+  };
+  await host.appear(operations, { add } as never);
+  const call = async (name: string, params: object = {}) => {
+    const operation = table.get(name);
+    if (!operation) throw new CoreError('METHOD_NOT_FOUND', { name });
+    const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(10_000) };
+    return (await operation.run(params as never, context as never)) as Record<string, unknown>;
+  };
+  return {
+    host,
+    place: join(state, 'plugins'),
+    call,
+    install: (source, more = {}) => call('plugins.install', { source, ...more }),
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+    },
+  };
+}
