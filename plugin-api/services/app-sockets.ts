@@ -1,3 +1,4 @@
+import type { Session } from '../caller.ts';
 import type { EventEnvelope } from '../events.ts';
 import { serviceRef } from '../service-ref.ts';
 
@@ -49,6 +50,8 @@ export interface AppSockets {
   /** Socket path of an app. Throws APP_NOT_FOUND. */
   path(app: string): Promise<string>;
   sessions(app?: string): Promise<readonly SessionInfo[]>;
+  /** A session that is open now. */
+  session(id: string): Promise<Session | undefined>;
   /**
    * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), TIMEOUT, CANCELLED,
    * APP_ERROR (`details.error` is the app's JSON-RPC error object).

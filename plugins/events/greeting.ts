@@ -29,6 +29,13 @@ export class Greeting {
     this.#log = log;
   }
 
+  /** The filters of the app's manifest that it may subscribe to. */
+  async accepted(session: Session): Promise<readonly string[]> {
+    const accepted: string[] = [];
+    for (const filter of await this.#declared(session.app)) this.#acknowledge(session, filter, accepted);
+    return accepted;
+  }
+
   /** Subscribed first and looked up then: an event in between is in the snapshot or comes after READY, never neither. */
   async extend(ready: ReadyMessage, session: Session): Promise<ReadyMessage> {
     const filters = await this.#declared(session.app);
@@ -40,6 +47,7 @@ export class Greeting {
     let snapshot: Record<string, EventEnvelope> = {};
     try {
       this.#registry.of(session).add(accepted, promise);
+      this.#registry.changed();
       const retained = await this.#bus.retained(accepted);
       // Of app.state and plugin.state, which are retained for each app and plugin, the latest; the others follow as events.
       snapshot = Object.fromEntries(retained.map((event) => [event.topic, event]));

@@ -1,8 +1,10 @@
-import { apps, definePlugin, device, eventBus, operations } from '@device-core/plugin-api';
+import { appSockets, apps, definePlugin, device, eventBus, operations } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { EventStreams } from './event-stream.ts';
 import { Greeting } from './greeting.ts';
+import { Handover, type Subscriptions } from './handover.ts';
 import { publishOperation } from './publishing.ts';
+import { Resumption } from './resumption.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { subscribeOperations } from './subscribing.ts';
 import { SubscriptionPolicy } from './subscription-policy.ts';
@@ -13,23 +15,38 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
   requires,
   async setup(host, services) {
     const { bus, config, scope, log, capabilities } = host;
-    const { startedAt } = await services.device.info();
+    const info = await services.device.info();
     const policy = new SubscriptionPolicy(config.areas, capabilities);
     const registry = new SessionRegistry(bus, config, scope, log);
+    const take = async (): Promise<Subscriptions> => {
+      const sessions = registry.filters();
+      return { sessions, seq: (await services.eventBus.stats()).seq };
+    };
+    const handover = new Handover(info, scope, log);
+    registry.changed = () => handover.touch(take);
     const streams = new EventStreams(bus, config, policy, scope);
     const greeting = new Greeting(services.eventBus, registry, policy, log);
-    for (const operation of [
-      publishOperation(services.eventBus, capabilities, startedAt.toString(36)),
+    const rows = [
+      publishOperation(services.eventBus, capabilities, info.startedAt.toString(36)),
       ...subscribeOperations(registry, policy),
       streams.operation(),
-    ])
-      scope.use(operation.name, services.operations.add(operation));
+    ].map((operation) => scope.use(operation.name, services.operations.add(operation)));
+    const stopping = () => {
+      // From here on nobody is told that his event was taken: what was taken before is delivered, and the next run of the plugin goes on from here.
+      for (const row of rows) row[Symbol.dispose]();
+      const last = take();
+      registry.changed = () => undefined;
+      handover.last = last;
+    };
+    scope.signal.addEventListener('abort', stopping, { once: true });
     host.when(apps, (service, whileThere) => {
       greeting.apps = service;
       whileThere.defer('apps', () => {
         greeting.apps = undefined;
       });
     });
+    const resumption = new Resumption(await handover.read(), services.eventBus, registry, greeting, log);
+    host.when(appSockets, (sockets) => resumption.resumeAll(sockets));
     host.tap('session.open', (ready, session) => greeting.extend(ready, session));
     host.tap('health.collect', async (report) => {
       const { published, dropped } = await services.eventBus.stats();

@@ -10,12 +10,20 @@ export class SessionRegistry {
   readonly #scope: Scope;
   readonly #log: Logger;
 
+  /** Called when the filters of a session may have changed. */
+  changed: () => void = () => undefined;
+
   constructor(bus: Bus, config: EventsConfig, scope: Scope, log: Logger) {
     this.#bus = bus;
     this.#config = config;
     this.#scope = scope;
     this.#log = log;
     scope.defer('subscriptions of sessions', () => this.#endAll());
+  }
+
+  /** Filters by session. */
+  filters(): Readonly<Record<string, readonly string[]>> {
+    return Object.fromEntries([...this.#sessions].map(([id, { filters }]) => [id, filters]));
   }
 
   get size(): number {
@@ -30,12 +38,13 @@ export class SessionRegistry {
   of(session: Session): SessionSubscriber {
     const known = this.#sessions.get(session.id);
     if (known) return known;
-    const subscriber = new SessionSubscriber(this.#bus, session, this.#config, this.#log);
+    const subscriber = new SessionSubscriber(this.#bus, session, this.#config, this.#scope, this.#log);
     this.#sessions.set(session.id, subscriber);
     const options = { once: true, signal: this.#scope.signal };
     const gone = (): void => {
       this.#sessions.delete(session.id);
       subscriber.end();
+      this.changed();
     };
     session.signal.addEventListener('abort', gone, options);
     if (session.signal.aborted) gone();

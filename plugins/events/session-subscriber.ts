@@ -1,4 +1,5 @@
 /** The subscriptions of one JSON-RPC session: one queue for all its filters, so that its events come once and in order. */
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import {
   type Bus,
   type EventEnvelope,
@@ -6,27 +7,38 @@ import {
   type LossReceipt,
   parseFilter,
   reasonOf,
+  type Scope,
   type Session,
   type Subscription,
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
 
+/** A session that does not read holds up the stop of the plugin for no longer. */
+const DRAIN_MS = 500;
+const UNKNOWN = { low: 0, normal: 0, high: 0, critical: 0 };
+
 export class SessionSubscriber {
   readonly #bus: Bus;
   readonly #session: Session;
   readonly #config: EventsConfig;
+  readonly #scope: Scope;
   readonly #log: Logger;
   /** As the app wrote them, by their canonical form. */
   readonly #filters = new Map<string, string>();
   #subscription: Subscription | undefined;
+  /** Younger than the subscription, and so released before it. */
+  #part: AsyncDisposable | undefined;
+  /** The event on its way to the session. */
+  #underway: Promise<void> | undefined;
   /** Until READY is made, events wait; what it carries in its snapshot is not sent again. */
   #greeting: Promise<ReadonlySet<number>> | undefined;
 
-  constructor(bus: Bus, session: Session, config: EventsConfig, log: Logger) {
+  constructor(bus: Bus, session: Session, config: EventsConfig, scope: Scope, log: Logger) {
     this.#bus = bus;
     this.#session = session;
     this.#config = config;
+    this.#scope = scope;
     this.#log = log;
   }
 
@@ -59,14 +71,21 @@ export class SessionSubscriber {
     return removed;
   }
 
+  /** Nobody subscribed for the session meanwhile: of these events it got at most those that are retained. */
+  missed(after: number, last: number): void {
+    if (last > after) void this.#notify(lossEvent({ from: after + 1, to: last, counts: UNKNOWN }, false));
+  }
+
   end(): void {
     this.#filters.clear();
     this.#subscription?.[Symbol.dispose]();
     this.#subscription = undefined;
+    void this.#part?.[Symbol.asyncDispose]();
+    this.#part = undefined;
   }
 
   #subscribe(): void {
-    this.#subscription = this.#bus.subscribe(this.canonical, (event) => this.#forward(event), {
+    this.#subscription = this.#bus.subscribe(this.canonical, (event) => this.#take(event), {
       queue: this.#config.queue,
       bytes: this.#config.bytes,
       onDrop: (loss) => this.#tell(loss, false),
@@ -75,6 +94,28 @@ export class SessionSubscriber {
         this.#tell(loss, true);
       },
     });
+    const part = this.#scope.child(`events for a session of ${this.app}`);
+    part.defer('events underway', () => this.#drain());
+    this.#part = part;
+  }
+
+  /** The plugin stops: the session gets what is queued for it, unless it does not read. */
+  async #drain(): Promise<void> {
+    if (!this.#subscription) return;
+    const limit = new AbortController();
+    const late = sleep(DRAIN_MS, 'late', { signal: limit.signal }).catch(() => 'late');
+    await turn(); // the bus hands out what it has
+    for (let last: Promise<void> | undefined; this.#underway !== last; ) {
+      last = this.#underway;
+      if ((await Promise.race([last, late])) === 'late') break;
+    }
+    limit.abort();
+  }
+
+  #take(event: EventEnvelope): Promise<void> {
+    const underway = this.#forward(event);
+    this.#underway = underway;
+    return underway;
   }
 
   /** Resolves when the session has room for more, so that the bus queues for a slow one. */

@@ -40,6 +40,7 @@ export function subscribeOperations(
         registry.reserve(session, list);
         const subscriber = registry.of(session);
         subscriber.add(list);
+        registry.changed();
         return { filters: subscriber.filters };
       },
     },
@@ -56,7 +57,9 @@ export function subscribeOperations(
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID'],
       async run(wanted, call) {
         const subscriber = registry.find(sessionOf(call, 'events.unsubscribe'));
-        return { removed: subscriber?.remove(listOf(wanted)) ?? 0, filters: subscriber?.filters ?? [] };
+        const removed = subscriber?.remove(listOf(wanted)) ?? 0;
+        registry.changed();
+        return { removed, filters: subscriber?.filters ?? [] };
       },
     },
   ];

@@ -13,7 +13,7 @@ import { socketPath } from './socket-file.ts';
 
 type SessionEvent = SessionInfo & { readonly state: 'open' | 'closed' };
 
-export class AppSocketDirectory implements AppSockets {
+export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   readonly #run: string;
   readonly #scope: Scope;
   readonly #world: SocketWorld;

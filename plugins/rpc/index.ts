@@ -58,6 +58,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       close: (app, reason) => directory.close(app, reason),
       path: (app) => directory.path(app),
       sessions: (app) => directory.sessions(app),
+      session: async (id) => directory.session(id),
       call: (app, call) => directory.call(app, call),
       notify: (app, method, params) => directory.notify(app, method, params),
       onSession: (listener) => directory.onSession(listener),

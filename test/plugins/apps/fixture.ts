@@ -128,6 +128,10 @@ export class FakeSockets implements AppSockets {
     return this.#servers.get(app)?.path ?? '';
   }
 
+  async session(): Promise<undefined> {
+    return undefined;
+  }
+
   async sessions(): Promise<readonly SessionInfo[]> {
     return [];
   }

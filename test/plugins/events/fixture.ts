@@ -3,10 +3,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   type AppManifest,
+  type AppSockets,
   type Apps,
+  appSockets,
   apps,
   CoreError,
+  type DeviceInfo,
+  device,
+  type EventBus,
   type EventEnvelope,
+  eventBus,
   operations,
   type ReadyMessage,
   type Session,
@@ -27,7 +33,15 @@ export interface Fixture extends AsyncDisposable {
 }
 
 export async function startEvents(
-  options: { readonly config?: object; readonly grants?: readonly string[]; readonly filters?: readonly string[] } = {},
+  options: {
+    readonly config?: object;
+    readonly grants?: readonly string[];
+    readonly filters?: readonly string[];
+    /** What is open when the plugin starts. */
+    readonly sessions?: readonly Session[];
+    readonly device?: DeviceInfo;
+    readonly bus?: EventBus;
+  } = {},
 ): Promise<Fixture> {
   const table = new OperationTable();
   const host = await createTestHost(plugin, {
@@ -36,6 +50,9 @@ export async function startEvents(
     services: [
       [operations, table],
       [apps, appsWith(options.filters ?? [])],
+      [appSockets, socketsWith(options.sessions ?? [])],
+      ...(options.device ? [[device, { info: async () => options.device }] as const] : []),
+      ...(options.bus ? [[eventBus, options.bus] as const] : []),
     ],
     grants: { [`app.${AGENDA}`]: options.grants ?? [] },
   });
@@ -59,6 +76,14 @@ export function appsWith(subscribe: readonly string[]): Apps {
     return { id: AGENDA, events: { subscribe } } as unknown as AppManifest;
   };
   return { manifest } as unknown as Apps;
+}
+
+/** Only what the plugin uses of the app sockets. */
+function socketsWith(sessions: readonly Session[]): AppSockets {
+  return {
+    sessions: async () => sessions.map(({ id, app }) => ({ id, app, since: 0 })),
+    session: async (id: string) => sessions.find((one) => one.id === id),
+  } as unknown as AppSockets;
 }
 
 export class FakeSession implements Session {

@@ -50,6 +50,10 @@ export class FakeSockets implements AppSockets {
     return this.answers.get(app)!(call);
   }
 
+  async session(): Promise<undefined> {
+    return undefined;
+  }
+
   async sessions(): Promise<readonly SessionInfo[]> {
     return [...this.#sessions.values()];
   }
