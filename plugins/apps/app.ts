@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type AppManifest, type AppState, type AppStatus, reasonOf } from '@device-core/plugin-api';
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
@@ -108,6 +109,13 @@ export class App {
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
     });
+  }
+
+  /** Takes what the SKU grants now. True: it is something else, and the app runs with what it was told before. */
+  decideAgain(): boolean {
+    const before = this.#decision;
+    this.#decision = decideGrants(this.manifest, this.#around.device.grants);
+    return this.active && !isDeepStrictEqual(before, this.#decision);
   }
 
   reportHealth(status: string, message: string | undefined): void {

@@ -76,6 +76,11 @@ export const plugin = definePlugin({
       for (const { id, error } of supervisor.bad)
         report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });
     });
+    host.bus.subscribe('plugin.changed', async ({ payload }) => {
+      if (!(payload as { readonly device?: boolean }).device) return;
+      around.device = await services.device.info();
+      await supervisor.regrant();
+    });
     host.provide(apps, supervisor);
     // Registered last of what an app leans on, so that apps are the first to go.
     host.scope.defer('apps', () => supervisor.stopAll('the device stops it'));

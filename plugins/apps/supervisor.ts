@@ -115,6 +115,13 @@ export class Supervisor implements Apps {
     await this.#startAll(starting.map(({ manifest }) => manifest.id));
   }
 
+  /** The SKU grants something else now: the apps that this means anything to start again with it. */
+  async regrant(): Promise<void> {
+    const changed = this.all().filter((app) => app.decideAgain());
+    await Promise.all(changed.map((app) => app.stop('its grants changed')));
+    await this.#startAll(changed.map(({ manifest }) => manifest.id));
+  }
+
   async autostart(): Promise<void> {
     await this.#startAll(
       this.all()

@@ -26,7 +26,8 @@ export interface AppsConfig {
 
 /** What every app needs of the device. The optional services come and go. */
 export interface Surroundings {
-  readonly device: DeviceInfo;
+  /** As the SKU says now. */
+  device: DeviceInfo;
   readonly identity: Identity;
   readonly grants: Grants;
   readonly appSockets: AppSockets;

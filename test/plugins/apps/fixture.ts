@@ -160,6 +160,8 @@ export interface Bench extends AsyncDisposable {
   readonly apps: TestApps;
   operation(name: string): Operation<unknown, Record<string, unknown>>;
   status(app: string): Promise<AppStatus>;
+  /** The SKU grants this from now on. */
+  allow(allowed: DeviceInfo['grants']): void;
   /** Resolves with the status once the app is in one of the states. */
   reach(app: string, ...states: AppStatus['state'][]): Promise<AppStatus>;
 }
@@ -184,7 +186,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
   const journal: string[] = [];
   const sockets = new FakeSockets(paths.run, journal);
   const table = new Map<string, Operation>();
-  const info: DeviceInfo = {
+  let info: DeviceInfo = {
     service: 'device',
     sku: { id: 'test', title: 'Test', simulated: true },
     core: { version: '1.0.0', api: '1.0.0' },
@@ -246,6 +248,10 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
     apps: service,
     operation: (name) => (table.get(name) ?? fail(name)) as Operation<unknown, Record<string, unknown>>,
     status: (app) => service.status(app),
+    allow(allowed) {
+      info = { ...info, grants: allowed };
+      host.publish('plugin.changed', { result: 'applied', device: true });
+    },
     reach: (app, ...states) =>
       eventually(
         async () => {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ErrorCode } from '@device-core/plugin-api';
-import { manifestOf, putApp, startBench } from './fixture.ts';
+import { eventually, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';
 const HEAD = `manifestVersion: 1
@@ -175,4 +175,27 @@ test('normal capabilities are granted, the others as far as the device names the
     { capability: 'bridges.spi:slow', hint: `grants: { ${ID}: ["bridges.spi:slow"] }` },
     { capability: 'system.apps', hint: `grants: { ${ID}: ["system.apps"] }` },
   ]);
+});
+
+test('when the SKU grants something else, the apps that this means anything to start again with it', async () => {
+  const other = 'com.example.other';
+  const capabilities = [{ id: 'bridges.spi:flash', reason: 'named for it' }] as const;
+  await using bench = await startBench({
+    prepare: async (installed) => {
+      await putApp(installed, manifestOf(ID, { capabilities }));
+      await putApp(installed, manifestOf(other));
+    },
+  });
+  await bench.apps.start(ID);
+  const { pid } = await bench.apps.start(other);
+  bench.allow({ [ID]: ['bridges.spi:flash'] });
+  const granted = async () => (await bench.status(ID)).capabilities.join();
+  await eventually(async () => ((await granted()) === 'bridges.spi:flash' ? true : undefined), 'the grant');
+  await bench.reach(ID, 'running');
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), ['bridges.spi:flash']);
+  assert.equal((await bench.status(other)).pid, pid);
+  bench.allow({});
+  await eventually(async () => ((await granted()) === '' ? true : undefined), 'the loss of it');
+  await bench.reach(ID, 'running');
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), []);
 });
