@@ -79,15 +79,25 @@ export function pluginOperations(self: string, manager: PluginManager, scope: Sc
     const affected = dependents(list, plugin);
     if (verb === 'enable' || verb === 'release' || !carriesAnswers(affected))
       return { plugin: await manager[verb](id) };
-    if (verb === 'disable') {
+    if (verb === 'disable' && locksOut(list, affected)) {
       const reason = `${affected.map((one) => one.id).join(', ')} would stop, and the device could not be administered any more`;
       throw new CoreError('CALLER_DENIED', { verb: `disable plugin ${id}`, reason });
     }
-    afterAnswer(`restart ${id}`, () => manager.restart(id));
+    afterAnswer(`${verb} ${id}`, () => manager[verb](id));
     return { plugin, deferred: true };
   };
+  /** One that does not run carries nothing. */
   const carriesAnswers = (affected: readonly PluginStatus[]): boolean =>
-    affected.some((one) => one.id === self || WAYS_OUT.some((service) => service in one.provides));
+    affected.some(
+      (one) => one.state === 'active' && (one.id === self || WAYS_OUT.some((service) => service in one.provides)),
+    );
+  /** Would nothing be left over which somebody could enable it again? */
+  const locksOut = (list: readonly PluginStatus[], affected: readonly PluginStatus[]): boolean => {
+    const rest = list.filter((one) => one.state === 'active' && !affected.includes(one));
+    const left = (service: string) => rest.some(({ provides }) => service in provides);
+    const front = list.some(({ provides }) => 'http-server' in provides) ? 'http-server' : 'app-sockets';
+    return affected.some(({ id }) => id === self) || !left('operations') || !left(front);
+  };
   const afterAnswer = (what: string, act: () => Promise<unknown>): void => {
     scope.timeout(what, ANSWER_FIRST_MS, () => {
       // Not awaited: it stops the plugin that this timer belongs to.

@@ -204,6 +204,18 @@ describe('plugins', () => {
     });
   }
 
+  it('that serve apps are disabled after the answer has left, for the operator comes over HTTP; broken ones at once', async () => {
+    const rpc = (state: PluginState) => status('rpc', state, { provides: { 'app-sockets': '1.0.0' } });
+    await using one = await start([...LIST, rpc('active')]);
+    assert.equal((await one.ask('plugins.disable', { id: 'rpc' })).deferred, true);
+    await sleep(150);
+    await using two = await start([...LIST, rpc('failed')]);
+    assert.equal((await two.ask('plugins.disable', { id: 'rpc' })).deferred, undefined);
+    assert.deepEqual([one.acted, two.acted], [['disable rpc'], ['disable rpc']]);
+    await using three = await start([LIST[0]!, LIST[1]!, rpc('active')]);
+    await assert.rejects(three.ask('plugins.disable', { id: 'rpc' }), { code: 'CALLER_DENIED' });
+  });
+
   it('follow the SKU: told only, done before the answer, or after it where they carry it', async () => {
     await using one = await start(LIST, {}, ['spi']);
     assert.deepEqual((await one.ask('plugins.apply', { check: true })).change.changed, ['spi']);
