@@ -74,7 +74,7 @@ const USAGE: JsonSchema = {
 };
 
 /** A line of plugins.usage. */
-export type UsageLine = PluginUsage & { readonly state?: PluginState; readonly isolation?: Isolation };
+type UsageLine = PluginUsage & { readonly state: PluginState; readonly isolation: Isolation };
 
 interface Usage {
   /** Milliseconds on a clock that never goes back, to tell rates by. */
@@ -104,9 +104,10 @@ export function usageOperations(manager: PluginManager) {
     errors: [],
     async run() {
       const [used, eventLoop, list] = await Promise.all([manager.usage(), manager.eventLoop(), manager.list()]);
-      const plugins = used.map((one) => {
+      // One that the SKU does not list any more has an account, but no place in the table.
+      const plugins = used.flatMap((one) => {
         const status = list.find(({ id }) => id === one.plugin);
-        return status ? { ...one, state: status.state, isolation: status.isolation } : one;
+        return status ? [{ ...one, state: status.state, isolation: status.isolation }] : [];
       });
       return { uptimeMs: performance.now(), eventLoop, plugins };
     },
