@@ -7,9 +7,8 @@ import {
   type PluginHost,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import { type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
+import { type EventBusCore, type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
-import type { EventBusCore } from './bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { PluginEntry } from './resolved.ts';
 import type { ServiceRegistry } from './services.ts';

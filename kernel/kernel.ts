@@ -9,9 +9,8 @@ import {
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import { HookRegistry } from '@device-core/plugin-api/host';
+import { EventBusCore, HookRegistry } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
-import { EventBusCore } from './bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
 import { Composition, checkResolved, type Sets } from './composition.ts';
 import type { Clock } from './crash-policy.ts';

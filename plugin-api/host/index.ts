@@ -1,5 +1,6 @@
 /** The machinery of a host of plugins: the kernel and createTestHost() share it, so that a test sees what a device does. Not for plugins. */
 export * from './deadline.ts';
+export * from './event-bus.ts';
 export * from './event-queue.ts';
 export * from './freeze.ts';
 export * from './grants.ts';

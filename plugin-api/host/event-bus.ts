@@ -5,21 +5,21 @@
  * Retained for late subscribers: the latest event of system.presence, system.network and system.power, and of app.state and plugin.state the
  * latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).
  */
+import { CoreError, reasonOf } from '../errors.ts';
 import {
-  type BusStats,
-  CoreError,
   type EventEnvelope,
   type EventHandler,
   type LossReceipt,
-  matchesTopic,
   PRIORITIES,
   type Priority,
-  parseFilter,
-  reasonOf,
   type SubscribeOptions,
   type Subscription,
-} from '@device-core/plugin-api';
-import { boundSize, EventQueue, LEVEL, noCounts, sizeOf, TopicIndex } from '@device-core/plugin-api/host';
+} from '../events.ts';
+import type { BusStats } from '../services/event-bus.ts';
+import { matchesTopic, parseFilter } from '../topics.ts';
+import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
+import { boundSize, sizeOf } from './payload-size.ts';
+import { TopicIndex } from './topic-index.ts';
 
 const LIMITS = {
   /** Events, and bytes of payload as JSON, that wait for one busy subscriber. */

@@ -9,8 +9,8 @@ import {
   PRIORITIES,
   type Priority,
 } from '@device-core/plugin-api';
+import { EventBusCore } from '@device-core/plugin-api/host';
 import fc from 'fast-check';
-import { EventBusCore } from '../../kernel/bus.ts';
 import { noCounts } from '../../plugin-api/host/event-queue.ts';
 
 /** Long enough for every delivery: for a subscriber that falls behind the bus waits a turn before it loses anything. */
