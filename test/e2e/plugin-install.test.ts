@@ -12,6 +12,8 @@ import { Packages, QUIET } from '../fixtures/packages.ts';
 
 const PLUGINS = { operations: '^1.0.0', system: '^1.0.0', 'plugin-store': '^1.0.0' };
 const PROBATION_MS = 150;
+/** Starts, and falls over a moment later. */
+const SHAKY = "export const plugin = { setup() { setTimeout(() => { throw new Error('legs gave way'); }, 300); } };\n";
 const BROKEN = "export const plugin = { setup() { throw new Error('no such chip'); } };\n";
 
 interface Listing {
@@ -45,22 +47,13 @@ class Device implements AsyncDisposable {
   }
 
   install(source: string, more: object = {}) {
-    return this.call('plugins.install', { source, isolation: 'inline', ...more });
+    return this.call('plugins.install', { source, ...more });
   }
 
   async running(id = 'guest'): Promise<string> {
     const { plugins } = await this.core.kernel.status();
     const found = plugins.find((one) => one.id === id);
     return found ? `${found.version} ${found.state}` : 'not there';
-  }
-
-  /** An error that escapes from it. */
-  async crash(id = 'guest'): Promise<void> {
-    const { plugins } = await this.core.kernel.status();
-    const { directory } = plugins.find((one) => one.id === id) ?? {};
-    const error = new Error('legs gave way');
-    error.stack = `Error: legs gave way\n    at file://${directory}index.mjs:1:1`;
-    assert.ok(this.core.kernel.crashed(error));
   }
 
   async rolledBack(id = 'guest'): Promise<void> {
@@ -132,26 +125,15 @@ test('an upgrade that does not start leaves the version before running, and says
   assert.deepEqual(device.versions(), ['1.0.0']);
 });
 
-test('an upgrade that fails during its probation is rolled back, and told in the list and in the health', async () => {
+test('a version that fails during its probation is rolled back, and told in the list and in the health', async () => {
   await using device = await new Device().start({ probationMs: 60_000 });
   await device.install(packages.tarball());
-  await device.install(packages.tarball({ version: '1.1.0' }));
-  assert.equal(await device.running(), '1.1.0 active');
-  await device.crash();
+  await device.install(packages.tarball({ version: '1.1.0', code: SHAKY }));
   await device.rolledBack();
   assert.equal(await device.running(), 'not there', '1.0.0 had not passed its probation either');
-  const { warnings } = (await device.call('system.health')) as {
-    warnings?: readonly { code: string; message: string }[];
-  };
-  assert.deepEqual(
-    warnings?.map(({ code, message }) => [code, message]),
-    [
-      [
-        'PLUGIN_ROLLED_BACK',
-        'plugin guest 1.1.0 failed its probation: plugin guest crashed: legs gave way; it was removed',
-      ],
-    ],
-  );
+  const { warnings = [] } = (await device.call('system.health')) as { warnings?: readonly Record<string, string>[] };
+  const told = warnings.find(({ code }) => code === 'PLUGIN_ROLLED_BACK');
+  assert.match(String(told?.message), /^plugin guest 1\.1\.0 failed its probation: .*legs gave way.*; it was removed$/);
 });
 
 test('a plugin that is disabled stays so after a restart, until it is enabled', async () => {

@@ -35,6 +35,8 @@ interface Installed {
   readonly version: string;
   readonly state: 'probation' | 'good';
   readonly probationEndsAt?: number;
+  readonly isolation: string;
+  readonly lastGood?: { readonly version: string };
 }
 
 interface RolledBack {
@@ -54,6 +56,24 @@ export function addPluginStore(plugin: Command): void {
     .option('--config <key=value>', 'a setting, JSON where it reads as JSON; may be repeated', collect)
     .option('--check', 'only tell what would be installed')
     .action(action<[string], InstallOptions>(install));
+  plugin
+    .command('installed')
+    .description('plugins that were installed, their versions and what did not pass its probation')
+    .action(
+      action(async (cli) => {
+        if (cli.out.json) return cli.out.line((await cli.client.get('/plugins/installed')).text);
+        const listing = await installedPlugins(cli);
+        const remarks = storeRemarks(listing);
+        const ids = new Set([...listing.plugins, ...listing.rolledBack].map(({ id }) => id));
+        const rows = [...ids].map((id) => {
+          const one = listing.plugins.find((other) => other.id === id);
+          return [id, one?.version ?? '', one?.lastGood?.version ?? '', one?.isolation ?? '', remarks.get(id) ?? ''];
+        });
+        await cli.out.table(['PLUGIN', 'VERSION', 'BEFORE', 'RUNS', 'REMARK'], rows, {
+          empty: 'nothing was installed; add a plugin with: devicectl plugin install <folder|tgz>',
+        });
+      }),
+    );
   for (const [verb, text] of [
     ['remove', 'remove a plugin that was installed, with its files'],
     ['rollback', 'bring the version before back'],
