@@ -168,8 +168,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
       services[name] = viewFor(given.get(ref.id) ?? missing(ref), meter);
     }
     const all = services as Resolved<R>;
-    const seen = plugin === definition ? observed(host, all, plugin.requires) : ([host, all] as const);
-    await meter.measured('lifecycle', () => plugin.setup(...seen))();
+    const setup = plugin === definition ? observed(plugin, host, all) : () => plugin.setup(host, all);
+    await meter.measured('lifecycle', setup)();
     await Promise.all(running);
     for (const service of Object.keys(manifest.provides ?? {})) {
       if (provided.has(service)) continue;

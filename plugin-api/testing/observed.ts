@@ -1,9 +1,9 @@
 /** Notes of what a plugin used while it was tested, for plugin-check: which of its claims nobody ever saw it use. */
-import { createHook } from 'node:async_hooks';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { appendFileSync } from 'node:fs';
 import type { Caller } from '../caller.ts';
-import type { PluginHost } from '../plugin.ts';
-import type { ServiceRefs } from '../service-ref.ts';
+import type { PluginDefinition, PluginHost } from '../plugin.ts';
+import type { Resolved, ServiceRefs } from '../service-ref.ts';
 
 /** Environment variable that names the file of the notes; without it nothing is noted. */
 export const OBSERVED_VARIABLE = 'DEVICE_CORE_OBSERVED';
@@ -11,10 +11,19 @@ export const OBSERVED_VARIABLE = 'DEVICE_CORE_OBSERVED';
 export const OBSERVED_CODE_VARIABLE = 'DEVICE_CORE_OBSERVED_CODE';
 
 /**
- * `resource`: somebody in the process used what the capability stands for, the plugin or its test. `calls`: it called an operation in its own name,
+ * `method`: a method of a service, `spi.transfer`. `resource`: somebody in the process used what the capability stands for, the plugin or its test. `calls`: it called an operation in its own name,
  * for which it may need any capability.
  */
-export type ObservedKind = 'service' | 'optional' | 'tap' | 'hook' | 'publish' | 'capability' | 'resource' | 'calls';
+export type ObservedKind =
+  | 'service'
+  | 'method'
+  | 'optional'
+  | 'tap'
+  | 'hook'
+  | 'publish'
+  | 'capability'
+  | 'resource'
+  | 'calls';
 
 export interface Observation {
   readonly plugin: string;
@@ -32,32 +41,35 @@ const RESOURCES: Readonly<Record<string, string>> = {
   TCPSERVERWRAP: 'network.listen',
 };
 
-/** The same host and services, noting what the plugin does with them where somebody wants to know. */
-export function observed<C, S extends Readonly<Record<string, unknown>>>(
+/** The setup() of a plugin with what it is given, noting what the plugin does with it where somebody wants to know. */
+export function observed<R extends ServiceRefs, C>(
+  plugin: PluginDefinition<R, C>,
   host: PluginHost<C>,
-  services: S,
-  refs: ServiceRefs = {},
-): readonly [PluginHost<C>, S] {
+  services: Resolved<R>,
+): () => void | Promise<void> {
   const file = process.env[OBSERVED_VARIABLE];
-  if (file === undefined) return [host, services];
+  if (file === undefined) return () => plugin.setup(host, services);
   const note = noteInto(file, host.id);
-  watchResources(note, process.env[OBSERVED_CODE_VARIABLE]);
+  const within = watchResources(note, process.env[OBSERVED_CODE_VARIABLE]);
   const watched = Object.entries(services).map(([name, service]) => {
-    return [name, watchedService(service as object, refs[name]?.id ?? name, note)];
+    return [name, watchedService(service as object, plugin.requires?.[name]?.id ?? name, note)];
   });
-  return [watchedHost(host, note), Object.fromEntries(watched) as S];
+  return () => within(() => plugin.setup(watchedHost(host, note), Object.fromEntries(watched)));
 }
 
-function watchResources(note: Note, folder: string | undefined): void {
+/** Returns a function that runs another one so that all it begins counts as the plugin's doing. */
+function watchResources(note: Note, folder: string | undefined): <T>(fn: () => T) => T {
+  const begun = new AsyncLocalStorage<true>();
   const hook = createHook({
     init(_id, type) {
       const capability = RESOURCES[type];
       if (capability === undefined) return;
       note('resource', capability);
-      if (folder !== undefined && calledFrom(folder)) note('capability', capability);
+      if (begun.getStore() || (folder !== undefined && calledFrom(folder))) note('capability', capability);
     },
   });
   hook.enable();
+  return (fn) => begun.run(true, fn);
 }
 
 /** Does code of the plugin stand on the stack, which is neither its test nor its fakes? */
@@ -129,6 +141,7 @@ function watchedService(service: object, id: string, note: Note): object {
       if (typeof member !== 'function') return member;
       return (...values: unknown[]) => {
         note('service', id);
+        note('method', `${id}.${String(key)}`);
         if (id === 'operations' && values.some(byPlugin)) note('calls', String(key));
         return Reflect.apply(member, target, values);
       };

@@ -25,7 +25,6 @@ export interface Surroundings {
 export async function testsAt(level: Isolation, around: Surroundings): Promise<CheckRow> {
   const check = `tests ${level}`;
   const { tests, checkout, folder } = around.place;
-  if (tests.length === 0) return { check, outcome: 'WARN', remark: 'it has no tests' };
   const args = ['--test', '--test-reporter=tap', ...tests];
   const env = environment(level, around);
   const ended = await runNode(args, { cwd: checkout ?? folder, ms: TESTS_MS, env });
@@ -43,7 +42,7 @@ export interface StartStopRows {
 export async function startStopAt(level: Isolation, around: Surroundings): Promise<StartStopRows> {
   const check = `start-stop-start ${level}`;
   const { place, main } = around;
-  const args = [START_STOP, place.manifest, main, level, place.fakes ?? ''];
+  const args = [START_STOP, place.manifest, main, level, around.notes, place.fakes ?? ''];
   const ended = await runNode(args, { cwd: place.folder, ms: START_STOP_MS, env: environment(level, around) });
   const found = answerOf(ended.stdout);
   const fail = (remark: string): StartStopRows => ({ rows: [{ check, outcome: 'FAIL', remark }], found });

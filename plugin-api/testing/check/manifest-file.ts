@@ -46,7 +46,13 @@ export function readManifestFile({ manifest: file, folder, checkout }: Place): M
   }
   rows.push(...configRows(manifest, row, at));
   if (rows.length > 0) return { rows, manifest, main, at };
-  return { rows: [{ ...row('PASS', `${manifest.id} ${manifest.version}`), file: shown(file) }], manifest, main, at };
+  const passed: CheckRow = {
+    check: 'manifest',
+    outcome: 'PASS',
+    remark: `${manifest.id} ${manifest.version}`,
+    file: shown(file),
+  };
+  return { rows: [passed], manifest, main, at };
 }
 
 /** Strict, for a mistake in a schema shows as a setting that is never checked. */

@@ -5,22 +5,32 @@ export function isKernelService(id: string): boolean {
   return KERNEL_SERVICES.has(id);
 }
 
-/** A service that takes every call and answers nothing: undefined for a promise, no items for an AsyncIterable, something to dispose of. */
-export function standIn(id: string): object {
+/**
+ * A service that takes every call and answers nothing: undefined for a promise, no items for an AsyncIterable, something to dispose of. Only a
+ * service with named methods can cross the border of a worker or process; without names it has every method there could be.
+ */
+export function standIn(methods?: readonly string[]): object {
+  if (methods) return Object.fromEntries(methods.map((name) => [name, () => new Nothing()]));
   return new Proxy(Object.create(null) as object, {
-    get: (_target, key) => (typeof key === 'symbol' || key === 'then' ? undefined : () => nothing(`${id}.${key}`)),
+    get: (_target, key) => (typeof key === 'symbol' || key === 'then' ? undefined : () => new Nothing()),
   });
 }
 
-function nothing(what: string): object {
-  return {
-    // biome-ignore lint/suspicious/noThenProperty: it is a promise of nothing, a disposable and an iterable at once
-    then: (resolve?: (value: undefined) => unknown) => Promise.resolve(resolve?.(undefined)),
-    async *[Symbol.asyncIterator]() {
-      // No items.
-    },
-    [Symbol.dispose]: () => undefined,
-    [Symbol.asyncDispose]: async () => undefined,
-    toString: () => what,
-  };
+class Nothing implements Disposable, AsyncDisposable {
+  // biome-ignore lint/suspicious/noThenProperty: whoever waits for it gets undefined
+  then(resolve: (value: undefined) => unknown): void {
+    resolve(undefined);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<never> {
+    // No items.
+  }
+
+  [Symbol.dispose](): void {
+    // Nothing was acquired.
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Nothing was acquired.
+  }
 }

@@ -9,6 +9,7 @@ import { createTestHost } from '../host.ts';
 import { leakCheck } from '../leak-check.ts';
 import { checkManifest, readManifest } from '../manifest.ts';
 import { TestOperations } from '../operations.ts';
+import { Observations } from './claims.ts';
 import { isKernelService, standIn } from './stand-in.ts';
 
 export interface StartStop {
@@ -27,7 +28,7 @@ interface Fakes {
   readonly config?: object;
 }
 
-const [manifest = '', main = '', level = 'inline', fakesFile = ''] = process.argv.slice(2);
+const [manifest = '', main = '', level = 'inline', notes = '', fakesFile = ''] = process.argv.slice(2);
 const problems: string[] = [];
 const startMs: number[] = [];
 const standIns: string[] = [];
@@ -76,6 +77,12 @@ function missing(given: readonly (readonly [ServiceRef<unknown>, object])[]) {
   return left.map((id): readonly [ServiceRef<unknown>, object] => {
     if (id === operations.id) return [operations, new TestOperations()];
     if (!standIns.includes(id)) standIns.push(id);
-    return [serviceRef<object>(id, '1.0.0'), standIn(id)];
+    return [serviceRef<object>(id, '1.0.0'), standIn(level === 'inline' ? undefined : methodsOf(id))];
   });
+}
+
+/** What an inline run called of a service. */
+function methodsOf(service: string): readonly string[] {
+  const called = new Observations(notes, readManifest(manifest).id).names('method');
+  return called.flatMap((name) => (name.startsWith(`${service}.`) ? [name.slice(service.length + 1)] : []));
 }

@@ -22,7 +22,7 @@ export async function checkTypes(place: Place): Promise<CheckRow> {
   try {
     const project = temporary ?? own;
     const args = [compiler, '-p', project, '--noEmit', '--pretty', 'false'];
-    const { code, output, timedOut } = await runNode(args, { cwd: process.cwd(), ms: MS });
+    const { code, output, timedOut } = await runNode(args, { cwd: place.checkout ?? place.folder, ms: MS });
     if (code === 0) return { check, outcome: 'PASS', remark: temporary ? 'by strict rules' : `by ${shown(own)}` };
     if (timedOut) return { check, outcome: 'FAIL', remark: `the compiler did not end within ${MS / 1000} s` };
     const lines = output.trim().split('\n');
