@@ -361,10 +361,10 @@ function checkDispensable(id: string, running: readonly PluginStatus[]): void {
   for (const one of affected)
     for (const other of running)
       if (Object.keys(one.provides).some((service) => service in other.requires)) affected.add(other);
-  const needed = [...affected].find(
-    ({ id, essential, provides }) => essential || id === SELF || WAYS_OUT.some((service) => service in provides),
-  );
-  if (needed) throw conflict('switch off', id, `the device cannot do without ${needed.id}`);
+  const vital = ({ id, essential, provides }: PluginStatus) =>
+    essential || id === SELF || WAYS_OUT.some((service) => service in provides);
+  const needed = id === SELF ? SELF : [...affected].find(vital)?.id;
+  if (needed) throw conflict('switch off', id, `the device cannot do without ${needed}`);
 }
 
 function conflict(verb: string, plugin: string, reason: string): CoreError {

@@ -1,6 +1,6 @@
 /** Plugins from outside the tree on a running Core: installed, proven, rolled back, removed, and there again after a restart. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -211,4 +211,36 @@ test('configuration is checked, kept over an upgrade, and proven like a new vers
   await device.install(packages.folder({ manifest, code, version: '1.0.1' }));
   const [guest] = (await device.listing()).plugins;
   assert.deepEqual(guest?.config, { n: 1 });
+});
+
+test('a damaged list is set aside and told; what was installed runs all the same', async () => {
+  await using device = await new Device().start();
+  await device.install(packages.folder());
+  await device.proven();
+  await device.core.stop();
+  const file = join(device.root, 'var/plugins/installed.yaml');
+  writeFileSync(file, 'plugins: [');
+  await device.start();
+  assert.equal(await device.running(), '1.0.0 active');
+  assert.equal(readFileSync(`${file}.corrupt`, 'utf8'), 'plugins: [');
+  const { warnings = [] } = (await device.call('system.health')) as { warnings?: readonly Record<string, string>[] };
+  assert.match(
+    String(warnings.find(({ code }) => code === 'STATE_CORRUPT')?.message),
+    /line 1.*last good copy is used/,
+  );
+  await device.core.stop();
+  await device.start();
+  assert.equal(await device.running(), '1.0.0 active');
+});
+
+test('a version that took the Core down three times before it was proven is not run a fourth time', async () => {
+  await using device = await new Device().start({ probationMs: 60_000 });
+  await device.install(packages.folder());
+  await device.core.stop();
+  const file = join(device.root, 'var/plugins/installed.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('starts: 0', 'starts: 3'));
+  await device.start({ probationMs: 60_000 });
+  assert.equal(await device.running(), 'not there');
+  assert.match(String((await device.listing()).rolledBack[0]?.reason), /the Core ended 3 times/);
+  assert.deepEqual(device.versions(), []);
 });
