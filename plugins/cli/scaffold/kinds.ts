@@ -1,7 +1,7 @@
 /** The kinds of plugins that can be begun. Each has a folder below templates/; one more needs a contract that plugin-api has. */
 export const KINDS = {
   service: { summary: 'offers a service to other plugins', needs: [] },
-  driver: { summary: 'reads a chip behind the IO bridge', needs: ['port-sim', 'cbp', 'spi'] },
+  driver: { summary: 'reads a chip behind the IO bridge', needs: ['events', 'port-sim', 'cbp', 'spi'] },
   operation: { summary: 'offers an operation to apps', needs: [] },
   events: { summary: 'listens to events and publishes its own', needs: ['events'] },
   stream: { summary: 'offers a stream of bytes to apps', needs: ['rpc', 'apps'] },

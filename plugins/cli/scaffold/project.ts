@@ -18,6 +18,8 @@ export function projectFiles(names: PluginNames, options: ProjectOptions): Reado
     'sku.yaml': sku(names, options.kind),
     'README.md': readme(names, options),
     '.gitignore': 'node_modules/\n.device/\n*.tgz\n',
+    // An older Node would find no tests and call that a success.
+    '.npmrc': 'engine-strict=true\n',
   };
 }
 
@@ -60,7 +62,7 @@ function packageJson({ id }: PluginNames, { kind, author, api }: ProjectOptions)
 }
 
 function sku({ id }: PluginNames, kind: Kind): string {
-  const config = kind === 'driver' ? ', config: { endpoint: spi1, cs: 0 }' : '';
+  const config = kind === 'driver' ? ', config: { endpoint: spi1, cs: 0, speedHz: 125000 }' : '';
   const needs = KINDS[kind].needs.map((need) => `  ${need}: ^1.0.0\n`).join('');
   return `# A device to try the plugin on: npm start -- --sku <this file>, in the checkout of the Core.
 skuVersion: 1

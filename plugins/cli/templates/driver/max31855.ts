@@ -16,7 +16,6 @@ export interface Temperatures {
 
 export const FRAME_BYTES = 4;
 export const MODE = 0;
-export const MAX_SPEED_HZ = 5_000_000;
 
 const ALWAYS_ZERO = (1 << 17) | (1 << 3);
 const FAULT = 1 << 16;
