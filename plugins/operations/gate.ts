@@ -10,7 +10,7 @@ import {
 } from '@device-core/plugin-api';
 import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';
-import { isAsyncIterable, relay } from './relay.ts';
+import { isAsyncIterable, isThenable, relay } from './relay.ts';
 import type { Entry, OperationEntry, StreamEntry, Table } from './table.ts';
 
 export class Gate {
@@ -117,19 +117,33 @@ export class Gate {
 
   #run(entry: OperationEntry, params: unknown, call: PendingCall): void {
     const outcome = entry.run(params, call);
-    if (isAsyncIterable(outcome)) {
-      const { ended, answer } = call.outlive();
-      answer(relay(outcome, call, ended, (thrown) => this.#explain(thrown, entry)));
+    // The answer of a plugin in a worker or process is both until it has come.
+    if (isAsyncIterable(outcome) && !isThenable(outcome)) {
+      this.#stream(entry, outcome, call);
       return;
     }
     Promise.resolve(outcome).then(
-      (result) => this.#answer(entry, result, call),
+      (result) => {
+        if (isAsyncIterable(result)) this.#stream(entry, result, call);
+        else this.#answer(entry, result, call);
+      },
       (thrown: unknown) => {
         if (!call.settled) call.fail(this.#explain(thrown, entry));
         else if (!(thrown instanceof CoreError))
           this.#log.debug({ err: thrown, operation: entry.name }, 'handler failed after its call had ended');
       },
     );
+  }
+
+  #stream(entry: OperationEntry, items: AsyncIterable<unknown>, call: PendingCall): void {
+    if (call.settled) {
+      Promise.resolve(items[Symbol.asyncIterator]().return?.()).catch((thrown: unknown) =>
+        this.#explain(thrown, entry),
+      );
+      return;
+    }
+    const { ended, answer } = call.outlive();
+    answer(relay(items, call, ended, (thrown) => this.#explain(thrown, entry)));
   }
 
   #answer(entry: OperationEntry, result: unknown, call: PendingCall): void {

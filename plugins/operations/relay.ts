@@ -6,6 +6,10 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
+export function isThenable(value: object): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>>).then === 'function';
+}
+
 export function relay(
   source: AsyncIterable<unknown>,
   call: PendingCall,
