@@ -69,7 +69,7 @@ function* checkClaims({ manifest, notes }: Surroundings, file: ManifestFile): Ge
   for (const { path, remark } of idle) yield { check, outcome: 'WARN', remark, ...file.at(path) };
   const missing = unclaimed(manifest, seen);
   for (const capability of missing) {
-    const remark = `needed ${capability}, which it does not claim; at level process it is refused`;
+    const remark = `needed ${capability}, which it does not claim`;
     yield { check, outcome: 'WARN', remark, ...file.at(['capabilities']) };
   }
   if (idle.length + missing.length === 0) yield { check, outcome: 'PASS', remark: 'it used all that it claims' };

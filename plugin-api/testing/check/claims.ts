@@ -69,7 +69,7 @@ export function idleClaims(manifest: PluginManifest, seen: Observations): readon
   return idle;
 }
 
-/** The other way round: what it would be refused at a level that refuses. */
+/** The other way round: what an operator is not told before the plugin is installed. */
 export function unclaimed(manifest: PluginManifest, seen: Observations): readonly string[] {
   const held: readonly string[] = manifest.capabilities ?? [];
   return seen.names('capability').filter((wanted) => !held.some((grant) => implies(grant, wanted)));

@@ -4,6 +4,8 @@ import * as contract from '@device-core/plugin-api';
 import { usage } from '../failure.ts';
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
+/** Sources of events and callers are named after these. */
+const RESERVED: ReadonlySet<string> = new Set(['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous']);
 const TREE_MANIFESTS = fileURLToPath(new URL('../../../manifests/plugins/', import.meta.url));
 
 /** The three forms in which a plugin's id stands in its files. The templates are written for the plugin `plugin-id`. */
@@ -27,6 +29,7 @@ export class PluginNames {
     if (!ID.test(id)) {
       throw usage(`"${id}" is not a plugin id: 1 to 40 small letters, digits and "-", the first a letter`);
     }
+    if (RESERVED.has(id)) throw usage(`${id} is a name that the Core uses itself`);
     if (existsSync(`${TREE_MANIFESTS}${id}.yaml`)) throw usage(`there is a plugin ${id} in the Core already`);
     if (SERVICES.has(id)) throw usage(`${id} is the id of a service of plugin-api; another plugin provides it`);
     return new PluginNames(id);

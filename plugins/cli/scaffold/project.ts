@@ -51,7 +51,7 @@ function packageJson({ id }: PluginNames, { kind, author, api }: ProjectOptions)
     type: 'module',
     engines: { node: '>=24' },
     files: ['plugin.yaml', '*.ts', '!*.test.ts', '!fakes.ts'],
-    scripts: { test: 'node --test', check: `node -e "import('@device-core/plugin-api/plugin-check')"` },
+    scripts: { test: 'node --test "*.test.ts"', check: `node -e "import('@device-core/plugin-api/plugin-check')"` },
     peerDependencies: { '@device-core/plugin-api': `^${API_VERSION}` },
     devDependencies: {
       ...(api === undefined ? {} : { '@device-core/plugin-api': api }),

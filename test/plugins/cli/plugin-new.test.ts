@@ -33,7 +33,15 @@ describe('a plugin of every kind', () => {
       const { files, next } = JSON.parse(ended.stdout);
       const home = join(folder, id);
       assert.deepEqual(files.toSorted(), (await readdir(home)).sort());
-      for (const name of ['.gitignore', 'README.md', 'index.ts', 'package.json', 'plugin.yaml', 'tsconfig.json'])
+      for (const name of [
+        '.gitignore',
+        '.npmrc',
+        'README.md',
+        'index.ts',
+        'package.json',
+        'plugin.yaml',
+        'tsconfig.json',
+      ])
         assert.ok(files.includes(name), name);
       assert.deepEqual(next, [`cd ${home}`, 'npm test', 'devicectl plugin check .']);
       const texts = await Promise.all(files.map((name: string) => readFile(join(home, name), 'utf8')));
@@ -63,6 +71,7 @@ describe('what is refused', () => {
     [['1st', '--kind', 'service'], /"1st" is not a plugin id/],
     [['a'.repeat(41), '--kind', 'service'], /is not a plugin id/],
     [['spi', '--kind', 'driver'], /there is a plugin spi in the Core already/],
+    [['kernel', '--kind', 'service'], /kernel is a name that the Core uses itself/],
     [['device', '--kind', 'service'], /device is the id of a service of plugin-api/],
     [['x', '--kind', 'service', '--author', 'a\nb'], /--author must be one line of text/],
     [['x', '--kind', 'service', '--api', '/nonexistent.tgz'], /there is no file \/nonexistent.tgz/],
