@@ -11,6 +11,9 @@ import { SubscriptionPolicy } from './subscription-policy.ts';
 
 const requires = { operations, eventBus, device };
 
+/** The app sockets may have gone for good since the former run. */
+const RESUME_MS = 1_000;
+
 export const plugin = definePlugin<typeof requires, EventsConfig>({
   requires,
   async setup(host, services) {
@@ -26,6 +29,23 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
     registry.changed = () => handover.touch(take);
     const streams = new EventStreams(bus, config, policy, scope);
     const greeting = new Greeting(services.eventBus, registry, policy, log);
+    host.when(apps, (service, whileThere) => {
+      greeting.apps = service;
+      whileThere.defer('apps', () => {
+        greeting.apps = undefined;
+      });
+    });
+    const former = await handover.read();
+    const resumption = new Resumption(former, services.eventBus, registry, greeting, log);
+    const resumed = Promise.withResolvers<void>();
+    host.when(appSockets, async (sockets) => {
+      await resumption.resumeAll(sockets);
+      resumed.resolve();
+    });
+    if (Object.keys(former.sessions).length > 0) {
+      using _limit = scope.timeout('former sessions', RESUME_MS, resumed.resolve);
+      await resumed.promise; // before anybody can publish what they wait for
+    }
     const rows = [
       publishOperation(services.eventBus, capabilities, info.startedAt.toString(36)),
       ...subscribeOperations(registry, policy),
@@ -39,14 +59,6 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
       handover.last = last;
     };
     scope.signal.addEventListener('abort', stopping, { once: true });
-    host.when(apps, (service, whileThere) => {
-      greeting.apps = service;
-      whileThere.defer('apps', () => {
-        greeting.apps = undefined;
-      });
-    });
-    const resumption = new Resumption(await handover.read(), services.eventBus, registry, greeting, log);
-    host.when(appSockets, (sockets) => resumption.resumeAll(sockets));
     host.tap('session.open', (ready, session) => greeting.extend(ready, session));
     host.tap('health.collect', async (report) => {
       const { published, dropped } = await services.eventBus.stats();

@@ -16,6 +16,8 @@ import { lossEvent } from './loss.ts';
 
 /** A session that does not read holds up the stop of the plugin for no longer. */
 const DRAIN_MS = 500;
+/** Turns of the event loop in which the bus hands out what it has. */
+const BUS_TURNS = 3;
 const UNKNOWN = { low: 0, normal: 0, high: 0, critical: 0 };
 
 export class SessionSubscriber {
@@ -104,7 +106,7 @@ export class SessionSubscriber {
     if (!this.#subscription) return;
     const limit = new AbortController();
     const late = sleep(DRAIN_MS, 'late', { signal: limit.signal }).catch(() => 'late');
-    await turn(); // the bus hands out what it has
+    for (let i = 0; i < BUS_TURNS; i++) await turn();
     for (let last: Promise<void> | undefined; this.#underway !== last; ) {
       last = this.#underway;
       if ((await Promise.race([last, late])) === 'late') break;
