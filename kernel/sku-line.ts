@@ -1,10 +1,20 @@
 /** What a line of a SKU says, in detail. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Isolation, PluginManifest } from '@device-core/plugin-api';
+
+const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
 /** The manifest itself, or the one in the folder. */
 export function manifestOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'plugin.yaml') : path;
+}
+
+/** Why a plugin cannot run at a level; undefined when it can. */
+export function isolationProblem(manifest: PluginManifest, level: Isolation): string | undefined {
+  const { isolation: floor = 'inline', refuses } = manifest;
+  if (LEVELS.indexOf(level) < LEVELS.indexOf(floor)) return `its manifest asks for ${floor} at least`;
+  return level === 'inline' ? undefined : refuses?.[level];
 }
 
 /** Sets a member of a configuration, at any depth. */

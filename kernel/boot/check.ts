@@ -19,7 +19,7 @@ import { Ajv } from 'ajv';
 import semver from 'semver';
 import { cyclesOf, providersOf } from '../graph.ts';
 import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
-import { manifestOf, setMember } from '../sku-line.ts';
+import { isolationProblem, manifestOf, setMember } from '../sku-line.ts';
 import type { Setting } from './arguments.ts';
 import { type Place, QUICK, readManifest, type Source, shown } from './manifests.ts';
 
@@ -29,7 +29,6 @@ type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
 const TREE = resolve(import.meta.dirname, '../..');
 const ajv = new Ajv(QUICK);
-const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
 /**
  * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
@@ -159,16 +158,14 @@ class SkuCheck {
 
   /** Is the plugin what the SKU asks for, and can it run where the SKU wants it? */
   #fits(sku: Lines, id: string, range: string, isolation: Isolation, manifest: PluginManifest): void {
-    const { version, isolation: floor = 'inline' } = manifest;
+    const { version } = manifest;
     const refuse = (member: string, code: ErrorCode, message: string) =>
       this.report('plugin', sku, ['plugins', id, member], code, message, id);
     if (!semver.validRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
     else if (semver.valid(version) && !semver.satisfies(version, range)) {
       refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
     }
-    const below = LEVELS.indexOf(isolation) < LEVELS.indexOf(floor);
-    const refused = isolation === 'inline' ? undefined : manifest.refuses?.[isolation];
-    const reason = below ? `its manifest asks for ${floor} at least` : refused;
+    const reason = isolationProblem(manifest, isolation);
     if (reason === undefined) return;
     const error = new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
     refuse('isolation', error.code, error.message);

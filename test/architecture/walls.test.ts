@@ -31,7 +31,7 @@ const manifests = sources('manifests/plugins/*.yaml').map((file) => ({
 /** Specifiers of every import and export of a module, dynamic ones included. */
 function imports(file: string): string[] {
   const text = read(file).replace(/\/\*[\s\S]*?\*\/|`[^`]*`/g, '');
-  return [...text.matchAll(/(?:\bfrom|^import|\bimport\()\s*'([^']+)'/gm)].map(([, name = '']) => name);
+  return [...text.matchAll(/(?:\bfrom|^import|\bimport\()\s*'([^'\\]+)'/gm)].map(([, name = '']) => name);
 }
 
 function checkImports(pattern: string, allowed: (name: string, file: string) => boolean): void {
