@@ -57,7 +57,7 @@ describe('devicectl against a real Core', () => {
 
   test('plugins are disabled, enabled and restarted; a front end restarts after its answer', async () => {
     assert.match((await at('plugins', 'disable', 'config')).stdout, /^config is stopped/);
-    assert.match((await at('config')).stderr, /^devicectl: METHOD_NOT_FOUND: /);
+    assert.match((await at('config')).stderr, /^devicectl: UNAVAILABLE: /);
     assert.match((await at('plugins', 'enable', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'restart', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'disable', 'http')).stderr, /^devicectl: CALLER_DENIED: /);
