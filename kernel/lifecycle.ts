@@ -144,13 +144,17 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
         return counts && (state === 'failed' || state === 'quarantined');
       });
       if (!failed || this.#ended) return difference;
-      const { reason, code } = failed;
-      const old = former.map(({ entry }) => entry);
+      const { reason = '', code, entry } = failed;
+      const old = former.map((one) => one.entry);
       await this.#replace(old, [...removed, ...changed], affected, () => {
         between(true);
-        for (const { entry, enabled } of former) if (!enabled) this.#put(this.#find(entry.id), false);
+        for (const one of former) {
+          const record = this.#find(one.entry.id);
+          if (record.enabled !== one.enabled) this.#put(record, one.enabled);
+        }
       });
-      throw new CoreError('CHANGE_UNDONE', { plugin: failed.entry.id, reason, code });
+      const why = reason.includes(`plugin ${entry.id}`) ? reason : `plugin ${entry.id}: ${reason}`;
+      throw new CoreError('CHANGE_UNDONE', { plugin: entry.id, reason: why, code });
     });
   }
 
