@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { deserialize, serialize } from 'node:v8';
+import { DefaultSerializer, deserialize } from 'node:v8';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Message, Port } from '../remote/index.ts';
 
@@ -14,6 +14,7 @@ export function threadPort(port: MessagePort | Worker, close: () => void): Port 
 }
 
 const HEAD = 4;
+const NO_LENGTH = Buffer.alloc(HEAD);
 /** A batch of messages; each of them is bounded by its peer. */
 const MAX_FRAME = 64 << 20;
 
@@ -60,13 +61,14 @@ export function pipePort(pipe: Duplex, onBreach: (error: Error) => void): Port {
   return {
     clones: false,
     post(messages: readonly Message[]) {
-      const body = serialize(messages);
-      const head = Buffer.allocUnsafe(HEAD);
-      head.writeUInt32LE(body.length);
-      pipe.cork();
-      pipe.write(head);
-      pipe.write(body);
-      pipe.uncork();
+      // One buffer and one write: two of each cost half as much again.
+      const serializer = new DefaultSerializer();
+      serializer.writeRawBytes(NO_LENGTH);
+      serializer.writeHeader();
+      serializer.writeValue(messages);
+      const frame = serializer.releaseBuffer();
+      frame.writeUInt32LE(frame.length - HEAD);
+      pipe.write(frame);
     },
     onMessage(fn) {
       listener = fn;
