@@ -25,8 +25,6 @@ export class GuestHost {
   readonly provided = new Set<string>();
   readonly #peer: Peer;
   readonly #manifest: PluginManifest;
-  /** What the host lends for as long as its answers are held: dropped as garbage, they would take services and taps along. */
-  readonly #lent: unknown[] = [];
 
   constructor(peer: Peer, { manifest, config, debug, grants }: GuestStart) {
     const { id } = manifest;
@@ -61,7 +59,7 @@ export class GuestHost {
     const plugin = this.#manifest.id;
     if (this.provided.has(ref.id)) throw new CoreError('SERVICE_ALREADY_PROVIDED', { service: ref.id, plugin });
     this.provided.add(ref.id);
-    this.#lent.push(this.#peer.call('provide', ref.id, implementation));
+    this.#peer.offer('provide', ref.id, implementation);
   }
 
   #when(ref: ServiceRef<unknown>, use: (service: object, scope: PluginScope) => unknown): void {
@@ -71,9 +69,7 @@ export class GuestHost {
       await part.attempt(`when ${ref.id}`, () => use(service, part));
       return { [Symbol.asyncDispose]: () => part[Symbol.asyncDispose]() };
     };
-    const lent = this.#peer.call('when', ref.id, appear);
-    this.#lent.push(lent);
-    this.whens.push(lent);
+    this.whens.push(this.#peer.offer('when', ref.id, appear));
   }
 
   #tap(hook: HookId, fn: (...args: unknown[]) => unknown, stage: number | undefined): void {
@@ -83,17 +79,16 @@ export class GuestHost {
       const reason = `hook ${hook} is answered at once, which nobody can outside of the Core's own thread`;
       throw new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation: 'worker or process', reason });
     }
-    this.#lent.push(this.#peer.call('tap', hook, fn, stage));
+    this.#peer.offer('tap', hook, fn, stage);
   }
 
   #hook<K extends HookId>(hook: K): HookCaller<K> {
     const { id, hooks } = this.#manifest;
     if (!hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
     let used = false;
-    const remote = this.#peer.call<{ promise(...args: unknown[]): Promise<unknown> }>('hook', hook, (now: boolean) => {
+    const remote = this.#peer.offer<{ promise(...args: unknown[]): Promise<unknown> }>('hook', hook, (now: boolean) => {
       used = now;
     });
-    this.#lent.push(remote);
     this.whens.push(remote);
     const caller = {
       isUsed: () => used,

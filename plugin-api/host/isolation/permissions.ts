@@ -16,7 +16,7 @@ export function permissionFlags(
   const claimed = (list: readonly string[] = []) =>
     list.map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]));
   const { read = [], write = [] } = manifest.files ?? {};
-  const readable = [dirname(main), API, ...packageFolders(main), ...packageFolders(API), ...claimed(read)];
+  const readable = [dirname(main), API, ...packageFolders(dirname(main)), ...packageFolders(API), ...claimed(read)];
   return [
     '--permission',
     ...[...new Set([...readable, ...claimed(write)].flatMap(withReal))].map((path) => `--allow-fs-read=${path}`),

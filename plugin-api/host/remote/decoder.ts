@@ -13,7 +13,7 @@ export interface Importer {
   signal(ref: number, lasting: boolean): AbortSignal;
   /** The stand-in of a live object that came before. Throws where there is none. */
   known(ref: number): object;
-  keep(ref: number, standIn: object, live: boolean): void;
+  keep(ref: number, standIn: object, live: boolean, disposable: boolean): void;
   release(ref: number): void;
 }
 
@@ -66,7 +66,7 @@ export class Decoder {
   #function(ref: number): (...args: unknown[]) => unknown {
     const importer = this.#importer;
     const standIn = (...args: unknown[]): unknown => importer.call(ref, SELF, args);
-    importer.keep(ref, standIn, false);
+    importer.keep(ref, standIn, false, false);
     return standIn;
   }
 
@@ -89,7 +89,7 @@ export class Decoder {
         standIn[Symbol.dispose] = () => void dispose().catch((err) => importer.log.warn({ err }, 'cannot dispose'));
       } else if (method !== '__proto__') standIn[method] = (...args: unknown[]) => call(method, args);
     }
-    importer.keep(ref, standIn, live);
+    importer.keep(ref, standIn, live, methods.includes(DISPOSE));
     return standIn;
   }
 

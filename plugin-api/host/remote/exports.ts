@@ -11,6 +11,8 @@ interface Exported {
   last?: Promise<unknown>;
   /** Stops listening to its signal. */
   unlisten?: () => void;
+  /** Of something in an answer. */
+  onRelease?: () => void;
 }
 
 /** What this side lets the other one use, by number. */
@@ -77,12 +79,23 @@ export class Exports implements Exporter {
     return { ref, known: false, held };
   }
 
+  /** Calls `done` when the last of these is released. */
+  whenReleased(refs: readonly number[], done: () => void): void {
+    let open = refs.length;
+    const onRelease = () => {
+      open--;
+      if (open === 0) done();
+    };
+    for (const ref of refs) Object.assign(this.#byRef.get(ref) ?? {}, { onRelease });
+  }
+
   /** Forgets it and what it holds; false when it was forgotten before. */
   release(ref: number): boolean {
     const exported = this.#byRef.get(ref);
     if (!exported || ref === 0) return false;
     this.#byRef.delete(ref);
     exported.unlisten?.();
+    exported.onRelease?.();
     if (this.#lives.get(exported.value) === ref) this.#lives.delete(exported.value);
     this.releaseAll(exported.held);
     return true;

@@ -104,6 +104,11 @@ export class Peer {
     return this.#call(0, method, args) as RemoteCall<T>;
   }
 
+  /** The same for what the other side keeps: callbacks that are handed over live until the end. */
+  offer<T = unknown>(method: string, ...args: readonly unknown[]): RemoteCall<T> {
+    return this.#call(0, method, args, true) as RemoteCall<T>;
+  }
+
   /** The same without an answer; what fails there is told there. */
   notify(method: string, ...args: readonly unknown[]): void {
     if (this.#closed) return;
@@ -143,7 +148,7 @@ export class Peer {
 
   // ---- calls from here ----
 
-  #call(target: number, method: string, args: readonly unknown[]): RemoteCall<unknown> {
+  #call(target: number, method: string, args: readonly unknown[], forGood = false): RemoteCall<unknown> {
     let settle: (value: unknown) => void = () => undefined;
     let fail: (error: unknown) => void = () => undefined;
     const promise = new RemoteCall<unknown>((resolve, reject) => {
@@ -167,7 +172,7 @@ export class Peer {
       const began = Date.now();
       const { deadline, signal } = this.#deadline(method, args, began);
       const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
-      this.#pending.set(call, { settle, fail, promise, held: encoder.held, target, what, began, deadline, signal });
+      this.#pending.set(call, { settle, fail, promise, held: forGood ? [] : encoder.held, target, what, began, deadline, signal });
       this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
       this.#send([CALL, call, target, method, value, slots], encoder);
     } catch (error) {
@@ -355,8 +360,11 @@ export class Peer {
   }
 
   #answer(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
-    for (const ref of signals) this.#signals.delete(ref);
+    const over = () => {
+      for (const ref of signals) this.#signals.delete(ref);
+    };
     if (call === 0) {
+      over();
       if (!ok) this.#options.onUnheard?.(value);
       return;
     }
@@ -365,8 +373,12 @@ export class Peer {
     try {
       const [encoded, slots] = encoder.encode(value);
       this.#send([ANSWER, call, ok, encoded, slots], encoder);
+      // What the answer brings may still want to hear that its caller gives up.
+      if (encoder.held.length > 0 && signals.length > 0) this.#exports.whenReleased(encoder.held, over);
+      else over();
     } catch (error) {
       this.#undo(encoder);
+      over();
       this.#answer(call, false, error instanceof CoreError ? error : new Error(reasonOf(error)), []);
     }
   }
@@ -439,12 +451,12 @@ export class Peer {
         if (!standIn) throw new TypeError(`there is no ${ref} any more`);
         return standIn;
       },
-      keep: (ref, standIn, live) => {
+      keep: (ref, standIn, live, disposable) => {
         this.#standIns.set(standIn, ref);
         if (live) this.#lives.set(ref, standIn);
         else if (this.#opened) {
           this.#opened.push(ref);
-          this.#garbage.register(standIn, ref);
+          if (!disposable) this.#garbage.register(standIn, ref); // one that nobody keeps is one that nobody ends
         }
       },
       release: (ref) => this.#release(ref),
