@@ -1,6 +1,8 @@
 /** Fenced blocks of a Markdown file that a test runs. */
 export type DocBlock =
   | { readonly kind: 'file'; readonly line: number; readonly path: string; readonly text: string }
+  /** ` ```ts shows=path `: lines that stand in a file which a command wrote. */
+  | { readonly kind: 'shows'; readonly line: number; readonly path: string; readonly text: string }
   /** ` ```sh start `: a command that starts a Core and goes on running. */
   | { readonly kind: 'start'; readonly line: number; readonly command: string }
   /** ` ```sh run `: a command, and the ` ```text ` or ` ```json ` block right after it as what it prints. */
@@ -25,6 +27,8 @@ export function docBlocks(markdown: string): readonly DocBlock[] {
     const { line, language, words, text } = fence;
     const file = words.find((word) => word.startsWith('file='));
     if (file) return [{ kind: 'file', line, path: file.slice('file='.length), text }];
+    const shows = words.find((word) => word.startsWith('shows='));
+    if (shows) return [{ kind: 'shows', line, path: shows.slice('shows='.length), text }];
     if (language !== 'sh') return [];
     if (words.includes('start')) return [{ kind: 'start', line, command: text }];
     if (!words.includes('run')) return [];

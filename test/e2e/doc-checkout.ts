@@ -42,6 +42,10 @@ export class DocCheckout implements AsyncDisposable {
     await writeFile(file, text);
   }
 
+  read(path: string): Promise<string> {
+    return readFile(join(this.folder, path), 'utf8');
+  }
+
   /** Runs a command in bash; resolves with its standard output and rejects with all it printed. */
   run(command: string): Promise<string> {
     return new Promise((resolve, reject) => {

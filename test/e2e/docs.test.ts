@@ -23,6 +23,8 @@ describe('what the documents print works', () => {
       for (const block of blocks) {
         const place = `${file}:${block.line}`;
         if (block.kind === 'file') await checkout.write(block.path, block.text);
+        else if (block.kind === 'shows')
+          assert.ok((await checkout.read(block.path)).includes(block.text), `${file}:${block.line}`);
         else if (block.kind === 'start') await checkout.start(block.command);
         else await comesTrue(() => run(checkout, block.command, block.expected, place));
       }

@@ -50,7 +50,7 @@ function packageJson({ id }: PluginNames, { kind, author, api }: ProjectOptions)
     ...(author === undefined ? {} : { author }),
     type: 'module',
     engines: { node: '>=24' },
-    files: ['plugin.yaml', '*.ts', '!*.test.ts', '!fakes.ts'],
+    files: ['plugin.yaml', 'plugin.sig', '*.ts', '!*.test.ts', '!fakes.ts'],
     scripts: { test: 'node --test "*.test.ts"', check: `node -e "import('@device-core/plugin-api/plugin-check')"` },
     peerDependencies: { '@device-core/plugin-api': `^${API_VERSION}` },
     devDependencies: {
@@ -75,6 +75,9 @@ plugins:
   system: { version: ^1.0.0, essential: true }
   http: { version: ^1.0.0, essential: true }
   cli: ^1.0.0
+  # This file and the code of the plugin may be edited while the device runs.
+  composer: ^1.0.0
+  dev-reload: ^1.0.0
 ${needs}  # In a process of its own, as every plugin from outside; \`isolation: inline\` lets a debugger of the Core see it.
   ${id}: { version: ^1.0.0, path: .${config} }
 `;
