@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { operations } from '@device-core/plugin-api';
+import { type Isolation, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { Packages, QUIET } from '../fixtures/packages.ts';
 
-const PLUGINS = { operations: '^1.0.0', system: '^1.0.0', 'plugin-store': '^1.0.0' };
+const PLUGINS = { operations: '^1.0.0', system: '^1.0.0' };
 const PROBATION_MS = 150;
 /** Starts, and falls over a moment later. */
 const SHAKY = "export const plugin = { setup() { setTimeout(() => { throw new Error('legs gave way'); }, 300); } };\n";
@@ -34,9 +34,14 @@ class Device implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), 'dc-'));
   core!: Core;
 
-  async start(config: object = {}): Promise<this> {
-    const store = { probationMs: PROBATION_MS, ...config };
-    this.core = await startCore({ plugins: PLUGINS, root: this.root, config: { 'plugin-store': store } });
+  /** `isolation` is that of the plugin-store itself. */
+  async start(config: object = {}, isolation: Isolation = 'inline'): Promise<this> {
+    const store = { version: '^1.0.0', isolation, config: { probationMs: PROBATION_MS, ...config } };
+    this.core = await startCore({ plugins: { ...PLUGINS, 'plugin-store': store }, root: this.root });
+    // It adds its operations when it hears of the table, which from another process takes a moment.
+    const added = async () =>
+      (await this.core.service(operations).list()).some(({ name }) => name === 'plugins.switch');
+    for (const end = Date.now() + 5_000; Date.now() < end && !(await added()); ) await delay(10);
     return this;
   }
 
@@ -244,3 +249,19 @@ test('a version that took the Core down three times before it was proven is not 
   assert.match(String((await device.listing()).rolledBack[0]?.reason), /the Core ended 3 times/);
   assert.deepEqual(device.versions(), []);
 });
+
+for (const level of ['worker', 'process'] as const)
+  test(`the plugin-store does the same from a ${level} of its own`, async () => {
+    await using device = await new Device().start({}, level);
+    await device.install(packages.folder());
+    await device.proven();
+    await assert.rejects(device.install(packages.tarball({ version: '1.1.0', code: BROKEN })), {
+      code: 'PLUGIN_ROLLED_BACK',
+    });
+    assert.equal(await device.running(), '1.0.0 active');
+    await device.core.stop();
+    await device.start({}, level);
+    assert.equal(await device.running(), '1.0.0 active');
+    await device.call('plugins.remove', { id: 'guest' });
+    assert.equal(await device.running(), 'not there');
+  });
