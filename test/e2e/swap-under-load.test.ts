@@ -97,96 +97,106 @@ function rest(core: Core, agent: Agent, sockets: Set<unknown>) {
     });
 }
 
-test('a swap under load loses no acknowledged work, ends no connection, and answers at worst with a code to try again on', async () => {
-  await using core = await startCore({
-    plugins: {
-      operations: '^1.0.0',
-      identity: '^1.0.0',
-      system: '^1.0.0',
-      http: '^1.0.0',
-      limits: { version: '^1.0.0', config: { generous: true } },
-      rpc: '^1.0.0',
-      events: '^1.0.0',
-      functions: '^1.0.0',
-      'port-sim': { version: '^1.0.0', config: { board: 'demo' } },
-      cbp: '^1.0.0',
-      spi: { version: '^1.0.0', config: { handles: [HANDLE] } },
-    },
-  });
-  const delivered = new Set<number>();
-  const talker = new Client(await connect(core, TALKER, 'talker', [`functions.call:${LISTENER}`, 'bridges.spi:flash']));
-  const listener = new Client(await connect(core, LISTENER, 'listener', []), (message, raw) => {
-    if (message.method === 'echo') raw.send({ jsonrpc: '2.0', id: message.id, result: message.params });
-    else if (message.params?.topic === TICK) delivered.add(message.params.payload.n);
-  });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const connections = new Set<unknown>();
-  const ask = rest(core, agent, connections);
-  const seen = new Tally();
-  const published: number[] = [];
-  assert.equal((await listener.request('events.subscribe', { filter: `app.${TALKER}.event.**` })).error, undefined);
-  const functions = [{ name: 'echo', version: '1.0.0', idempotent: true, inputs: { n: 'int' } }];
-  assert.equal((await listener.request('functions.register', { app: LISTENER, functions })).error, undefined);
+/** Where events and functions run, and how often everything is swapped. */
+const CASES = [
+  ['inline', 4],
+  ['process', 2],
+] as const;
 
-  let running = true;
-  const loop = async (act: (n: number) => Promise<void>) => {
-    for (let n = 0; running; n++) {
-      await act(n);
-      await sleep(1);
-    }
-  };
-  const loops = [
-    loop(async (n) => {
-      const { error } = await talker.request('events.publish', { topic: TICK, payload: { n } });
-      if (!error) published.push(n);
-      seen.take('publish', error?.data.code);
-    }),
-    loop(async (n) => {
-      const { error, result } = await talker.request('functions.call', { name: 'echo', inputs: { n } });
-      if (!error) assert.deepEqual(result, { result: { n } });
-      seen.take('call', error?.data.code);
-    }),
-    loop(async () => {
-      const { error } = await talker.request('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 3 });
-      seen.take('transfer', error?.data.code);
-    }),
-    loop(async () =>
-      seen.take('rest spi', await ask('POST', '/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 3 })),
-    ),
-    loop(async () => seen.take('rest functions', await ask('GET', '/functions'))),
-  ];
-  const unaffected = loop(async () => seen.take('ping', (await talker.request('system.ping')).error?.data.code));
+for (const [level, rounds] of CASES)
+  test(`a swap under load (${level}) loses no acknowledged work, ends no connection, and answers at worst with a code to try again on`, async () => {
+    await using core = await startCore({
+      plugins: {
+        operations: '^1.0.0',
+        identity: '^1.0.0',
+        system: '^1.0.0',
+        http: '^1.0.0',
+        limits: { version: '^1.0.0', config: { generous: true } },
+        rpc: '^1.0.0',
+        events: { version: '^1.0.0', isolation: level },
+        functions: { version: '^1.0.0', isolation: level },
+        'port-sim': { version: '^1.0.0', config: { board: 'demo' } },
+        cbp: '^1.0.0',
+        spi: { version: '^1.0.0', config: { handles: [HANDLE] } },
+      },
+    });
+    const delivered = new Set<number>();
+    const talker = new Client(
+      await connect(core, TALKER, 'talker', [`functions.call:${LISTENER}`, 'bridges.spi:flash']),
+    );
+    const listener = new Client(await connect(core, LISTENER, 'listener', []), (message, raw) => {
+      if (message.method === 'echo') raw.send({ jsonrpc: '2.0', id: message.id, result: message.params });
+      else if (message.params?.topic === TICK) delivered.add(message.params.payload.n);
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const connections = new Set<unknown>();
+    const ask = rest(core, agent, connections);
+    const seen = new Tally();
+    const published: number[] = [];
+    assert.equal((await listener.request('events.subscribe', { filter: `app.${TALKER}.event.**` })).error, undefined);
+    const functions = [{ name: 'echo', version: '1.0.0', idempotent: true, inputs: { n: 'int' } }];
+    assert.equal((await listener.request('functions.register', { app: LISTENER, functions })).error, undefined);
 
-  const sku = parse(readFileSync(core.skuFile, 'utf8'));
-  for (let round = 0; round < 4; round++) {
-    for (const id of ['spi', 'events', 'functions', 'limits']) {
-      assert.equal((await core.kernel.restart(id)).state, 'active');
+    let running = true;
+    const loop = async (act: (n: number) => Promise<void>) => {
+      for (let n = 0; running; n++) {
+        await act(n);
+        await sleep(1);
+      }
+    };
+    const loops = [
+      loop(async (n) => {
+        const { error } = await talker.request('events.publish', { topic: TICK, payload: { n } });
+        if (!error) published.push(n);
+        seen.take('publish', error?.data.code);
+      }),
+      loop(async (n) => {
+        const { error, result } = await talker.request('functions.call', { name: 'echo', inputs: { n } });
+        if (!error) assert.deepEqual(result, { result: { n } });
+        seen.take('call', error?.data.code);
+      }),
+      loop(async () => {
+        const { error } = await talker.request('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 3 });
+        seen.take('transfer', error?.data.code);
+      }),
+      loop(async () =>
+        seen.take('rest spi', await ask('POST', '/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 3 })),
+      ),
+      loop(async () => seen.take('rest functions', await ask('GET', '/functions'))),
+    ];
+    const unaffected = loop(async () => seen.take('ping', (await talker.request('system.ping')).error?.data.code));
+
+    const sku = parse(readFileSync(core.skuFile, 'utf8'));
+    for (let round = 0; round < rounds; round++) {
+      for (const id of ['spi', 'events', 'functions', 'limits']) {
+        assert.equal((await core.kernel.restart(id)).state, 'active');
+        await sleep(20);
+      }
+      sku.plugins.spi.config.handles = [HANDLE, { ...HANDLE, name: `other-${round}`, cs: 1 }];
+      writeFileSync(core.skuFile, stringify(sku));
+      assert.deepEqual((await core.kernel.apply()).affected, ['spi']);
       await sleep(20);
     }
-    sku.plugins.spi.config.handles = [HANDLE, { ...HANDLE, name: `other-${round}`, cs: 1 }];
-    writeFileSync(core.skuFile, stringify(sku));
-    assert.deepEqual((await core.kernel.apply()).affected, ['spi']);
-    await sleep(20);
-  }
-  running = false;
-  await Promise.all([...loops, unaffected]);
-  for (const end = Date.now() + 2_000; Date.now() < end && published.some((n) => !delivered.has(n)); ) await sleep(10);
+    running = false;
+    await Promise.all([...loops, unaffected]);
+    for (const end = Date.now() + 2_000; Date.now() < end && published.some((n) => !delivered.has(n)); )
+      await sleep(10);
 
-  assert.deepEqual(
-    published.filter((n) => !delivered.has(n)),
-    [],
-    'every event that was acknowledged came',
-  );
-  for (const what of ['publish', 'call', 'transfer', 'rest spi', 'rest functions', 'ping'])
-    assert.ok((seen.acknowledged.get(what) ?? 0) > 20, `${what}: ${seen.acknowledged.get(what)}`);
-  const codes = [...seen.refused.keys()];
-  assert.deepEqual(
-    codes.filter((key) => !RETRYABLE.has(key.split(' ').at(-1)!)),
-    [],
-  );
-  assert.ok(!codes.some((key) => key.startsWith('ping')), 'who is not concerned notices nothing');
-  assert.deepEqual([talker.closed, listener.closed, connections.size], [false, false, 1]);
-  agent.destroy();
-  talker.end();
-  listener.end();
-});
+    assert.deepEqual(
+      published.filter((n) => !delivered.has(n)),
+      [],
+      'every event that was acknowledged came',
+    );
+    for (const what of ['publish', 'call', 'transfer', 'rest spi', 'rest functions', 'ping'])
+      assert.ok((seen.acknowledged.get(what) ?? 0) > 20, `${what}: ${seen.acknowledged.get(what)}`);
+    const codes = [...seen.refused.keys()];
+    assert.deepEqual(
+      codes.filter((key) => !RETRYABLE.has(key.split(' ').at(-1)!)),
+      [],
+    );
+    assert.ok(!codes.some((key) => key.startsWith('ping')), 'who is not concerned notices nothing');
+    assert.deepEqual([talker.closed, listener.closed, connections.size], [false, false, 1]);
+    agent.destroy();
+    talker.end();
+    listener.end();
+  });
