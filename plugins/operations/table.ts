@@ -3,6 +3,7 @@ import {
   type Capabilities,
   CoreError,
   type JsonSchema,
+  type Logger,
   type Operation,
   type OperationInfo,
   type RestBinding,
@@ -46,13 +47,21 @@ export class Table {
   readonly #capabilities: Capabilities;
   readonly #scope: Scope;
   readonly #removed: (entry: Entry) => void;
+  readonly #log: Logger;
   #listed: readonly OperationInfo[] | undefined;
   #telling = false;
 
-  constructor(schemas: Schemas, capabilities: Capabilities, scope: Scope, removed: (entry: Entry) => void) {
+  constructor(
+    schemas: Schemas,
+    capabilities: Capabilities,
+    scope: Scope,
+    log: Logger,
+    removed: (entry: Entry) => void,
+  ) {
     this.#schemas = schemas;
     this.#capabilities = capabilities;
     this.#scope = scope;
+    this.#log = log;
     this.#removed = removed;
   }
 
@@ -162,8 +171,16 @@ export class Table {
     setImmediate(() => {
       this.#telling = false;
       if (this.#scope.signal.aborted) return;
-      for (const listener of [...this.#watchers]) listener(this.list());
+      for (const listener of [...this.#watchers]) this.#tell(listener);
     });
+  }
+
+  #tell(listener: (operations: readonly OperationInfo[]) => void): void {
+    try {
+      listener(this.list());
+    } catch (err) {
+      this.#log.error({ err }, 'a watcher of the operations failed');
+    }
   }
 }
 
