@@ -87,6 +87,13 @@ export class Listeners implements AsyncDisposable {
       if (Number.isInteger(Math.log10(++this.refused)))
         this.#log.warn({ refused: this.refused, maxConnections }, 'too many connections');
     });
+    // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
+    server.on('checkExpectation', this.#handler);
+    server.on('connect', ({ url = '' }, stream) => {
+      stream.on('error', () => stream.destroy());
+      const details = { method: 'CONNECT', path: url.slice(0, 200), allowed: 'nothing: this is no proxy' };
+      rejectSocket(stream as Socket, new CoreError('METHOD_NOT_ALLOWED', details));
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => refuse(error, stream as Socket));
     this.#servers.push(server);
     return server;

@@ -67,6 +67,21 @@ describe('bytes that are no request', () => {
         `PUT /config/a HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`,
       /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
     ],
+    [
+      'a proxy request',
+      () => `CONNECT evil.example:443 HTTP/1.1\r\n${host()}\r\n`,
+      /^HTTP\/1\.1 405 .*METHOD_NOT_ALLOWED/s,
+    ],
+    [
+      'no host: two of them',
+      () => `GET /find HTTP/1.1\r\n${host()}host: evil.example\r\nconnection: close\r\n\r\n`,
+      /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s,
+    ],
+    [
+      'no host: a foreign one in the request line',
+      () => `GET http://evil.example/find HTTP/1.1\r\n${host()}connection: close\r\n\r\n`,
+      /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s,
+    ],
     ['no host', () => 'GET /find HTTP/1.1\r\nconnection: close\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
     ['no host in HTTP/1.0', () => 'GET /find HTTP/1.0\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
     ['headers that never end', () => `GET /find HTTP/1.1\r\n${host()}`, /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s],
@@ -93,6 +108,13 @@ describe('bytes that are no request', () => {
     const request = `GET /wait HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\n\r\n`;
     assert.equal(await front.raw(request, { half: true }), '');
     assert.equal((await front.ask('/find')).status, 200);
+  });
+
+  it('an expectation that nobody knows is no reason to refuse', async () => {
+    const answer = await front.raw(
+      `GET /find HTTP/1.1\r\n${host()}expect: the-unexpected\r\nconnection: close\r\n\r\n`,
+    );
+    assert.match(answer, /^HTTP\/1\.1 200 .*device-api-version: 1/is);
   });
 
   it('requests in one piece are answered in order', async () => {
