@@ -110,7 +110,7 @@ export class AppSocket implements AsyncDisposable {
       this.#refuse(socket, `${connections} connections are the limit`);
       return;
     }
-    const checked = this.#world.peers.refusal(socket, this.app.uid);
+    const checked = this.#world.peers.refusal(socket, this.app);
     const id = randomUUID();
     const scope = this.#scope.child(`session ${id} of ${this.app.id}`);
     const session = new AppSession(id, this.#caller, socket, scope, this.#world);

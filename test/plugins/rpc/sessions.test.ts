@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import type { AppCall } from '@device-core/plugin-api';
+import type { AppCall, Caller } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
 
@@ -95,21 +95,24 @@ test('only the app, the Core and root may connect', async (t) => {
     peer: number | undefined,
     appUid: number | undefined,
     ok: boolean,
+    process?: Caller,
   ])[] = [
     ['the Core itself', own, undefined, true],
     ['root', 0, undefined, true],
     ['the user of the app', foreign, foreign, true],
     ['another user', foreign, undefined, false],
     ['unreadable credentials', undefined, undefined, true],
+    ['a process of the app', own, undefined, true, { kind: 'app', id: 'com.example.uid' }],
+    ['a process of another app under the same user', own, undefined, false, { kind: 'app', id: APP }],
   ];
-  for (const [title, uid, appUid, ok] of cases)
+  for (const [title, uid, appUid, ok, process = { kind: 'operator', id: 'operator' } as const] of cases)
     await t.test(title, async () => {
       const peerOf = async (fd: number) => {
         assert.ok(fd > 2);
         return uid === undefined ? undefined : { uid, gid: 1, pid: 1 };
       };
       const onRevoked = () => ({ [Symbol.dispose]: () => undefined });
-      await using core = await startRpc({ identity: { peerOf, onRevoked } });
+      await using core = await startRpc({ identity: { peerOf, onRevoked, authenticate: async () => process } });
       const other = { id: 'com.example.uid', name: 'uid', ...(appUid === undefined ? {} : { uid: appUid }) };
       const { path } = await core.sockets.open(other);
       if (appUid !== undefined && own === 0) assert.equal(lstatSync(path).uid, appUid);
