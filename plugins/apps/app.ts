@@ -27,10 +27,11 @@ export class App {
   readonly #around: Surroundings;
   readonly #lease: AppLease;
   readonly #crashes: CrashPolicy;
-  readonly #changed: (app: App, publicReason: string | undefined) => void;
+  readonly #changed: (app: App) => void;
   #decision: GrantDecision;
   #state: AppState = 'stopped';
   #reason: string | undefined;
+  #output: readonly string[] = [];
   #since = Date.now();
   #restarts = 0;
   #process: AppProcess | undefined;
@@ -38,17 +39,14 @@ export class App {
   #lostSession: Disposable | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #cancel = new AbortController();
+  /** Stops that were asked for and have not begun: a start in front of one of them is not worth beginning. */
+  #stops = 0;
   /** Open sessions by id; whoever waits for the first one is in `#opened`. */
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
 
-  constructor(
-    manifest: AppManifest,
-    folder: string,
-    around: Surroundings,
-    changed: (app: App, publicReason: string | undefined) => void,
-  ) {
+  constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
     this.manifest = manifest;
     this.folder = folder;
     this.#around = around;
@@ -67,6 +65,11 @@ export class App {
     return this.#state;
   }
 
+  /** Why it is in its state, without the output of the app, which may hold what others must not read. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
   /** It runs, or will again by itself. */
   get active(): boolean {
     return this.#state === 'starting' || this.#state === 'running' || this.#state === 'backoff';
@@ -81,7 +84,7 @@ export class App {
       version,
       title,
       state: this.#state,
-      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(this.#reason === undefined ? {} : { reason: this.#withOutput(this.#reason) }),
       since: this.#since,
       ...(pid ? { pid } : {}),
       restarts: this.#restarts,
@@ -103,8 +106,10 @@ export class App {
   /** Resolves when nothing of it runs any more. A start that is under way is given up. */
   stop(reason: string): Promise<void> {
     this.#cancel.abort();
+    this.#stops += 1;
     return this.#enqueue(async () => {
-      this.#cancel = new AbortController();
+      this.#stops -= 1;
+      if (this.#stops === 0) this.#cancel = new AbortController();
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
     });
@@ -127,6 +132,7 @@ export class App {
     if (this.#around.scope.signal.aborted) return;
     const limit = this.#startTimeout;
     const process = this.#process;
+    this.#lostSession?.[Symbol.dispose]();
     this.#lostSession = this.#around.scope.timeout(`session of ${this.manifest.id}`, limit, () =>
       this.#enqueueQuietly(async () => {
         if (this.#process === process && this.#sessions.size === 0)
@@ -274,13 +280,17 @@ export class App {
     else await this.#around.records.remove(this.manifest.name);
   }
 
-  /** The output of an app may hold what others must not read: it is in the status, never in the event. */
   #enter(state: AppState, reason?: string): void {
     this.#state = state;
     this.#since = Date.now();
-    const tail = state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
-    this.#reason = reason !== undefined && tail.length > 0 ? `${reason}; it wrote: ${tail.join(' | ')}` : reason;
-    this.#changed(this, reason);
+    this.#output =
+      state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
+    this.#reason = reason;
+    this.#changed(this);
+  }
+
+  #withOutput(reason: string): string {
+    return this.#output.length > 0 ? `${reason}; it wrote: ${this.#output.join(' | ')}` : reason;
   }
 
   #enqueue(change: () => Promise<void>): Promise<void> {
