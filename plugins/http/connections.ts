@@ -14,8 +14,18 @@ export interface Connection {
   readonly apps: Set<string>;
 }
 
+/** How far a client is with taking what waits for it. */
+interface Progress {
+  readonly taken: number;
+  readonly since: number;
+}
+
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
+  /** Only of clients for whom something waits. */
+  readonly #progress = new Map<Socket, Progress>();
+  /** Clients that were cut because they took nothing. */
+  stalled = 0;
   readonly #identity: Identity;
   readonly #log: Logger;
 
@@ -46,13 +56,33 @@ export class Connections {
     for (const [socket, connection] of this.#open) if (connection.apps.has(app)) socket.destroy();
   }
 
+  /** Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. */
+  checkStalled(now: number, limitMs: number): void {
+    for (const socket of this.#open.keys()) {
+      if (socket.writableLength === 0) {
+        this.#progress.delete(socket);
+        continue;
+      }
+      const taken = takenBy(socket);
+      const last = this.#progress.get(socket);
+      if (last?.taken !== taken) this.#progress.set(socket, { taken, since: now });
+      else if (now - last.since >= limitMs) {
+        this.stalled++;
+        socket.destroy();
+      }
+    }
+  }
+
   cutAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
   #track(socket: Socket, connection: Connection): void {
     this.#open.set(socket, connection);
-    socket.once('close', () => this.#open.delete(socket));
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#progress.delete(socket);
+    });
   }
 
   /** Undefined, so that nobody is trusted by it, wherever the credentials cannot be read. */
@@ -66,6 +96,13 @@ export class Connections {
       return undefined;
     }
   }
+}
+
+/** A number that changes with every byte that the client takes; the handle alone sees how far a large chunk is. */
+function takenBy(socket: Socket): number {
+  const inChunk = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle
+    ?.writeQueueSize;
+  return socket.bytesWritten - socket.writableLength - (inChunk ?? 0);
 }
 
 /** Node gives no public way to the descriptor of a socket; a Node that hides it makes callers bring tokens. */

@@ -23,7 +23,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
     const connections = new Connections(services.identity, log);
-    const streams = new EventStreams(scope, config.heartbeatMs, config.stallTimeoutMs);
+    const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
     const router = new Router(frontEnd, scope, log);
     scope.use(
@@ -39,9 +39,14 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     if (config.tcp) for (const address of config.hosts) await listeners.tcp(address, config.port);
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
 
+    scope.interval('stalled clients', Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)), () =>
+      connections.checkStalled(performance.now(), config.stallTimeoutMs),
+    );
+
     host.tap('health.collect', (report) => {
       const refused = listeners.refused > 0 ? `, ${listeners.refused} refused` : '';
-      const message = `${connections.size} connections (${streams.size} event streams${refused})`;
+      const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
+      const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled})`;
       report.add('http', { status: 'okay', message });
     });
     host.provide(httpServer, { addresses: async () => [...listeners.addresses] });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
@@ -220,6 +221,37 @@ describe('the routes', () => {
     entry[Symbol.dispose]();
     const answer = await waiting;
     assert.deepEqual([answer.status, answer.body.code], [503, 'UNAVAILABLE']);
+  });
+});
+
+describe('a client that asks for much', () => {
+  const BYTES = 30_000_000;
+  const LARGE = { ...FIND, name: 'test.large', rest: { method: 'GET', path: '/large' } } as const;
+
+  /** Pauses after each chunk, as often as it is told to; resolves with how many bytes came until the end. */
+  async function read(pauses: number, ms: number): Promise<number> {
+    front.table.add({ ...LARGE, run: async () => ({ fill: 'x'.repeat(BYTES) }) });
+    const connection = connect(front.port, '127.0.0.1').on('error', () => undefined);
+    let received = 0;
+    let left = pauses;
+    connection.on('data', (chunk) => {
+      received += chunk.length;
+      if (left-- <= 0) return;
+      connection.pause();
+      setTimeout(() => connection.resume(), ms);
+    });
+    connection.write(`GET /large HTTP/1.1\r\nhost: localhost:${front.port}\r\nconnection: close\r\n\r\n`);
+    await once(connection, 'close');
+    return received;
+  }
+
+  it('is cut when it takes nothing, and the memory of its answer is free', async () => {
+    assert.ok((await read(1, 1_000)) < BYTES);
+    assert.equal((await front.ask('/find')).status, 200);
+  });
+
+  it('is waited for while it takes something', async () => {
+    assert.ok((await read(1_000, 1)) > BYTES);
   });
 });
 
