@@ -2,7 +2,7 @@ import { type AppManifest, type AppState, type AppStatus, reasonOf } from '@devi
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
-import { AppProcess, describeExit, type Exit, findProgram } from './app-process.ts';
+import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
 import { CrashPolicy } from './crash-policy.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -184,7 +184,7 @@ export class App {
     } else if (outcome === 'late') {
       await this.#crashed(`it was not ready after ${this.#startTimeout} ms`);
     } else if ('error' in outcome) {
-      await this.#end(`cannot run ${this.manifest.exec.command}: ${reasonOf(outcome.error)}`, 'failed');
+      await this.#end(`cannot run ${this.manifest.exec.command}: ${describeFailure(outcome.error)}`, 'failed');
     } else {
       await this.#crashed(`${describeExit(outcome)} before it was ready`, outcome);
     }

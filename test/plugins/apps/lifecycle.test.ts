@@ -168,7 +168,7 @@ for (const [name, script, lifecycle, state, reason] of endings)
 const unrunnable: readonly (readonly [string, string, RegExp])[] = [
   ['is not there', './nowhere', /cannot run \.\/nowhere/],
   ['is nowhere in the search path', 'no-such-program', /cannot find no-such-program/],
-  ['is no program', './broken', /cannot run \.\/broken/],
+  ['is no program', './broken', /cannot run \.\/broken: .* \(is the program after #! in its first line there\?\)/],
 ];
 for (const [name, command, reason] of unrunnable)
   test(`a command that ${name} fails at once, with the reason`, async () => {
