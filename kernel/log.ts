@@ -38,7 +38,7 @@ export function createLog({ to, level, stderr }: LogOptions): Logger {
 }
 
 function readable(line: string): string {
-  const { level, plugin, msg = '', err } = JSON.parse(line);
-  const reason = err?.message && !msg.includes(err.message) ? `: ${err.message}` : '';
+  const { level, plugin, msg = '', err, reason: why = err?.message } = JSON.parse(line);
+  const reason = why && !msg.includes(why) ? `: ${why}` : '';
   return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}\n`;
 }
