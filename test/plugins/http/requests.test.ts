@@ -249,6 +249,13 @@ describe('refusals', () => {
     ['a wrong method under /v1', '/v1/find', { method: 'DELETE' }, 405, 'METHOD_NOT_ALLOWED'],
     ['an odd method', '/find', { method: 'PROPFIND' }, 405, 'METHOD_NOT_ALLOWED'],
     ['a preflight', '/find', { method: 'OPTIONS' }, 405, 'METHOD_NOT_ALLOWED'],
+    [
+      'a value that is nested too deep',
+      '/config/a',
+      { token: 'flash', method: 'PUT', body: `{"value":${'['.repeat(400)}${']'.repeat(400)}}` },
+      400,
+      'JSON_INVALID',
+    ],
     ['__proto__ in the query', '/find?__proto__=1', {}, 400, 'PARAMS_INVALID'],
     ['a broken path and a foreign host', '/config/%zz', { headers: { host: 'evil.example' } }, 403, 'ORIGIN_DENIED'],
     [
