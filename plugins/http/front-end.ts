@@ -115,6 +115,7 @@ export class FrontEnd {
     if (refusal) throw refusal;
     const credentials = credentialsOf(raw, connection);
     const caller = await this.#identity.authenticate(credentials instanceof Promise ? await credentials : credentials);
+    if (caller.kind !== 'anonymous') connection.known = true;
     if (caller.kind === 'app') connection.apps.add(caller.id);
     return caller;
   }

@@ -9,6 +9,7 @@ import { Router } from './router.ts';
 const requires = { operations, identity, device };
 
 interface HttpConfig extends ListenerConfig {
+  readonly maxConnections: number;
   readonly tcp: boolean;
   readonly port: number;
   readonly hosts: readonly string[];
@@ -22,7 +23,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
   async setup(host, services) {
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
-    const connections = new Connections(services.identity, log);
+    const connections = new Connections(services.identity, log, config.maxConnections);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
     const router = new Router(frontEnd, scope, log);
@@ -35,7 +36,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config, log));
+    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config));
     if (config.tcp) for (const address of config.hosts) await listeners.tcp(address, config.port);
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
 
@@ -44,7 +45,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     );
 
     host.tap('health.collect', (report) => {
-      const refused = listeners.refused > 0 ? `, ${listeners.refused} refused` : '';
+      const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';
       const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
       const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled})`;
       report.add('http', { status: 'okay', message });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leakCheck } from '@device-core/plugin-api/testing';
@@ -127,7 +127,34 @@ describe('bytes that are no request', () => {
     );
   });
 
-  it('more connections than allowed are refused, and there is room again afterwards', async () => {
+  it('a house full of silent connections keeps nobody out, and nobody who is known has to leave for them', async () => {
+    const known = connect(front.port, '127.0.0.1').setEncoding('utf8');
+    const request = `GET /find HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\n\r\n`;
+    const answered = (): Promise<unknown> => {
+      known.write(request);
+      return once(known, 'data');
+    };
+    await answered();
+    const many: Socket[] = [];
+    for (let count = 0; count < 40; count++) {
+      const one = connect(front.port, '127.0.0.1').on('error', () => undefined);
+      many.push(one);
+      await once(one, 'connect');
+    }
+    assert.equal((await front.ask('/find')).status, 200);
+    assert.match(String(await answered()), /^HTTP\/1\.1 200 /);
+    for (const socket of [known, ...many]) socket.destroy();
+  });
+
+  it('where all are at work the next one is turned away', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => stream('/events')));
+    await assert.rejects(front.ask('/find'), { code: 'ECONNRESET' });
+    for (const one of streams) one.destroy();
+    await sleep(50);
+    assert.equal((await front.ask('/find')).status, 200);
+  });
+
+  it('more connections than allowed are closed, and there is room again afterwards', async () => {
     const many = Array.from({ length: 40 }, () => connect(front.port, '127.0.0.1').on('error', () => undefined));
     await until(() => many.filter((socket) => socket.closed).length >= 20);
     for (const socket of many) socket.destroy();
