@@ -252,6 +252,19 @@ describe('sockets', () => {
     }
   });
 
+  test('more silent connections than there is room for keep nobody out', async () => {
+    for (const [where, unix] of [
+      [core.port, false],
+      [core.socket, true],
+    ] as const) {
+      const silent = Array.from({ length: 300 }, () => socketTo(where));
+      await Promise.all(silent.map((one) => Promise.race([once(one, 'connect'), once(one, 'close')])));
+      assert.equal((await core.ask('/ping', { token: tokens.agenda, unix })).status, 200);
+      await bystanders.check();
+      for (const one of silent) one.destroy();
+    }
+  });
+
   test('bytes that are no HTTP are told so', async () => {
     const host = `Host: localhost:${core.port}\r\n`;
     for (const [bytes, expected] of [
