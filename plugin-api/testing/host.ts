@@ -10,6 +10,7 @@ import type { Resolved, ServiceRef, ServiceRefs } from '../service-ref.ts';
 import type { DeviceInfo } from '../services/device.ts';
 import { matchesTopic } from '../topics.ts';
 import { TestBus } from './bus.ts';
+import type { GivenService } from './given.ts';
 import { TestGrants } from './grants.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
 import { readManifest, resolveConfig } from './manifest.ts';
@@ -19,9 +20,8 @@ export interface TestHostOptions {
   readonly manifest: PluginManifest | string;
   /** Configuration section; the defaults of the manifest's schema are filled in. */
   readonly config?: object;
-  /** Services that are there before setup(); they stand in for the kernel's own, too. */
-  // biome-ignore lint/suspicious/noExplicitAny: references of any contract
-  readonly services?: readonly (readonly [ServiceRef<any>, object])[];
+  /** Services that are there before setup(), `[given(spi, { handles: async () => [] })]` or `[[spi, whole]]`; they stand in for the kernel's own, too. */
+  readonly services?: readonly GivenService[];
   /** Capabilities by caller name, `{'app.com.example': ['bridges.spi:flash']}`. The operator holds everything. */
   readonly grants?: Readonly<Record<string, readonly string[]>>;
 }
@@ -51,7 +51,7 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** It goes: resolves when the scope of when() is released. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
-  /** Ends the scope; idempotent. */
+  /** Ends the scope; idempotent. Throws PLUGIN_STOP_TIMEOUT where a release hangs for the manifest's `stopTimeoutMs` (5,000). */
   stop(): Promise<void>;
   /** What is held now, by label; after stop() it must be empty. */
   leaks(): readonly string[];
@@ -73,6 +73,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
 ): Promise<TestHost> {
   const manifest = readManifest(options.manifest);
   const id = manifest.id;
+  const stopMs = manifest.stopTimeoutMs ?? 5_000;
   const logged: LogLine[] = [];
   const log = logger(logged);
   const failed = (label: string, error: unknown) => log.error({ label, err: error }, `plugin ${id} failed in ${label}`);
@@ -148,8 +149,9 @@ export async function createTestHost<R extends ServiceRefs, C>(
 
   const services: Record<string, object> = {};
   const stop = async () => {
-    await scope.end();
+    const hung = await scope.end(stopMs);
     await device[Symbol.asyncDispose]();
+    if (hung.length > 0) throw new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: id, label: hung.join(', '), ms: stopMs });
   };
   try {
     for (const [name, ref] of Object.entries(plugin.requires ?? {})) {

@@ -3,7 +3,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   type AppManifest,
-  type Apps,
   apps,
   CoreError,
   type EventEnvelope,
@@ -11,7 +10,7 @@ import {
   type ReadyMessage,
   type Session,
 } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type GivenService, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/events/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
@@ -33,10 +32,7 @@ export async function startEvents(
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: options.config ?? {},
-    services: [
-      [operations, table],
-      [apps, appsWith(options.filters ?? [])],
-    ],
+    services: [[operations, table], appsWith(options.filters ?? [])],
     grants: { [`app.${AGENDA}`]: options.grants ?? [] },
   });
   const greet = (session: Session) => host.hook('session.open').promise(bareReady(session), session);
@@ -53,12 +49,12 @@ export function bareReady(session: Session): ReadyMessage {
 }
 
 /** Only what the plugin uses of the apps service. */
-export function appsWith(subscribe: readonly string[]): Apps {
+export function appsWith(subscribe: readonly string[]): GivenService {
   const manifest = async (app: string): Promise<AppManifest> => {
     if (app !== AGENDA) throw new CoreError('APP_NOT_FOUND', { app });
     return { id: AGENDA, events: { subscribe } } as unknown as AppManifest;
   };
-  return { manifest } as unknown as Apps;
+  return given(apps, { manifest });
 }
 
 export class FakeSession implements Session {
