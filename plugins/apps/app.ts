@@ -244,8 +244,8 @@ export class App {
     const verdict = this.#crashes.crashed(Date.now(), ran);
     if (verdict.kind === 'quarantine')
       return this.#end(`${verdict.crashes} crashes in a short time; the last one: ${reason}`, 'quarantined');
-    await this.#endProcess(0);
     await this.#lease.voidToken();
+    await this.#endProcess(0);
     if (this.#around.scope.signal.aborted) return;
     this.#enter('backoff', reason);
     this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, verdict.delayMs, () =>
@@ -273,11 +273,12 @@ export class App {
     const process = this.#process;
     if (!process) return;
     const left = await process.end(graceMs);
-    this.#process = undefined;
-    this.#sessions.clear();
     if (left.length > 0)
       this.#around.log.error({ app: this.manifest.id, processes: left }, 'processes of an app could not be ended');
     else await this.#around.records.remove(this.manifest.name);
+    // Last, so that nobody sees an app that runs without a process.
+    this.#process = undefined;
+    this.#sessions.clear();
   }
 
   #enter(state: AppState, reason?: string): void {
