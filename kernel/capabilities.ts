@@ -46,9 +46,9 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     if (!this.holds(caller, capability)) this.#refuse(caller, capability);
   }
 
-  requireAny(caller: Caller, family: CapabilityId): void {
+  requireAny(caller: Caller, family: CapabilityId, wanted: string = family): void {
     if (caller.kind === 'operator' || this.#holder(caller)?.grants.some((grant) => touches(grant, family))) return;
-    this.#refuse(caller, family);
+    this.#refuse(caller, wanted);
   }
 
   async set(caller: Caller, capabilities: readonly string[]): Promise<void> {

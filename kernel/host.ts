@@ -51,7 +51,7 @@ export class PluginRun {
     const mayPublish = new Set<string>();
     this.scope = scope;
     this.meter = meter;
-    scope.signal.addEventListener('abort', () => void (meter.guest = {}), { once: true });
+    scope.signal.addEventListener('abort', () => void Object.assign(meter, { guest: {} }), { once: true });
     this.host = Object.freeze<PluginHost>({
       id,
       scope,

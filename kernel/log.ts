@@ -59,8 +59,8 @@ function rotating(to: string, limit: number) {
 }
 
 function readable(line: string): string {
-  const { level, plugin, msg = '', err, run } = JSON.parse(line);
+  const { level, plugin, msg = '', err, run, reason: why = err?.message } = JSON.parse(line);
   if (run === 'problem') return `${msg}\n`;
-  const reason = err?.message && !msg.includes(err.message) ? `: ${err.message}` : '';
+  const reason = why && !msg.includes(why) ? `: ${why}` : '';
   return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}\n`;
 }

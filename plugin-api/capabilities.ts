@@ -82,6 +82,8 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
 ];
 
 const CAPABILITY = /^(?<id>[a-z][a-z-]*(?:\.[a-z][a-z0-9_-]*)*)(?::(?<scope>[A-Za-z0-9][A-Za-z0-9._-]*))?$/;
+/** `bridges.spi:<handle>`: any scope, as refusals name it. */
+const PLACEHOLDER = /:<\w+>$/;
 const BY_ID = new Map(CAPABILITIES.map((info) => [info.id, info]));
 
 /** The parts of a capability id, or undefined where it has not the form `root[.area][:scope]`. */
@@ -101,7 +103,8 @@ export function describeCapability(capability: string): CapabilityInfo | undefin
 }
 
 /** Class that decides who may be granted this capability. */
-export function classOf(capability: string): CapabilityClass | undefined {
+export function classOf(named: string): CapabilityClass | undefined {
+  const capability = named.replace(PLACEHOLDER, ':scope');
   const info = describeCapability(capability);
   if (!info) return undefined;
   const scoped = parseCapability(capability)?.scope !== undefined || !BY_ID.has(capability);

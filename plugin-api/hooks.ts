@@ -55,4 +55,10 @@ export type Tap<K extends HookId> = (
 ) => TapResult<HookMap[K]> | undefined | void | Promise<TapResult<HookMap[K]> | undefined | void>;
 
 /** The owner's end of a hook. `promise` for the async kinds, `call` for the sync ones. */
-export type HookCaller<K extends HookId> = Pick<HookMap[K], Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>>;
+export type HookCaller<K extends HookId> = Pick<
+  HookMap[K],
+  Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>
+> & {
+  /** Plugins whose tap was called and has not answered yet. */
+  unanswered(): readonly string[];
+};

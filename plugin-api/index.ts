@@ -1,9 +1,11 @@
 /** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
+export * from './base64.ts';
 export * from './caller.ts';
 export * from './capabilities.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './hooks.ts';
+export * from './json-depth.ts';
 export * from './logger.ts';
 export * from './manifest.ts';
 export * from './plugin.ts';

@@ -12,8 +12,8 @@ export interface Capabilities {
   require(caller: Caller, capability: CapabilityId): void;
   /** The same question without a refusal. */
   holds(caller: Caller, capability: CapabilityId): boolean;
-  /** Throws CAPABILITY_DENIED unless the caller holds the family or any scope of it. */
-  requireAny(caller: Caller, family: CapabilityId): void;
+  /** Throws CAPABILITY_DENIED unless the caller holds the family or any scope of it. The refusal names `wanted`, by default the family. */
+  requireAny(caller: Caller, family: CapabilityId, wanted?: string): void;
 }
 
 /** What the kernel gives to setup(). A closed list: a new power is a new service, never a new member here. */

@@ -7,9 +7,11 @@ export interface Scope {
   readonly signal: AbortSignal;
   /** Hand a resource to the scope. Throws SCOPE_CLOSED (and releases the resource) when the scope has ended. */
   use<T extends Disposable | AsyncDisposable>(label: string, resource: T): T;
+  /** Run at the end, and awaited. */
   defer(label: string, release: () => void | Promise<void>): void;
-  /** A timer that ends with the scope; an error in `fn` is logged under the plugin's name. */
+  /** Every `ms` milliseconds until the scope ends, but not while `fn` is still busy; an error in `fn` is logged under the plugin's name. */
   interval(label: string, ms: number, fn: () => void | Promise<void>): void;
+  /** Once, after `ms` milliseconds, unless disposed before. */
   timeout(label: string, ms: number, fn: () => void | Promise<void>): Disposable;
   /** A part that may end before the whole: per connection, per app, per stream. */
   child(label: string): Scope & AsyncDisposable;

@@ -6,7 +6,7 @@ import {
   SyncWaterfallHook,
 } from 'tapable';
 import { CoreError, reasonOf } from '../errors.ts';
-import { HOOKS, type HookCaller, type HookId, type HookMap } from '../hooks.ts';
+import { HOOKS, type HookCaller, type HookId } from '../hooks.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments differ by hook; the public types are in plugin-api
@@ -23,6 +23,8 @@ interface Tapped {
   readonly stage: number;
   readonly order: number;
   readonly fn: AnyFunction;
+  /** Calls that it has not answered yet. */
+  waiting: number;
 }
 
 const KINDS: Readonly<Record<(typeof HOOKS)[HookId]['kind'], new (args: readonly string[]) => unknown>> = {
@@ -50,10 +52,11 @@ class Hook<K extends HookId> {
   constructor(id: K) {
     this.#id = id;
     this.#hook = this.#build();
-    const caller: Pick<HookMap['event.publish'], 'call' | 'promise' | 'isUsed'> & WatchedHook = {
+    const caller: HookCaller<'event.publish'> & WatchedHook = {
       call: (...args) => this.#hook.call(...args),
-      promise: (...args) => this.#hook.promise(...args),
+      promise: (...args) => (HOOKS[id].kind === 'AsyncParallelHook' ? this.#all(args) : this.#hook.promise(...args)),
       isUsed: () => this.#taps.length > 0,
+      unanswered: () => [...new Set(this.#taps.filter(({ waiting }) => waiting > 0).map(({ meter }) => meter.plugin))],
       watch: (listener) => {
         this.#watchers.add(listener);
         listener(this.#taps.length > 0);
@@ -73,6 +76,14 @@ class Hook<K extends HookId> {
     return () => this.#set(this.#taps.filter((one) => one !== tapped));
   }
 
+  /** tapable ends a parallel hook at its first error and skips the taps behind it; here each of them runs, whatever becomes of another. */
+  async #all(args: readonly unknown[]): Promise<void> {
+    const failures: CoreError[] = [];
+    await this.#hook.promise(...args, failures);
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(reasonOf).join('; '));
+  }
+
   #set(taps: readonly Tapped[]): void {
     this.#taps = taps;
     this.#hook = this.#build();
@@ -81,8 +92,9 @@ class Hook<K extends HookId> {
 
   #build(): AnyHook {
     const { kind, args } = HOOKS[this.#id];
-    const hook = new KINDS[kind]([...args]) as AnyHook;
-    for (const { meter, fn } of this.#taps) {
+    const hook = new KINDS[kind](kind === 'AsyncParallelHook' ? [...args, 'failures'] : [...args]) as AnyHook;
+    for (const tapped of this.#taps) {
+      const { meter, fn } = tapped;
       const { plugin } = meter;
       const failed = (error: unknown): CoreError => {
         if (error instanceof CoreError) return error;
@@ -90,7 +102,8 @@ class Hook<K extends HookId> {
         return new CoreError('HOOK_FAILED', { plugin, hook: this.#id, reason: reasonOf(error) }, { cause: error });
       };
       if (kind === 'SyncWaterfallHook') hook.tap(plugin, (...values) => attempt(() => fn(...values), failed));
-      else hook.tapAsync(plugin, (...values) => settle(fn, values, failed));
+      else if (kind === 'AsyncParallelHook') hook.tapAsync(plugin, (...values) => collect(tapped, values, failed));
+      else hook.tapAsync(plugin, (...values) => settle(tapped, values, failed));
     }
     return hook;
   }
@@ -105,21 +118,41 @@ function attempt(fn: () => unknown, failed: (error: unknown) => CoreError): unkn
 }
 
 /** Calls a tap with tapable's callback as the last value; a tap that answers at once costs no promise. */
-function settle(fn: AnyFunction, values: unknown[], failed: (error: unknown) => CoreError): void {
+function settle(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
   const done = values.pop() as Done;
   let result: unknown;
   try {
-    result = fn(...values);
+    result = tapped.fn(...values);
   } catch (error) {
     done(failed(error));
     return;
   }
-  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') done(null, result);
-  else
-    Promise.resolve(result).then(
-      (value) => done(null, value),
-      (error) => done(failed(error)),
-    );
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') {
+    done(null, result);
+    return;
+  }
+  tapped.waiting++;
+  Promise.resolve(result).then(
+    (value) => {
+      tapped.waiting--;
+      done(null, value);
+    },
+    (error) => {
+      tapped.waiting--;
+      done(failed(error));
+    },
+  );
+}
+
+/** As settle(); what fails goes into the list that #all() gave to tapable behind the arguments of the hook. */
+function collect(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
+  const done = values.pop() as Done;
+  const failures = values.pop() as unknown[];
+  const end: Done = (error) => {
+    if (error) failures.push(error);
+    done(null);
+  };
+  settle(tapped, [...values, end], failed);
 }
 
 function compare(a: string, b: string): number {
@@ -137,7 +170,9 @@ export class HookRegistry {
 
   tap(id: HookId, plugin: string, fn: AnyFunction, stage: number): () => void {
     const meter = this.#usage.of(plugin);
-    return this.#get(id).tap({ meter, stage, fn: meter.measured('hook', fn), order: this.#order++ });
+    return this.#get(id).tap({
+      ...{ meter, stage, fn: meter.measured('hook', fn), order: this.#order++, waiting: 0 },
+    });
   }
 
   caller<K extends HookId>(id: K): HookCaller<K> {

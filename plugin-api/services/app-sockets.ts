@@ -7,8 +7,11 @@ export interface ReadyMessage {
   readonly session: string;
   readonly app: string;
   readonly core: { readonly version: string; readonly api: string };
+  /** What the app holds, declared and granted. */
   readonly capabilities: readonly string[];
+  /** Each filter of the manifest; `reason` says why one was refused. */
   readonly subscriptions: readonly { readonly filter: string; readonly accepted: boolean; readonly reason?: string }[];
+  /** `connections`, `lineBytes`, `attachmentBytes`, `batch`, `inFlight`, `streams`, `streamCredit`. */
   readonly limits: Readonly<Record<string, number>>;
   /** Latest envelope of each retained topic that the app subscribes to. */
   readonly snapshot: Readonly<Record<string, EventEnvelope>>;
@@ -37,13 +40,15 @@ export interface AppCall {
 
 export interface SessionInfo {
   readonly id: string;
+  /** App id. */
   readonly app: string;
+  /** Milliseconds since the Unix epoch. */
   readonly since: number;
 }
 
 /** One JSON-RPC socket per app: who made the connection is known by where it arrived. */
 export interface AppSockets {
-  /** Makes `<runtime_dir>/apps/<name>/rpc.sock` (0600); idempotent. `subscribe` are the event filters of the manifest. */
+  /** Makes `<runtime_dir>/apps/<name>/rpc.sock` (0600, of `uid`); idempotent. Throws PARAMS_INVALID (name not valid or taken), UNAVAILABLE. */
   open(app: { readonly id: string; readonly name: string; readonly uid?: number }): Promise<{ readonly path: string }>;
   /** Ends every session with `stop {reason, graceMs}` and removes the socket. */
   close(app: string, reason: string): Promise<void>;
@@ -53,8 +58,8 @@ export interface AppSockets {
   /** A session that is open now. */
   session(id: string): Promise<Session | undefined>;
   /**
-   * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), TIMEOUT, CANCELLED,
-   * APP_ERROR (`details.error` is the app's JSON-RPC error object).
+   * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), BUSY (too many calls without an
+   * answer), BODY_TOO_LARGE, TIMEOUT, CANCELLED, APP_ERROR (`details.error` is the app's JSON-RPC error object).
    */
   call(app: string, call: AppCall): Promise<unknown>;
   /** Sends a notification to every session of the app. Resolves with the number of sessions that took it. */

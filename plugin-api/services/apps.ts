@@ -39,13 +39,18 @@ export interface AppStatus {
   readonly version: string;
   readonly title: string;
   readonly state: AppState;
+  /** Why it is in this state, with the last lines it wrote; not for other apps. */
   readonly reason?: string;
+  /** Milliseconds since the Unix epoch of the last change of state; 0 for an app whose manifest cannot be used. */
   readonly since: number;
   readonly pid?: number;
+  /** How often it was restarted after a crash. */
   readonly restarts: number;
+  /** Declared and granted. */
   readonly capabilities: readonly string[];
   /** Declared but not granted on this device, each with the line that would grant it. */
   readonly denied: readonly { readonly capability: string; readonly hint: string }[];
+  /** What it last said of itself, and when (milliseconds since the Unix epoch). */
   readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
 }
 
@@ -54,11 +59,14 @@ export interface Apps {
   list(): Promise<readonly AppStatus[]>;
   /** Throws APP_NOT_FOUND. */
   status(app: string): Promise<AppStatus>;
+  /** Throws APP_NOT_FOUND, MANIFEST_INVALID, CAPABILITY_UNKNOWN, as the three below do. `app` is an id or a short name everywhere. */
   manifest(app: string): Promise<AppManifest>;
   /** Resolves when it is running (or failed to). Releases a quarantine. */
   start(app: string): Promise<AppStatus>;
+  /** Resolves when none of its processes is left. */
   stop(app: string): Promise<AppStatus>;
   restart(app: string): Promise<AppStatus>;
+  /** After each change of a state. */
   onChange(listener: (status: AppStatus) => void): Disposable;
 }
 

@@ -9,7 +9,7 @@ export interface ConfigEntry {
   readonly source: ConfigLayer;
   /** Grows with each change of the layer file that the value comes from; 0 for defaults. */
   readonly revision: number;
-  /** Who set it when, where known. */
+  /** Who set it (`operator`, `app.<id>`, `file`) and when (milliseconds since the Unix epoch), where known. */
   readonly setBy?: string;
   readonly setAt?: number;
 }
@@ -31,9 +31,12 @@ export interface ConfigChange {
 export interface Config {
   /** Throws CONFIG_KEY_INVALID, CONFIG_KEY_NOT_FOUND. */
   get(scope: ConfigScope, key: string): Promise<ConfigEntry>;
-  /** Every effective entry of the scope, sorted by key. */
+  /** Every effective entry of the scope, sorted by key; with `prefix` that key and those below it. Throws CONFIG_KEY_INVALID. */
   list(scope: ConfigScope, prefix?: string): Promise<readonly ConfigEntry[]>;
-  /** `null` unsets. Durable when it resolves. Throws CONFIG_KEY_INVALID, CONFIG_VALUE_INVALID, CONFIG_CONFLICT, CONFIG_LOCKED. */
+  /**
+   * `null` unsets. Durable when it resolves. Throws CONFIG_KEY_INVALID, CONFIG_VALUE_INVALID, CONFIG_CONFLICT, CONFIG_LOCKED, QUEUE_FULL (too many
+   * writes wait), STATE_UNWRITABLE.
+   */
   set(
     scope: ConfigScope,
     key: string,
@@ -42,7 +45,7 @@ export interface Config {
   ): Promise<ConfigEntry>;
   /** After each change that the scope sees, by whatever way, files edited by hand included. */
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable;
-  /** What an app's manifest says of its own keys: values are checked against the schema, defaults stand below every layer. */
+  /** What an app's manifest says of its own keys: values are checked against the schema, defaults stand below every layer. Throws PARAMS_INVALID. */
   describeApp(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }): Promise<void>;
 }
 

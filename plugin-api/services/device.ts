@@ -9,6 +9,7 @@ export interface DeviceInfo {
   readonly auth: 'token' | 'open';
   /** Absolute. System defaults, mutable state, and sockets and process ids. */
   readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
+  /** Milliseconds since the Unix epoch: names this run of the Core. */
   readonly startedAt: number;
   /** Absolute path of the SKU manifest, where it is a file. */
   readonly skuFile?: string;

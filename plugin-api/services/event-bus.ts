@@ -1,12 +1,15 @@
 import type { EventEnvelope, Priority } from '../events.ts';
 import { serviceRef } from '../service-ref.ts';
 
+/** Since the Core started. */
 export interface BusStats {
   readonly published: number;
   readonly delivered: number;
   /** Events that a subscriber did not get, by priority. */
   readonly dropped: Readonly<Record<Priority, number>>;
+  /** Now. */
   readonly subscribers: number;
+  /** Of the last event. */
   readonly seq: number;
 }
 

@@ -60,14 +60,14 @@ export interface FunctionRequest {
 
 /** The function registry: every version of every function of every app (decisions D5, D6, D10). */
 export interface Functions {
-  /** All or nothing. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_DENIED. */
+  /** All or nothing; the same specification again is fine. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_UNKNOWN, CAPABILITY_DENIED. */
   register(specification: FunctionSpecification, session?: string): Promise<readonly FunctionInfo[]>;
-  /** Resolves with how many were removed. */
+  /** Resolves with how many were removed: all of the app, all versions of `name`, or one version. */
   unregister(app: string, name?: string, version?: string): Promise<number>;
   list(filter?: { readonly app?: string; readonly name?: string }): Promise<readonly FunctionInfo[]>;
-  /** Throws FUNCTION_NOT_FOUND. */
+  /** `version` is a semver range; the newest if absent. Throws FUNCTION_NOT_FOUND, PARAMS_INVALID (a range that is none). */
   describe(name: string, options?: { readonly app?: string; readonly version?: string }): Promise<FunctionInfo>;
-  /** Throws FUNCTION_NOT_FOUND, PARAMS_INVALID, RESULT_INVALID, APP_NOT_RUNNING, APP_ERROR, TIMEOUT, CANCELLED, CAPABILITY_DENIED. */
+  /** Throws FUNCTION_NOT_FOUND, PARAMS_INVALID, RESULT_INVALID, APP_NOT_RUNNING, APP_ERROR, BUSY, TIMEOUT, CANCELLED, CAPABILITY_DENIED. */
   call(request: FunctionRequest): Promise<Readonly<Record<string, unknown>>>;
   /** After each change of the registry. */
   onChange(listener: () => void): Disposable;

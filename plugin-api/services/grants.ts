@@ -3,6 +3,7 @@ import { serviceRef } from '../service-ref.ts';
 
 /** One refusal of the capability checker, for `devicectl why`. */
 export interface Refusal {
+  /** Milliseconds since the Unix epoch. */
   readonly ts: number;
   readonly caller: Caller;
   readonly capability: string;

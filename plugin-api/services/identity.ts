@@ -17,8 +17,11 @@ export interface Credentials {
 
 /** An app process that is about to run: whoever speaks from its session (setsid) or uid is that app. */
 export interface AppLaunch {
+  /** App id. */
   readonly app: string;
+  /** Its first process, which leads its session. */
   readonly pid?: number;
+  /** Its own user, where it has one. */
   readonly uid?: number;
 }
 
@@ -32,7 +35,10 @@ export interface Identity {
   revoke(app: string): Promise<void>;
   /** Tell which processes an app runs as. */
   launched(launch: AppLaunch): Promise<void>;
-  /** SO_PEERCRED of a connected Unix socket by its file descriptor; undefined where it cannot be read (then nobody is trusted by it). */
+  /**
+   * SO_PEERCRED of a connected Unix socket by its file descriptor, read in the turn of the call; undefined where it cannot be read (then nobody is
+   * trusted by it).
+   */
   peerOf(fd: number): Promise<PeerCredentials | undefined>;
   /** Called when a caller's identity ended: cut its connections. */
   onRevoked(listener: (app: string) => void): Disposable;

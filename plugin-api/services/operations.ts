@@ -124,9 +124,13 @@ export type Invocation = Omit<CallContext, 'log'>;
 
 /** The one table and the one gate: identity -> capability -> rate -> schema -> handler -> deadline. */
 export interface Operations {
-  /** Throws OPERATION_CONFLICT (name, path), PARAMS_INVALID (a schema that does not compile). */
+  /**
+   * Disposing removes it and fails its calls in flight (UNAVAILABLE). Throws OPERATION_CONFLICT (name, path), CAPABILITY_UNKNOWN, PARAMS_INVALID (a
+   * schema that does not compile).
+   */
   add(operation: Operation<never, unknown>): Disposable;
   addStream(endpoint: StreamEndpoint<never>): Disposable;
+  /** Sorted by name. */
   list(): Promise<readonly OperationInfo[]>;
   streams(): Promise<readonly StreamInfo[]>;
   /**

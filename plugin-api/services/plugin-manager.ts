@@ -15,7 +15,7 @@ export interface PluginStatus {
   readonly code?: string;
   /** Milliseconds since the Unix epoch of the last change of state. */
   readonly since: number;
-  /** Duration of the last setup(). */
+  /** Milliseconds that the last setup() took. */
   readonly startMs?: number;
   /** How often it has been started in this run of the Core. */
   readonly generation: number;
@@ -54,8 +54,9 @@ export interface PluginManager {
   list(): Promise<readonly PluginStatus[]>;
   /** Stops it and its dependents, newest first, and starts them again. Throws PLUGIN_NOT_FOUND. */
   restart(id: string): Promise<PluginStatus>;
-  /** Until the next start of the Core. */
+  /** Until the next start of the Core; its dependents wait. Throws PLUGIN_NOT_FOUND. */
   disable(id: string): Promise<PluginStatus>;
+  /** Throws PLUGIN_NOT_FOUND. */
   enable(id: string): Promise<PluginStatus>;
   /** Ends a quarantine or the pause after a failure: it starts at once. A plugin without trouble is left alone. Throws PLUGIN_NOT_FOUND. */
   release(id: string): Promise<PluginStatus>;

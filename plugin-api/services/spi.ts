@@ -22,8 +22,10 @@ export interface SpiHandle {
 export interface SpiHandleInfo extends SpiHandle {
   /** Who registered it: `sku` or `plugin.<id>`. */
   readonly owner: string;
+  /** Since it was registered, those that failed included. */
   readonly transfers: number;
   readonly errors: number;
+  /** Now. */
   readonly inFlight: number;
 }
 
@@ -34,7 +36,8 @@ export interface Spi {
   handles(): Promise<readonly SpiHandleInfo[]>;
   /**
    * Clocks max(tx.length, rxLength) bytes and resolves with the first `rxLength` that came back. Rejects with HANDLE_NOT_FOUND,
-   * NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, BUSY.
+   * INVALID_HANDLE, PARAMS_INVALID (lengths), NOT_INITIALIZED, TRANSFER_FAILED, INVALID_SPEED, INVALID_MODE, TIMEOUT, CANCELLED, BUSY. `deadline` is
+   * milliseconds since the Unix epoch.
    */
   transfer(
     handle: string,

@@ -31,8 +31,8 @@ export class TestGrants implements Capabilities, Grants, GrantSource {
     if (!this.holds(caller, capability)) this.#refuse(caller, capability);
   }
 
-  requireAny(caller: Caller, family: CapabilityId): void {
-    if (!this.#some(caller, (grant) => touches(grant, family))) this.#refuse(caller, family);
+  requireAny(caller: Caller, family: CapabilityId, wanted: string = family): void {
+    if (!this.#some(caller, (grant) => touches(grant, family))) this.#refuse(caller, wanted);
   }
 
   async set(caller: Caller, capabilities: readonly string[]): Promise<void> {

@@ -11,6 +11,7 @@ import type { DeviceInfo } from '../services/device.ts';
 import { matchesTopic } from '../topics.ts';
 import type { PluginUsage } from '../usage.ts';
 import { TestBus } from './bus.ts';
+import type { GivenService } from './given.ts';
 import { TestGrants } from './grants.ts';
 import { atLevel } from './isolation.ts';
 import { kernelServices, temporaryDevice } from './kernel-services.ts';
@@ -22,9 +23,8 @@ export interface TestHostOptions {
   readonly manifest: PluginManifest | string;
   /** Configuration section; the defaults of the manifest's schema are filled in. */
   readonly config?: object;
-  /** Services that are there before setup(); they stand in for the kernel's own, too. */
-  // biome-ignore lint/suspicious/noExplicitAny: references of any contract
-  readonly services?: readonly (readonly [ServiceRef<any>, object])[];
+  /** Services that are there before setup(), `[given(spi, { handles: async () => [] })]` or `[[spi, whole]]`; they stand in for the kernel's own, too. */
+  readonly services?: readonly GivenService[];
   /** Capabilities by caller name, `{'app.com.example': ['bridges.spi:flash']}`. The operator holds everything. */
   readonly grants?: Readonly<Record<string, readonly string[]>>;
   /** Where the plugin runs, if its manifest is a file; what the environment variable DEVICE_TEST_ISOLATION says, if absent. */
@@ -56,7 +56,7 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** It goes: resolves when the scope of when() is released. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
-  /** Ends the scope; idempotent. */
+  /** Ends the scope; idempotent. Throws PLUGIN_STOP_TIMEOUT where a release hangs for the manifest's `stopTimeoutMs` (5,000). */
   stop(): Promise<void>;
   /** How long its callbacks kept the event loop. */
   usage(): PluginUsage;
@@ -81,6 +81,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const manifest = readManifest(options.manifest);
   const file = typeof options.manifest === 'string' ? options.manifest : undefined;
   const id = manifest.id;
+  const stopMs = manifest.stopTimeoutMs ?? 5_000;
   const logged: LogLine[] = [];
   const log = logger(logged);
   const failed = (label: string, error: unknown) => log.error({ label, err: error }, `plugin ${id} failed in ${label}`);
@@ -159,8 +160,9 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const services: Record<string, object> = {};
   const plugin = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
   const stop = async () => {
-    await scope.end();
+    const hung = await scope.end(stopMs);
     await device[Symbol.asyncDispose]();
+    if (hung.length > 0) throw new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: id, label: hung.join(', '), ms: stopMs });
   };
   try {
     for (const [name, ref] of Object.entries(plugin.requires ?? {})) {

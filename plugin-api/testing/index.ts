@@ -1,5 +1,6 @@
 /** What a plugin is tested with: one plugin in a host of its own, the check of its manifest, the leak check of a suite. */
 
+export { type GivenService, given } from './given.ts';
 export { TestGrants } from './grants.ts';
 export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
 export { ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';

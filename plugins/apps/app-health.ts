@@ -8,10 +8,11 @@ const STATUSES: readonly string[] = ['okay', 'waiting', 'blocked', 'error'] sati
 export function healthOf(app: App, now: number): ComponentHealth {
   const status = app.status();
   const rest = { version: status.version, since: status.since };
-  const message = status.reason === undefined ? {} : { message: status.reason };
+  // Everybody with an identity reads /health: no word of what the app wrote.
+  const message = app.reason === undefined ? {} : { message: app.reason };
   switch (status.state) {
     case 'stopped':
-      return { status: 'okay', ...rest, message: status.reason ?? 'it is stopped' };
+      return { status: 'okay', ...rest, message: app.reason ?? 'it is stopped' };
     case 'starting':
     case 'stopping':
     case 'backoff':

@@ -28,7 +28,10 @@ export class AppManifestReader {
 
   static async load(coreVersion: string): Promise<AppManifestReader> {
     const schema = JSON.parse(await readFile(SCHEMA, 'utf8'));
-    return new AppManifestReader(new Ajv({ allowUnionTypes: true }).compile<AppManifest>(schema), coreVersion);
+    return new AppManifestReader(
+      new Ajv({ allowUnionTypes: true, verbose: true }).compile<AppManifest>(schema),
+      coreVersion,
+    );
   }
 
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
@@ -47,7 +50,7 @@ export class AppManifestReader {
       throw new CoreError('MANIFEST_INVALID', { file: where(offsetOf(document, path)), reason });
     };
 
-    const manifest: unknown = document.toJS();
+    const manifest = plain(document, (reason) => refuse([], reason));
     if (!this.#validate(manifest)) {
       const error = this.#validate.errors?.[0];
       if (!error) return refuse([], 'it does not fit the schema');
@@ -100,7 +103,19 @@ function explain(error: ErrorObject): string {
     return 'is not a member of app manifests; members of your own begin with "x-"';
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`;
   if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue)}`;
+  // A pattern says little to whoever does not read it; the schema says it in words.
+  const description: unknown = error.keyword === 'pattern' ? error.parentSchema?.description : undefined;
+  if (typeof description === 'string') return `${error.message} (${description})`;
   return error.message ?? `breaks the rule ${error.keyword}`;
+}
+
+/** A small file may hold aliases that unfold to millions of nodes, and yaml gives up on them. */
+function plain(document: Document, refuse: (reason: string) => never): unknown {
+  try {
+    return document.toJS();
+  } catch (thrown) {
+    return refuse(reasonOf(thrown));
+  }
 }
 
 /** Offset of the node at a path or, where it is absent, of the nearest one around it. For a member of a map that of its key. */

@@ -89,6 +89,12 @@ export class AppProcess {
   }
 }
 
+/** The program was there a moment ago: what the system does not find is what its first line asks for. */
+export function describeFailure(thrown: unknown): string {
+  const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
+  return `${reasonOf(thrown)}${absent ? ' (is the program after #! in its first line there?)' : ''}`;
+}
+
 export function describeExit(exit: Exit): string {
   return exit.signal ? `it was ended by ${exit.signal}` : `it ended with code ${exit.code}`;
 }

@@ -3,7 +3,7 @@ import { type AppManifest, type AppState, type AppStatus, reasonOf } from '@devi
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
-import { AppProcess, describeExit, type Exit, findProgram } from './app-process.ts';
+import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
 import { CrashPolicy } from './crash-policy.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -28,10 +28,11 @@ export class App {
   readonly #around: Surroundings;
   readonly #lease: AppLease;
   readonly #crashes: CrashPolicy;
-  readonly #changed: (app: App, publicReason: string | undefined) => void;
+  readonly #changed: (app: App) => void;
   #decision: GrantDecision;
   #state: AppState = 'stopped';
   #reason: string | undefined;
+  #output: readonly string[] = [];
   #since = Date.now();
   #restarts = 0;
   #process: AppProcess | undefined;
@@ -39,17 +40,14 @@ export class App {
   #lostSession: Disposable | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #cancel = new AbortController();
+  /** Stops that were asked for and have not begun: a start in front of one of them is not worth beginning. */
+  #stops = 0;
   /** Open sessions by id; whoever waits for the first one is in `#opened`. */
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
 
-  constructor(
-    manifest: AppManifest,
-    folder: string,
-    around: Surroundings,
-    changed: (app: App, publicReason: string | undefined) => void,
-  ) {
+  constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
     this.manifest = manifest;
     this.folder = folder;
     this.#around = around;
@@ -68,6 +66,11 @@ export class App {
     return this.#state;
   }
 
+  /** Why it is in its state, without the output of the app, which may hold what others must not read. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
   /** It runs, or will again by itself. */
   get active(): boolean {
     return this.#state === 'starting' || this.#state === 'running' || this.#state === 'backoff';
@@ -82,7 +85,7 @@ export class App {
       version,
       title,
       state: this.#state,
-      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+      ...(this.#reason === undefined ? {} : { reason: this.#withOutput(this.#reason) }),
       since: this.#since,
       ...(pid ? { pid } : {}),
       restarts: this.#restarts,
@@ -104,8 +107,10 @@ export class App {
   /** Resolves when nothing of it runs any more. A start that is under way is given up. */
   stop(reason: string): Promise<void> {
     this.#cancel.abort();
+    this.#stops += 1;
     return this.#enqueue(async () => {
-      this.#cancel = new AbortController();
+      this.#stops -= 1;
+      if (this.#stops === 0) this.#cancel = new AbortController();
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
     });
@@ -135,6 +140,7 @@ export class App {
     if (this.#around.scope.signal.aborted) return;
     const limit = this.#startTimeout;
     const process = this.#process;
+    this.#lostSession?.[Symbol.dispose]();
     this.#lostSession = this.#around.scope.timeout(`session of ${this.manifest.id}`, limit, () =>
       this.#enqueueQuietly(async () => {
         if (this.#process === process && this.#sessions.size === 0)
@@ -186,7 +192,7 @@ export class App {
     } else if (outcome === 'late') {
       await this.#crashed(`it was not ready after ${this.#startTimeout} ms`);
     } else if ('error' in outcome) {
-      await this.#end(`cannot run ${this.manifest.exec.command}: ${reasonOf(outcome.error)}`, 'failed');
+      await this.#end(`cannot run ${this.manifest.exec.command}: ${describeFailure(outcome.error)}`, 'failed');
     } else {
       await this.#crashed(`${describeExit(outcome)} before it was ready`, outcome);
     }
@@ -246,8 +252,8 @@ export class App {
     const verdict = this.#crashes.crashed(Date.now(), ran);
     if (verdict.kind === 'quarantine')
       return this.#end(`${verdict.crashes} crashes in a short time; the last one: ${reason}`, 'quarantined');
-    await this.#endProcess(0);
     await this.#lease.voidToken();
+    await this.#endProcess(0);
     if (this.#around.scope.signal.aborted) return;
     this.#enter('backoff', reason);
     this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, verdict.delayMs, () =>
@@ -275,20 +281,25 @@ export class App {
     const process = this.#process;
     if (!process) return;
     const left = await process.end(graceMs);
-    this.#process = undefined;
-    this.#sessions.clear();
     if (left.length > 0)
       this.#around.log.error({ app: this.manifest.id, processes: left }, 'processes of an app could not be ended');
     else await this.#around.records.remove(this.manifest.name);
+    // Last, so that nobody sees an app that runs without a process.
+    this.#process = undefined;
+    this.#sessions.clear();
   }
 
-  /** The output of an app may hold what others must not read: it is in the status, never in the event. */
   #enter(state: AppState, reason?: string): void {
     this.#state = state;
     this.#since = Date.now();
-    const tail = state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
-    this.#reason = reason !== undefined && tail.length > 0 ? `${reason}; it wrote: ${tail.join(' | ')}` : reason;
-    this.#changed(this, reason);
+    this.#output =
+      state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
+    this.#reason = reason;
+    this.#changed(this);
+  }
+
+  #withOutput(reason: string): string {
+    return this.#output.length > 0 ? `${reason}; it wrote: ${this.#output.join(' | ')}` : reason;
   }
 
   #enqueue(change: () => Promise<void>): Promise<void> {

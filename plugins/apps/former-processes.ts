@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { killSession, membersOf, type SessionLeader } from './process-session.ts';
@@ -25,7 +25,11 @@ export class ProcessRecords {
 
   /** Synchronous, so that there is no moment in which a process runs without being on record. */
   write(name: string, leader: SessionLeader, home: string): void {
-    writeFileSync(this.#file(name), JSON.stringify({ ...leader, home, boot: this.#boot }), { mode: 0o600 });
+    const file = this.#file(name);
+    const text = JSON.stringify({ ...leader, home, boot: this.#boot });
+    // Always a new file: the folder may be the app's own, and a link in its place would be written through.
+    rmSync(file, { force: true });
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
   }
 
   async remove(name: string): Promise<void> {

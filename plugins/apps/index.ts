@@ -53,7 +53,7 @@ export const plugin = definePlugin({
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
       publish(event) {
         const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
-        host.log[troubled ? 'warn' : 'info'](event, 'app state');
+        host.log[troubled ? 'warn' : 'info'](event, `app ${event.app} is ${event.state}`);
         try {
           host.bus.publish('app.state', event);
         } catch (thrown) {

@@ -1,4 +1,4 @@
-/** A token bucket: `perSecond` on average, twice as many at once. */
+/** A token bucket: `perSecond` on average, twice as many at once. Times are milliseconds of a clock that never goes back. */
 export class RateLimit {
   readonly #perSecond: number;
   #level: number;

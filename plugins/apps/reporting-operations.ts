@@ -37,7 +37,7 @@ export function reportingOperations(supervisor: Supervisor, log: Logger): readon
     async run({ level, message, fields }, call) {
       const app = callingApp(supervisor, 'write a log', call);
       const { id } = app.manifest;
-      const retryAfterMs = app.logRate.take(Date.now());
+      const retryAfterMs = app.logRate.take(performance.now());
       if (retryAfterMs > 0)
         throw new CoreError('RATE_LIMITED', {
           caller: `app.${id}`,

@@ -144,14 +144,15 @@ export class Supervisor implements Apps {
   }
 
   #add({ manifest, folder, text }: FoundApp): void {
-    const app = new App(manifest, folder, this.#options.around, (changed, reason) => this.#changed(changed, reason));
+    const app = new App(manifest, folder, this.#options.around, (changed) => this.#changed(changed));
     this.#apps.set(manifest.id, { app, text });
     void app.describe();
   }
 
-  #changed(app: App, reason: string | undefined): void {
+  #changed(app: App): void {
     const status = app.status();
     const { id, name, state } = status;
+    const { reason } = app;
     this.#options.publish({ app: id, name, state, ...(reason === undefined ? {} : { reason }) });
     for (const listener of this.#listeners) {
       try {

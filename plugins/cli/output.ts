@@ -47,10 +47,11 @@ export class Output {
     options: { readonly state?: number; readonly empty?: string } = {},
   ): Promise<void> {
     if (rows.length === 0) return this.line(options.empty ?? 'none');
-    const widths = headers.map((header, column) => Math.max(header.length, ...rows.map((row) => row[column]!.length)));
+    const safe = rows.map((row) => row.map(cell));
+    const widths = headers.map((header, column) => Math.max(header.length, ...safe.map((row) => row[column]!.length)));
     const pad = (cell: string, column: number) => (column === headers.length - 1 ? cell : cell.padEnd(widths[column]!));
     await this.line(paint('bold', headers.map(pad).join('  ').trimEnd()));
-    for (const row of rows) {
+    for (const row of safe) {
       const cells = row.map((cell, column) =>
         column === options.state ? this.state(cell, pad(cell, column)) : pad(cell, column),
       );

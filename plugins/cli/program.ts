@@ -14,7 +14,7 @@ import { addToken } from './commands/token.ts';
 import { addTop } from './commands/top.ts';
 import { addWhy } from './commands/why.ts';
 import { EXIT, type ExitCode, Failure } from './failure.ts';
-import { Output } from './output.ts';
+import { cell, Output } from './output.ts';
 
 const EPILOGUE = `
 Exit codes: 0 done, 1 the Core answered with an error, 2 wrong usage, 3 the Core cannot be reached.
@@ -60,8 +60,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (!(error instanceof Failure)) throw error;
     if (program.opts<GlobalOptions>().json && error.exit !== EXIT.usage) await new Output(true).line(error.body);
-    process.stderr.write(`devicectl: ${error.code}: ${error.message}\n`);
-    if (error.hint !== undefined) process.stderr.write(`  ${error.hint}\n`);
+    process.stderr.write(`devicectl: ${cell(`${error.code}: ${error.message}`)}\n`);
+    if (error.hint !== undefined) process.stderr.write(`  ${cell(error.hint)}\n`);
     return error.exit;
   }
 }

@@ -5,16 +5,20 @@
 import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';
+import { TimeLimit } from './time-limit.ts';
 
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 
 const SCHEMA_ID = 'app';
+/** An honest schema takes well below a millisecond, and some tens where it is compiled first. */
+const LIMIT_MS = 250;
 
 export class AppSchema {
   readonly defaults: ReadonlyMap<string, unknown>;
   readonly #schema: JsonSchema | undefined;
   readonly #ajv: Ajv | undefined;
   readonly #validators = new Map<string, ValidateFunction>();
+  readonly #limit = new TimeLimit(LIMIT_MS);
 
   /** Throws PARAMS_INVALID for a schema that does not compile and for defaults that do not fit it. */
   constructor(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }) {
@@ -22,17 +26,18 @@ export class AppSchema {
       throw new CoreError('PARAMS_INVALID', { where: `the config section of ${app}`, reason });
     };
     this.#schema = described.schema;
-    if (described.schema) {
-      this.#ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
-      try {
-        this.#ajv.addSchema({ ...described.schema, $id: SCHEMA_ID });
-        this.#ajv.getSchema(SCHEMA_ID);
-      } catch (error) {
-        fail(reasonOf(error));
-      }
-    }
     const defaults = new Map<string, unknown>();
-    this.#flatten(described.defaults ?? {}, '', defaults);
+    try {
+      if (described.schema) {
+        const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
+        const schema = { ...described.schema, $id: SCHEMA_ID };
+        this.#limit.run(() => ajv.addSchema(schema).getSchema(SCHEMA_ID));
+        this.#ajv = ajv;
+      }
+      this.#flatten(described.defaults ?? {}, '', defaults);
+    } catch (error) {
+      fail(reasonOf(error));
+    }
     for (const [key, value] of defaults) {
       const reason = keyFault(key) ?? valueFault(value) ?? this.fault(key, value);
       if (reason) fail(`default of ${key}: ${reason}`);
@@ -43,13 +48,22 @@ export class AppSchema {
 
   /** Why the app's schema refuses a value; names the member. Undefined where it fits. */
   fault(key: string, value: unknown): string | undefined {
-    if (!this.#schema || !this.#ajv) return undefined;
-    const found = find(this.#schema, key, '#');
+    const [schema, ajv] = [this.#schema, this.#ajv];
+    if (!schema || !ajv) return undefined;
+    try {
+      return this.#limit.run(() => this.#fault(schema, ajv, key, value));
+    } catch (error) {
+      return `the schema of the app cannot be applied: ${reasonOf(error)}`;
+    }
+  }
+
+  #fault(schema: JsonSchema, ajv: Ajv, key: string, value: unknown): string | undefined {
+    const found = find(schema, key, '#');
     if (found === 'free') return undefined;
     if (found === 'unknown') return `${key} is not a key that the schema of the app knows`;
     let validate = this.#validators.get(found.pointer);
     if (!validate) {
-      validate = this.#ajv.compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
+      validate = ajv.compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
       this.#validators.set(found.pointer, validate);
     }
     return validate(value) ? undefined : explain(key, validate.errors?.[0]);
@@ -67,7 +81,8 @@ export class AppSchema {
   }
 
   #isObjectValue(key: string): boolean {
-    const found = this.#schema ? find(this.#schema, key, '#') : 'free';
+    const schemaOfApp = this.#schema;
+    const found = schemaOfApp ? this.#limit.run(() => find(schemaOfApp, key, '#')) : 'free';
     if (typeof found === 'string') return false;
     const schema = found.schema as { type?: unknown; properties?: unknown };
     return schema?.type === 'object' && schema.properties === undefined;

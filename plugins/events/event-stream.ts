@@ -59,16 +59,44 @@ export class EventStreams {
         const name = callerName(call.caller);
         if ((this.#open.get(name) ?? 0) >= this.#config.streams)
           throw new CoreError('BUSY', { what: 'an event stream', limit: this.#config.streams });
-        return this.#stream(filter, name, AbortSignal.any([call.signal, this.#scope.signal]));
+        return this.#counted(name, this.#stream(filter, AbortSignal.any([call.signal, this.#scope.signal])));
       },
     };
   }
 
-  async *#stream(
-    filters: readonly string[],
-    name: string,
-    signal: CallContext['signal'],
-  ): AsyncGenerator<ServerSentEvent> {
+  /** Counts from now on, not from the first event that is asked for: many may be opened before any of them is read. */
+  #counted(name: string, events: AsyncGenerator<ServerSentEvent>): AsyncIterableIterator<ServerSentEvent> {
+    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+    let open = true;
+    const close = (): void => {
+      if (!open) return;
+      open = false;
+      const left = (this.#open.get(name) ?? 1) - 1;
+      if (left > 0) this.#open.set(name, left);
+      else this.#open.delete(name);
+    };
+    return {
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      async next() {
+        try {
+          const result = await events.next();
+          if (result.done) close();
+          return result;
+        } catch (thrown) {
+          close();
+          throw thrown;
+        }
+      },
+      async return() {
+        close();
+        return events.return(undefined);
+      },
+    };
+  }
+
+  async *#stream(filters: readonly string[], signal: CallContext['signal']): AsyncGenerator<ServerSentEvent> {
     const ready: ServerSentEvent[] = [];
     let wake = (): void => undefined;
     /** Frees the handler for its next event: called when the reader has taken what there was. */
@@ -83,9 +111,6 @@ export class EventStreams {
       wake();
       release();
     };
-    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
     using _subscription = this.#bus.subscribe(
       filters,
       (event) => {
@@ -104,6 +129,8 @@ export class EventStreams {
         },
       },
     );
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     try {
       for (;;) {
         const next = ready.shift();
@@ -118,9 +145,6 @@ export class EventStreams {
       }
     } finally {
       signal.removeEventListener('abort', stop);
-      const left = (this.#open.get(name) ?? 1) - 1;
-      if (left > 0) this.#open.set(name, left);
-      else this.#open.delete(name);
     }
   }
 }

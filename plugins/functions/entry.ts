@@ -119,10 +119,13 @@ function nameFault(name: unknown): string | undefined {
   return RESERVED.has(name) || name.startsWith('rpc.') ? 'the Core itself uses this name on the app socket' : undefined;
 }
 
+/** The specification knows releases only. */
+const RELEASE = /^\d+\.\d+\.\d+$/;
+
 function versionFault(version: unknown): string | undefined {
-  return typeof version === 'string' && semver.valid(version) === version
+  return typeof version === 'string' && RELEASE.test(version) && semver.valid(version) === version
     ? undefined
-    : 'version must be major.minor.patch';
+    : 'version must be major.minor.patch, without a pre-release or build part';
 }
 
 function membersFault(where: string, types: unknown): string | undefined {

@@ -176,6 +176,7 @@ export function functionOperations(
       'TIMEOUT',
       'CANCELLED',
       'BUSY',
+      'BODY_TOO_LARGE',
     ],
     // The function's own limit is what ends a call; the gate's is only above it.
     timeoutMs: MAX_TIMEOUT_MS + 1_000,

@@ -79,14 +79,11 @@ export class Registry {
     throw new CoreError('FUNCTION_NOT_FOUND', { name, reason, ...(owners && { candidates: [...owners].toSorted() }) });
   }
 
-  /**
-   * The newest version within a semver range. Without a range the newest release, or the newest prerelease where there is no release; a
-   * range takes a prerelease only where it names one of the same major.minor.patch (semver's own rule). Throws FUNCTION_NOT_FOUND, PARAMS_INVALID.
-   */
+  /** The newest version within a semver range, or of all without one. Throws FUNCTION_NOT_FOUND, PARAMS_INVALID. */
   resolve(app: string, name: string, range?: string): Registered {
     const versions = this.#apps.get(app)?.get(name);
     if (!versions) throw new CoreError('FUNCTION_NOT_FOUND', { name, reason: ` of ${app}` });
-    if (range === undefined) return versions.find((one) => !one.entry.version.includes('-')) ?? versions[0]!;
+    if (range === undefined) return versions[0]!;
     if (range.length > 128 || semver.validRange(range) === null) {
       throw new CoreError('PARAMS_INVALID', {
         where: 'version',

@@ -1,4 +1,5 @@
 /** Type strings of function specifications (decisions D10): `string int number bool object array bytes any`, each with an optional `?`. */
+import { decodeBase64 } from '@device-core/plugin-api';
 
 const CHECKS = {
   string: (value: unknown) => typeof value === 'string',
@@ -8,7 +9,7 @@ const CHECKS = {
   object: (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
   array: (value: unknown) => Array.isArray(value),
   /** Bytes travel as base64 (RFC 4648 with padding). */
-  bytes: (value: unknown) => typeof value === 'string' && isBase64(value),
+  bytes: (value: unknown) => typeof value === 'string' && decodeBase64(value) !== undefined,
   any: (value: unknown) => value !== undefined,
 } as const satisfies Record<string, (value: unknown) => boolean>;
 
@@ -57,11 +58,4 @@ function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'number' ? String(value) : typeof value;
-}
-
-function isBase64(text: string): boolean {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return false;
-  // The bits behind the last byte must be zero, so that one value has one spelling.
-  const tail = text.slice(-4);
-  return tail === '' || Buffer.from(tail, 'base64').toString('base64') === tail;
 }

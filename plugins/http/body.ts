@@ -1,7 +1,7 @@
 /** The body of a request: its type, its encoding, its JSON. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
 import type { FastifyInstance } from 'fastify';
 
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("?)utf-8\2[ \t]*)?$/i;
@@ -35,6 +35,8 @@ function parse(bytes: Buffer): unknown {
   const value: unknown = JSON.parse(text);
   if ((text.includes('__proto__') || text.includes('\\u005')) && isPoisoned(value))
     throw new Error('no member may be called __proto__');
+  if (text.length > 2 * MAX_JSON_DEPTH && isNestedDeeperThan(value, MAX_JSON_DEPTH))
+    throw new Error(`it is nested deeper than ${MAX_JSON_DEPTH} levels`);
   return value;
 }
 

@@ -12,16 +12,33 @@ export interface Connection {
   readonly peer?: Promise<PeerCredentials | undefined>;
   /** Apps that proved to be themselves on it. */
   readonly apps: Set<string>;
+  /** Somebody proved on it who they are: it is not the first to go when there is no room. */
+  known?: boolean;
+}
+
+/** How far a client is with taking what waits for it. */
+interface Progress {
+  readonly taken: number;
+  readonly since: number;
 }
 
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
+  /** Only of clients for whom something waits. */
+  readonly #progress = new Map<Socket, Progress>();
+  /** Clients that were cut because they took nothing. */
+  stalled = 0;
+  /** Clients that were turned away, or had to make room, because there were too many. */
+  refused = 0;
   readonly #identity: Identity;
   readonly #log: Logger;
+  readonly #limit: number;
 
-  constructor(identity: Identity, log: Logger) {
+  /** `limit` holds per listener. */
+  constructor(identity: Identity, log: Logger, limit: number) {
     this.#identity = identity;
     this.#log = log;
+    this.#limit = limit;
   }
 
   get size(): number {
@@ -46,13 +63,56 @@ export class Connections {
     for (const [socket, connection] of this.#open) if (connection.apps.has(app)) socket.destroy();
   }
 
+  /** Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. */
+  checkStalled(now: number, limitMs: number): void {
+    for (const socket of this.#open.keys()) {
+      if (socket.writableLength === 0) {
+        this.#progress.delete(socket);
+        continue;
+      }
+      const taken = takenBy(socket);
+      const last = this.#progress.get(socket);
+      if (last?.taken !== taken) this.#progress.set(socket, { taken, since: now });
+      else if (now - last.since >= limitMs) {
+        this.stalled++;
+        socket.destroy();
+      }
+    }
+  }
+
   cutAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
   #track(socket: Socket, connection: Connection): void {
+    if (!this.#makeRoom(connection.origin)) {
+      socket.destroy();
+      return;
+    }
     this.#open.set(socket, connection);
-    socket.once('close', () => this.#open.delete(socket));
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#progress.delete(socket);
+    });
+  }
+
+  /**
+   * Whoever holds connections without using them must not keep others out: where a listener is full the oldest idle connection on which nobody has proved
+   * who they are is closed, else the oldest idle one. False when all are at work.
+   */
+  #makeRoom(listener: OriginCheck | undefined): boolean {
+    if (this.#open.size < this.#limit) return true;
+    const there = [...this.#open].filter(([, { origin }]) => origin === listener);
+    if (there.length < this.#limit) return true;
+    // Every power of ten, lest a flood fills the log, too.
+    if (Number.isInteger(Math.log10(++this.refused)))
+      this.#log.warn({ refused: this.refused, limit: this.#limit }, 'too many connections');
+    const idle = there.filter(([socket]) => !isBusy(socket));
+    const victim = (idle.find(([, { known }]) => !known) ?? idle[0])?.[0];
+    if (!victim) return false;
+    this.#open.delete(victim);
+    victim.destroy();
+    return true;
   }
 
   /** Undefined, so that nobody is trusted by it, wherever the credentials cannot be read. */
@@ -66,6 +126,18 @@ export class Connections {
       return undefined;
     }
   }
+}
+
+/** Is a response under way? Node keeps it there. */
+function isBusy(socket: Socket): boolean {
+  return Boolean((socket as { readonly _httpMessage?: unknown })._httpMessage);
+}
+
+/** A number that changes with every byte that the client takes; the handle alone sees how far a large chunk is. */
+function takenBy(socket: Socket): number {
+  const inChunk = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle
+    ?.writeQueueSize;
+  return socket.bytesWritten - socket.writableLength - (inChunk ?? 0);
 }
 
 /** Node gives no public way to the descriptor of a socket; a Node that hides it makes callers bring tokens. */

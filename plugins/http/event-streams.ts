@@ -5,54 +5,47 @@ import { type CoreError, type Scope, type ServerSentEvent, toCoreError } from '@
 import { startEventStream } from './responses.ts';
 
 export class EventStreams {
-  /** When each began to wait for its reader; 0 while it does not. */
-  readonly #waiting = new Map<ServerResponse, number>();
-  readonly #stallMs: number;
+  readonly #open = new Set<ServerResponse>();
 
-  constructor(scope: Scope, heartbeatMs: number, stallMs: number) {
-    this.#stallMs = stallMs;
+  constructor(scope: Scope, heartbeatMs: number) {
     scope.interval('event stream heartbeats', heartbeatMs, () => this.#beat());
   }
 
   get size(): number {
-    return this.#waiting.size;
+    return this.#open.size;
   }
 
   /** Resolves when one side has ended. Takes the next event only when the socket has taken the last. */
   async run(response: ServerResponse, events: AsyncIterable<ServerSentEvent>): Promise<void> {
     startEventStream(response);
-    this.#waiting.set(response, 0);
+    this.#open.add(response);
     try {
       for await (const event of events) {
         if (response.destroyed) break;
-        if (!response.write(format(event))) await this.#drained(response);
+        if (!response.write(format(event))) await drained(response);
       }
     } catch (thrown) {
       const error = toCoreError(thrown, 'event stream');
       if (!response.destroyed) response.write(format({ event: 'error', data: describe(error) }));
     } finally {
-      this.#waiting.delete(response);
+      this.#open.delete(response);
       response.end();
     }
   }
 
-  async #drained(response: ServerResponse): Promise<void> {
-    this.#waiting.set(response, Date.now());
-    const waited = new AbortController();
-    const { signal } = waited;
-    try {
-      await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-    } finally {
-      waited.abort();
-      this.#waiting.set(response, 0);
-    }
-  }
-
   #beat(): void {
-    const now = Date.now();
-    for (const [response, since] of this.#waiting)
-      if (since === 0) response.write(': still here\n\n');
-      else if (now - since >= this.#stallMs) response.destroy();
+    for (const response of this.#open) if (response.writableLength === 0) response.write(': still here\n\n');
+  }
+}
+
+/** The reader took what there was, or its connection is closed: one that takes nothing is cut by the check of connections. */
+async function drained(response: ServerResponse): Promise<void> {
+  const waited = new AbortController();
+  const { signal } = waited;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    waited.abort();
   }
 }
 

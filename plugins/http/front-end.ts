@@ -61,16 +61,29 @@ export class FrontEnd {
     next();
   }
 
-  /** No route: still nothing is told to those who may not ask. `allowed` are the methods that the path does have. */
-  async missing(allowed: readonly string[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** No route. `there` is what the path has for other methods. */
+  async missing(there: readonly RestBinding[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const path = request.raw.url?.split('?', 1)[0]?.slice(0, 200) ?? '';
+    const allowed = [...new Set(there.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
+    if (allowed.length === 0) return this.refuse(new CoreError('METHOD_NOT_FOUND', { name: path }), request, reply);
+    const details = { method: request.method, path, allowed: allowed.join(', ') };
+    const error = new CoreError('METHOD_NOT_ALLOWED', details);
+    return this.refuse(error, request, reply, there[0], { allow: allowed.join(', ') });
+  }
+
+  /** Answers with the error, but nothing of it is told to those who may not ask. */
+  async refuse(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    rest?: RestBinding,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
     try {
       await this.#callerOf(request);
-      const path = request.raw.url?.split('?', 1)[0]?.slice(0, 200) ?? '';
-      if (allowed.length === 0) throw new CoreError('METHOD_NOT_FOUND', { name: path });
-      const details = { method: request.method, path, allowed: allowed.join(', ') };
-      throw new CoreError('METHOD_NOT_ALLOWED', details);
+      throw error;
     } catch (thrown) {
-      this.fail(reply, thrown, undefined, allowed.length > 0 ? { allow: allowed.join(', ') } : {});
+      this.fail(reply, thrown, rest, thrown === error ? headers : {});
     }
   }
 
@@ -102,6 +115,7 @@ export class FrontEnd {
     if (refusal) throw refusal;
     const credentials = credentialsOf(raw, connection);
     const caller = await this.#identity.authenticate(credentials instanceof Promise ? await credentials : credentials);
+    if (caller.kind !== 'anonymous') connection.known = true;
     if (caller.kind === 'app') connection.apps.add(caller.id);
     return caller;
   }

@@ -9,6 +9,7 @@ import { Router } from './router.ts';
 const requires = { operations, identity, device };
 
 interface HttpConfig extends ListenerConfig {
+  readonly maxConnections: number;
   readonly tcp: boolean;
   readonly tcpRequired: boolean;
   readonly port: number;
@@ -23,8 +24,8 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
   async setup(host, services) {
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
-    const connections = new Connections(services.identity, log);
-    const streams = new EventStreams(scope, config.heartbeatMs, config.stallTimeoutMs);
+    const connections = new Connections(services.identity, log, config.maxConnections);
+    const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
     const router = new Router(frontEnd, scope, log);
     scope.use(
@@ -36,7 +37,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config, log));
+    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config));
     const missing: string[] = [];
     for (const address of config.tcp ? config.hosts : []) {
       await listeners.tcp(address, config.port).catch((thrown: unknown) => {
@@ -47,9 +48,14 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     }
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
 
+    scope.interval('stalled clients', Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)), () =>
+      connections.checkStalled(performance.now(), config.stallTimeoutMs),
+    );
+
     host.tap('health.collect', (report) => {
-      const refused = listeners.refused > 0 ? `, ${listeners.refused} refused` : '';
-      const message = `${connections.size} connections (${streams.size} event streams${refused})`;
+      const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';
+      const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
+      const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled})`;
       report.add('http', { status: 'okay', message });
       for (const reason of missing) report.warn('TCP_UNAVAILABLE', reason);
     });

@@ -3,14 +3,13 @@ import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
 import { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
 
 export interface ListenerConfig {
-  readonly maxConnections: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -21,19 +20,15 @@ const HEADER_LIMIT = 16 * 1024;
 
 export class Listeners implements AsyncDisposable {
   readonly addresses: string[] = [];
-  /** Connections that were refused because there are too many. */
-  refused = 0;
   readonly #servers: Server[] = [];
   readonly #connections: Connections;
   readonly #handler: RequestListener;
   readonly #config: ListenerConfig;
-  readonly #log: Logger;
 
-  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig, log: Logger) {
+  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig) {
     this.#connections = connections;
     this.#handler = handler;
     this.#config = config;
-    this.#log = log;
   }
 
   /** Throws UNAVAILABLE. */
@@ -68,7 +63,7 @@ export class Listeners implements AsyncDisposable {
   }
 
   #server(): Server {
-    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxConnections } = this.#config;
+    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = this.#config;
     const server = createServer(
       {
         headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -81,11 +76,12 @@ export class Listeners implements AsyncDisposable {
       },
       this.#handler,
     );
-    server.maxConnections = maxConnections;
-    server.on('drop', () => {
-      // Every power of ten, lest a flood fills the log, too.
-      if (Number.isInteger(Math.log10(++this.refused)))
-        this.#log.warn({ refused: this.refused, maxConnections }, 'too many connections');
+    // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
+    server.on('checkExpectation', this.#handler);
+    server.on('connect', ({ url = '' }, stream) => {
+      stream.on('error', () => stream.destroy());
+      const details = { method: 'CONNECT', path: url.slice(0, 200), allowed: 'nothing: this is no proxy' };
+      rejectSocket(stream as Socket, new CoreError('METHOD_NOT_ALLOWED', details));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, stream) => refuse(error, stream as Socket));
     this.#servers.push(server);

@@ -16,12 +16,28 @@ export class OriginCheck {
   }
 
   /** The refusal, if any. */
-  refusal({ headers }: IncomingMessage): CoreError | undefined {
+  refusal({ headers, rawHeaders, url = '/' }: IncomingMessage): CoreError | undefined {
     const { host, origin } = headers;
     if (host === undefined || !this.#hosts.has(host.toLowerCase())) return denied('host', host ?? '');
+    if (isRepeated(rawHeaders)) return denied('host', 'two of them');
+    // A request line may name a host, too, and would be the one that counts (RFC 9112, 3.2.2).
+    const named = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
+    if (named !== undefined && !this.#hosts.has(named.toLowerCase())) return denied('host', named);
     if (origin !== undefined && !this.#origins.has(origin.toLowerCase())) return denied('origin', origin);
     return undefined;
   }
+}
+
+/** Node keeps the first host of several. */
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let seen = false;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (seen) return true;
+    seen = true;
+  }
+  return false;
 }
 
 function denied(header: string, value: string): CoreError {

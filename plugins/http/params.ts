@@ -29,7 +29,10 @@ export function paramsReader(operation: OperationInfo): (parts: RequestParts) =>
       result = { ...(body as Members | undefined) };
     } else {
       const given = query as Members;
-      for (const member in given) result[member] = coerce(given[member], properties[member]);
+      for (const member in given) {
+        if (member === '__proto__') throw refuse('__proto__: is not a known member', member);
+        result[member] = coerce(given[member], properties[member]);
+      }
     }
     for (const member of inPath) {
       if (Object.hasOwn(result, member)) throw refuse(`${member}: is given by the path already`, member);

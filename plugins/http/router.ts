@@ -1,6 +1,13 @@
 /** The routes of the table as it is now. Fastify takes no route once it runs: a new instance is built beside the old one and takes over in one step. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CoreError, type Logger, type OperationInfo, reasonOf, type Scope } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type Logger,
+  type OperationInfo,
+  type RestBinding,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addBodyParser } from './body.ts';
 import type { FrontEnd } from './front-end.ts';
@@ -9,6 +16,8 @@ import { sendFailure } from './responses.ts';
 
 const BODY_LIMIT = 256 * 1024;
 const PARAM_LIMIT = 512;
+/** Fastify's errors repeat the whole URL. */
+const SHOWN = 200;
 /** Plugins come in bursts: wait until none has come for this long, or until somebody asks. */
 const QUIET_MS = 50;
 const PREFIXES = ['', '/v1'];
@@ -75,7 +84,8 @@ async function build(operations: readonly OperationInfo[], frontEnd: FrontEnd, l
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: PARAM_LIMIT },
-    frameworkErrors: (error, _request, reply) => fail(reply as FastifyReply, error),
+    frameworkErrors: (error, request, reply) =>
+      void frontEnd.refuse(explain(error, BODY_LIMIT), request as FastifyRequest, reply as FastifyReply),
   });
   const fail = (reply: FastifyReply, error: unknown): void => {
     const rest = reply.request.deviceCall?.operation.rest;
@@ -84,9 +94,9 @@ async function build(operations: readonly OperationInfo[], frontEnd: FrontEnd, l
   addBodyParser(app);
   app.decorateRequest('deviceCall', null);
   app.setErrorHandler<FastifyError>((error, _request, reply) => fail(reply, error));
-  const allowed = allowedMethods(operations);
+  const at = operationsAt(operations);
   app.addHook('onRequest', (request, reply, next) => {
-    if (request.is404) void frontEnd.missing(allowed(request.raw.url ?? ''), request, reply);
+    if (request.is404) void frontEnd.missing(at(request.raw.url ?? ''), request, reply);
     else next();
   });
   for (const operation of operations) addRoutes(app, operation, frontEnd);
@@ -108,16 +118,15 @@ function addRoutes(app: FastifyInstance, operation: OperationInfo, frontEnd: Fro
     });
 }
 
-/** The methods of a path that has no route for the method it was asked with. Only asked on the way to an error. */
-function allowedMethods(operations: readonly OperationInfo[]): (url: string) => readonly string[] {
+/** What a path has that has no route for the method it was asked with. Only asked on the way to an error. */
+function operationsAt(operations: readonly OperationInfo[]): (url: string) => readonly RestBinding[] {
   const patterns = operations.map(({ rest }) => {
     const pattern = rest!.path.replaceAll('.', '\\.').replaceAll(/:[^/]+/g, '[^/]+');
-    return { method: rest!.method, pattern: new RegExp(`^(/v1)?${pattern}$`) };
+    return { rest: rest!, pattern: new RegExp(`^(/v1)?${pattern}$`) };
   });
   return (url) => {
     const path = url.split('?', 1)[0]!;
-    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
+    return patterns.filter(({ pattern }) => pattern.test(path)).map(({ rest }) => rest);
   };
 }
 
@@ -129,6 +138,6 @@ function explain(error: unknown, limit: number): unknown {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new CoreError('CONTENT_TYPE_INVALID', { contentType: 'malformed' });
   if (statusCode !== undefined && statusCode < 500)
-    return new CoreError('REQUEST_INVALID', { reason: reasonOf(error) });
+    return new CoreError('REQUEST_INVALID', { reason: reasonOf(error).slice(0, SHOWN) });
   return error;
 }

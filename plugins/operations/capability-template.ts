@@ -48,7 +48,8 @@ export function authorization(
   }
   const any = (caller: Caller): void => {
     identified(caller);
-    capabilities.requireAny(caller, family);
+    // The narrowest grant that would do: nobody needs the whole family for one scope.
+    capabilities.requireAny(caller, family, `${family}:<${param}>`);
   };
   return {
     family: any,

@@ -60,13 +60,15 @@ export class InFlight implements CallOwner {
     if (this.#scope.signal.aborted) return;
     this.#timer?.[Symbol.dispose]();
     this.#armedFor = at;
-    this.#timer = this.#scope.timeout('deadlines', Math.max(0, at - Date.now()), () => this.#expire());
+    this.#timer = this.#scope.timeout('deadlines', Math.max(0, Math.ceil(at - performance.now())), () =>
+      this.#expire(),
+    );
   }
 
   #expire(): void {
     this.#timer = undefined;
     this.#armedFor = Number.POSITIVE_INFINITY;
-    const now = Date.now();
+    const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
     for (const call of [...this.#calls])
       if (call.expires <= now) call.fail(new CoreError('TIMEOUT', { what: call.name, ms: call.ms }));

@@ -14,7 +14,7 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
   async setup(host, services) {
     const info = await services.device.info();
     const inFlight = new InFlight(host.scope);
-    const table = new Table(new Schemas(), host.capabilities, host.scope, (entry) =>
+    const table = new Table(new Schemas(), host.capabilities, host.scope, host.log, (entry) =>
       inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
     );
     const checkResults = host.config.validateResults ?? info.sku.simulated;

@@ -22,7 +22,7 @@ export class PendingCall implements CallContext {
   readonly name: string;
   /** Time that the call was given, milliseconds. */
   readonly ms: number;
-  /** When to give up: the deadline, or never for what lasts (streams). */
+  /** When to give up, on the monotonic clock, for the wall clock may be set meanwhile; never for what lasts (streams). */
   expires: number;
   settled = false;
   readonly #owner: CallOwner;
@@ -47,7 +47,7 @@ export class PendingCall implements CallContext {
     this.name = name;
     this.ms = ms;
     this.deadline = deadline;
-    this.expires = deadline;
+    this.expires = performance.now() + ms;
     this.caller = invocation.caller;
     this.log = log;
     if (invocation.session) this.session = invocation.session;

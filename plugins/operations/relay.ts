@@ -18,6 +18,19 @@ export function relay(
 ): AsyncIterableIterator<unknown> {
   const iterator = source[Symbol.asyncIterator]();
   let over = false;
+  let failure: { readonly reason: unknown } | undefined;
+  let fail: (reason: unknown) => void = () => undefined;
+  ended.catch((reason: unknown) => {
+    failure = { reason };
+    fail(reason);
+  });
+  /** Not Promise.race: each race leaves a reaction on `ended`, and with it every item, for as long as the stream lasts. */
+  const nextItem = (): Promise<IteratorResult<unknown>> =>
+    new Promise((resolve, reject) => {
+      fail = reject;
+      if (failure) reject(failure.reason);
+      else iterator.next().then(resolve, reject);
+    });
   /** Closes the handler's iterator without waiting for it: it may hang in next(), and its signal is aborted anyhow. */
   const close = (): void => {
     if (over) return;
@@ -34,7 +47,7 @@ export function relay(
     async next() {
       if (over) return { done: true, value: undefined };
       try {
-        const item = await Promise.race([iterator.next(), ended]);
+        const item = await nextItem();
         if (item.done) close();
         return item;
       } catch (thrown) {

@@ -1,17 +1,17 @@
 /** JSON Schemas of operations: closed, compiled by ajv without coercion, and messages that name the wrong member. */
 import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 
 const SHOWN = 80;
 
 export class Schemas {
-  readonly #params = new Ajv({ useDefaults: true, coerceTypes: false, ...COMMON });
-  readonly #results = new Ajv(COMMON);
+  readonly #params = new Validators({ useDefaults: true, coerceTypes: false, ...COMMON });
+  readonly #results = new Validators(COMMON);
 
   /** A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets. */
   params(name: string, schema: JsonSchema): (params: unknown) => void {
     const where = `params of ${name}`;
-    const validate = compile(this.#params, schema, where);
+    const validate = this.#params.of(schema, where);
     return (params) => {
       if (validate(params)) return;
       const wrong = describe(validate.errors);
@@ -25,19 +25,13 @@ export class Schemas {
 
   /** What is wrong with a result, or undefined. Compiled when first asked. */
   result(name: string, schema: JsonSchema): (result: unknown) => string | undefined {
-    let validate: ReturnType<Ajv['compile']> | undefined;
+    let validate: ValidateFunction | undefined;
     return (result) => {
-      validate ??= compile(this.#results, schema, `result of ${name}`);
+      validate ??= this.#results.of(schema, `result of ${name}`);
       if (validate(result)) return undefined;
       const wrong = describe(validate.errors, 'result');
       return `${wrong.member}: ${wrong.problem}`;
     };
-  }
-
-  /** ajv keeps what it compiled for as long as the schema object lives in its cache. */
-  forget({ params, result }: { readonly params: JsonSchema; readonly result: JsonSchema }): void {
-    this.#params.removeSchema(params);
-    this.#results.removeSchema(result);
   }
 }
 
@@ -55,15 +49,27 @@ const COMMON = {
   validateFormats: false,
 } as const;
 
-function compile(ajv: Ajv, schema: JsonSchema, where: string): ReturnType<Ajv['compile']> {
-  try {
-    return ajv.compile(schema);
-  } catch (thrown) {
-    throw new CoreError(
-      'PARAMS_INVALID',
-      { where: `the schema of ${where}`, reason: reasonOf(thrown) },
-      { cause: thrown },
-    );
+/** Ajv never forgets what it compiled: a schema that comes again, with a plugin that restarts, must be the same one to it. */
+class Validators {
+  readonly #ajv: Ajv;
+  readonly #byText = new Map<string, ValidateFunction>();
+
+  constructor(options: Options) {
+    this.#ajv = new Ajv(options);
+  }
+
+  of(schema: JsonSchema, where: string): ValidateFunction {
+    const text = JSON.stringify(schema);
+    const known = this.#byText.get(text);
+    if (known) return known;
+    try {
+      const validate = this.#ajv.compile(schema);
+      this.#byText.set(text, validate);
+      return validate;
+    } catch (thrown) {
+      const details = { where: `the schema of ${where}`, reason: reasonOf(thrown) };
+      throw new CoreError('PARAMS_INVALID', details, { cause: thrown });
+    }
   }
 }
 

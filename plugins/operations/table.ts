@@ -4,6 +4,7 @@ import {
   type Capabilities,
   CoreError,
   type JsonSchema,
+  type Logger,
   type Operation,
   type OperationInfo,
   type RestBinding,
@@ -52,18 +53,23 @@ export class Table {
   readonly #scope: Scope;
   readonly #removed: (entry: Entry) => void;
   readonly departed: Departed;
+  readonly #log: Logger;
   #listed: readonly OperationInfo[] | undefined;
   #telling = false;
 
-  constructor(schemas: Schemas, capabilities: Capabilities, scope: Scope, removed: (entry: Entry) => void) {
+  constructor(
+    schemas: Schemas,
+    capabilities: Capabilities,
+    scope: Scope,
+    log: Logger,
+    removed: (entry: Entry) => void,
+  ) {
     this.#schemas = schemas;
     this.#capabilities = capabilities;
     this.#scope = scope;
+    this.#log = log;
     this.#removed = removed;
-    this.departed = new Departed(scope, ({ info }) => {
-      if (info) schemas.forget(info);
-      this.#changed();
-    });
+    this.departed = new Departed(scope, () => this.#changed());
   }
 
   operation(name: string): OperationEntry | undefined {
@@ -84,9 +90,7 @@ export class Table {
     if (owner !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: `${route} belongs to ${owner}` });
     // One that comes back the same is the same: nobody has to build his routes anew.
     const former = this.departed.take(name, route)?.info;
-    const same = isDeepStrictEqual(former, given);
-    const info = same ? former! : given;
-    if (former && !same) this.#schemas.forget(former);
+    const info = former && isDeepStrictEqual(former, given) ? former : given;
     const entry: OperationEntry = {
       ...this.#compile(info, operation.anonymous === true, operation.timeoutMs, user),
       info,
@@ -187,8 +191,16 @@ export class Table {
     setImmediate(() => {
       this.#telling = false;
       if (this.#scope.signal.aborted) return;
-      for (const listener of [...this.#watchers]) listener(this.#offered());
+      for (const listener of [...this.#watchers]) this.#tell(listener);
     });
+  }
+
+  #tell(listener: (operations: readonly OperationInfo[]) => void): void {
+    try {
+      listener(this.#offered());
+    } catch (err) {
+      this.#log.error({ err }, 'a watcher of the operations failed');
+    }
   }
 }
 

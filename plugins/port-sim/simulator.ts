@@ -1,6 +1,7 @@
 /** The simulator's process: started, connected to, and started again with a back-off when it dies. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
@@ -81,6 +82,12 @@ export class Simulator implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#restart);
+    await this.#end();
+    // It does not tidy up where it was killed, and a killed Core's simulator cannot know who comes after.
+    await rm(this.#options.socket, { force: true });
+  }
+
+  async #end(): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'close');

@@ -105,7 +105,7 @@ export class AppRequests {
     this.#current = undefined;
     this.#core.call(request as never, arrival, (error, response) => {
       const answer = error ?? response;
-      if (answer) this.#port.answer(answer);
+      if (answer) this.#port.answer(withIdOf(request, answer));
       for (const act of arrival.afterwards) act();
     });
   }
@@ -233,6 +233,14 @@ function deadlineOf({ meta }: JsonRpcRequest): number {
   if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0)
     throw badRequest('meta.deadlineMs must be a number of milliseconds');
   return Date.now() + ms;
+}
+
+/** jayson's core gives null as the id of whatever is no request; where the id can be told its sender should not wait in vain. */
+function withIdOf(request: unknown, answer: object): object {
+  const id = (request as { readonly id?: unknown } | null)?.id;
+  if ((answer as { readonly id?: unknown }).id !== null || (typeof id !== 'string' && typeof id !== 'number'))
+    return answer;
+  return { ...answer, id };
 }
 
 /** As jayson sees it: an id of null counts as none. */

@@ -281,6 +281,7 @@ export class AppSession implements Session {
     const { waiting, outgoingMaxBytes } = this.#world.config;
     const bytes = json.length + (attachment?.length ?? 0);
     if (this.#waiting.length >= waiting || this.#waitingBytes + bytes > outgoingMaxBytes) {
+      this.#world.counters.notificationsDropped++;
       const details = { what: `a notification to ${this.app}`, reason: 'the app does not read', retryAfterMs: 1_000 };
       return Promise.reject(new CoreError('QUEUE_FULL', details));
     }

@@ -11,13 +11,19 @@ import type { AppSession } from './app-session.ts';
 import { type AppIdentity, AppSocket, type SocketWorld } from './app-socket.ts';
 import { socketPath } from './socket-file.ts';
 
+/** A socket that is open, or about to be. */
+interface Place {
+  readonly path: string;
+  readonly socket: Promise<AppSocket>;
+}
+
 type SessionEvent = SessionInfo & { readonly state: 'open' | 'closed' };
 
 export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   readonly #run: string;
   readonly #scope: Scope;
   readonly #world: SocketWorld;
-  readonly #sockets = new Map<string, Promise<AppSocket>>();
+  readonly #places = new Map<string, Place>();
   readonly #sessions = new Map<string, AppSession>();
   readonly #listeners = new Set<(event: SessionEvent) => void>();
 
@@ -26,7 +32,7 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
     this.#scope = scope;
     this.#world = { ...world, changed: (session, state) => this.#changed(session, state) };
     scope.defer('app sockets', async () => {
-      await Promise.all([...this.#sockets.keys()].map((app) => this.close(app, 'the Core stops')));
+      await Promise.all([...this.#places.keys()].map((app) => this.close(app, 'the Core stops')));
     });
   }
 
@@ -35,7 +41,7 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   get socketCount(): number {
-    return this.#sockets.size;
+    return this.#places.size;
   }
 
   session(id: string): AppSession | undefined {
@@ -43,35 +49,28 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   async open(app: AppIdentity): Promise<{ readonly path: string }> {
-    const there = await this.#sockets.get(app.id);
-    if (there && there.app.name === app.name && there.app.uid === app.uid) return { path: there.path };
+    const there = await this.#socket(app.id);
+    const same = there && there.app.name === app.name && there.app.uid === app.uid;
+    if (same && !there.closing) return { path: there.path };
     if (there) await this.close(app.id, 'the socket moves');
     const path = socketPath(this.#run, app.name);
-    for (const other of this.#sockets.values())
-      if ((await other).path === path)
+    for (const [other, place] of this.#places)
+      if (place.path === path && other !== app.id)
         throw new CoreError('PARAMS_INVALID', { where: 'the name of an app', reason: `${app.name} is taken` });
-    const racing = this.#sockets.get(app.id);
-    if (racing) return { path: (await racing).path };
-    const opening = AppSocket.open(app, path, this.#scope, this.#world);
-    this.#sockets.set(app.id, opening);
-    try {
-      await opening;
-    } catch (thrown) {
-      this.#sockets.delete(app.id);
-      throw thrown;
-    }
-    return { path };
+    const place = this.#places.get(app.id) ?? this.#begin(app, path);
+    return { path: (await place.socket).path };
   }
 
   async close(app: string, reason: string): Promise<void> {
-    const socket = await this.#sockets.get(app);
+    const place = this.#places.get(app);
+    const socket = await this.#socket(app);
     if (!socket) return;
     await socket.close(reason);
-    this.#sockets.delete(app);
+    if (this.#places.get(app) === place) this.#places.delete(app);
   }
 
   async path(app: string): Promise<string> {
-    const socket = await this.#sockets.get(app);
+    const socket = await this.#socket(app);
     if (!socket) throw new CoreError('APP_NOT_FOUND', { app });
     return socket.path;
   }
@@ -81,13 +80,13 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   async call(app: string, call: AppCall): Promise<unknown> {
-    const session = (await this.#sockets.get(app))?.session(call.session);
+    const session = (await this.#socket(app))?.session(call.session);
     if (!session) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it has no session' });
     return session.call(call);
   }
 
   async notify(app: string, method: string, params: object): Promise<number> {
-    const sessions = [...((await this.#sockets.get(app))?.sessions ?? [])].filter((session) => session.usable);
+    const sessions = [...((await this.#socket(app))?.sessions ?? [])].filter((session) => session.usable);
     const taken = await Promise.allSettled(sessions.map((session) => session.notify(method, params)));
     return taken.filter(({ status }) => status === 'fulfilled').length;
   }
@@ -99,12 +98,23 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
 
   /** The identity of an app ended: its connections end at once. */
   async cut(app: string): Promise<void> {
-    for (const session of (await this.#sockets.get(app))?.sessions ?? [])
-      session.hangUp('the identity of the app ended');
+    for (const session of (await this.#socket(app))?.sessions ?? []) session.hangUp('the identity of the app ended');
   }
 
   checkStalled(now: number): void {
     for (const session of this.#sessions.values()) session.checkStalled(now);
+  }
+
+  #begin(app: AppIdentity, path: string): Place {
+    const place = { path, socket: AppSocket.open(app, path, this.#scope, this.#world) };
+    this.#places.set(app.id, place);
+    place.socket.catch(() => this.#places.delete(app.id)); // whoever opens it is told
+    return place;
+  }
+
+  /** Undefined where there is none, also because it could not be opened: that is news for its opener alone. */
+  async #socket(app: string): Promise<AppSocket | undefined> {
+    return this.#places.get(app)?.socket.catch(() => undefined);
   }
 
   #changed(session: AppSession, state: 'open' | 'closed'): void {

@@ -7,7 +7,7 @@ import { AppSession, type SessionWorld } from './app-session.ts';
 import { notification } from './app-stream.ts';
 import type { PeerCheck } from './peer-check.ts';
 import type { ReadyComposer } from './ready.ts';
-import { prepare, protect, unavailable } from './socket-file.ts';
+import { handOver, prepare, unavailable } from './socket-file.ts';
 
 export interface AppIdentity {
   readonly id: string;
@@ -55,6 +55,10 @@ export class AppSocket implements AsyncDisposable {
     return socket;
   }
 
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
   /** The session that was named, or the oldest that can take a call. */
   session(preferred?: string): AppSession | undefined {
     let first: AppSession | undefined;
@@ -79,10 +83,10 @@ export class AppSocket implements AsyncDisposable {
   async #listen(): Promise<void> {
     const { name, uid } = this.app;
     try {
-      await prepare(this.path, name, uid);
+      await prepare(this.path, name);
       this.#server.listen({ path: this.path, backlog: 16 });
       await once(this.#server, 'listening');
-      await protect(this.path, uid);
+      await handOver(this.path, uid);
     } catch (thrown) {
       this.#server.close();
       throw unavailable(name, reasonOf(thrown));
@@ -110,7 +114,7 @@ export class AppSocket implements AsyncDisposable {
       this.#refuse(socket, `${connections} connections are the limit`);
       return;
     }
-    const checked = this.#world.peers.refusal(socket, this.app.uid);
+    const checked = this.#world.peers.refusal(socket, this.app);
     const id = randomUUID();
     const scope = this.#scope.child(`session ${id} of ${this.app.id}`);
     const session = new AppSession(id, this.#caller, socket, scope, this.#world);
@@ -141,8 +145,10 @@ export class AppSocket implements AsyncDisposable {
   }
 
   #refuse(socket: Socket, reason: string): void {
-    this.#world.counters.refused++;
-    this.#world.log.warn({ app: this.app.id, reason }, 'connection refused');
+    const refused = ++this.#world.counters.refused;
+    // Every power of ten, lest an app that tries again and again fills the log, too.
+    if (Number.isInteger(Math.log10(refused)))
+      this.#world.log.warn({ app: this.app.id, reason, refused }, 'connection refused');
     socket.on('error', () => socket.destroy()); // it went away by itself
     socket.write(`${JSON.stringify(notification('stop', { reason, graceMs: 0 }))}\n`);
     socket.destroySoon();

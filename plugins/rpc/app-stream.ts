@@ -105,10 +105,12 @@ export class AppStream implements StreamChannel {
     this.#wake?.();
   }
 
-  /** The app writes no more. */
-  finish(): void {
+  /** The app writes no more. False where it had said so before. */
+  finish(): boolean {
+    if (this.#finished) return false;
     this.#finished = true;
     this.#wake?.();
+    return true;
   }
 
   /** The app takes more. */

@@ -8,6 +8,8 @@ export class Counters {
   failedNotifications = 0;
   /** Stream data and credit for a stream that is over. */
   lateStreamMessages = 0;
+  /** Notifications for an app that does not read; whoever sent one was told by QUEUE_FULL. */
+  notificationsDropped = 0;
   /** Connections that were refused. */
   refused = 0;
   /** Sessions that were cut, slow peers among them. */
@@ -22,6 +24,7 @@ export class Counters {
       'messages that could not be read': this.malformed,
       'notifications that failed': this.failedNotifications,
       'stream messages that came too late': this.lateStreamMessages,
+      'notifications that apps did not read': this.notificationsDropped,
       'refused connections': this.refused,
       'sessions cut': this.cut,
       'READY messages without the parts of slow plugins': this.readyTimeouts,

@@ -4,7 +4,7 @@
  * reader finds its feet again after rubbish.
  */
 import { isUtf8 } from 'node:buffer';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
 import { ByteList } from './byte-list.ts';
 import { isBlank, ValueScanner } from './value-scanner.ts';
 
@@ -201,11 +201,15 @@ function parse(bytes: Buffer): { readonly value: unknown } | CoreError {
   const text = bytes.toString();
   // The decoder puts U+FFFD where the bytes are not UTF-8; it may stand in the text itself, too.
   if (text.includes('\ufffd') && !isUtf8(bytes)) return new CoreError('JSON_INVALID', { reason: 'it is not UTF-8' });
+  let value: unknown;
   try {
-    return { value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch (thrown) {
     return new CoreError('JSON_INVALID', { reason: reasonOf(thrown) }, { cause: thrown });
   }
+  if (text.length > 2 * MAX_JSON_DEPTH && isNestedDeeperThan(value, MAX_JSON_DEPTH))
+    return new CoreError('JSON_INVALID', { reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` });
+  return { value };
 }
 
 function isBlankFrom(bytes: Buffer, from: number): boolean {

@@ -2,6 +2,7 @@
 import {
   type Caller,
   CoreError,
+  decodeBase64,
   type Invocation,
   type Operations,
   type Session,
@@ -27,7 +28,6 @@ export interface OpenParams {
   readonly credit?: number;
 }
 
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 /** Large chunks go in pieces, so that other messages of the session get in between. */
 const PIECE = 1024 * 1024;
 /** How long a plugin may go on with a stream after the app closed it. */
@@ -134,7 +134,7 @@ export class SessionStreams {
   close(id: unknown): void {
     const stream = this.#find(id);
     const { direction } = this.#open.get(stream.id)!;
-    stream.finish();
+    if (!stream.finish()) return;
     if (direction === 'read') this.#over(stream, undefined);
     else
       this.#deadlines.add({
@@ -185,12 +185,11 @@ export class SessionStreams {
   }
 }
 
-/** Strict RFC 4648 with padding. */
 function decode(data: unknown): Buffer {
-  if (typeof data !== 'string' || data.length % 4 !== 0 || !BASE64.test(data))
-    throw new CoreError('PARAMS_INVALID', {
-      where: 'params of stream.write',
-      reason: 'data: must be base64 (RFC 4648, with padding), or the message must have an attachment',
-    });
-  return Buffer.from(data, 'base64');
+  const bytes = typeof data === 'string' ? decodeBase64(data) : undefined;
+  if (bytes) return bytes;
+  throw new CoreError('PARAMS_INVALID', {
+    where: 'params of stream.write',
+    reason: 'data: must be base64 (RFC 4648, with padding), or the message must have an attachment',
+  });
 }

@@ -1,5 +1,5 @@
 /** The file of an app's socket: its directory, its modes and its owner. */
-import { chmod, chown, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, lchown, lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 
@@ -18,14 +18,17 @@ export function socketPath(run: string, name: string): string {
   return path;
 }
 
-/** Makes the directory (0700) and removes what a Core that was killed left behind. Throws UNAVAILABLE. */
-export async function prepare(path: string, name: string, uid: number | undefined): Promise<void> {
+/**
+ * Makes the directory (0700), the Core's own until handOver(), so that nobody can put a link in the place of the socket meanwhile, and removes what
+ * a Core that was killed left behind. Throws UNAVAILABLE.
+ */
+export async function prepare(path: string, name: string): Promise<void> {
   const directory = join(path, '..');
   // Apps of other users must get through to their own directories.
   await mkdir(join(directory, '..'), { recursive: true, mode: 0o711 });
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  await give(directory, process.getuid?.());
   await chmod(directory, 0o700);
-  await give(directory, uid);
   const old = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw unavailable(name, reasonOf(error));
@@ -34,16 +37,17 @@ export async function prepare(path: string, name: string, uid: number | undefine
   if (old) await rm(path);
 }
 
-/** Nobody but the app may connect. */
-export async function protect(path: string, uid: number | undefined): Promise<void> {
+/** Nobody but the app may connect; socket and directory are the app's own from now on. */
+export async function handOver(path: string, uid: number | undefined): Promise<void> {
   await chmod(path, 0o600);
   await give(path, uid);
+  await give(join(path, '..'), uid);
 }
 
-/** Without the right to give files away, app and Core share one user, as in development. */
+/** Without the right to give files away, app and Core share one user, as in development. Links themselves are given, not what they point to. */
 async function give(path: string, uid: number | undefined): Promise<void> {
-  if (uid === undefined || uid === process.getuid?.() || process.getuid?.() !== 0) return;
-  await chown(path, uid, process.getgid?.() ?? 0);
+  if (uid === undefined || process.getuid?.() !== 0) return;
+  await lchown(path, uid, process.getgid?.() ?? 0);
 }
 
 export function unavailable(name: string, reason: string): CoreError {

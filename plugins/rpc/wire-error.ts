@@ -23,8 +23,10 @@ const OF_PROTOCOL: Readonly<Record<number, ErrorCode>> = {
 export function protocolError(code: number | undefined, method: unknown): RpcError {
   const known = OF_PROTOCOL[code ?? 0] ?? 'INTERNAL';
   const name = typeof method === 'string' ? method : '';
+  if (known === 'METHOD_NOT_FOUND') return wireError(new CoreError(known, { name }));
+  if (known === 'INTERNAL') return wireError(new CoreError(known, { what: name || 'a request' }));
   const reason = code === -32099 ? 'the batch is too long' : 'it is no JSON-RPC 2.0 request';
-  return wireError(new CoreError(known, { name, reason, what: name || 'a request' }));
+  return wireError(new CoreError(known, { reason }));
 }
 
 /** What an app answered with instead of a result. */

@@ -4,11 +4,11 @@ import {
   type Capabilities,
   CoreError,
   callerName,
+  decodeBase64,
   type JsonSchema,
   type Operation,
   type SpiHandleInfo,
 } from '@device-core/plugin-api';
-import { decodeBase64 } from './base64.ts';
 import type { HandleTable } from './handles.ts';
 import { MAX_BYTES, type Transfers } from './transfers.ts';
 

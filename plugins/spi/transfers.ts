@@ -6,6 +6,8 @@ import { isBridgeBusy, transferError } from './transfer-error.ts';
 export const MAX_BYTES = 65_536;
 const MAX_DEADLINE_MS = 5_000;
 const SLACK_MS = 100;
+/** What a bridge may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 6). */
+const GUARD_MS = 400;
 /** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the retry comes after this time. */
 const BUSY_PATIENCE_MS = 50;
 
@@ -21,6 +23,8 @@ export class Transfers {
   readonly #perHandle: number;
   /** Endpoint -> those who wait for the next completion on it. */
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** Endpoint -> milliseconds that the transfers on it may take, one after the other. */
+  readonly #owed = new Map<string, number>();
   #bridge: Bridge | undefined;
 
   constructor(table: HandleTable, scope: Scope, perHandle: number) {
@@ -85,7 +89,8 @@ export class Transfers {
     const send = (ms: number) => {
       const reason = 'no IO bridge is connected: no plugin provides the service bridge';
       if (!this.#bridge) throw new CoreError('NOT_INITIALIZED', { reason });
-      return this.#bridge.spixTransfer(handle.endpoint, transfer, { deadlineMs: ms, ...(signal && { signal }) });
+      const options = { deadlineMs: ms, ...(signal && { signal }) };
+      return this.#guarded(this.#bridge.spixTransfer(handle.endpoint, transfer, options), handle, ms);
     };
     try {
       return await send(deadlineMs);
@@ -94,6 +99,26 @@ export class Transfers {
       if (!isBridgeBusy(error) || left <= 0) throw error;
       await this.#completion(handle.endpoint, Math.min(left, BUSY_PATIENCE_MS));
       return send(Math.max(1, end - Date.now()));
+    }
+  }
+
+  /** The bridge keeps deadlines itself, each from the moment its transfer has its turn. Should it not, nobody waits longer than all before it may take. */
+  async #guarded(work: Promise<Uint8Array>, handle: SpiHandle, ms: number): Promise<Uint8Array> {
+    const { endpoint, name } = handle;
+    const most = ms + GUARD_MS;
+    const owed = (this.#owed.get(endpoint) ?? 0) + most;
+    this.#owed.set(endpoint, owed);
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = this.#scope.timeout(`transfer on ${name}`, owed, () =>
+      reject(new CoreError('TIMEOUT', { what: `transfer on ${name}`, ms })),
+    );
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      timer[Symbol.dispose]();
+      const left = this.#owed.get(endpoint)! - most;
+      if (left > 0) this.#owed.set(endpoint, left);
+      else this.#owed.delete(endpoint);
     }
   }
 

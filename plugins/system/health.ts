@@ -118,7 +118,7 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
     },
     warn: (code, message) => void (open && warnings.push({ code, message })),
   };
-  const problem = await limited(collect.promise(report), timeoutMs, scope);
+  const problem = await limited(collect, report, timeoutMs, scope);
   open = false;
   if (problem) added.set('system.probes', problem);
 
@@ -142,11 +142,18 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
 }
 
 /** A probe that fails or hangs costs its own news only; it is reported as a component of its own. */
-async function limited(probes: Promise<unknown>, ms: number, scope: Scope): Promise<ComponentHealth | undefined> {
+async function limited(
+  collect: HealthSources['collect'],
+  report: HealthReport,
+  ms: number,
+  scope: Scope,
+): Promise<ComponentHealth | undefined> {
+  const probes = collect.promise(report);
   const late = Promise.withResolvers<ComponentHealth>();
-  const timer = scope.timeout('health probes', ms, () =>
-    late.resolve({ status: 'error', code: 'TIMEOUT', message: `a probe did not answer within ${ms} ms` }),
-  );
+  const timer = scope.timeout('health probes', ms, () => {
+    const message = `the probe of ${collect.unanswered().join(', ')} did not answer within ${ms} ms`;
+    late.resolve({ status: 'error', code: 'TIMEOUT', message });
+  });
   const failed = (thrown: unknown): ComponentHealth => ({
     status: 'error',
     code: thrown instanceof CoreError ? thrown.code : 'INTERNAL',

@@ -72,6 +72,13 @@ const running = (not?: number): Promise<AppStatus> =>
     return status.state === 'running' && status.pid !== not ? status : undefined;
   }, 'the running app');
 
+/** The app notes its token a moment after it has come back. */
+const validToken = (): Promise<string> =>
+  until(async () => {
+    const { token } = flow();
+    return (await rest('GET', '/apps', token)).status === 200 ? token : undefined;
+  }, 'a token that is valid');
+
 test('socket path 200, registration 201, READY with capabilities and subscriptions', async () => {
   const status = await running();
   await file('flow');
@@ -134,7 +141,7 @@ test('a call that is idempotent is repeated once, not for ever', async () => {
 
 test('an app may not act in the name of another, nor administer the device', async () => {
   await running();
-  const { token } = flow();
+  const token = await validToken();
   const entry = { name: 'other.f', version: '1.0.0' };
   const registration = { app: 'com.example.other', functions: [entry] };
   const other = await rest('POST', '/FunctionRegistry-registerFunction', token, registration);
@@ -149,7 +156,7 @@ test('an app may not act in the name of another, nor administer the device', asy
 
 test('the token of a stopped app is refused, and a new start makes a new one', async () => {
   await running();
-  const { token } = flow();
+  const token = await validToken();
   assert.equal((await rest('GET', '/apps', token)).status, 200);
   await core.service(apps).stop(ID);
   const { status, body } = await rest('GET', '/apps', token);

@@ -34,6 +34,19 @@ test('the operator holds everything, nobody else holds what was not granted', ()
   }
 });
 
+test('a refusal of a whole family names what the caller of it asks for: the narrow form', () => {
+  const checker = new CapabilityChecker();
+  const details = { capability: 'bridges.spi:<handle>', class: 'sensitive' };
+  assert.throws(
+    () => checker.requireAny(app, 'bridges.spi', 'bridges.spi:<handle>'),
+    (error: { details: Record<string, string> }) => {
+      assert.deepEqual([error.details.capability, error.details.class], Object.values(details));
+      assert.match(String(error.details.hint), /id: bridges\.spi:<handle>,.*\["bridges\.spi:<handle>"\]/);
+      return true;
+    },
+  );
+});
+
 test('a change of grants counts at once', async () => {
   const checker = new CapabilityChecker();
   await checker.set(app, ['display']);

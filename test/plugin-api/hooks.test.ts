@@ -69,3 +69,16 @@ test('a waterfall hook hands the value on, changed or not', () => {
   hooks.tap('event.publish', 'b', () => undefined, 0);
   assert.equal(hooks.caller('event.publish').call(event).topic, 'b');
 });
+
+test('every tap of a parallel hook runs, whichever of them fails, and the owner learns of each failure', async () => {
+  const hooks = new HookRegistry();
+  const caller = hooks.caller('kernel.ready');
+  const seen: string[] = [];
+  hooks.tap('kernel.ready', 'a', () => assert.fail('broken at once'), 0);
+  hooks.tap('kernel.ready', 'b', () => void seen.push('b'), 0);
+  await assert.rejects(caller.promise(), /plugin a failed in hook kernel.ready: broken at once/);
+  hooks.tap('kernel.ready', 'c', () => Promise.reject(new Error('broken later')), 0);
+  hooks.tap('kernel.ready', 'd', async () => void seen.push('d'), 0);
+  await assert.rejects(caller.promise(), /plugin a .*broken at once; plugin c .*broken later/);
+  assert.deepEqual(seen, ['b', 'b', 'd']);
+});

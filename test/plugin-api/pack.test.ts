@@ -40,15 +40,15 @@ export const plugin = definePlugin({
 
 const TEST = `
 import assert from 'node:assert/strict';
-import { operations, type Operations } from '@device-core/plugin-api';
-import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
+import { operations } from '@device-core/plugin-api';
+import { checkManifest, createTestHost, given } from '@device-core/plugin-api/testing';
 import { plugin } from './index.ts';
 
 const added: string[] = [];
-const fake = { add: (one: { name: string }) => { added.push(one.name); return { [Symbol.dispose]: () => undefined }; } };
+const fake = given(operations, { add: (one) => { added.push(one.name); return { [Symbol.dispose]: () => undefined }; } });
 const manifest = new URL('plugin.yaml', import.meta.url).pathname;
 assert.deepEqual(checkManifest(manifest, plugin), []);
-await using host = await createTestHost(plugin, { manifest, services: [[operations, fake as unknown as Operations]] });
+await using host = await createTestHost(plugin, { manifest, services: [fake] });
 assert.deepEqual(added, ['example.hello']);
 await host.stop();
 assert.deepEqual(host.leaks(), []);

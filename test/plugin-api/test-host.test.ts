@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
 import { device } from '@device-core/plugin-api/services/device';
 import { grants } from '@device-core/plugin-api/services/grants';
-import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 
 after(leakCheck());
 
@@ -40,6 +40,38 @@ test('a service is there after setup, with the defaults of the configuration fil
   await using host = await createTestHost(quiet, { manifest, services });
   assert.equal(await host.service(lamp).on(), 'level 3');
   assert.equal(host.device.sku.simulated, true);
+});
+
+test('a service is given in parts, and a method that was left out says so', async () => {
+  interface Switch extends Lamp {
+    off(): Promise<string>;
+  }
+  const both = serviceRef<Switch>('power', '1.2.0');
+  class Counting {
+    #times = 0;
+    on = async () => `on ${++this.#times}`;
+  }
+  const plugin = definePlugin({
+    requires: { both },
+    setup: (host, services) => host.provide(lamp, { on: () => services.both.on().then(() => services.both.off()) }),
+  });
+  for (const parts of [new Counting(), { on: async () => 'on' }]) {
+    await using host = await createTestHost(plugin, { manifest, services: [given(both, parts)] });
+    assert.match(await host.service(both).on(), /^on/);
+    await assert.rejects(host.service(lamp).on(), { code: 'SERVICE_MISSING', message: /did not give its method off/ });
+  }
+});
+
+test('a release that hangs fails the stop, by its label', async () => {
+  const plugin = definePlugin({
+    requires: { power, device },
+    setup(host) {
+      host.provide(lamp, { on: async () => '' });
+      host.scope.defer('motor', () => new Promise(() => undefined));
+    },
+  });
+  const host = await createTestHost(plugin, { manifest: { ...manifest, stopTimeoutMs: 50 }, services });
+  await assert.rejects(host.stop(), { code: 'PLUGIN_STOP_TIMEOUT', message: /plugin lamp still holds motor/ });
 });
 
 test('what was acquired is released newest first, each release awaited, and nothing is left', async () => {
@@ -143,7 +175,8 @@ test('events reach the subscribers whose filter matches, the retained ones also 
   await using host = await createTestHost(plugin, { manifest, services });
   host.publish('system.power', { source: 'mains' });
   host.publish('other.topic', {});
-  await sleep(20);
+  while (seen.length === 0) await sleep(1);
+  await sleep(5);
   assert.deepEqual(seen, ['system.power from core']);
   assert.equal(host.published[0]?.source, 'plugin.lamp');
 });

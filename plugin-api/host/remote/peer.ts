@@ -172,7 +172,17 @@ export class Peer {
       const began = Date.now();
       const { deadline, signal } = this.#deadline(method, args, began);
       const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
-      this.#pending.set(call, { settle, fail, promise, held: forGood ? [] : encoder.held, target, what, began, deadline, signal });
+      this.#pending.set(call, {
+        settle,
+        fail,
+        promise,
+        held: forGood ? [] : encoder.held,
+        target,
+        what,
+        began,
+        deadline,
+        signal,
+      });
       this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
       this.#send([CALL, call, target, method, value, slots], encoder);
     } catch (error) {

@@ -19,7 +19,8 @@ export function addApps(program: Command): void {
           app.id,
           app.version,
           app.state,
-          duration(Date.now() - app.since),
+          // An app that cannot be used never came into a state.
+          app.since === 0 ? '-' : duration(Date.now() - app.since),
           String(app.restarts),
           cell(app.reason ?? (app.denied.length > 0 ? `${app.denied.length} capabilities not granted` : '')),
         ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
@@ -168,7 +168,7 @@ for (const [name, script, lifecycle, state, reason] of endings)
 const unrunnable: readonly (readonly [string, string, RegExp])[] = [
   ['is not there', './nowhere', /cannot run \.\/nowhere/],
   ['is nowhere in the search path', 'no-such-program', /cannot find no-such-program/],
-  ['is no program', './broken', /cannot run \.\/broken/],
+  ['is no program', './broken', /cannot run \.\/broken: .* \(is the program after #! in its first line there\?\)/],
 ];
 for (const [name, command, reason] of unrunnable)
   test(`a command that ${name} fails at once, with the reason`, async () => {
@@ -222,6 +222,29 @@ test('a stop gives up a start that is under way', async () => {
   assert.ok(Date.now() - before < 5_000);
   assert.equal((await bench.status(ID)).state, 'stopped');
   assert.equal(alive(pid ?? 0), false);
+});
+
+test('a stop gives up a start that waits behind an earlier stop', async () => {
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID), 'setInterval(() => {}, 1000)'),
+  });
+  const begun = bench.apps.start(ID);
+  await eventually(async () => (await bench.status(ID)).pid, 'a process');
+  const before = Date.now();
+  await Promise.all([begun, bench.apps.stop(ID), bench.apps.start(ID), bench.apps.stop(ID)]);
+  assert.ok(Date.now() - before < 5_000);
+  assert.equal((await bench.status(ID)).state, 'stopped');
+});
+
+test('the record of a process is never written through a symbolic link', async () => {
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID)) });
+  const { run } = bench.paths;
+  await mkdir(join(run, 'apps', 'demo'), { recursive: true });
+  await writeFile(join(run, 'precious'), 'precious');
+  await symlink(join(run, 'precious'), join(run, 'apps', 'demo', 'pid'));
+  await bench.apps.start(ID);
+  assert.equal(readFileSync(join(run, 'precious'), 'utf8'), 'precious');
+  assert.equal((await bench.status(ID)).state, 'running');
 });
 
 test('the stop of the plugin stops every app and leaves nothing', async () => {

@@ -24,6 +24,21 @@ const bad: readonly (readonly [string, string, ErrorCode, RegExp])[] = [
     'MANIFEST_INVALID',
     /app\.yaml:6 is not valid: Map keys must be unique/,
   ],
+  [
+    'aliases that unfold to millions',
+    [
+      'a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]',
+      ...'bcdefg'.split('').map((it, at) => `${it}: &${it} [${Array(9).fill(`*${'abcdef'[at]}`)}]`),
+    ].join('\n'),
+    'MANIFEST_INVALID',
+    /app\.yaml.* is not valid: .*alias/,
+  ],
+  [
+    'a program outside its folder',
+    `${HEAD}exec: { command: ../main }\ncapabilities: []\n`,
+    'MANIFEST_INVALID',
+    /exec\.command must match pattern .* \(A file of the app's folder/,
+  ],
   ['nothing at all', '', 'MANIFEST_INVALID', /app\.yaml.* is not valid: .*must be object/],
   ['a list', '- a\n', 'MANIFEST_INVALID', /app\.yaml:1 .*must be object/],
   [

@@ -63,6 +63,9 @@ test('an app sees what happened to itself, and of others only that they are ther
     const { app } = await run(bench, 'apps.status', { id: ID }, caller);
     assert.equal('reason' in (app as object), seen, caller.id);
   }
+  const { message } = (await health(bench))['app.demo'] ?? {};
+  assert.match(message ?? '', /^it ended with code 1/);
+  assert.doesNotMatch(message ?? '', /my secret/);
 });
 
 test("log.write goes into the app's log as one JSON line, after what the process wrote", async () => {

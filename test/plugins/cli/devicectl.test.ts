@@ -343,6 +343,25 @@ describe('errors', () => {
     assert.equal(ended.code, 1);
   });
 
+  test('what callers made up does not reach the terminal as control characters', async () => {
+    const refusal = {
+      ts: 1,
+      caller: { kind: 'app', id: 'com.x' },
+      capability: 'functions.call:\u001b[2J',
+      class: 'normal',
+    };
+    core.replies['GET /refusals'] = { ok: true, refusals: [{ ...refusal, hint: 'grant\u0007 it' }] };
+    const error = 'APP_ERROR: app com.x answered agenda.next with an error: \u001b]0;gotcha\u0007';
+    const failed = { ok: false, error, code: 'APP_ERROR', details: { hint: '\u001b[31m' } };
+    core.replies['POST /functions/call'] = [502, failed];
+    const why = await devicectl(['why', ...at]);
+    const call = await devicectl(['call', 'agenda.next', ...at]);
+    assert.match(why.stdout, /functions\.call:\\x1b\[2J {2}grant\\x07 it/);
+    assert.match(call.stderr, /an error: \\x1b\]0;gotcha\\x07\n/);
+    for (const text of [why.stdout, call.stderr])
+      assert.ok(![...text].some((char) => char < '\n' || char === '\u001b'));
+  });
+
   test('the SPI endpoint has no member code: it is read from the text', async () => {
     core.replies['POST /SPI_transfer_txrx'] = [
       500,

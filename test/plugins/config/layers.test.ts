@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { type ConfigChange, config } from '@device-core/plugin-api';
+import { type ConfigChange, config, type JsonSchema } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/config/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
@@ -165,6 +165,31 @@ suite('the three layers of the configuration', () => {
     assert.equal((await table.run('config.get', { key: 'panel.mode' }, app(AGENDA))).value, 'x');
     assert.equal((await table.run('config.set', { key: 'panel', value: 2 }, OPERATOR)).value, 2);
   });
+
+  const double = (levels: number) =>
+    Object.fromEntries(
+      Array.from({ length: levels }, (_, n) => [
+        `d${n}`,
+        n === 0
+          ? { type: 'string' }
+          : { anyOf: [{ $ref: `#/definitions/d${n - 1}` }, { $ref: `#/definitions/d${n - 1}` }] },
+      ]),
+    );
+  const ENDLESS: [string, JsonSchema, string, unknown][] = [
+    ['a pattern', { properties: { a: { pattern: '^(a+)+$' } } }, 'a', `${'a'.repeat(60)}!`],
+    ['a pattern of keys', { patternProperties: { '^(a+)+$': {} } }, `${'a'.repeat(60)}-`, 1],
+    ['references that double', { properties: { a: { $ref: '#/definitions/d40' } }, definitions: double(41) }, 'a', 1],
+  ];
+  for (const [what, schema, key, value] of ENDLESS)
+    test(`the schema of an app cannot hold up the Core with ${what}`, async () => {
+      await using started = await start();
+      await started.host.service(config).describeApp(AGENDA, { schema });
+      const set = () => started.table.run('config.set', { key, value }, app(AGENDA));
+      const begun = performance.now();
+      for (let n = 0; n < 20; n++) await assert.rejects(set(), /schema of the app cannot be applied: it takes longer/);
+      assert.ok(performance.now() - begun < 2_000);
+      assert.equal((await started.table.run('config.set', { key: 'a', value: 1 }, OPERATOR)).value, 1);
+    });
 
   test('what an app describes is checked, and its defaults stand below every layer', async () => {
     await using started = await withFiles({ 'etc/base.yaml': 'lang: de\n' });

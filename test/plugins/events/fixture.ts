@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import {
   type AppManifest,
   type AppSockets,
-  type Apps,
   appSockets,
   apps,
   CoreError,
@@ -17,7 +16,7 @@ import {
   type ReadyMessage,
   type Session,
 } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type GivenService, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/events/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
@@ -49,7 +48,7 @@ export async function startEvents(
     config: options.config ?? {},
     services: [
       [operations, table],
-      [apps, appsWith(options.filters ?? [])],
+      appsWith(options.filters ?? []),
       [appSockets, socketsWith(options.sessions ?? [])],
       ...(options.device ? [[device, { info: async () => options.device }] as const] : []),
       ...(options.bus ? [[eventBus, options.bus] as const] : []),
@@ -70,12 +69,12 @@ export function bareReady(session: Session): ReadyMessage {
 }
 
 /** Only what the plugin uses of the apps service. */
-export function appsWith(subscribe: readonly string[]): Apps {
+export function appsWith(subscribe: readonly string[]): GivenService {
   const manifest = async (app: string): Promise<AppManifest> => {
     if (app !== AGENDA) throw new CoreError('APP_NOT_FOUND', { app });
     return { id: AGENDA, events: { subscribe } } as unknown as AppManifest;
   };
-  return { manifest } as unknown as Apps;
+  return given(apps, { manifest });
 }
 
 /** Only what the plugin uses of the app sockets. */

@@ -23,6 +23,7 @@ function open(events: Fixture, filter: readonly string[], caller: Caller = OPERA
       return done ? undefined : value;
     },
     hangUp: () => controller.abort(),
+    leave: () => iterator.return?.(),
   };
 }
 
@@ -102,6 +103,18 @@ describe('GET /events', () => {
     const again = open(events, ['ui.*']);
     again.hangUp();
     assert.equal(await again.next(), undefined);
+  });
+
+  it('counts a stream before its first event is asked for, and frees the place of one that never was', async () => {
+    await using events = await startEvents({ config: { streams: 2 } });
+    const unread = [open(events, ['ui.*']), open(events, ['ui.*'])];
+    assert.equal(
+      refusal(() => open(events, ['ui.*'])),
+      'BUSY',
+    );
+    for (const stream of unread) await stream.leave();
+    const again = open(events, ['ui.*']);
+    await again.leave();
   });
 
   it('ends when the plugin stops, and leaves nothing behind', async () => {

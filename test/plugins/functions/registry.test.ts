@@ -64,6 +64,7 @@ suite('registering functions', () => {
       ['a reserved prefix', { name: 'rpc.x', version: '1.0.0' }, /the Core itself uses this name/],
       ['no version', { name: 'a' }, /version must be major.minor.patch/],
       ['two parts of a version', { name: 'a', version: '1.0' }, /version must be/],
+      ['a pre-release', { name: 'a', version: '1.0.0-rc.1' }, /version must be/],
       ['a range as version', { name: 'a', version: '^1.0.0' }, /version must be/],
       ['a v before the version', { name: 'a', version: 'v1.0.0' }, /version must be/],
       ['build metadata', { name: 'a', version: '1.0.0+x' }, /version must be/],
@@ -146,23 +147,20 @@ suite('registering functions', () => {
   test('a caller gets the newest release, or what its range asks for', async () => {
     await using started = await start();
     const { table } = started;
-    const versions = ['1.0.0', '1.4.2', '2.0.0-beta.1', '2.0.0', '2.1.0-rc.1', '10.0.0-dev.1', '0.9.0'];
+    const versions = ['1.0.0', '1.4.2', '2.0.0', '10.0.0', '0.9.0'];
     await table.run(
       'functions.register',
       { app: APP, functions: versions.map((version) => ({ name: 'f', version })) },
       app(APP),
     );
-    await table.run('functions.register', { app: APP, functions: [{ name: 'g', version: '1.0.0-a' }] }, app(APP));
     const cases: [string | undefined, string][] = [
-      [undefined, '2.0.0'],
-      ['*', '2.0.0'],
+      [undefined, '10.0.0'],
+      ['*', '10.0.0'],
       ['^1', '1.4.2'],
       ['1.0.x', '1.0.0'],
       ['<1', '0.9.0'],
-      ['2.1.0-rc.1', '2.1.0-rc.1'],
-      ['^2.1.0-rc.0', '2.1.0-rc.1'],
-      ['~2.0.0-beta.1', '2.0.0'],
-      ['>=3', 'FUNCTION_NOT_FOUND'],
+      ['>=2 <10', '2.0.0'],
+      ['>=11', 'FUNCTION_NOT_FOUND'],
       ['nonsense', 'PARAMS_INVALID'],
     ];
     for (const [version, wanted] of cases) {
@@ -170,7 +168,6 @@ suite('registering functions', () => {
       const found = await work.then((info) => info.version).catch((error) => error.code);
       assert.equal(found, wanted, version);
     }
-    assert.equal((await table.run('functions.describe', { name: 'g' }, OPERATOR)).version, '1.0.0-a');
   });
 
   test('listeners hear of changes and of nothing else', async () => {

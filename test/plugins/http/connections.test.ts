@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Identity } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { Connections } from '../../../plugins/http/connections.ts';
 import { FLASH, type Front, startFront } from './front.ts';
 import { aborted, FIND, produced, ROWS } from './rows.ts';
 
 after(leakCheck());
+
+const ignore = () => undefined;
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 let front: Front;
 let token: string;
@@ -67,6 +73,21 @@ describe('bytes that are no request', () => {
         `PUT /config/a HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n`,
       /^HTTP\/1\.1 400 .*REQUEST_INVALID/s,
     ],
+    [
+      'a proxy request',
+      () => `CONNECT evil.example:443 HTTP/1.1\r\n${host()}\r\n`,
+      /^HTTP\/1\.1 405 .*METHOD_NOT_ALLOWED/s,
+    ],
+    [
+      'no host: two of them',
+      () => `GET /find HTTP/1.1\r\n${host()}host: evil.example\r\nconnection: close\r\n\r\n`,
+      /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s,
+    ],
+    [
+      'no host: a foreign one in the request line',
+      () => `GET http://evil.example/find HTTP/1.1\r\n${host()}connection: close\r\n\r\n`,
+      /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s,
+    ],
     ['no host', () => 'GET /find HTTP/1.1\r\nconnection: close\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
     ['no host in HTTP/1.0', () => 'GET /find HTTP/1.0\r\n\r\n', /^HTTP\/1\.1 403 .*ORIGIN_DENIED/s],
     ['headers that never end', () => `GET /find HTTP/1.1\r\n${host()}`, /^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s],
@@ -95,6 +116,13 @@ describe('bytes that are no request', () => {
     assert.equal((await front.ask('/find')).status, 200);
   });
 
+  it('an expectation that nobody knows is no reason to refuse', async () => {
+    const answer = await front.raw(
+      `GET /find HTTP/1.1\r\n${host()}expect: the-unexpected\r\nconnection: close\r\n\r\n`,
+    );
+    assert.match(answer, /^HTTP\/1\.1 200 .*device-api-version: 1/is);
+  });
+
   it('requests in one piece are answered in order', async () => {
     const one = (n: number, more = '') => `GET /find?limit=${n} HTTP/1.1\r\n${host()}${more}\r\n`;
     const answer = await front.raw(one(1) + one(2) + one(3, 'connection: close\r\n'));
@@ -104,7 +132,34 @@ describe('bytes that are no request', () => {
     );
   });
 
-  it('more connections than allowed are refused, and there is room again afterwards', async () => {
+  it('a house full of silent connections keeps nobody out, and nobody who is known has to leave for them', async () => {
+    const known = connect(front.port, '127.0.0.1').setEncoding('utf8');
+    const request = `GET /find HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\n\r\n`;
+    const answered = (): Promise<unknown> => {
+      known.write(request);
+      return once(known, 'data');
+    };
+    await answered();
+    const many: Socket[] = [];
+    for (let count = 0; count < 40; count++) {
+      const one = connect(front.port, '127.0.0.1').on('error', () => undefined);
+      many.push(one);
+      await once(one, 'connect');
+    }
+    assert.equal((await front.ask('/find')).status, 200);
+    assert.match(String(await answered()), /^HTTP\/1\.1 200 /);
+    for (const socket of [known, ...many]) socket.destroy();
+  });
+
+  it('where all are at work the next one is turned away', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => stream('/events')));
+    await assert.rejects(front.ask('/find'), { code: 'ECONNRESET' });
+    for (const one of streams) one.destroy();
+    await sleep(50);
+    assert.equal((await front.ask('/find')).status, 200);
+  });
+
+  it('more connections than allowed are closed, and there is room again afterwards', async () => {
     const many = Array.from({ length: 40 }, () => connect(front.port, '127.0.0.1').on('error', () => undefined));
     await until(() => many.filter((socket) => socket.closed).length >= 20);
     for (const socket of many) socket.destroy();
@@ -202,6 +257,57 @@ describe('the routes', () => {
     entry[Symbol.dispose]();
     const answer = await waiting;
     assert.deepEqual([answer.status, answer.body.code], [503, 'UNAVAILABLE']);
+  });
+});
+
+describe('a client that asks for much', () => {
+  const BYTES = 30_000_000;
+
+  it('is cut when it takes nothing, and others are served', async () => {
+    const rest = { method: 'GET', path: '/large' } as const;
+    front.table.add({ ...FIND, name: 'test.large', rest, run: async () => ({ fill: 'x'.repeat(BYTES) }) });
+    const client = connect(front.port, '127.0.0.1').on('error', () => undefined);
+    client.write(`GET /large HTTP/1.1\r\nhost: localhost:${front.port}\r\nconnection: close\r\n\r\n`);
+    await once(client, 'readable');
+    await sleep(1_000);
+    assert.equal((await front.ask('/find')).status, 200);
+    let received = 0;
+    client.on('data', (chunk) => {
+      received += chunk.length;
+    });
+    await once(client, 'close');
+    assert.ok(received < BYTES, `${received} bytes came`);
+  });
+
+  it('is waited for while it takes something, however large the piece', async () => {
+    const connections = new Connections({ peerOf: async () => undefined } as unknown as Identity, quiet, 8);
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      connections.overUnix(socket);
+      socket.write(Buffer.alloc(BYTES));
+    });
+    const path = `${front.socket}.large`;
+    await once(server.listen(path), 'listening');
+    const client = connect(path);
+    try {
+      for (let now = 0; now < 1_000; now += 100) {
+        for (let taken = 0; taken < 1_000_000; ) {
+          const chunk = client.read() as Buffer | null;
+          if (chunk) taken += chunk.length;
+          else await once(client, 'readable');
+        }
+        connections.checkStalled(now, 100);
+      }
+      await sleep(20);
+      for (const now of [1_000, 1_050]) connections.checkStalled(now, 100);
+      assert.equal(connections.stalled, 0);
+      connections.checkStalled(1_100, 100);
+      assert.equal(connections.stalled, 1);
+    } finally {
+      client.destroy();
+      connections.cutAll();
+      server.close();
+    }
   });
 });
 

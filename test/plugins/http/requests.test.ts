@@ -249,6 +249,22 @@ describe('refusals', () => {
     ['a wrong method under /v1', '/v1/find', { method: 'DELETE' }, 405, 'METHOD_NOT_ALLOWED'],
     ['an odd method', '/find', { method: 'PROPFIND' }, 405, 'METHOD_NOT_ALLOWED'],
     ['a preflight', '/find', { method: 'OPTIONS' }, 405, 'METHOD_NOT_ALLOWED'],
+    [
+      'a value that is nested too deep',
+      '/config/a',
+      { token: 'flash', method: 'PUT', body: `{"value":${'['.repeat(400)}${']'.repeat(400)}}` },
+      400,
+      'JSON_INVALID',
+    ],
+    ['__proto__ in the query', '/find?__proto__=1', {}, 400, 'PARAMS_INVALID'],
+    ['a broken path and a foreign host', '/config/%zz', { headers: { host: 'evil.example' } }, 403, 'ORIGIN_DENIED'],
+    [
+      'a path beyond any parameter',
+      `/config/${'k'.repeat(9_000)}`,
+      { token: 'flash', method: 'PUT', body: {} },
+      400,
+      'REQUEST_INVALID',
+    ],
     ['a broken path', '/config/%zz', { token: 'flash' }, 400, 'REQUEST_INVALID'],
     ['a full queue', '/wait?ms=0', { token: 'flash' }, 503, 'QUEUE_FULL'],
     ['headers over 16 KiB', '/find', { headers: { 'x-fill': 'y'.repeat(17_000) } }, 431, 'HEADERS_TOO_LARGE'],
@@ -259,11 +275,12 @@ describe('refusals', () => {
       const answer = await front.ask(path, { ...options, ...(token ? { token: tokens[token] ?? token } : {}) });
       assert.equal(answer.status, status, answer.text);
       assert.match(answer.body.error, new RegExp(`^${code}: `));
-      const bare = path.startsWith('/SPI_transfer_txrx') && status !== 405;
+      const bare = path.startsWith('/SPI_transfer_txrx');
       const members = ['code', 'details', 'error', 'ok'].filter((member) => member in answer.body);
       if (bare) assert.deepEqual(members, ['error', 'ok']);
       else assert.equal(answer.body.code, code);
       assert.equal(answer.body.ok, false);
+      assert.ok(answer.text.length < 2_000, 'an answer repeats no more than it has to');
       assert.equal(answer.headers['device-api-version'], '1');
       assert.equal(answer.headers['www-authenticate'] !== undefined, status === 401);
       assert.equal(answer.headers.allow !== undefined, status === 405);

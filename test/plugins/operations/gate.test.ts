@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/operations/index.ts';
+import { Schemas } from '../../../plugins/operations/schema.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
 
 after(leakCheck());
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const code =
   (expected: string, text = '') =>
@@ -96,7 +102,9 @@ describe('the gate', () => {
     for (const wrong of [5, undefined, '../x', 'a b']) await assert.rejects(ask(wrong), code('PARAMS_INVALID', 'text'));
     await assert.rejects(ask(5, PLAIN), code('CAPABILITY_DENIED', 'bridges.spi'));
     assert.equal(await fixture.table.permitted('test.echo', call(FLASH)), undefined);
-    assert.equal((await fixture.table.permitted('test.echo', call(PLAIN)))?.code, 'CAPABILITY_DENIED');
+    const refusal = await fixture.table.permitted('test.echo', call(PLAIN));
+    assert.equal(refusal?.code, 'CAPABILITY_DENIED');
+    assert.match(String(refusal.details.capability), /^[a-z.]+:<\w+>$/, 'no more than is needed');
     assert.equal((await fixture.table.permitted('test.echo', call(ANONYMOUS)))?.code, 'UNAUTHENTICATED');
     assert.equal((await fixture.table.permitted('test.none', call()))?.code, 'METHOD_NOT_FOUND');
   });
@@ -275,6 +283,57 @@ describe('the gate', () => {
     assert.equal(seen.length, 3);
     await sleep(5);
     assert.ok(closed);
+  });
+});
+
+describe('a stream that lasts', () => {
+  it('keeps nothing of the items that were taken', async () => {
+    await using fixture = await start();
+    const taken: WeakRef<object>[] = [];
+    fixture.table.add(
+      operation({
+        params: { type: 'object' },
+        async *run() {
+          for (;;) yield { data: new Array(100).fill(taken.length) };
+        },
+      }),
+    );
+    const items = (await fixture.table.invoke('test.echo', {}, call())) as AsyncIterableIterator<object>;
+    for (let n = 0; n < 1_000; n++) taken.push(new WeakRef((await items.next()).value));
+    await sleep(1);
+    collectGarbage();
+    const kept = taken.filter((item) => item.deref()).length;
+    assert.ok(kept < 100, `${kept} of 1,000 items are still held`);
+    await items.return?.();
+  });
+});
+
+describe('the table', () => {
+  it('goes on after a watcher that throws, and tells the log', async () => {
+    await using fixture = await start();
+    let told = 0;
+    let broken = false;
+    fixture.table.watch(() => {
+      if (broken) throw new Error('boom');
+    });
+    fixture.table.watch(() => void told++);
+    broken = true;
+    fixture.table.add(operation());
+    await sleep(5);
+    assert.equal(told, 2);
+    assert.match(fixture.host.logged.at(-1)!.message, /watcher of the operations failed/);
+  });
+
+  it('compiles the schemas of an operation once, however often its plugin restarts', () => {
+    const schemas = new Schemas();
+    const heapAfter = (times: number): number => {
+      for (let i = 0; i < times; i++) schemas.params('test.echo', structuredClone(operation().params));
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heapAfter(100);
+    const grown = heapAfter(2_000) - before;
+    assert.ok(grown < 2_000_000, `${grown} bytes more after 2,000 restarts`);
   });
 });
 

@@ -52,6 +52,12 @@ const MALFORMED: readonly (readonly [title: string, bytes: string | Buffer, code
     -32600,
     'REQUEST_INVALID',
   ],
+  [
+    'a value that is nested too deep',
+    `{"jsonrpc":"2.0","id":1,"method":"echo.say","params":{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}}\n`,
+    -32700,
+    'JSON_INVALID',
+  ],
   ['an inherited name', '{"jsonrpc":"2.0","id":1,"method":"constructor"}\n', -32601, 'METHOD_NOT_FOUND'],
   [
     'more params by position than there are',
@@ -71,6 +77,22 @@ test('malformed input is answered with its code, and the connection goes on', as
       assert.deepEqual(codes(await client.next()), [code, name]);
       assert.deepEqual((await client.request('echo.say', { still: 'here' })).result, { still: 'here' });
     });
+});
+
+test('whoever sent an invalid request with an id finds the id in the answer, and nothing but what belongs to the error', async () => {
+  await using core = await startRpc({ operations: [echo] });
+  const client = await core.client();
+  await client.ready();
+  for (const [request, id, details] of [
+    ['{"jsonrpc":"2.0","id":7,"method":"echo.say","params":null}', 7, { reason: 'it is no JSON-RPC 2.0 request' }],
+    ['{"id":"a","method":"echo.say"}', 'a', { reason: 'it is no JSON-RPC 2.0 request' }],
+    ['{"jsonrpc":"2.0","method":1,"params":"bar"}', null, { reason: 'it is no JSON-RPC 2.0 request' }],
+    ['{"jsonrpc":"2.0","id":8,"method":"no.such"}', 8, { name: 'no.such' }],
+  ] as const) {
+    client.write(`${request}\n`);
+    const answer = await client.next();
+    assert.deepEqual([answer.id, answer.error.data.details], [id, details], request);
+  }
 });
 
 test('messages without newlines, several in a line, and with blank lines between are read', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import type { AppCall } from '@device-core/plugin-api';
+import type { AppCall, Caller } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
 
@@ -95,28 +95,69 @@ test('only the app, the Core and root may connect', async (t) => {
     peer: number | undefined,
     appUid: number | undefined,
     ok: boolean,
+    process?: Caller,
   ])[] = [
     ['the Core itself', own, undefined, true],
     ['root', 0, undefined, true],
     ['the user of the app', foreign, foreign, true],
     ['another user', foreign, undefined, false],
     ['unreadable credentials', undefined, undefined, true],
+    ['a process of the app', own, undefined, true, { kind: 'app', id: 'com.example.uid' }],
+    ['a process of another app under the same user', own, undefined, false, { kind: 'app', id: APP }],
   ];
-  for (const [title, uid, appUid, ok] of cases)
+  for (const [title, uid, appUid, ok, process = { kind: 'operator', id: 'operator' } as const] of cases)
     await t.test(title, async () => {
       const peerOf = async (fd: number) => {
         assert.ok(fd > 2);
         return uid === undefined ? undefined : { uid, gid: 1, pid: 1 };
       };
       const onRevoked = () => ({ [Symbol.dispose]: () => undefined });
-      await using core = await startRpc({ identity: { peerOf, onRevoked } });
+      await using core = await startRpc({ identity: { peerOf, onRevoked, authenticate: async () => process } });
       const other = { id: 'com.example.uid', name: 'uid', ...(appUid === undefined ? {} : { uid: appUid }) };
       const { path } = await core.sockets.open(other);
-      if (appUid !== undefined && own === 0) assert.equal(lstatSync(path).uid, appUid);
+      if (appUid !== undefined && own === 0)
+        for (const file of [path, join(path, '..')]) assert.equal(lstatSync(file).uid, appUid);
       const client = await core.client(path);
       assert.equal((await client.next()).method, ok ? 'READY' : 'stop');
       if (!ok) assert.equal(await client.next(), undefined);
     });
+});
+
+test('a socket that cannot be opened is the trouble of its own app alone', async () => {
+  let revoke: (app: string) => void = () => undefined;
+  const identity = {
+    peerOf: async () => undefined,
+    onRevoked: (listener: (app: string) => void) => {
+      revoke = listener;
+      return { [Symbol.dispose]: () => undefined };
+    },
+  };
+  await using core = await startRpc({ identity });
+  const { path } = await core.sockets.open({ id: 'com.example.other', name: 'other' });
+  await core.sockets.close('com.example.other', 'to make room');
+  writeFileSync(path, 'no socket');
+  const open = (id: string, name: string) => core.sockets.open({ id, name });
+  const all = [
+    assert.rejects(open('com.example.other', 'other'), { code: 'UNAVAILABLE' }),
+    assert.rejects(open('com.example.third', 'other'), { code: 'PARAMS_INVALID' }),
+    open('com.example.fine', 'fine'),
+  ];
+  await new Promise(process.nextTick);
+  revoke('com.example.other'); // a rejection that nobody handles would end this process
+  await Promise.all(all);
+});
+
+test('a socket that is opened while it closes is there afterwards', async () => {
+  await using core = await startRpc();
+  await (await core.client()).ready();
+  const [app] = await core.sockets.sessions();
+  const path = await core.sockets.path(APP);
+  const closing = core.sockets.close(APP, 'it restarts');
+  const opened = await core.sockets.open({ id: APP, name: basename(dirname(path)) });
+  await closing;
+  assert.equal(opened.path, path);
+  const session = await (await core.client()).ready();
+  assert.notEqual(session.session, app?.id);
 });
 
 test('connections end when the identity of their app ends', async () => {
@@ -296,6 +337,11 @@ test('a peer that does not read makes notifications wait, and is cut in the end'
   assert.ok(count('sent') > 0 && count('sent') < 100, `${count('sent')} were sent`);
   assert.ok(count('QUEUE_FULL') > 50);
   assert.equal(count('SESSION_CLOSED'), 8);
+  const told: string[] = [];
+  const quietly = () => undefined;
+  const add = (_: string, { message = '' }: { message?: string }) => void told.push(message);
+  await core.rpc.hook('health.collect').promise({ add, bridge: quietly, warn: quietly });
+  assert.match(told.join(), new RegExp(`${count('QUEUE_FULL')} notifications that apps did not read`));
   assert.ok(core.rpc.logged.some(({ fields }) => /did not read/.test((fields as { reason?: string }).reason ?? '')));
   client.socket.resume();
   assert.deepEqual((await client.request('rpc.discover')).error, undefined);

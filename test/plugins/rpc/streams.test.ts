@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { CoreError, type StreamChannel, type StreamEndpoint } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, type RawClient, sleep, startRpc, until } from './fixture.ts';
 
 after(leakCheck());
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 function endpoint(
   name: string,
@@ -235,4 +240,22 @@ test('streams end with their session, and plugins learn of it', async () => {
   await open(client, 'test.patient');
   client.socket.destroy();
   await until(() => why === 'SESSION_CLOSED');
+});
+
+test('a stream that is closed again and again ends once, and costs nothing more', async () => {
+  const slow = endpoint(
+    'test.slow',
+    (_params, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+  );
+  await using core = await startRpc({ streams: [slow] });
+  const client = await core.client();
+  await client.ready();
+  const { id } = await open(client, 'test.slow');
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 20_000; n++) client.send({ jsonrpc: '2.0', method: 'stream.close', params: { id } });
+  assert.deepEqual((await client.request('stream.close', { id })).result, {});
+  collectGarbage();
+  const grown = process.memoryUsage().heapUsed - before;
+  assert.ok(grown < 3_000_000, `${grown} bytes are held`);
 });

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import {
-  type Bridge,
   type BridgeEndpoint,
   type BridgeRequestOptions,
   bridge,
@@ -10,7 +9,7 @@ import {
   operations,
   type SpixTransfer,
 } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/spi/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
@@ -78,10 +77,7 @@ export async function start(
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: options.config ?? { handles: HANDLES },
-    services: [
-      [operations, table],
-      ...(options.withBridge === false ? [] : [[bridge, fake as unknown as Bridge] as const]),
-    ],
+    services: [[operations, table], ...(options.withBridge === false ? [] : [given(bridge, fake)])],
     ...(options.grants && { grants: options.grants }),
   });
   return {

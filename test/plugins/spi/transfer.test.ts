@@ -159,6 +159,16 @@ suite('SPI transfers', () => {
     assert.equal(await codeOf(transfer(started)), 'NOT_INITIALIZED');
   });
 
+  test('a bridge that never answers is waited for no longer than its deadline and a moment', async () => {
+    await using started = await start();
+    started.bridge.answer = () => new Promise(() => undefined);
+    const before = performance.now();
+    assert.equal(await codeOf(transfer(started)), 'TIMEOUT');
+    assert.ok(performance.now() - before < 1_000);
+    started.bridge.answer = () => Buffer.alloc(4);
+    assert.equal(await codeOf(transfer(started)), 'no error');
+  });
+
   test('the deadline is twice the wire time and 100 ms, at most 5 s, the own one of the handle, or what the caller has left', async () => {
     const cases: [string, object, object, number][] = [
       ['8 MHz, 4 bytes', {}, {}, 101],

@@ -151,6 +151,7 @@ describe('health', () => {
     const hung = await system.ask('system.health');
     assert.ok(performance.now() - before < 1_000);
     assert.deepEqual([hung.status, hung.components['system.probes'].code], ['degraded', 'TIMEOUT']);
+    assert.match(hung.components['system.probes'].message, /^the probe of \S+ did not answer within \d+ ms$/);
     hang[Symbol.dispose]();
     system.host.tap('health.collect', () => {
       throw new Error('boom');

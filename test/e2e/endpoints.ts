@@ -1,0 +1,151 @@
+/** Every endpoint of the simulator SKU with a good request, and what is wrong with a bad one (decisions D3 to D10). */
+
+export const AGENDA = 'com.example.agenda';
+export const FLASH = 'com.example.flash-reader';
+export const TOPIC = `app.${AGENDA}.event.test`;
+
+export interface Endpoint {
+  readonly method: string;
+  readonly path: string;
+  /** What the agenda, which holds `display.notify` and `audio.intent` only, is refused. */
+  readonly denied?: true;
+  readonly anonymous?: true;
+  /** A body that is good but for what a case does to it. */
+  readonly body?: object;
+  /** Beyond what is common to all: the case, its path or body, and what is answered. */
+  readonly cases?: readonly Case[];
+}
+export type Case = readonly [what: string, input: string | object, status: number, code: string];
+
+const get = (path: string, cases: readonly Case[] = [], more: object = {}): Endpoint => ({
+  method: 'GET',
+  path,
+  cases,
+  ...more,
+});
+const post = (path: string, body: object, cases: readonly Case[] = [], more: object = {}): Endpoint => ({
+  method: 'POST',
+  path,
+  body,
+  cases,
+  ...more,
+});
+const admin = { denied: true } as const;
+
+export const SPI = { handle: 'flash', tx: 'nw==', rxLen: 4 };
+const ENTRY = {
+  name: 'agenda.test',
+  version: '1.0.0',
+  inputs: { a: 'string' },
+  returns: {},
+  permissions: [],
+  timeout_ms: 500,
+};
+const entry = (change: object) => ({ app: AGENDA, functions: [{ ...ENTRY, ...change }] });
+export const EVENT = { topic: TOPIC, payload: {} };
+
+/** Every endpoint there is; the path of an operation with params is filled in. */
+export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  'spi.transfer': post(
+    '/SPI_transfer_txrx',
+    SPI,
+    [
+      ['a handle that nobody has', { ...SPI, handle: 'absent' }, 403, 'CAPABILITY_DENIED'],
+      ['a handle of another app', { ...SPI, handle: 'slow' }, 403, 'CAPABILITY_DENIED'],
+      ['a handle with a slash', { ...SPI, handle: '../flash' }, 400, 'INVALID_HANDLE'],
+      ['base64 without padding', { ...SPI, tx: 'nw' }, 400, 'PARAMS_INVALID'],
+      ['base64url', { ...SPI, tx: '_-8=' }, 400, 'PARAMS_INVALID'],
+      ['base64 with a line break', { ...SPI, tx: 'nw==\n' }, 400, 'PARAMS_INVALID'],
+      ['base64 with loose bits', { ...SPI, tx: 'nx==' }, 400, 'PARAMS_INVALID'],
+      ['tx of 65,537 bytes', { ...SPI, tx: Buffer.alloc(65_537).toString('base64') }, 400, 'PARAMS_INVALID'],
+      ['rxLen of 65,537', { ...SPI, rxLen: 65_537 }, 400, 'PARAMS_INVALID'],
+      ['a negative rxLen', { ...SPI, rxLen: -1 }, 400, 'PARAMS_INVALID'],
+      ['half a byte', { ...SPI, rxLen: 0.5 }, 400, 'PARAMS_INVALID'],
+      ['nothing to transfer', { ...SPI, tx: '', rxLen: 0 }, 400, 'PARAMS_INVALID'],
+    ],
+    admin,
+  ),
+  'functions.register': post('/FunctionRegistry-registerFunction', { app: AGENDA, functions: [ENTRY] }, [
+    ["another app's id", { app: FLASH, functions: [ENTRY] }, 403, 'CALLER_DENIED'],
+    ['an unknown type', entry({ inputs: { a: 'float' } }), 400, 'FUNCTION_INVALID'],
+    ['a bad name', entry({ name: 'Agenda.test' }), 400, 'FUNCTION_INVALID'],
+    ['a bad version', entry({ version: '1.0' }), 400, 'FUNCTION_INVALID'],
+    ['no time at all', entry({ timeout_ms: 0 }), 400, 'FUNCTION_INVALID'],
+    ['an unknown permission', entry({ permissions: ['root'] }), 400, 'CAPABILITY_UNKNOWN'],
+    ['a permission that it does not hold', entry({ permissions: ['bridges.spi:flash'] }), 403, 'CAPABILITY_DENIED'],
+    ['a member that is not known', entry({ sudo: true }), 400, 'PARAMS_INVALID'],
+    ['no function', { app: AGENDA, functions: [] }, 400, 'PARAMS_INVALID'],
+  ]),
+  'functions.unregister': post('/functions/unregister', { name: 'agenda.absent' }, [
+    ["another app's", { app: FLASH }, 403, 'CALLER_DENIED'],
+  ]),
+  'functions.call': post('/functions/call', { name: 'agenda.next', inputs: {} }, [
+    ['an unknown function', { name: 'no.such' }, 404, 'FUNCTION_NOT_FOUND'],
+    ['a version that is not there', { name: 'agenda.next', version: '^9.0.0' }, 404, 'FUNCTION_NOT_FOUND'],
+    ['a version that is none', { name: 'agenda.next', version: 'new' }, 400, 'PARAMS_INVALID'],
+    ['a wrong input', { name: 'agenda.next', inputs: { count: 'x' } }, 400, 'PARAMS_INVALID'],
+    ['an input too many', { name: 'agenda.next', inputs: { more: 1 } }, 400, 'PARAMS_INVALID'],
+    ['an input too few', { name: 'agenda.add', inputs: { title: 'x' } }, 400, 'PARAMS_INVALID'],
+    ['a function of another app', { name: 'flash.id' }, 403, 'CAPABILITY_DENIED'],
+  ]),
+  'functions.list': get('/functions'),
+  'functions.describe': get('/functions/agenda.next', [
+    ['an unknown function', '/functions/no.such', 404, 'FUNCTION_NOT_FOUND'],
+    ['a version that is none', '/functions/agenda.next?version=new', 400, 'PARAMS_INVALID'],
+  ]),
+  'events.publish': post('/events/publish', EVENT, [
+    ['unknown priority', { ...EVENT, priority: 'urgent' }, 400, 'PARAMS_INVALID'],
+    ['priority high', { ...EVENT, priority: 'high' }, 403, 'CAPABILITY_DENIED'],
+    ['priority critical', { ...EVENT, priority: 'critical' }, 403, 'CALLER_DENIED'],
+    ['bad topic', { ...EVENT, topic: 'a..b' }, 400, 'TOPIC_INVALID'],
+    ['a filter as topic', { ...EVENT, topic: `app.${AGENDA}.event.*` }, 400, 'TOPIC_INVALID'],
+    ['a topic of 300 characters', { ...EVENT, topic: 'a'.repeat(300) }, 400, 'TOPIC_INVALID'],
+    ["another app's topic", { ...EVENT, topic: `app.${FLASH}.event.x` }, 403, 'TOPIC_DENIED'],
+    ["the system's topic", { ...EVENT, topic: 'system.power' }, 403, 'TOPIC_DENIED'],
+    ['a payload over 64 KiB', { ...EVENT, payload: { fill: 'x'.repeat(65_536) } }, 400, 'PARAMS_INVALID'],
+    ['a toast without text', { topic: 'ui.toast', payload: {} }, 400, 'PARAMS_INVALID'],
+    ['a source of its own', { ...EVENT, source: 'core' }, 400, 'PARAMS_INVALID'],
+  ]),
+  'events.stream': get('/events?filter=ui.toast', [['a bad filter', '/events?filter=a..b', 400, 'FILTER_INVALID']]),
+  'config.get': get('/config/toast', [
+    ['a bad key', '/config/a..b', 400, 'CONFIG_KEY_INVALID'],
+    ['a way out', '/config/%2e%2e%2fapp', 400, 'CONFIG_KEY_INVALID'],
+    ['a broken escape', '/config/%zz', 400, 'REQUEST_INVALID'],
+    ['an unknown key', '/config/no.such', 404, 'CONFIG_KEY_NOT_FOUND'],
+    ['the key twice', '/config/toast?key=x', 400, 'PARAMS_INVALID'],
+    ["another app's", `/config/toast?app=${FLASH}`, 403, 'CALLER_DENIED'],
+  ]),
+  'config.set': {
+    method: 'PUT',
+    path: '/config/toast',
+    body: { value: true },
+    cases: [
+      ['a revision of the past', { value: true, ifRevision: 4711 }, 409, 'CONFIG_CONFLICT'],
+      ['a value that does not fit', { value: 'yes' }, 400, 'CONFIG_VALUE_INVALID'],
+      ["another app's", { value: true, app: FLASH }, 403, 'CALLER_DENIED'],
+      ['a value of 64 KiB', { value: 'x'.repeat(65_536) }, 400, 'CONFIG_VALUE_INVALID'],
+      ['a value nine deep', { value: [[[[[[[[[0]]]]]]]]] }, 400, 'CONFIG_VALUE_INVALID'],
+    ],
+  },
+  'config.list': get('/config', [["another app's", `/config?app=${FLASH}`, 403, 'CALLER_DENIED']]),
+  'apps.socket': get('/getDeviceSocketPath', [
+    ["another app's", `/getDeviceSocketPath?app=${FLASH}`, 403, 'CALLER_DENIED'],
+  ]),
+  'apps.list': get('/apps'),
+  'apps.status': get(`/apps/${AGENDA}`, [['an unknown app', '/apps/no.such', 404, 'APP_NOT_FOUND']]),
+  'apps.start': post(`/apps/${FLASH}/start`, {}, [], admin),
+  'apps.stop': post(`/apps/${FLASH}/stop`, {}, [], admin),
+  'apps.restart': post(`/apps/${FLASH}/restart`, {}, [], admin),
+  'plugins.list': get('/plugins'),
+  'plugins.enable': post('/plugins/spi/enable', {}, [], admin),
+  'plugins.disable': post('/plugins/spi/disable', {}, [], admin),
+  'plugins.restart': post('/plugins/spi/restart', {}, [], admin),
+  'capabilities.list': get('/capabilities'),
+  'spi.handles': get('/spi/handles'),
+  'system.ping': get('/ping'),
+  'system.refusals': get('/refusals', [], admin),
+  'system.openapi': get('/openapi.json'),
+  'rpc.discover': get('/openrpc.json'),
+  'system.version': get('/version', [], { anonymous: true }),
+  'system.health': get('/health', [], { anonymous: true }),
+};
