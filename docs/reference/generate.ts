@@ -1,4 +1,7 @@
-/** Writes the generated pages of docs/reference. With `--check` it writes nothing and fails where a page differs. */
+/**
+ * Writes the generated pages of docs/reference. With `--check` it writes nothing and fails where a page differs; with `--measure` it starts every
+ * variant several times first, and keeps what they took.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { capabilitiesPage } from './generator/capabilities.ts';
@@ -11,6 +14,7 @@ import { readTables } from './generator/operation-tables.ts';
 import { restPage } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
 import { servicesPage } from './generator/services.ts';
+import { variantsPage } from './generator/variants.ts';
 
 /** Every generated page. */
 export const PAGES: Readonly<Record<string, (input: Input) => string>> = {
@@ -22,6 +26,7 @@ export const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'rest.md': restPage,
   'rpc.md': rpcPage,
   'services.md': servicesPage,
+  'variants.md': variantsPage,
 };
 
 export async function readInput(): Promise<Input> {
@@ -47,6 +52,7 @@ function fileOf(name: string): string {
 }
 
 if (import.meta.main) {
+  if (process.argv.includes('--measure')) await (await import('./generator/measure.ts')).measureVariants();
   const input = await readInput();
   const changed = differing(input);
   if (process.argv.includes('--check')) {
