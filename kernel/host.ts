@@ -10,9 +10,9 @@ import {
 import { type EventBusCore, type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
 import type { CapabilityChecker } from './capabilities.ts';
+import type { Watch } from './isolation/watch.ts';
 import type { PluginEntry } from './resolved.ts';
 import type { ServiceRegistry } from './services.ts';
-import type { Watch } from './watch/watch.ts';
 
 /** The parts of the kernel that plugins reach. */
 export interface KernelParts {

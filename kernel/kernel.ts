@@ -14,10 +14,10 @@ import type { Logger } from 'pino';
 import { CapabilityChecker } from './capabilities.ts';
 import { Composition, checkResolved, type Sets } from './composition.ts';
 import type { Clock } from './crash-policy.ts';
+import { Watch } from './isolation/watch.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
-import { Watch } from './watch/watch.ts';
 
 export { CORE_VERSION } from './composition.ts';
 

@@ -80,10 +80,10 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
 
 test('the kernel stays small', () => {
   const count = (pattern: string) => sources(pattern).reduce((sum, file) => sum + lines(file), 0);
-  assert.ok(count('kernel/*.ts') <= 1_500, `the kernel has ${count('kernel/*.ts')} lines`);
+  const own = count('kernel/**/*.ts') - count('kernel/boot/**/*.ts') - count('kernel/isolation/**/*.ts');
+  assert.ok(own <= 1_500, `the kernel has ${own} lines`);
   for (const part of ['boot', 'isolation'])
     assert.ok(count(`kernel/${part}/**/*.ts`) <= 500, `kernel/${part} is too long`);
-  assert.ok(count('kernel/watch/**/*.ts') <= 350, 'kernel/watch is too long');
 });
 
 test('no file has more than 500 lines', () => {
