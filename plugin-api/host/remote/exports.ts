@@ -1,7 +1,7 @@
 import { CoreError } from '../../errors.ts';
 import type { Exporter, Live } from './encoder.ts';
 
-interface Exported {
+export interface Exported {
   readonly value: object;
   readonly methods: ReadonlySet<string>;
   /** What may be forgotten with it. */
@@ -86,7 +86,15 @@ export class Exports implements Exporter {
       open--;
       if (open === 0) done();
     };
-    for (const ref of refs) Object.assign(this.#byRef.get(ref) ?? {}, { onRelease });
+    for (const ref of refs) {
+      const exported = this.#byRef.get(ref);
+      const before = exported?.onRelease;
+      if (!exported) continue;
+      exported.onRelease = () => {
+        before?.();
+        onRelease();
+      };
+    }
   }
 
   /** Forgets it and what it holds; false when it was forgotten before. */

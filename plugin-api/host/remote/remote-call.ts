@@ -5,6 +5,9 @@
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
   /** Somebody waits for it, and learns of a failure. */
   observed = false;
+  /** Ends the result while it is still on its way. Set by the peer. */
+  dispose: (() => Promise<boolean>) | undefined;
+  #disposed: Promise<void> | undefined;
 
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -31,7 +34,13 @@ export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>,
     };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#dispose();
+    return this.#disposed;
+  }
+
+  async #dispose(): Promise<void> {
+    if (await this.dispose?.()) return;
     // A failure of the call itself is told where it belongs, not at the end.
     const result = await super.then(
       (value) => value,
