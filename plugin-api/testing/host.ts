@@ -56,6 +56,8 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** It goes: resolves when the scope of when() is released. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
+  /** Resolves when events, callbacks and what follows from them have arrived, wherever the plugin runs. */
+  settle(): Promise<void>;
   /** Ends the scope; idempotent. */
   stop(): Promise<void>;
   /** How long its callbacks kept the event loop. */
@@ -157,8 +159,11 @@ export async function createTestHost<R extends ServiceRefs, C>(
   };
 
   const services: Record<string, object> = {};
-  const plugin = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
+  const placed = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
+  const plugin = placed.definition;
   const stop = async () => {
+    // What was published before is on its way already, as it would be in a Core.
+    if (plugin !== definition) await new Promise((resolve) => setImmediate(resolve));
     await scope.end();
     await device[Symbol.asyncDispose]();
   };
@@ -202,6 +207,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
         watcher.scope = undefined;
       }
     },
+    settle: placed.settle,
     stop,
     usage: () => meter.usage(),
     leaks: () => [...scope.held, ...[...provided.keys()].map((service) => `service ${service}`)],

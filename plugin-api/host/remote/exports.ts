@@ -11,6 +11,8 @@ export interface Exported {
   last?: Promise<unknown>;
   /** Stops listening to its signal. */
   unlisten?: () => void;
+  /** A callback that nobody wants to be called any more. */
+  muted?: boolean;
   /** Of something in an answer. */
   onRelease?: () => void;
 }
@@ -77,6 +79,14 @@ export class Exports implements Exporter {
     this.#lives.set(value, ref);
     this.#byRef.set(ref, { value, methods: new Set(methods), held, unlisten });
     return { ref, known: false, held };
+  }
+
+  /** Callbacks among these are not called any more; objects still serve those who hold them. */
+  mute(refs: readonly number[]): void {
+    for (const ref of refs) {
+      const exported = this.#byRef.get(ref);
+      if (exported && typeof exported.value === 'function') exported.muted = true;
+    }
   }
 
   /** Calls `done` when the last of these is released. */

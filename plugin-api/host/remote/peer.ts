@@ -200,14 +200,19 @@ export class Peer {
     return new CoreError('BUSY', { what: `${method} of ${this.#options.name}`, limit: this.#limits.inFlight });
   }
 
-  /** Ends what a call will answer before what is asked next: what comes after may count on it. False: it has been answered. */
-  async #disposeResult(call: number, promise: RemoteCall<unknown>): Promise<boolean> {
-    if (!this.#pending.has(call) || this.#closed) return false;
+  /** Ends what a call answers, or will answer, before what is asked next: what comes after may count on it. */
+  async #disposeResult(call: number, promise: RemoteCall<unknown>): Promise<void> {
+    const pending = this.#pending.get(call);
+    if (this.#closed) return;
+    if (!pending) {
+      await (promise.result as Partial<AsyncDisposable> | null | undefined)?.[Symbol.asyncDispose]?.();
+      return;
+    }
+    this.#exports.mute(pending.held);
     const [disposed, result] = await Promise.allSettled([this.#call(-call, DISPOSE, []), promise]);
     const ref = result.status === 'fulfilled' ? this.#standIns.get(Object(result.value)) : undefined;
     if (ref !== undefined) this.#release(ref, false);
     if (disposed.status === 'rejected' && !this.#closed) throw disposed.reason;
-    return true;
   }
 
   /** What lasts as long as a session or a stream has no deadline before that ends; neither has waiting for an item, or for the end of something. */
@@ -257,6 +262,7 @@ export class Peer {
       const group: Group = { open: opened.length, held: pending.held };
       for (const ref of opened) this.#groups.set(ref, group);
     }
+    pending.promise.result = result;
     if (ok) pending.settle(result);
     else pending.fail(result);
   }
@@ -382,6 +388,7 @@ export class Peer {
       },
       call: (ref, method, args) => {
         if (method === AWAIT) this.#opened?.push(ref);
+        if (method === DISPOSE) this.#exports.mute(this.#groups.get(ref)?.held ?? []);
         const answer = this.#call(ref, method, args);
         if (method !== DISPOSE && method !== AWAIT) return answer;
         const gone = () => this.#release(ref, false); // the other side forgets it by itself

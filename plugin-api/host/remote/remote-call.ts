@@ -5,8 +5,10 @@
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
   /** Somebody waits for it, and learns of a failure. */
   observed = false;
-  /** Ends the result while it is still on its way. Set by the peer. */
-  dispose: (() => Promise<boolean>) | undefined;
+  /** Ends the result, be it still on its way. Set by the peer. */
+  dispose: (() => Promise<void>) | undefined;
+  /** What was answered. */
+  result: unknown;
   #disposed: Promise<void> | undefined;
 
   static override get [Symbol.species](): PromiseConstructor {
@@ -35,18 +37,8 @@ export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>,
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#dispose();
+    this.#disposed ??= this.dispose?.() ?? Promise.resolve();
     return this.#disposed;
-  }
-
-  async #dispose(): Promise<void> {
-    if (await this.dispose?.()) return;
-    // A failure of the call itself is told where it belongs, not at the end.
-    const result = await super.then(
-      (value) => value,
-      () => undefined,
-    );
-    await (result as Partial<AsyncDisposable> | undefined)?.[Symbol.asyncDispose]?.();
   }
 
   [Symbol.dispose](): void {

@@ -71,6 +71,7 @@ export class Serving {
     const { value, methods } = exported;
     if (method === NEXT || method === RETURN) return iterate(exported, method);
     if (!methods.has(method)) throw new CoreError('METHOD_NOT_FOUND', { name: method || 'of that object' });
+    if (exported.muted) return undefined;
     if (method === SELF) return (value as Method)(...args);
     if (method === AWAIT) return this.#last(target, value);
     if (method === DISPOSE) return this.#last(target, dispose(value));
