@@ -46,6 +46,7 @@ export interface Arguments {
 }
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
+const SIMULATOR = join(CHECKOUT, 'manifests/skus/simulator.yaml');
 
 /** Reads the command line. A string is what to print instead of running: the usage, after the complaint if there is one. */
 export function readArguments(
@@ -60,7 +61,6 @@ export function readArguments(
       throw new Error(command === 'check' ? 'check takes one SKU file' : `there is no command ${command}`);
     }
     const safeMode = values['safe-mode'] ?? false;
-    if (safeMode && (values.sku ?? file) !== undefined) throw new Error('--safe-mode brings its own SKU');
     const level = values['log-level'] ?? 'info';
     if (!/^(trace|debug|info|warn|error)$/.test(level)) throw new Error(`there is no log level ${level}`);
     const { port = '' } = values;
@@ -74,7 +74,7 @@ export function readArguments(
     };
     return {
       command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
-      sku: resolve(file ?? values.sku ?? join(CHECKOUT, `manifests/skus/${safeMode ? 'safe-mode' : 'simulator'}.yaml`)),
+      sku: safeMode ? join(CHECKOUT, 'manifests/skus/safe-mode.yaml') : resolve(file ?? values.sku ?? SIMULATOR),
       safeMode,
       json: values.json ?? false,
       root: values.system ? paths.run : root,

@@ -56,6 +56,8 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** It goes: resolves when the scope of when() is released. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
+  /** Resolves when events, callbacks and what follows from them have arrived, wherever the plugin runs. */
+  settle(): Promise<void>;
   /** Ends the scope; idempotent. Throws PLUGIN_STOP_TIMEOUT where a release hangs for the manifest's `stopTimeoutMs` (5,000). */
   stop(): Promise<void>;
   /** How long its callbacks kept the event loop. */
@@ -158,8 +160,11 @@ export async function createTestHost<R extends ServiceRefs, C>(
   };
 
   const services: Record<string, object> = {};
-  const plugin = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
+  const placed = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
+  const plugin = placed.definition;
   const stop = async () => {
+    // What was published before is on its way already, as it would be in a Core.
+    if (plugin !== definition) await new Promise((resolve) => setImmediate(resolve));
     const hung = await scope.end(stopMs);
     await device[Symbol.asyncDispose]();
     if (hung.length > 0) throw new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: id, label: hung.join(', '), ms: stopMs });
@@ -204,6 +209,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
         watcher.scope = undefined;
       }
     },
+    settle: placed.settle,
     stop,
     usage: () => meter.usage(),
     leaks: () => [...scope.held, ...[...provided.keys()].map((service) => `service ${service}`)],

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { CoreError } from '../errors.ts';
+import type { Peer } from '../host/remote/index.ts';
 import type { Logger } from '../logger.ts';
 import type { Isolation, PluginManifest } from '../manifest.ts';
 import type { PluginDefinition } from '../plugin.ts';
@@ -15,6 +16,16 @@ export function refusal(manifest: PluginManifest, level: Isolation): string | un
   const { isolation = 'inline', refuses } = manifest;
   if (LEVELS.indexOf(level) < LEVELS.indexOf(isolation)) return `its manifest asks for ${isolation} at least`;
   return level === 'inline' ? undefined : refuses?.[level];
+}
+
+/** Something said on one side may be answered, passed on and answered again. */
+const TRIPS = 4;
+const TURNS = 5;
+
+export interface Placed<R extends ServiceRefs, C> {
+  readonly definition: PluginDefinition<R, C>;
+  /** Resolves when what was said on either side has had its effects on the other. */
+  settle(): Promise<void>;
 }
 
 export interface IsolationOptions {
@@ -34,19 +45,34 @@ export interface IsolationOptions {
 export async function atLevel<R extends ServiceRefs, C>(
   plugin: PluginDefinition<R, C>,
   options: IsolationOptions,
-): Promise<PluginDefinition<R, C>> {
+): Promise<Placed<R, C>> {
   const { manifest, file, device, log } = options;
   const level = options.isolation ?? ambientLevel(manifest, file);
   const reason = file === undefined && level !== 'inline' ? 'its manifest is not a file' : refusal(manifest, level);
   if (reason !== undefined && options.isolation !== undefined)
     throw new CoreError('ISOLATION_UNSUPPORTED', { plugin: manifest.id, isolation: level, reason });
-  if (level === 'inline' || file === undefined) return plugin;
+  if (level === 'inline' || file === undefined) return { definition: plugin, settle: turns };
   const { isolatedPlugin } = await import('../host/isolation/index.ts');
-  return isolatedPlugin({
+  let peer: Peer | undefined;
+  const settle = async () => {
+    for (let trip = 0; trip < TRIPS; trip++) {
+      await turns();
+      await peer?.call('ping').catch(() => undefined); // a guest that has ended has settled
+    }
+  };
+  const definition = isolatedPlugin({
     ...{ level, manifest, budget: manifest.budget ?? {}, paths: device.paths },
     main: resolve(dirname(file), manifest.main),
     onCrash: (err) => log.error({ err }, `plugin ${manifest.id} crashed: ${err.message}`),
-  }) as unknown as PluginDefinition<R, C>;
+    onPeer: (made) => {
+      peer = made;
+    },
+  });
+  return { definition: definition as unknown as PluginDefinition<R, C>, settle };
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function ambientLevel(manifest: PluginManifest, file: string | undefined): Isolation {

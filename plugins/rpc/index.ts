@@ -53,6 +53,12 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       const dropped = counters.describe();
       report.add('rpc', { status: 'okay', message: dropped ? `${sessions}; ${dropped}` : sessions });
     });
+    for (const { id, name, uid, capabilities } of config.apps) {
+      const caller = { kind: 'app', id } as const;
+      scope.defer(`grants of ${id}`, () => services.grants.clear(caller));
+      await services.grants.set(caller, capabilities);
+      await directory.open(uid === undefined ? { id, name } : { id, name, uid });
+    }
     host.provide(appSockets, {
       open: (app) => directory.open(app),
       close: (app, reason) => directory.close(app, reason),

@@ -1,5 +1,15 @@
+export interface OutsideApp {
+  readonly id: string;
+  /** Names its socket. */
+  readonly name: string;
+  readonly uid?: number;
+  readonly capabilities: readonly string[];
+}
+
 /** Configuration section of the plugin; the manifest's schema fills in every member. */
 export interface RpcConfig {
+  /** Apps that somebody else starts: a unit of systemd, a container. */
+  readonly apps: readonly OutsideApp[];
   /** Connections of one app at a time. */
   readonly connections: number;
   /** Longest message, bytes. */

@@ -167,10 +167,9 @@ describe('safe mode beside', () => {
     }
   });
 
-  test('--sku is refused: it brings its own', async () => {
+  test('a --sku that the start brings along: it is not looked at', async () => {
     using root = new TemporaryRoot();
-    await using core = new CoreProcess(root.path, ['--safe-mode', '--sku', 'x.yaml']);
-    assert.equal(await core.ended, 2);
-    assert.match(core.err, /^--safe-mode brings its own SKU\n/);
+    await using safe = await CoreProcess.start(root.path, '--sku', 'nowhere.yaml', '--safe-mode', '--no-tcp');
+    assert.equal((await safe.get('/version')).body.sku.id, 'safe-mode');
   });
 });

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { SkuManifest } from '@device-core/plugin-api';
+import { connectApp } from '@device-core/plugin-api/app';
 import { parse } from 'yaml';
 import { type Answer, CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 
@@ -43,13 +44,24 @@ describe('headless-io', () => {
   test('serves the bridge, events and functions over its front ends, and nothing else', async () => {
     using root = new TemporaryRoot();
     await using core = await CoreProcess.start(root.path, '--sku', `${FOLDER}/headless-io.yaml`, '--no-tcp');
+    const rpcSocket = `${root.path}/run/apps/controller/rpc.sock`;
+    const app = await connectApp({ appId: 'com.example.controller', rpcSocket });
+    const read = () => app.call<{ rx: string }>('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 4 });
+    await app.provide({ name: 'flash.id', version: '1.0.0', returns: { id: 'string' } }, async () => ({
+      id: (await read()).rx,
+    }));
+    const { body: answer } = await core.post('/functions/call', { name: 'flash.id' });
+    assert.deepEqual(answer.result, { id: '/+9AFA==' });
+    const toast = Promise.withResolvers<unknown>();
+    await app.events.subscribe('ui.toast', ({ payload }) => toast.resolve(payload));
     const transfer = await core.post('/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 4 });
     assert.deepEqual(transfer.body, { ok: true, rx: '/+9AFA==' });
     assert.equal(
       (await core.post('/events/publish', { topic: 'ui.toast', payload: { text: 'x', level: 'info' } })).status,
       202,
     );
-    assert.deepEqual((await core.get('/functions')).body.functions, []);
+    assert.deepEqual(await toast.promise, { text: 'x', level: 'info' });
+    app.close();
     for (const path of ['/config', '/apps', '/logs', '/plugins/installed'])
       assert.equal((await core.get(path)).status, 404, path);
   });

@@ -63,3 +63,22 @@ test('a log that has grown large is put aside once at start', () => {
     assert.match(readFileSync(file, 'utf8'), /^\{.*new/);
   });
 });
+
+test('a log that grows large while the Core runs is put aside, and not a line is lost', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dl-'));
+  try {
+    const file = join(folder, 'core.log');
+    const log = createLog({ to: file, level: 'info', stderr: false, rotateBytes: 2_000 });
+    for (let i = 0; i < 30; i++) log.info({ i }, 'x'.repeat(60));
+    const read = (path: string) =>
+      readFileSync(path, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).i);
+    const both = [...read(`${file}.1`), ...read(file)];
+    assert.deepEqual(both, Array.from({ length: 30 }, (_, i) => i).slice(-both.length));
+    assert.ok(statSync(`${file}.1`).size <= 2_000 && statSync(file).size <= 2_000);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -6,6 +6,7 @@ import { boundSize } from '../payload-size.ts';
 import type { Peer } from '../remote/index.ts';
 import type { RemoteCall } from '../remote/remote-call.ts';
 import type { PluginScope } from '../scope.ts';
+import { receiver } from './delivery.ts';
 
 const PAYLOAD_BYTES = 64 << 10;
 const SMALL = 4096;
@@ -46,7 +47,7 @@ export class GuestBus implements Bus {
   subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
     checkFilter(filter);
     let ended = false;
-    const deliver: EventHandler = (event) => (ended ? undefined : fn(event));
+    const deliver = receiver((event) => (ended ? undefined : fn(event)));
     const remote = this.#peer.call('subscribe', filter, deliver, options) as RemoteCall<{
       update(filter: string | readonly string[]): Promise<void>;
     }>;

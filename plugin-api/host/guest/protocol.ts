@@ -50,7 +50,7 @@ export interface HostRoot {
   publish(topic: string, payload: object, priority: Priority | undefined): void;
   subscribe(
     filter: string | readonly string[],
-    handler: (event: EventEnvelope) => unknown,
+    deliver: (event: EventEnvelope) => PromiseLike<unknown>,
     options: SubscribeOptions,
   ): Disposable & { update(filter: string | readonly string[]): void };
   provide(service: string, implementation: object): Disposable;

@@ -1,9 +1,9 @@
 import { CoreError, reasonOf } from '../../errors.ts';
-import type { EventHandler } from '../../events.ts';
 import type { HookCaller, HookId } from '../../hooks.ts';
 import type { Logger } from '../../logger.ts';
 import type { PluginHost } from '../../plugin.ts';
 import type { Scope } from '../../scope.ts';
+import { sender } from '../guest/delivery.ts';
 import type { GuestUsage, HookUse, HostRoot } from '../guest/protocol.ts';
 import type { WatchedHook } from '../hooks.ts';
 
@@ -32,8 +32,12 @@ export function hostRoot({ host, write, alive, crashed, congested }: HostRootOpt
         congested(Number(error.details.retryAfterMs));
       }
     },
-    subscribe: (filter, handler, options) =>
-      host.bus.subscribe(filter, ((event) => handler(event)) as EventHandler, options),
+    subscribe: (filter, deliver, options) =>
+      host.bus.subscribe(
+        filter,
+        sender(deliver, (err, { topic }) => write('error', { err, topic }, 'event handler failed')),
+        options,
+      ),
     provide(service, implementation) {
       host.provide(ref(service), implementation);
       return { [Symbol.dispose]: nothing };

@@ -15,6 +15,8 @@ export interface IsolatedOptions extends LaunchOptions {
   readonly onCrash: (error: CoreError) => void;
   readonly onUsage?: (usage: GuestUsage) => void;
   readonly limits?: Partial<WatchLimits>;
+  /** For tests: hears of the border once it stands. */
+  readonly onPeer?: (peer: Peer) => void;
 }
 
 /** How long the guest has to end after its scope has. */
@@ -73,6 +75,7 @@ async function setup(
     onRequest: () => watch.message(),
     onUnheard: (err) => log.write('warn', { err }, `a call failed that nobody waited for: ${reasonOf(err)}`),
   });
+  options.onPeer?.(peer);
   for (const stream of launched.output) log.follow(stream);
   void launched.exited.then(fail);
 

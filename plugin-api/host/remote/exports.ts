@@ -1,7 +1,7 @@
 import { CoreError } from '../../errors.ts';
 import type { Exporter, Live } from './encoder.ts';
 
-interface Exported {
+export interface Exported {
   readonly value: object;
   readonly methods: ReadonlySet<string>;
   /** What may be forgotten with it. */
@@ -11,6 +11,8 @@ interface Exported {
   last?: Promise<unknown>;
   /** Stops listening to its signal. */
   unlisten?: () => void;
+  /** A callback that nobody wants to be called any more. */
+  muted?: boolean;
   /** Of something in an answer. */
   onRelease?: () => void;
 }
@@ -79,6 +81,14 @@ export class Exports implements Exporter {
     return { ref, known: false, held };
   }
 
+  /** Callbacks among these are not called any more; objects still serve those who hold them. */
+  mute(refs: readonly number[]): void {
+    for (const ref of refs) {
+      const exported = this.#byRef.get(ref);
+      if (exported && typeof exported.value === 'function') exported.muted = true;
+    }
+  }
+
   /** Calls `done` when the last of these is released. */
   whenReleased(refs: readonly number[], done: () => void): void {
     let open = refs.length;
@@ -86,7 +96,15 @@ export class Exports implements Exporter {
       open--;
       if (open === 0) done();
     };
-    for (const ref of refs) Object.assign(this.#byRef.get(ref) ?? {}, { onRelease });
+    for (const ref of refs) {
+      const exported = this.#byRef.get(ref);
+      const before = exported?.onRelease;
+      if (!exported) continue;
+      exported.onRelease = () => {
+        before?.();
+        onRelease();
+      };
+    }
   }
 
   /** Forgets it and what it holds; false when it was forgotten before. */

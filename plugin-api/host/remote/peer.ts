@@ -9,7 +9,6 @@ import {
   AWAIT,
   CALL,
   DISPOSE,
-  ITERATE,
   LIMITS,
   type Message,
   NEXT,
@@ -22,6 +21,7 @@ import {
 } from './protocol.ts';
 import { RemoteCall } from './remote-call.ts';
 import { RemoteIterator } from './remote-iterator.ts';
+import { Serving } from './serving.ts';
 
 export interface PeerOptions {
   /** Who is at the other end, for messages: `plugin weather`. */
@@ -69,12 +69,12 @@ export class Peer {
   readonly #signals = new Map<number, AbortController>();
   readonly #groups = new Map<number, Group>();
   readonly #exports: Exports;
+  readonly #serving: Serving;
   readonly #garbage = new FinalizationRegistry<number>((ref) => this.#release(ref));
   readonly #importer: Importer;
   #out: Message[] = [];
   #transfer: ArrayBuffer[] = [];
   #calls = 0;
-  #running = 0;
   #closed: CoreError | undefined;
   #sweeper: NodeJS.Timeout | undefined;
 
@@ -85,6 +85,7 @@ export class Peer {
     this.#exports = new Exports(this.#standIns, (ref, reason) => this.#tellAbort(ref, reason));
     this.#exports.root(options.root, describe(options.root).methods);
     this.#importer = this.#makeImporter();
+    this.#serving = this.#makeServing();
     port.onMessage((messages) => this.#receive(messages));
   }
 
@@ -96,7 +97,7 @@ export class Peer {
     readonly groups: number;
   } {
     const exports = this.#exports.size - (this.#closed ? 0 : 1);
-    return { exports, calls: this.#pending.size, running: this.#running, groups: this.#groups.size };
+    return { exports, calls: this.#pending.size, running: this.#serving.size, groups: this.#groups.size };
   }
 
   /** Calls a method of the other side's root. */
@@ -172,6 +173,7 @@ export class Peer {
       const began = Date.now();
       const { deadline, signal } = this.#deadline(method, args, began);
       const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
+      promise.dispose = () => this.#disposeResult(call, promise);
       this.#pending.set(call, {
         settle,
         fail,
@@ -196,6 +198,21 @@ export class Peer {
     if (this.#closed) return this.#closed;
     if (this.#pending.size < this.#limits.inFlight) return undefined;
     return new CoreError('BUSY', { what: `${method} of ${this.#options.name}`, limit: this.#limits.inFlight });
+  }
+
+  /** Ends what a call answers, or will answer, before what is asked next: what comes after may count on it. */
+  async #disposeResult(call: number, promise: RemoteCall<unknown>): Promise<void> {
+    const pending = this.#pending.get(call);
+    if (this.#closed) return;
+    if (!pending) {
+      await (promise.result as Partial<AsyncDisposable> | null | undefined)?.[Symbol.asyncDispose]?.();
+      return;
+    }
+    this.#exports.mute(pending.held);
+    const [disposed, result] = await Promise.allSettled([this.#call(-call, DISPOSE, []), promise]);
+    const ref = result.status === 'fulfilled' ? this.#standIns.get(Object(result.value)) : undefined;
+    if (ref !== undefined) this.#release(ref, false);
+    if (disposed.status === 'rejected' && !this.#closed) throw disposed.reason;
   }
 
   /** What lasts as long as a session or a stream has no deadline before that ends; neither has waiting for an item, or for the end of something. */
@@ -245,10 +262,13 @@ export class Peer {
       const group: Group = { open: opened.length, held: pending.held };
       for (const ref of opened) this.#groups.set(ref, group);
     }
+    pending.promise.result = result;
     if (ok) pending.settle(result);
     else pending.fail(result);
   }
 
+  /** Signals that came with the call being decoded: they end with it. */
+  #arrived: number[] | undefined;
   /** Stand-ins that came with the answer being decoded. */
   #opened: number[] | undefined;
 
@@ -280,7 +300,7 @@ export class Peer {
       case CALL: {
         const [, call, target, method, args, slots] = message;
         this.#options.onRequest?.();
-        this.#serve(call, target, method, args, slots);
+        this.#serving.serve(call, target, method, args, slots);
         return;
       }
       case ANSWER:
@@ -302,97 +322,6 @@ export class Peer {
     }
   }
 
-  #serve(call: number, target: number, method: string, args: readonly unknown[], slots: Slots): void {
-    const signals: number[] = [];
-    this.#arrived = signals;
-    const decoded = new Decoder(this.#importer).decode(args, slots);
-    this.#arrived = undefined;
-    let result: unknown;
-    try {
-      result = this.#invoke(target, method, decoded);
-    } catch (error) {
-      this.#answer(call, false, error, signals);
-      return;
-    }
-    if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') {
-      this.#answer(call, true, result, signals);
-      return;
-    }
-    this.#running++;
-    if (this.#running > 2 * this.#limits.inFlight) throw new RangeError('there are too many calls in flight');
-    (result as PromiseLike<unknown>).then(
-      (value) => {
-        this.#running--;
-        this.#answer(call, true, value, signals);
-      },
-      (error: unknown) => {
-        this.#running--;
-        this.#answer(call, false, error, signals);
-      },
-    );
-  }
-
-  /** Signals that came with the call being decoded: they end with it. */
-  #arrived: number[] | undefined;
-
-  #invoke(target: number, method: string, args: readonly unknown[]): unknown {
-    const exported = this.#exports.get(target);
-    if (!exported) {
-      if (method === NEXT || method === RETURN) return { done: true, value: undefined };
-      if (method === DISPOSE) return undefined;
-      throw released(target === 0 ? this.#options.name : 'this side');
-    }
-    const { value, methods } = exported;
-    if (method === NEXT || method === RETURN) {
-      if (!methods.has(ITERATE)) throw new TypeError(`${target} cannot be iterated`);
-      exported.iterator ??= (value as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-      const { iterator } = exported;
-      if (method === RETURN) return iterator.return?.() ?? undefined;
-      const read = () => iterator.next();
-      const item = exported.last ? exported.last.then(read, read) : read();
-      exported.last = item;
-      return item;
-    }
-    if (!methods.has(method)) throw new CoreError('METHOD_NOT_FOUND', { name: method || 'of that object' });
-    if (method === SELF) return (value as (...all: readonly unknown[]) => unknown)(...args);
-    if (method === AWAIT) return this.#last(target, value);
-    if (method === DISPOSE) return this.#last(target, dispose(value));
-    return (value as Record<string, (...all: readonly unknown[]) => unknown>)[method]!(...args);
-  }
-
-  /** It is gone when this is done. */
-  async #last(ref: number, work: unknown): Promise<unknown> {
-    try {
-      return await work;
-    } finally {
-      this.#exports.release(ref);
-    }
-  }
-
-  #answer(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
-    const over = () => {
-      for (const ref of signals) this.#signals.delete(ref);
-    };
-    if (call === 0) {
-      over();
-      if (!ok) this.#options.onUnheard?.(value);
-      return;
-    }
-    if (this.#closed) return;
-    const encoder = this.#encoder();
-    try {
-      const [encoded, slots] = encoder.encode(value);
-      this.#send([ANSWER, call, ok, encoded, slots], encoder);
-      // What the answer brings may still want to hear that its caller gives up.
-      if (encoder.held.length > 0 && signals.length > 0) this.#exports.whenReleased(encoder.held, over);
-      else over();
-    } catch (error) {
-      this.#undo(encoder);
-      over();
-      this.#answer(call, false, error instanceof CoreError ? error : new Error(reasonOf(error)), []);
-    }
-  }
-
   // ---- the wire ----
 
   #encoder(): Encoder {
@@ -406,6 +335,7 @@ export class Peer {
 
   /** What one turn of the microtask queue has to say goes out together. */
   #send(message: Message, encoder?: Encoder): void {
+    if (this.#closed) return;
     if (this.#out.length === 0) queueMicrotask(() => this.#flush());
     this.#out.push(message);
     if (encoder && encoder.transfer.length > 0) this.#transfer.push(...encoder.transfer);
@@ -427,6 +357,27 @@ export class Peer {
     this.#send([ABORT, ref, value, slots], encoder);
   }
 
+  #makeServing(): Serving {
+    return new Serving({
+      name: this.#options.name,
+      exports: this.#exports,
+      limit: 2 * this.#limits.inFlight,
+      encoder: () => this.#encoder(),
+      decode: (args, slots, signals) => {
+        this.#arrived = signals;
+        const decoded = new Decoder(this.#importer).decode(args, slots);
+        this.#arrived = undefined;
+        return decoded;
+      },
+      forget: (signals) => {
+        for (const ref of signals) this.#signals.delete(ref);
+      },
+      send: (message, encoder) => this.#send(message, encoder),
+      undo: (encoder) => this.#undo(encoder),
+      onUnheard: (error) => this.#options.onUnheard?.(error),
+    });
+  }
+
   #makeImporter(): Importer {
     return {
       log: this.#options.log,
@@ -437,6 +388,7 @@ export class Peer {
       },
       call: (ref, method, args) => {
         if (method === AWAIT) this.#opened?.push(ref);
+        if (method === DISPOSE) this.#exports.mute(this.#groups.get(ref)?.held ?? []);
         const answer = this.#call(ref, method, args);
         if (method !== DISPOSE && method !== AWAIT) return answer;
         const gone = () => this.#release(ref, false); // the other side forgets it by itself
@@ -472,9 +424,4 @@ export class Peer {
       release: (ref) => this.#release(ref),
     };
   }
-}
-
-function dispose(value: object): unknown {
-  const { [Symbol.asyncDispose]: later, [Symbol.dispose]: now } = value as Partial<AsyncDisposable & Disposable>;
-  return later ? later.call(value) : now?.call(value);
 }

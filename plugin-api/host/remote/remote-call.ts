@@ -5,6 +5,11 @@
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
   /** Somebody waits for it, and learns of a failure. */
   observed = false;
+  /** Ends the result, be it still on its way. Set by the peer. */
+  dispose: (() => Promise<void>) | undefined;
+  /** What was answered. */
+  result: unknown;
+  #disposed: Promise<void> | undefined;
 
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -31,13 +36,9 @@ export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>,
     };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    // A failure of the call itself is told where it belongs, not at the end.
-    const result = await super.then(
-      (value) => value,
-      () => undefined,
-    );
-    await (result as Partial<AsyncDisposable> | undefined)?.[Symbol.asyncDispose]?.();
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.dispose?.() ?? Promise.resolve();
+    return this.#disposed;
   }
 
   [Symbol.dispose](): void {

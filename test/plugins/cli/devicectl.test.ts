@@ -112,6 +112,28 @@ const REPLIES: Record<string, Reply> = {
       { ts: 1, caller: { kind: 'app', id: 'com.x' }, capability: 'bridges.spi', hint: 'the line', class: 'oem' },
     ],
   },
+  'GET /logs': {
+    ok: true,
+    entries: [
+      { ts: 1, level: 'warn', plugin: 'spi', message: 'odd', fields: { n: 1, err: { message: 'because' } } },
+      { level: 'info', app: 'agenda', message: 'printed' },
+    ],
+    more: false,
+  },
+  'GET /logs/last-start': {
+    ok: true,
+    lastStart: {
+      ts: 1,
+      sku: 'simulator.yaml',
+      outcome: 'crashed',
+      suspects: ['spi'],
+      problems: [{ level: 'fatal', message: 'gone' }],
+    },
+  },
+  'GET /logs/stream': (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${JSON.stringify({ ts: 1, level: 'info', message: 'live' })}\n\n`);
+  },
   'GET /openapi.json': { openapi: '3.1.0' },
   'GET /openrpc.json': { openrpc: '1.3.2' },
   'GET /events': (response) => {
@@ -174,6 +196,16 @@ describe('human output', () => {
     ['openapi', [/"openapi": "3\.1\.0"/]],
     ['openapi --rpc', [/"openrpc": "1\.3\.2"/]],
     ['events --count 1', [/^\d\d:\d\d:\d\d\.\d{3} 7 ui\.toast \[high\] from core \{"text":"hello"\}$/m]],
+    ['logs', [/^[\d:.]{12} warn {2}spi odd: because \{"n":1\}$/m, /^ {13}info {2}app\.agenda printed$/m]],
+    [
+      'logs --last-start',
+      [
+        /^last start {2}simulator\.yaml, \d+ days ago$/m,
+        /^ended {7}crashed$/m,
+        /^suspects {4}spi$/m,
+        /fatal core gone$/m,
+      ],
+    ],
     ['token', [/^operator-secret$/m]],
   ];
   for (const [args, lines] of cases)
@@ -212,6 +244,31 @@ describe('--json', () => {
       health: core.replies['GET /health'],
       plugins: core.replies['GET /plugins'],
     });
+  });
+
+  test('logs asks for what is selected, and follows with the tail first', async () => {
+    await devicectl([
+      'logs',
+      '--plugin',
+      'spi',
+      '--level',
+      'warn',
+      '--since',
+      '1970-01-01T00:00:01Z',
+      '-n',
+      '7',
+      ...at,
+    ]);
+    assert.equal(core.seen[0]?.url, '/logs?plugin=spi&level=warn&since=1000&limit=7');
+    const followed = await devicectl(['logs', '-f', '--app', 'agenda', ...at]);
+    assert.equal(core.seen[1]?.url, '/logs/stream?app=agenda&tail=50');
+    assert.match(followed.stdout, /info {2}core live$/m);
+    for (const wrong of [
+      ['--since', 'soon'],
+      ['-n', '0'],
+      ['--level', 'loud'],
+    ])
+      assert.equal((await devicectl(['logs', ...wrong, ...at])).code, 2, wrong.join(' '));
   });
 
   test('events --json prints an envelope a line', async () => {

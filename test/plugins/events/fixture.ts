@@ -56,9 +56,10 @@ export async function startEvents(
     grants: { [`app.${AGENDA}`]: options.grants ?? [] },
   });
   const greet = (session: Session) => host.hook('session.open').promise(bareReady(session), session);
-  return { host, table, settle, greet, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
+  return { host, table, settle: host.settle, greet, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
 }
 
+/** For parts that a test holds in its hands. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await turn();
 }

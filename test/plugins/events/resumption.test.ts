@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { DeviceInfo, EventBus, EventEnvelope } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { AGENDA, FakeSession, settle, startEvents } from './fixture.ts';
+import { AGENDA, FakeSession, startEvents } from './fixture.ts';
 
 after(leakCheck());
 
@@ -45,7 +45,7 @@ describe('a new run of the plugin', () => {
     await using next = await startEvents({ ...world, sessions: [session] });
     next.host.publish('ui.toast', { text: 'hello' });
     next.host.publish('audio.tone', {});
-    await settle();
+    await next.settle();
     assert.deepEqual(session.topics, ['system.bus.dropped', 'ui.toast']);
     const { from, to } = session.received[0]!.payload as { from: number; to: number };
     assert.deepEqual([from, to], [6, 8], 'what nobody took in for it meanwhile is told');
@@ -58,7 +58,7 @@ describe('a new run of the plugin', () => {
     const session = new FakeSession();
     await using events = await startEvents({ ...world, sessions: [session], filters: ['ui.*', 'config.changed'] });
     events.host.publish('ui.toast', {});
-    await settle();
+    await events.settle();
     assert.deepEqual(session.topics, ['ui.toast']);
   });
 
@@ -72,7 +72,7 @@ describe('a new run of the plugin', () => {
     const device = { ...world.device, startedAt: 8 };
     await using next = await startEvents({ ...world, device, sessions: [session] });
     next.host.publish('ui.toast', {});
-    await settle();
+    await next.settle();
     assert.deepEqual(session.topics, []);
   });
 });

@@ -27,9 +27,11 @@ function open(events: Fixture, filter: readonly string[], caller: Caller = OPERA
   };
 }
 
-function refusal(attempt: () => unknown): string {
+async function refusal(attempt: () => ReturnType<typeof open>): Promise<string> {
   try {
-    attempt();
+    const stream = attempt();
+    stream.hangUp();
+    await stream.next();
   } catch (error) {
     if (error instanceof CoreError) return error.code;
     throw error;
@@ -60,6 +62,7 @@ describe('GET /events', () => {
     await using events = await startEvents();
     const stream = open(events, ['ui.*']);
     const first = stream.next();
+    await events.settle();
     for (let i = 0; i < 50; i++) events.host.publish('ui.toast', { i });
     const seen = [(await first)!];
     for (let i = 1; i < 50; i++) seen.push((await stream.next())!);
@@ -73,30 +76,20 @@ describe('GET /events', () => {
 
   it('refuses an app what it may not see before the stream begins', async () => {
     await using events = await startEvents();
-    assert.equal(
-      refusal(() => open(events, ['**'], app(AGENDA))),
-      'CAPABILITY_DENIED',
-    );
-    assert.equal(
-      refusal(() => open(events, ['config.changed'], app(AGENDA))),
-      'CALLER_DENIED',
-    );
-    assert.equal(
-      refusal(() => open(events, ['a..b'])),
-      'FILTER_INVALID',
-    );
+    assert.equal(await refusal(() => open(events, ['**'], app(AGENDA))), 'CAPABILITY_DENIED');
+    assert.equal(await refusal(() => open(events, ['config.changed'], app(AGENDA))), 'CALLER_DENIED');
+    assert.equal(await refusal(() => open(events, ['a..b'])), 'FILTER_INVALID');
   });
 
   it('limits the streams of one caller and frees a place when one ends', async () => {
     await using events = await startEvents({ config: { streams: 1 } });
     const stream = open(events, ['ui.*']);
     const waiting = stream.next();
-    assert.equal(
-      refusal(() => open(events, ['ui.*'])),
-      'BUSY',
-    );
+    await events.settle();
+    assert.equal(await refusal(() => open(events, ['ui.*'])), 'BUSY');
     const other = open(events, ['ui.*'], app(AGENDA));
     const othersNext = other.next();
+    await events.settle();
     stream.hangUp();
     other.hangUp();
     assert.deepEqual([await waiting, await othersNext], [undefined, undefined]);
@@ -120,6 +113,7 @@ describe('GET /events', () => {
   it('ends when the plugin stops, and leaves nothing behind', async () => {
     const events = await startEvents();
     const waiting = open(events, ['ui.*']).next();
+    await events.settle();
     await events.host.stop();
     assert.equal(await waiting, undefined);
     assert.deepEqual(events.host.leaks(), []);

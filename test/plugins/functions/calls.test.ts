@@ -29,7 +29,7 @@ suite('calling functions', () => {
     assert.deepEqual(result, { summary: 'two things', count: 2 });
     const [sent] = started.sockets.calls;
     assert.equal(sent?.method, 'agenda.today');
-    assert.equal(sent?.params, inputs);
+    assert.deepEqual(sent?.params, inputs);
     assert.equal(sent?.session, session);
     assert.equal(sent?.meta.version, '1.0.0');
     assert.equal(sent?.meta.caller, 'operator');

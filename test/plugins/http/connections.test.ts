@@ -4,7 +4,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Identity } from '@device-core/plugin-api';
+import { httpServer, type Identity } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { Connections } from '../../../plugins/http/connections.ts';
 import { FLASH, type Front, startFront } from './front.ts';
@@ -46,6 +46,18 @@ function stream(path: string): Promise<IncomingMessage> {
     get({ host: '127.0.0.1', port: front.port, path, headers, agent: false }, resolve).on('error', reject);
   });
 }
+
+describe('a TCP port that another process has', () => {
+  it('fails the start, or is a warning where TCP is not required', async () => {
+    await assert.rejects(startFront(ROWS, { port: front.port }), { code: 'UNAVAILABLE' });
+    await using other = await startFront(ROWS, { port: front.port, tcpRequired: false });
+    assert.deepEqual(await other.host.service(httpServer).addresses(), [`unix:${other.socket}`]);
+    const warnings: string[] = [];
+    const report = { add: () => undefined, bridge: () => undefined, warn: (code: string) => void warnings.push(code) };
+    await other.host.hook('health.collect').promise(report);
+    assert.deepEqual(warnings, ['TCP_UNAVAILABLE']);
+  });
+});
 
 describe('bytes that are no request', () => {
   const host = () => `host: localhost:${front.port}\r\n`;

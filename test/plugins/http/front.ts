@@ -43,6 +43,7 @@ export interface Front extends AsyncDisposable {
   readonly host: TestHost;
   readonly table: Operations;
   readonly identity: Identity;
+  /** Of TCP; 0 without. */
   readonly port: number;
   readonly socket: string;
   readonly operatorToken: string;
@@ -72,7 +73,8 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
     throw thrown;
   });
   const addresses = await host.service(httpServer).addresses();
-  const port = Number(new URL(addresses.find((address) => address.startsWith('http'))!).port);
+  const tcp = addresses.find((address) => address.startsWith('http'));
+  const port = tcp === undefined ? 0 : Number(new URL(tcp).port);
   const socket = addresses.find((address) => address.startsWith('unix:'))!.slice('unix:'.length);
 
   return {

@@ -34,6 +34,23 @@ describe('the gate', () => {
     assert.deepEqual(await fixture.table.invoke('test.echo', { text: 'hi' }, call()), { text: 'hi', times: 1 });
   });
 
+  it('waits for an answer that may still be anything, as those of plugins in workers and processes may', async () => {
+    await using fixture = await start();
+    const hybrid = (value: unknown) =>
+      Object.assign(Promise.resolve(value), { [Symbol.asyncIterator]: () => assert.fail('it is not one') });
+    fixture.table.add(operation({ run: () => hybrid({ text: 'hi' }) as never }));
+    assert.deepEqual(await fixture.table.invoke('test.echo', { text: 'x' }, call()), { text: 'hi' });
+    async function* items() {
+      yield 1;
+      yield 2;
+    }
+    fixture.table.add(operation({ name: 'test.items', rest: undefined, run: () => hybrid(items()) as never } as never));
+    const stream = (await fixture.table.invoke('test.items', { text: 'x' }, call())) as AsyncIterable<number>;
+    const seen: number[] = [];
+    for await (const item of stream) seen.push(item);
+    assert.deepEqual(seen, [1, 2]);
+  });
+
   const WRONG: readonly (readonly [unknown, string])[] = [
     [{}, 'text: is required'],
     [undefined, 'text: is required'],
