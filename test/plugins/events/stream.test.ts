@@ -101,10 +101,8 @@ describe('GET /events', () => {
   it('counts a stream before its first event is asked for, and frees the place of one that never was', async () => {
     await using events = await startEvents({ config: { streams: 2 } });
     const unread = [open(events, ['ui.*']), open(events, ['ui.*'])];
-    assert.equal(
-      refusal(() => open(events, ['ui.*'])),
-      'BUSY',
-    );
+    await events.settle();
+    assert.equal(await refusal(() => open(events, ['ui.*'])), 'BUSY');
     for (const stream of unread) await stream.leave();
     const again = open(events, ['ui.*']);
     await again.leave();
