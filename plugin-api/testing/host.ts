@@ -45,6 +45,8 @@ export interface TestHost extends AsyncDisposable {
   readonly published: readonly EventEnvelope[];
   readonly logged: readonly LogLine[];
   readonly device: DeviceInfo;
+  /** Where the plugin runs. */
+  readonly isolation: Isolation;
   readonly grants: TestGrants;
   /** Publishes as somebody else; the source is `core` if absent. */
   publish(topic: string, payload: object, priority?: Priority, source?: string): EventEnvelope;
@@ -192,6 +194,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     published: bus.published,
     logged,
     device,
+    isolation: placed.level,
     grants: granted,
     service: (ref) => (provided.get(ref.id) ?? given.get(ref.id) ?? missing(ref)) as never,
     publish: (topic, payload, priority, source = 'core') => bus.publish({ topic, payload, priority, source }),

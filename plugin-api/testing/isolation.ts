@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { CoreError } from '../errors.ts';
+import { turns } from '../host/guest/guest.ts';
 import type { Peer } from '../host/remote/index.ts';
 import type { Logger } from '../logger.ts';
 import type { Isolation, PluginManifest } from '../manifest.ts';
@@ -20,9 +21,9 @@ export function refusal(manifest: PluginManifest, level: Isolation): string | un
 
 /** Something said on one side may be answered, passed on and answered again. */
 const TRIPS = 4;
-const TURNS = 5;
 
 export interface Placed<R extends ServiceRefs, C> {
+  readonly level: Isolation;
   readonly definition: PluginDefinition<R, C>;
   /** Resolves when what was said on either side has had its effects on the other. */
   settle(): Promise<void>;
@@ -51,13 +52,13 @@ export async function atLevel<R extends ServiceRefs, C>(
   const reason = file === undefined && level !== 'inline' ? 'its manifest is not a file' : refusal(manifest, level);
   if (reason !== undefined && options.isolation !== undefined)
     throw new CoreError('ISOLATION_UNSUPPORTED', { plugin: manifest.id, isolation: level, reason });
-  if (level === 'inline' || file === undefined) return { definition: plugin, settle: turns };
+  if (level === 'inline' || file === undefined) return { level: 'inline', definition: plugin, settle: turns };
   const { isolatedPlugin } = await import('../host/isolation/index.ts');
   let peer: Peer | undefined;
   const settle = async () => {
     for (let trip = 0; trip < TRIPS; trip++) {
       await turns();
-      await peer?.call('ping').catch(() => undefined); // a guest that has ended has settled
+      await peer?.call('turns').catch(() => undefined); // a guest that has ended has settled
     }
   };
   const definition = isolatedPlugin({
@@ -68,11 +69,7 @@ export async function atLevel<R extends ServiceRefs, C>(
       peer = made;
     },
   });
-  return { definition: definition as unknown as PluginDefinition<R, C>, settle };
-}
-
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return { level, definition: definition as unknown as PluginDefinition<R, C>, settle };
 }
 
 function ambientLevel(manifest: PluginManifest, file: string | undefined): Isolation {

@@ -22,10 +22,12 @@ export function watchFolders(
   });
   scope.defer('folder watch', () => watcher.close());
   let pending: Disposable | undefined;
-  watcher.on('all', () => {
+  const look = (): void => {
     if (scope.signal.aborted) return;
     pending?.[Symbol.dispose]();
     pending = scope.timeout('folder watch', SETTLE_MS, changed);
-  });
+  };
+  watcher.on('all', look);
+  watcher.on('ready', look); // what came while it looked for the first time was not told
   watcher.on('error', (thrown) => log.warn({ reason: reasonOf(thrown) }, 'cannot watch the folders of apps'));
 }

@@ -33,6 +33,8 @@ export class LogFollower implements AsyncDisposable {
     if (lines.length > 0) return lines;
     const now = await stat(this.#file).catch(absent);
     if (!now || (now.ino === this.#inode && now.size >= this.#at)) return [];
+    const last = await this.#read(); // written after the look above, before it was put aside
+    if (last.length > 0) return last;
     await this.#close(); // it was put aside, or cut
     await this.#open();
     return await this.#read();

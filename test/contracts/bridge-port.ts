@@ -62,6 +62,7 @@ export function bridgePortContract(open: () => Promise<PortUnderTest>): void {
     await using target = await open();
     const levels: boolean[] = [];
     const listening = target.port.onReady((level) => void levels.push(level));
+    for (let waited = 0; levels.length === 0 && waited < 1_000; waited += 5) await wait(5);
     assert.equal(levels.length, 1);
     listening[Symbol.dispose]();
     await target.port.transact(new Uint8Array(64));

@@ -15,7 +15,7 @@ export interface GuestOptions {
 }
 
 /** Serves one plugin at its end of the border. */
-export class Guest implements GuestRoot {
+export class Guest implements Omit<GuestRoot, 'turns'> {
   readonly #peer: Peer;
   readonly #options: GuestOptions;
   #running: GuestHost | undefined;
@@ -32,6 +32,7 @@ export class Guest implements GuestRoot {
       root: {
         start: (start: GuestStart, services: Readonly<Record<string, object>>) => this.start(start, services),
         ping: () => this.ping(),
+        turns,
         granted: (caller: string, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
         congested: (ms: number) => this.congested(ms),
       } satisfies GuestRoot,
@@ -98,4 +99,9 @@ export class Guest implements GuestRoot {
     if (this.#unheard) this.#unheard.push(error);
     else this.#running?.host.log.warn({ err: error }, `a call that nobody waited for failed: ${reasonOf(error)}`);
   }
+}
+
+/** Long enough for what was put off by a turn, and for what follows from it. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

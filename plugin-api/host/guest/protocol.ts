@@ -36,6 +36,8 @@ export interface GuestRoot {
   start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest>;
   /** Answered by HostRoot.alive(). */
   ping(): void;
+  /** Resolves some turns of its event loop later. */
+  turns(): Promise<void>;
   granted(caller: string, capabilities: readonly string[] | undefined): void;
   /** The bus took no event: publishing throws QUEUE_FULL until then. */
   congested(retryAfterMs: number): void;

@@ -20,7 +20,7 @@ let token: string;
 beforeEach(async () => {
   aborted.length = 0;
   Object.assign(produced, { last: 0, ended: 0 });
-  const fast = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 5_000 };
+  const fast = { headersTimeoutMs: 300, requestTimeoutMs: 600, keepAliveTimeoutMs: 5_000 };
   front = await startFront(ROWS, {
     ...fast,
     heartbeatMs: 50,

@@ -63,6 +63,7 @@ describe('GET /logs/stream', () => {
     const logs = await startLogs({ pollMs: 20 });
     const stream = open(logs);
     const next = stream.next();
+    await logs.host.settle();
     await logs.host.stop();
     assert.equal(await next, undefined);
     assert.deepEqual(logs.host.leaks(), []);
@@ -72,7 +73,8 @@ describe('GET /logs/stream', () => {
     await using logs = await startLogs({ streams: 1, pollMs: 20 });
     const first = open(logs);
     const waiting = first.next();
-    assert.throws(() => open(logs), { code: 'BUSY' });
+    await logs.host.settle();
+    await assert.rejects(async () => await open(logs).next(), { code: 'BUSY' });
     first.hangUp();
     await waiting;
     open(logs).hangUp();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { CoreError, ERROR_CODES, type OperationInfo, restStatus } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
@@ -40,33 +39,35 @@ describe('the table', () => {
     it(`refuses ${what}`, async () => {
       await using fixture = await start();
       fixture.table.add(operation(first));
-      assert.throws(() => fixture.table.add(operation(second)), { code: 'OPERATION_CONFLICT' });
+      await assert.rejects(async () => await fixture.table.add(operation(second)), { code: 'OPERATION_CONFLICT' });
     });
   }
 
   it('refuses a schema that does not compile and a capability that does not exist', async () => {
     await using fixture = await start();
     const wrong = operation({ params: { type: 'object', properties: { a: { type: 'strin' } } } });
-    assert.throws(() => fixture.table.add(wrong), { code: 'PARAMS_INVALID' });
-    assert.throws(() => fixture.table.add(operation({ capability: 'bridge.spi' })), { code: 'CAPABILITY_UNKNOWN' });
+    await assert.rejects(async () => await fixture.table.add(wrong), { code: 'PARAMS_INVALID' });
+    await assert.rejects(async () => await fixture.table.add(operation({ capability: 'bridge.spi' })), {
+      code: 'CAPABILITY_UNKNOWN',
+    });
     fixture.table.add(operation());
   });
 
   it('tells watchers at once and then once per turn', async () => {
     await using fixture = await start();
-    await turn();
+    await fixture.host.settle();
     const seen: string[][] = [];
     const watch = fixture.table.watch((list) =>
       seen.push(list.map(({ name }) => name).filter((n) => n.startsWith('test.'))),
     );
     const entries = ['test.a', 'test.b', 'test.c'].map((name) => fixture.table.add(operation({ name })));
-    await turn();
+    await fixture.host.settle();
     entries[1]![Symbol.dispose]();
     entries[1]![Symbol.dispose]();
-    await turn();
+    await fixture.host.settle();
     watch[Symbol.dispose]();
     entries[0]![Symbol.dispose]();
-    await turn();
+    await fixture.host.settle();
     // What has just gone may be back in a moment.
     const all = ['test.a', 'test.b', 'test.c'];
     assert.deepEqual(seen, [[], all, all]);

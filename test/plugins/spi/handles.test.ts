@@ -81,7 +81,7 @@ suite('SPI handles', () => {
     assert.match((await started.health()).message ?? '', /is down \(no answer\)/);
     started.bridge.names = ['spi0'];
     for (const listener of started.bridge.listeners) listener('up');
-    await new Promise((resolve) => setImmediate(resolve));
+    await started.host.settle();
     assert.deepEqual(await started.health().then(({ status, message }) => [status, message]), [
       'error',
       'the bridge has no endpoint for slow (spi1), patient (spi1)',

@@ -199,6 +199,7 @@ suite('SPI transfers', () => {
         options.signal?.addEventListener('abort', () => reject(cancelled));
       });
     const answer = codeOf(transfer(started, {}, APP, { signal: abort.signal }));
+    await started.host.settle();
     abort.abort();
     assert.equal(await answer, 'CANCELLED');
   });
@@ -225,7 +226,7 @@ suite('SPI transfers', () => {
       return work;
     };
     for (let index = 0; index < 32; index++) void begin(`h${index >> 3}`);
-    await new Promise((resolve) => setImmediate(resolve));
+    await started.host.settle();
     assert.equal(gates.length, 32);
     assert.equal(await begin('h4'), 'BUSY');
     const other = app('com.example.other');
@@ -234,7 +235,7 @@ suite('SPI transfers', () => {
     gates.shift()!();
     await running[0];
     void begin('h0');
-    await new Promise((resolve) => setImmediate(resolve));
+    await started.host.settle();
     assert.equal(gates.length, 33);
     for (const open of gates) open();
     const codes = await Promise.all(running);
