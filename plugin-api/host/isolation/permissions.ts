@@ -13,8 +13,11 @@ export function permissionFlags(
   main: string,
   paths: Readonly<Record<'etc' | 'var' | 'run', string>>,
 ): readonly string[] {
+  // A folder that is not there yet is claimed with what it will hold.
   const claimed = (list: readonly string[] = []) =>
-    list.map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]));
+    list
+      .map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]))
+      .flatMap((path) => (/[*/]$/.test(path) ? [path] : [path, `${path}/*`]));
   const { read = [], write = [] } = manifest.files ?? {};
   const readable = [dirname(main), API, ...packageFolders(dirname(main)), ...packageFolders(API), ...claimed(read)];
   return [
