@@ -17,6 +17,7 @@ const CRASHES: readonly (readonly [way: string, reason: RegExp])[] = [
   ['timer', /an error escaped from it: thrown in a timer/],
   ['rejection', /an error escaped from it: a rejection of nobody/],
   ['heap', /its heap grew past 64 MB/],
+  ['tight', /its heap grew past 64 MB|it hangs/],
   ['outside', /its memory grew to \d+ MB, \d+ MB are allowed/],
   ['exit', /it ended by itself with exit code 7/],
   ['flood', /it flooded the Core: more than \d+ messages in a second/],
