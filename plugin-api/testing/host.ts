@@ -7,7 +7,7 @@ import type { Logger } from '../logger.ts';
 import type { Isolation, PluginManifest } from '../manifest.ts';
 import type { PluginDefinition, PluginHost } from '../plugin.ts';
 import type { Resolved, ServiceRef, ServiceRefs } from '../service-ref.ts';
-import type { DeviceInfo } from '../services/device.ts';
+import type { Device, DeviceInfo } from '../services/device.ts';
 import { matchesTopic } from '../topics.ts';
 import type { PluginUsage } from '../usage.ts';
 import { TestBus } from './bus.ts';
@@ -162,7 +162,8 @@ export async function createTestHost<R extends ServiceRefs, C>(
   };
 
   const services: Record<string, object> = {};
-  const placed = await atLevel(definition, { manifest, file, isolation: options.isolation, device, log });
+  const { paths } = await (given.get('device') as Device).info();
+  const placed = await atLevel(definition, { manifest, file, isolation: options.isolation, paths, log });
   const plugin = placed.definition;
   const stop = async () => {
     // What was published before is on its way already, as it would be in a Core.

@@ -35,7 +35,7 @@ export interface IsolationOptions {
   readonly file: string | undefined;
   /** The level that the test names. */
   readonly isolation: Isolation | undefined;
-  readonly device: DeviceInfo;
+  readonly paths: DeviceInfo['paths'];
   readonly log: Logger;
 }
 
@@ -47,7 +47,7 @@ export async function atLevel<R extends ServiceRefs, C>(
   plugin: PluginDefinition<R, C>,
   options: IsolationOptions,
 ): Promise<Placed<R, C>> {
-  const { manifest, file, device, log } = options;
+  const { manifest, file, paths, log } = options;
   const level = options.isolation ?? ambientLevel(manifest, file);
   const reason = file === undefined && level !== 'inline' ? 'its manifest is not a file' : refusal(manifest, level);
   if (reason !== undefined && options.isolation !== undefined)
@@ -62,7 +62,7 @@ export async function atLevel<R extends ServiceRefs, C>(
     }
   };
   const definition = isolatedPlugin({
-    ...{ level, manifest, budget: manifest.budget ?? {}, paths: device.paths },
+    ...{ level, manifest, budget: manifest.budget ?? {}, paths },
     main: resolve(dirname(file), manifest.main),
     onCrash: (err) => log.error({ err }, `plugin ${manifest.id} crashed: ${err.message}`),
     onPeer: (made) => {

@@ -50,13 +50,17 @@ async function setup(
     peer.close(error);
     void launched.kill();
     log.told();
-    died.reject(error);
-    if (started) onCrash(error);
+    const { cause, details } = error;
+    const told = { plugin: id, reason: details.reason };
+    died.reject(new CoreError('PLUGIN_START_FAILED', told, { cause }));
+    if (started) onCrash(new CoreError('PLUGIN_CRASHED', told, { cause }));
   };
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
-  const watch = new Watch(id, options.budget ?? manifest.budget ?? {}, limits, launched.pid, fail);
+  const watch = new Watch(id, options.budget ?? manifest.budget ?? {}, limits, launched.pid, fail, (percent, allowed) =>
+    log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
+  );
   const root = hostRoot({
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
@@ -71,6 +75,8 @@ async function setup(
     name: `plugin ${id}`,
     root,
     log: host.log,
+    // Starting and stopping have limits of their own.
+    limits: { callMs: Math.max(60_000, manifest.startTimeoutMs ?? 0, (manifest.stopTimeoutMs ?? 0) + EXIT_MS) },
     onBreach: fail,
     onRequest: () => watch.message(),
     onUnheard: (err) => log.write('warn', { err }, `a call failed that nobody waited for: ${reasonOf(err)}`),

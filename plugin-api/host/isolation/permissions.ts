@@ -6,17 +6,29 @@ const API = dirname(dirname(import.meta.dirname));
 
 /**
  * What a plugin process may touch, as flags of Node's permission model: reading its own folder, plugin-api and the packages, and what its manifest
- * claims under `files`. No other file, no child process, no worker, no addon, no inspector. The network is not covered.
+ * claims under `files`; of the cache of compiled modules it is a reader, for what stands there other plugins run.
+ * No other file, no child process, no worker, no addon, no inspector. The network is not covered.
  */
 export function permissionFlags(
   manifest: PluginManifest,
   main: string,
   paths: Readonly<Record<'etc' | 'var' | 'run', string>>,
+  cache: string | undefined,
 ): readonly string[] {
+  // A folder that is not there yet is claimed with what it will hold.
   const claimed = (list: readonly string[] = []) =>
-    list.map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]));
+    list
+      .map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof typeof paths) => paths[name]))
+      .flatMap((path) => (/[*/]$/.test(path) ? [path] : [path, `${path}/*`]));
   const { read = [], write = [] } = manifest.files ?? {};
-  const readable = [dirname(main), API, ...packageFolders(dirname(main)), ...packageFolders(API), ...claimed(read)];
+  const readable = [
+    ...(cache === undefined ? [] : [cache]),
+    dirname(main),
+    API,
+    ...packageFolders(dirname(main)),
+    ...packageFolders(API),
+    ...claimed(read),
+  ];
   return [
     '--permission',
     ...[...new Set([...readable, ...claimed(write)].flatMap(withReal))].map((path) => `--allow-fs-read=${path}`),

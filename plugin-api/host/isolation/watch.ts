@@ -16,6 +16,7 @@ export const WATCH = {
 };
 export type WatchLimits = Readonly<typeof WATCH>;
 const PAGE = 4_096;
+const PROCESSOR_MS = 10_000;
 
 /** Finds out that a guest hangs, floods, or takes more memory than it may. */
 export class Watch {
@@ -24,7 +25,9 @@ export class Watch {
   readonly #limits: WatchLimits;
   readonly #pid: number | undefined;
   readonly #onCrash: (error: CoreError) => void;
+  readonly #onBusy: (percent: number, allowed: number) => void;
   #silent = 0;
+  #processor = { at: 0, ms: 0 };
   #second = 0;
   #messages = 0;
 
@@ -34,12 +37,14 @@ export class Watch {
     limits: WatchLimits,
     pid: number | undefined,
     onCrash: (error: CoreError) => void,
+    onBusy: (percent: number, allowed: number) => void,
   ) {
     this.#plugin = plugin;
     this.#budget = budget;
     this.#limits = limits;
     this.#pid = pid;
     this.#onCrash = onCrash;
+    this.#onBusy = onBusy;
   }
 
   /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
@@ -51,8 +56,9 @@ export class Watch {
     if (this.#pid !== undefined) this.#checkResident(this.#pid);
   }
 
-  alive({ heapBytes, externalBytes }: GuestUsage): void {
+  alive({ heapBytes, externalBytes, cpuMs }: GuestUsage): void {
     this.#silent = 0;
+    this.#checkProcessor(cpuMs);
     const allowed = this.#heapMB + this.#limits.outsideMB;
     if (heapBytes + externalBytes > allowed * 2 ** 20)
       this.#crash(`its memory grew to ${toMB(heapBytes + externalBytes)} MB, ${allowed} MB are allowed`);
@@ -68,6 +74,17 @@ export class Watch {
     }
     this.#messages++;
     if (this.#messages === limit + 1) this.#crash(`it flooded the Core: more than ${limit} messages in a second`);
+  }
+
+  /** More than its budget for ten seconds is told; it harms others only as far as the system lets it. */
+  #checkProcessor(cpuMs: number): void {
+    const { cpuPercent } = this.#budget;
+    const now = performance.now();
+    const { at, ms } = this.#processor;
+    if (at > 0 && now - at < PROCESSOR_MS) return;
+    this.#processor = { at: now, ms: cpuMs };
+    const percent = Math.round(((cpuMs - ms) / (now - at)) * 100);
+    if (at > 0 && cpuPercent !== undefined && percent > cpuPercent) this.#onBusy(percent, cpuPercent);
   }
 
   get #heapMB(): number {

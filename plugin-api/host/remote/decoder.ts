@@ -52,6 +52,14 @@ export class Decoder {
         return AbortSignal.abort(this.decode(form[1], form[2]));
       case 'context':
         return this.#context(this.decode(form[1], form[2]) as CallContext);
+      case 'call': {
+        const [, kind, id, deadline, ref] = form;
+        return this.#context({
+          caller: { kind, id },
+          deadline,
+          signal: this.#importer.signal(ref, false),
+        } as CallContext);
+      }
       case 'map': {
         const items = this.decode(form[1], form[2]);
         return new Map(Array.from({ length: items.length / 2 }, (_, at) => [items[2 * at], items[2 * at + 1]]));

@@ -1,3 +1,4 @@
+import type { Caller } from '../../caller.ts';
 import { CoreError } from '../../errors.ts';
 import { errorForm } from './errors.ts';
 import { DISPOSE, type Form, ITERATE, LIMITS, type Slot, type Slots } from './protocol.ts';
@@ -163,6 +164,11 @@ export class Encoder {
 
   #context(value: object): Form {
     const { caller, deadline, signal, session } = value as Record<string, unknown>;
+    if (session === undefined && signal instanceof AbortSignal && !signal.aborted && isCaller(caller)) {
+      const theirs = this.#exporter.theirs(signal);
+      if (theirs === undefined)
+        return ['call', caller.kind, caller.id, Number(deadline), this.#exporter.exportSignal(signal, this.held)];
+    }
     const told = session === undefined ? { caller, deadline, signal } : { caller, deadline, signal, session };
     return ['context', ...this.#apart(() => this.#members(told))];
   }
@@ -197,6 +203,11 @@ export function isActive(value: object): boolean {
 /** CallContext and Invocation, whatever else their maker keeps in them. */
 function isContext(value: object): boolean {
   return 'caller' in value && 'deadline' in value && 'signal' in value;
+}
+
+function isCaller(value: unknown): value is Caller {
+  const { kind, id } = Object(value);
+  return typeof kind === 'string' && typeof id === 'string' && Object.keys(value as object).length === 2;
 }
 
 /** Methods and data of an object, those of its classes included. */

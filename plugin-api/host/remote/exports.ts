@@ -107,6 +107,10 @@ export class Exports implements Exporter {
     }
   }
 
+  iterators(): readonly AsyncIterator<unknown>[] {
+    return [...this.#byRef.values()].flatMap(({ iterator }) => iterator ?? []);
+  }
+
   /** Forgets it and what it holds; false when it was forgotten before. */
   release(ref: number): boolean {
     const exported = this.#byRef.get(ref);

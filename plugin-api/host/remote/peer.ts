@@ -39,6 +39,9 @@ export interface PeerOptions {
   readonly onRequest?: () => void;
 }
 
+/** Messages that go out together. */
+const BATCH = 512;
+
 interface Pending {
   readonly settle: (value: unknown) => void;
   readonly fail: (error: unknown) => void;
@@ -136,6 +139,7 @@ export class Peer {
     this.#flush();
     this.#closed = reason;
     clearInterval(this.#sweeper);
+    this.#serving.close();
     this.#exports.clear();
     this.#groups.clear();
     this.#lives.clear();
@@ -339,6 +343,7 @@ export class Peer {
     if (this.#out.length === 0) queueMicrotask(() => this.#flush());
     this.#out.push(message);
     if (encoder && encoder.transfer.length > 0) this.#transfer.push(...encoder.transfer);
+    if (this.#out.length >= BATCH) this.#flush();
   }
 
   #flush(): void {

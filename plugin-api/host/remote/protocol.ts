@@ -33,6 +33,8 @@ export type Form =
   | readonly ['aborted', reason: unknown, slots: Slots]
   | readonly ['promise', ref: number]
   | readonly ['context', data: object, slots: Slots]
+  /** A context as most are: without a session, and not aborted. Flat, for each nested object costs as much as a whole field of it. */
+  | readonly ['call', kind: string, id: string, deadline: number, signal: number]
   | readonly ['map' | 'set', items: readonly unknown[], slots: Slots]
   | readonly ['core-error', code: string, details: object, slots: Slots, stack: string | undefined, cause: unknown]
   | readonly ['error', name: string, message: string, stack: string | undefined, members: object];

@@ -28,6 +28,7 @@ export class Serving {
   readonly #calls = new Map<number, PromiseLike<unknown>>();
   /** Answers that can be disposed of, by call. */
   readonly #disposables = new Map<number, number>();
+  #closed = false;
 
   constructor(served: Served) {
     this.#served = served;
@@ -58,6 +59,22 @@ export class Serving {
       (value) => this.#answer(call, true, value, signals),
       (error: unknown) => this.#answer(call, false, error, signals),
     );
+  }
+
+  /** The other side is gone: what it was given to dispose of is disposed of, what it read is closed. */
+  close(): void {
+    this.#closed = true;
+    const { exports } = this.#served;
+    const given = [...this.#disposables.values()].flatMap((ref) => exports.get(ref)?.value ?? []);
+    // What was given last may lean on what was given first.
+    for (const value of given.reverse()) this.#end(() => dispose(value));
+    for (const iterator of exports.iterators()) this.#end(() => iterator.return?.());
+    this.#calls.clear();
+    this.#disposables.clear();
+  }
+
+  #end(fn: () => unknown): void {
+    new Promise((resolve) => resolve(fn())).catch((error: unknown) => this.#served.onUnheard(error));
   }
 
   #invoke(target: number, method: string, args: readonly unknown[]): unknown {
@@ -99,6 +116,10 @@ export class Serving {
 
   #answer(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
     this.#calls.delete(call);
+    if (this.#closed) {
+      if (ok && isDisposable(value)) this.#end(() => dispose(value as object)); // it came too late for whoever wanted it
+      return;
+    }
     const { exports } = this.#served;
     const over = () => this.#served.forget(signals);
     if (call === 0) {

@@ -237,9 +237,11 @@ describe('the routes', () => {
       // Once it was there, its plugin may be restarting.
       assert.equal(await status('/late'), round === 0 ? 404 : 503);
       const entry = front.table.add(row);
+      await front.settle();
       assert.equal(await status('/late'), 200);
       assert.equal(await status('/v1/late'), 200);
       entry[Symbol.dispose]();
+      await front.settle();
     }
     assert.equal(await status('/late'), 503);
     const { headers, body } = await front.ask('/late', { token });
@@ -253,6 +255,7 @@ describe('the routes', () => {
     const waiting = front.ask('/wait?ms=150', { token });
     await sleep(30);
     front.table.add({ ...FIND, name: 'test.late', rest: { method: 'GET', path: '/late' } });
+    await front.settle();
     assert.equal((await front.ask('/late')).status, 200);
     assert.equal((await waiting).status, 200);
   });
@@ -264,6 +267,7 @@ describe('the routes', () => {
       run: () => new Promise(() => undefined),
       rest: { method: 'GET', path: '/late' },
     });
+    await front.settle();
     const waiting = front.ask('/late');
     await sleep(50);
     entry[Symbol.dispose]();

@@ -47,6 +47,8 @@ export interface Front extends AsyncDisposable {
   readonly port: number;
   readonly socket: string;
   readonly operatorToken: string;
+  /** Resolves when a change of the table has reached the front end. */
+  settle(): Promise<void>;
   ask(path: string, options?: AskOptions): Promise<Answer>;
   /** Sends bytes over TCP (or the Unix socket) and resolves with all that came back until the end. */
   raw(bytes: string | Buffer, options?: { unix?: boolean; half?: boolean }): Promise<string>;
@@ -84,6 +86,10 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
     port,
     socket,
     operatorToken: readFileSync(join(who.device.paths.run, 'operator.token'), 'utf8').trim(),
+    async settle() {
+      await gate.settle();
+      await host.settle();
+    },
     ask: (path, options = {}) =>
       ask(options.unix ? { socketPath: socket } : { host: '127.0.0.1', port }, path, options),
     raw: async (bytes, { unix = false, half = false } = {}) => {

@@ -193,11 +193,11 @@ export function operation(name: string, run: Operation<never, unknown>['run'], m
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Waits until something holds, at most two seconds. */
+/** Waits until something holds, at most ten seconds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 200; turn++) {
+  for (let turn = 0; turn < 1_000; turn++) {
     if (await holds()) return;
     await sleep(10);
   }
-  throw new Error('it did not come true within two seconds');
+  throw new Error('it did not come true within ten seconds');
 }
