@@ -85,10 +85,10 @@ export const ERROR_CODES = {
   SESSION_CLOSED: [503, -32006, 'the session of {app} is closed: {reason}'],
   // ---- SPI (specification, "SPI subsystem error codes") and the bridge ----
   NOT_INITIALIZED: [500, -32100, 'cannot transfer: {reason}'],
-  HANDLE_NOT_FOUND: [500, -32101, 'SPI handle {handle} is not registered'],
-  HANDLE_ALREADY_REGISTERED: [409, -32102, 'SPI handle {handle} is already registered by {owner}'],
+  HANDLE_NOT_FOUND: [500, -32101, '{bus} handle {handle} is not registered'],
+  HANDLE_ALREADY_REGISTERED: [409, -32102, '{bus} handle {handle} is already registered by {owner}'],
   TRANSFER_FAILED: [500, -32104, 'cannot transfer on {handle}: {reason}'],
-  INVALID_HANDLE: [400, -32105, 'SPI handle name {handle} is not valid: {reason}'],
+  INVALID_HANDLE: [400, -32105, '{bus} handle name {handle} is not valid: {reason}'],
   INVALID_SPEED: [400, -32106, 'SPI speed {speed} is not valid: it must be > 0 Hz{reason}'],
   INVALID_MODE: [400, -32107, 'SPI mode {mode} is not valid: it must be 0 to 3'],
   BRIDGE_FAILED: [502, -32110, 'bridge endpoint {endpoint} answered {status}'],

@@ -47,6 +47,47 @@ export interface GpioLineConfig {
   readonly safe?: 0 | 1 | 'keep';
 }
 
+/** Something that an endpoint of the bridge told by itself (cbp.md section 9). */
+export interface BridgeEvent {
+  /** 0x80 and more, in the meaning of the endpoint's class. */
+  readonly op: number;
+  /** Milliseconds since the Unix epoch, from the bridge's clock. */
+  readonly at: number;
+  /** Events of this endpoint that were dropped since the one before. */
+  readonly lost: number;
+  readonly data: Uint8Array;
+}
+
+/** The bridge's own counters (SYS STATS). */
+export interface BridgeStatistics {
+  readonly uptimeMs: number;
+  readonly transactions: number;
+  readonly received: number;
+  readonly receivedBad: number;
+  readonly duplicates: number;
+  readonly sent: number;
+  readonly retransmitted: number;
+  readonly empty: number;
+  readonly resets: number;
+  readonly protocolErrors: number;
+  /** Bytes. */
+  readonly freeMemory: number;
+  readonly maxLoopUs: number;
+}
+
+/** Counters of one endpoint as the bridge has them (SYS EP_STATS). */
+export interface BridgeEndpointStatistics {
+  readonly requests: number;
+  readonly errors: number;
+  readonly timeouts: number;
+  readonly cancels: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly events: number;
+  readonly eventsLost: number;
+  readonly ringPeak: number;
+}
+
 /** The IO bridge behind CBP. Endpoints are addressed by their label. Every method rejects with BRIDGE_FAILED (`details.status` is the
  * status name of cbp.md section 12), NOT_INITIALIZED (link not up), TIMEOUT, CANCELLED. */
 export interface Bridge {
@@ -59,6 +100,14 @@ export interface Bridge {
   gpioRead(endpoint: string, mask: number, options?: BridgeRequestOptions): Promise<number>;
   gpioWrite(endpoint: string, mask: number, values: number, options?: BridgeRequestOptions): Promise<void>;
   gpioConfigure(endpoint: string, config: GpioLineConfig, options?: BridgeRequestOptions): Promise<void>;
+  /** Calls `listener` for each event of the endpoint, over sessions. An endpoint that is not there (yet) has none. */
+  onEvent(endpoint: string, listener: (event: BridgeEvent) => void): Disposable;
+  statistics(options?: BridgeRequestOptions): Promise<BridgeStatistics>;
+  endpointStatistics(endpoint: string, options?: BridgeRequestOptions): Promise<BridgeEndpointStatistics>;
+  /** Aborts what the endpoint does and gives it its default configuration. */
+  resetEndpoint(endpoint: string, options?: BridgeRequestOptions): Promise<void>;
+  /** Resolves when the bridge has said that it will; its link comes back by itself. */
+  reboot(mode: 'app' | 'bootloader', options?: BridgeRequestOptions): Promise<void>;
   /** Called after each change of the link. */
   onLink(listener: (state: LinkState, reason?: string) => void): Disposable;
 }

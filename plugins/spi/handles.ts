@@ -26,7 +26,7 @@ export class HandleTable {
     }
     if (![0, 1, 2, 3].includes(mode)) throw new CoreError('INVALID_MODE', { mode });
     const other = this.#rows.get(name);
-    if (other) throw new CoreError('HANDLE_ALREADY_REGISTERED', { handle: name, owner: other.owner });
+    if (other) throw new CoreError('HANDLE_ALREADY_REGISTERED', { bus: 'SPI', handle: name, owner: other.owner });
     const row: Row = { handle: Object.freeze({ ...handle }), owner, transfers: 0, errors: 0, inFlight: 0 };
     this.#rows.set(name, row);
     return {
@@ -40,7 +40,7 @@ export class HandleTable {
   find(name: string): Row {
     checkName(name);
     const row = this.#rows.get(name);
-    if (!row) throw new CoreError('HANDLE_NOT_FOUND', { handle: name });
+    if (!row) throw new CoreError('HANDLE_NOT_FOUND', { bus: 'SPI', handle: name });
     return row;
   }
 
@@ -59,6 +59,7 @@ function checkName(name: string): void {
   if (typeof name === 'string' && NAME.test(name)) return;
   const shown = String(name);
   throw new CoreError('INVALID_HANDLE', {
+    bus: 'SPI',
     handle: `"${shown.length > 60 ? `${shown.slice(0, 60)}...` : shown}"`,
     reason: '1 to 60 letters, digits, "_" and "-" are allowed, the first a letter or digit',
   });

@@ -23,7 +23,7 @@ export class FakeSpi implements Spi {
   }
 
   async transfer(handle: string, _tx: Uint8Array, rxLength: number): Promise<Uint8Array> {
-    if (!this.registered.has(handle)) throw new CoreError('HANDLE_NOT_FOUND', { handle });
+    if (!this.registered.has(handle)) throw new CoreError('HANDLE_NOT_FOUND', { bus: 'SPI', handle });
     return this.frame.slice(0, rxLength);
   }
 }

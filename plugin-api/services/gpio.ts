@@ -1,0 +1,49 @@
+import { serviceRef } from '../service-ref.ts';
+import type { GpioLineConfig } from './bridge.ts';
+
+/** A named line of a GPIO endpoint of the IO bridge, with the settings it has from the start. */
+export interface GpioHandle extends GpioLineConfig {
+  /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$` */
+  readonly name: string;
+  /** Label of the bridge endpoint. */
+  readonly endpoint: string;
+  readonly description?: string;
+}
+
+export interface GpioHandleInfo extends GpioHandle {
+  /** Who registered it: `sku` or `plugin.<id>`. */
+  readonly owner: string;
+  /** Since it was registered. */
+  readonly edges: number;
+  /** Edges that the bridge dropped because its queue was full. */
+  readonly lostEdges: number;
+}
+
+export interface GpioEdge {
+  readonly handle: string;
+  readonly level: 0 | 1;
+  /** Milliseconds since the Unix epoch, from the bridge's clock. */
+  readonly at: number;
+  /** Edges of the endpoint that were dropped before this one. */
+  readonly lost: number;
+}
+
+/** GPIO for plugins; apps use `gpio.read`, `gpio.write`, `gpio.configure`. Rejections: HANDLE_NOT_FOUND, NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED. */
+export interface Gpio {
+  /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. The line is configured now, and again after each new session of the bridge. */
+  register(handle: GpioHandle, owner: string): AsyncDisposable;
+  handles(): Promise<readonly GpioHandleInfo[]>;
+  read(handle: string, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<0 | 1>;
+  /** Rejects with PARAMS_INVALID for a line that is an input. */
+  write(handle: string, level: 0 | 1, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<void>;
+  /** Changes settings until the Core ends. */
+  configure(
+    handle: string,
+    settings: Partial<Omit<GpioLineConfig, 'line'>>,
+    options?: { readonly signal?: AbortSignal; readonly deadline?: number },
+  ): Promise<void>;
+  /** Calls `listener` for each edge of a line whose `edge` is set. */
+  onEdge(handle: string, listener: (edge: GpioEdge) => void): Disposable;
+}
+
+export const gpio = serviceRef<Gpio>('gpio', '1.0.0');

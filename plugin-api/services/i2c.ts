@@ -1,0 +1,47 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** A named I2C component: one address on one bus of the IO bridge. */
+export interface I2cHandle {
+  /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$` */
+  readonly name: string;
+  /** Label of the bridge endpoint (physical bus). */
+  readonly endpoint: string;
+  /** 7 bits, or 10 bits with `tenBit`. */
+  readonly address: number;
+  readonly tenBit?: boolean;
+  /** Milliseconds; absent: 100 ms and twice the time on a bus of 100 kHz. */
+  readonly deadlineMs?: number;
+  readonly description?: string;
+}
+
+export interface I2cHandleInfo extends I2cHandle {
+  /** Who registered it: `sku` or `plugin.<id>`. */
+  readonly owner: string;
+  /** Since it was registered, those that failed included. */
+  readonly transfers: number;
+  readonly errors: number;
+  /** Now. */
+  readonly inFlight: number;
+}
+
+/** One piece of a transfer; between two there is a repeated start, after the last a stop. */
+export type I2cSegment = { readonly write: Uint8Array } | { readonly read: number };
+
+/** I2C for plugins; apps use the operation `i2c.transfer`. */
+export interface I2c {
+  /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE, PARAMS_INVALID (address). Disposing removes the handle. */
+  register(handle: I2cHandle, owner: string): AsyncDisposable;
+  handles(): Promise<readonly I2cHandleInfo[]>;
+  /**
+   * Resolves with the bytes of all read segments, one after the other. Rejects with HANDLE_NOT_FOUND, PARAMS_INVALID (lengths),
+   * NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the bridge's word: NACK, BUS_STUCK, ...), TIMEOUT, CANCELLED, BUSY.
+   * `deadline` is milliseconds since the Unix epoch.
+   */
+  transfer(
+    handle: string,
+    segments: readonly I2cSegment[],
+    options?: { readonly signal?: AbortSignal; readonly deadline?: number },
+  ): Promise<Uint8Array>;
+}
+
+export const i2c = serviceRef<I2c>('i2c', '1.0.0');
