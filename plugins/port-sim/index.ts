@@ -7,6 +7,8 @@ import { isBadBoard, Simulator } from './simulator.ts';
 export interface PortSimConfig {
   /** Name of a file in `boards/`, or a path that ends in `.yaml`. */
   readonly board: string;
+  /** Another program in the place of cbp-sim.ts, told the same things on its command line. */
+  readonly command?: string;
   readonly transactTimeoutMs: number;
 }
 
@@ -21,7 +23,10 @@ export const plugin = definePlugin<{ device: typeof device }, PortSimConfig>({
       : fileURLToPath(new URL(`./boards/${config.board}.yaml`, import.meta.url));
     const port = scope.use('port', new SimPort(socket, config.transactTimeoutMs));
     const state = join(paths.var, 'port-sim');
-    const simulator = scope.use('simulator', new Simulator({ socket, board, state, port, log }));
+    const simulator = scope.use(
+      'simulator',
+      new Simulator({ socket, board, state, port, log, ...(config.command ? { command: config.command } : {}) }),
+    );
     try {
       await simulator.start();
     } catch (error) {

@@ -20,6 +20,8 @@ export interface SimulatorOptions {
   readonly socket: string;
   readonly board: string;
   readonly state: string;
+  /** Path of a program that takes the place of the simulator. */
+  readonly command?: string;
   readonly port: SimPort;
   readonly log: Logger;
 }
@@ -43,10 +45,13 @@ export class Simulator implements AsyncDisposable {
 
   /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words. */
   async start(): Promise<void> {
-    const { socket, board, state, port, log } = this.#options;
+    const { socket, board, state, command, port, log } = this.#options;
     const startedAt = performance.now();
-    const args = [PROGRAM, '--socket', socket, '--board', board, '--state', state];
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
+    const args = ['--socket', socket, '--board', board, '--state', state];
+    const child = spawn(command ?? process.execPath, command ? args : [PROGRAM, ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: {},
+    });
     this.#child = child;
     let report = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
