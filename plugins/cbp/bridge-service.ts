@@ -2,8 +2,11 @@
 import {
   type Bridge,
   type BridgeEndpoint,
+  type BridgeEndpointStatistics,
+  type BridgeEvent,
   type BridgeHealth,
   type BridgeRequestOptions,
+  type BridgeStatistics,
   CoreError,
   type GpioLineConfig,
   type LinkState,
@@ -16,10 +19,12 @@ import { bridgeHealth } from './health.ts';
 import type { Host } from './host.ts';
 import { defaultDeadlineMs, SPIX, transferBody } from './spix.ts';
 import { STATUS, statusError } from './status.ts';
+import { REBOOT_MODE, readEndpointStatistics, readStatistics, SYS } from './sys.ts';
 
 /** What the host waits for an answer where the caller leaves the deadline to the endpoint. */
 const PATIENCE_MS = 5_000;
 const GPIO_DEADLINE_MS = 1_000;
+const SYS_DEADLINE_MS = 1_000;
 const ANSWER_LIMIT = 65_536;
 
 interface Call {
@@ -82,8 +87,35 @@ export class BridgeService implements Bridge {
     await this.#gpio(endpoint, 'configuration', GPIO.CONFIG, configBody(config), options);
   }
 
+  onEvent(endpoint: string, listener: (event: BridgeEvent) => void): Disposable {
+    return this.#host.events.add(endpoint, listener);
+  }
+
+  async statistics(options: BridgeRequestOptions = {}): Promise<BridgeStatistics> {
+    return readable(readStatistics(await this.#sys('statistics', SYS.STATS, [], options)));
+  }
+
+  async endpointStatistics(endpoint: string, options: BridgeRequestOptions = {}): Promise<BridgeEndpointStatistics> {
+    const body = [this.#row(endpoint).descriptor.ep];
+    return readable(readEndpointStatistics(await this.#sys(`statistics of ${endpoint}`, SYS.EP_STATS, body, options)));
+  }
+
+  async resetEndpoint(endpoint: string, options: BridgeRequestOptions = {}): Promise<void> {
+    await this.#sys(`reset of ${endpoint}`, SYS.EP_RESET, [this.#row(endpoint).descriptor.ep], options);
+  }
+
+  async reboot(mode: 'app' | 'bootloader', options: BridgeRequestOptions = {}): Promise<void> {
+    await this.#sys('reboot', SYS.REBOOT, [REBOOT_MODE[mode]], options);
+  }
+
   onLink(listener: (state: LinkState, reason?: string) => void): Disposable {
     return this.#host.onLink(listener);
+  }
+
+  #sys(verb: string, op: number, body: readonly number[], options: BridgeRequestOptions): Promise<Uint8Array> {
+    const endpoint = this.#rows().find(({ descriptor }) => descriptor.ep === 0)?.name ?? 'sys';
+    const call = { endpoint, what: `${verb} of the bridge`, op, body: Uint8Array.from(body) };
+    return this.#call({ ...call, answerLimit: ANSWER_LIMIT, deadlineMs: SYS_DEADLINE_MS }, options);
   }
 
   #gpio(
@@ -103,8 +135,8 @@ export class BridgeService implements Bridge {
   async #call(call: Call, options: BridgeRequestOptions): Promise<Uint8Array> {
     const { endpoint, what, op, body, answerLimit } = call;
     const { signal } = options;
-    const row = this.#rows().find(({ name }) => name === endpoint);
-    const channel = row && this.#host.channel(row);
+    const row = this.#row(endpoint);
+    const channel = this.#host.channel(row);
     if (!channel) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
     if (call.class !== undefined && row.descriptor.class !== call.class) {
       throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
@@ -120,6 +152,12 @@ export class BridgeService implements Bridge {
     throw statusError(outcome.status, failed);
   }
 
+  #row(endpoint: string): EndpointRow {
+    const row = this.#rows().find(({ name }) => name === endpoint);
+    if (!row) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
+    return row;
+  }
+
   #rows(): readonly EndpointRow[] {
     const { rows } = this.#host;
     if (rows) return rows;
@@ -130,4 +168,9 @@ export class BridgeService implements Bridge {
       reason: `the bridge link is ${this.#host.state} (${this.#host.link.reason ?? 'reading the endpoint table'})`,
     });
   }
+}
+
+function readable<T>(statistics: T | undefined): T {
+  if (!statistics) throw new CoreError('BRIDGE_FAILED', { endpoint: 'sys', status: 'INVALID' });
+  return statistics;
 }

@@ -37,10 +37,13 @@ export class Heartbeat {
     return this.#token;
   }
 
-  pong(token: number, now: number): void {
-    if (this.#unanswered?.token !== token) return;
-    this.#rttUs = Math.round((now - this.#unanswered.last) * 1000);
+  /** When the PING that it answers was sent; undefined for one that nobody waits for. */
+  pong(token: number, now: number): number | undefined {
+    if (this.#unanswered?.token !== token) return undefined;
+    const { last } = this.#unanswered;
+    this.#rttUs = Math.round((now - last) * 1000);
     this.#unanswered = undefined;
+    return last;
   }
 
   dead(now: number): boolean {

@@ -3,8 +3,9 @@ import { type BridgePort, type LinkState, type Logger, reasonOf } from '@device-
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { type EndpointRow, readTable } from './endpoint-table.ts';
+import { EventListeners } from './event-listeners.ts';
 import { Link, type Phase } from './link.ts';
-import type { BridgeEvent } from './multiplexer.ts';
+import type { WireEvent } from './multiplexer.ts';
 import { Pump } from './pump.ts';
 import type { Session } from './session.ts';
 
@@ -17,7 +18,8 @@ export interface HostOptions {
   readonly window: number;
   readonly khz: number;
   readonly heartbeatMs: number;
-  readonly event?: (event: BridgeEvent) => void;
+  /** Hears of every event as it came over the wire. */
+  readonly event?: (event: WireEvent) => void;
 }
 
 /** The reason of a link that was taken down on purpose. */
@@ -28,6 +30,7 @@ export type LinkListener = (state: LinkState, reason?: string) => void;
 export class Host {
   readonly link: Link;
   readonly clock: Clock;
+  readonly events: EventListeners;
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
@@ -39,8 +42,13 @@ export class Host {
     const { port, clock, log } = options;
     this.clock = clock;
     this.#log = log;
+    this.events = new EventListeners(log);
     this.link = new Link({
       ...options,
+      event: (event) => {
+        options.event?.(event);
+        this.#event(event);
+      },
       wake: () => this.#pump.wake(),
       changed: (phase, reason) => this.#changed(phase, reason),
     });
@@ -106,6 +114,15 @@ export class Host {
       if (this.link.session !== session) return;
       this.link.restart(reasonOf(error));
     }
+  }
+
+  #event({ ep, op, timestampUs, lost, data }: WireEvent): void {
+    const row = this.#rows?.find(({ descriptor }) => descriptor.ep === ep);
+    const { session } = this.link;
+    if (!row || !session) return; // of an endpoint that nobody can know yet; it is counted
+    const now = this.clock.now();
+    const ago = now - session.time.toHost(timestampUs, now);
+    this.events.tell(row.name, { op, at: Math.round(Date.now() - ago), lost, data });
   }
 
   #tell(reason: string | undefined): void {

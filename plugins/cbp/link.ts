@@ -14,7 +14,7 @@ import {
   readHello,
   writeHello,
 } from './hello.ts';
-import type { BridgeEvent } from './multiplexer.ts';
+import type { WireEvent } from './multiplexer.ts';
 import { BRING_UP_SIZE, openPacket, PACKET_OVERHEAD, type Packet, sealPacket, TRANSACTION_SIZES } from './packet.ts';
 import { Session } from './session.ts';
 import { Statistics } from './statistics.ts';
@@ -48,7 +48,7 @@ export interface LinkOptions {
   readonly wake: () => void;
   /** After each change; `session` is there while it is up. */
   readonly changed: (phase: Phase, reason: string | undefined) => void;
-  readonly event?: (event: BridgeEvent) => void;
+  readonly event?: (event: WireEvent) => void;
 }
 
 export interface Transaction {

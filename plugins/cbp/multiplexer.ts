@@ -11,7 +11,7 @@ const CREDIT_KIND = { request: 0, event: 1 } as const;
 const EVENT_HEAD = 8;
 
 /** An event of an endpoint as it came over the wire. */
-export interface BridgeEvent {
+export interface WireEvent {
   readonly ep: number;
   readonly op: number;
   /** Bridge time, microseconds. */
@@ -25,9 +25,10 @@ export interface MultiplexerOptions {
   readonly clock: Clock;
   readonly wake: () => void;
   readonly breach: (reason: string) => void;
-  readonly pong: (token: number) => void;
+  /** The token comes back with the bridge's own time, microseconds. */
+  readonly pong: (token: number, bridgeUs: number) => void;
   readonly goAway: (reason: number) => void;
-  readonly event: (event: BridgeEvent) => void;
+  readonly event: (event: WireEvent) => void;
   readonly countsOf: (ep: number) => ChannelCounts;
 }
 
@@ -132,7 +133,7 @@ export class Multiplexer implements ChannelLink {
         this.#send({ type: FRAME.PONG, ep: 0, rid: 0, words: [word(frame, 0), microseconds(this.clock.now())] });
         break;
       case FRAME.PONG:
-        this.#options.pong(word(frame, 0));
+        this.#options.pong(word(frame, 0), word(frame, 4));
         break;
       case FRAME.GOAWAY:
         this.#options.goAway(frame.body[0] ?? 0);

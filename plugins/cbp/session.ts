@@ -1,11 +1,12 @@
 /** One session, from HELLO_ACK to its end: packets in order through the ARQ, frames through the multiplexer, the heartbeat. */
 import { Arq } from './arq.ts';
+import { BridgeTime } from './bridge-time.ts';
 import type { ChannelCounts } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { FRAME } from './frame.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { type Hello, readHello, sidOf } from './hello.ts';
-import { type BridgeEvent, Multiplexer, microseconds } from './multiplexer.ts';
+import { Multiplexer, microseconds, type WireEvent } from './multiplexer.ts';
 import { PACKET_OVERHEAD, type Packet, sealPacket } from './packet.ts';
 import { ProtocolError } from './protocol-error.ts';
 
@@ -21,7 +22,7 @@ export interface SessionOptions {
   readonly hello: Hello;
   readonly heartbeatMs: number;
   readonly wake: () => void;
-  readonly event: (event: BridgeEvent) => void;
+  readonly event: (event: WireEvent) => void;
   readonly countsOf: (ep: number) => ChannelCounts;
 }
 
@@ -37,6 +38,7 @@ export class Session {
   readonly arq: Arq;
   readonly frames: Multiplexer;
   readonly heartbeat: Heartbeat;
+  readonly time = new BridgeTime();
   /** Duplicates of packets that had been received. */
   duplicates = 0;
   #end: SessionEnd | undefined;
@@ -53,7 +55,11 @@ export class Session {
     this.frames = new Multiplexer({
       ...options,
       breach: (reason) => this.#over({ reason: `protocol error: ${reason}` }),
-      pong: (token) => this.heartbeat.pong(token, clock.now()),
+      pong: (token, bridgeUs) => {
+        const now = clock.now();
+        const sent = this.heartbeat.pong(token, now);
+        if (sent !== undefined) this.time.sample(sent, now, bridgeUs);
+      },
       goAway: (reason) => this.#over({ reason: `the bridge goes away (reason ${reason})`, waitMs: GOAWAY_BACKOFF_MS }),
     });
   }

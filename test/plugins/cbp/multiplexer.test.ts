@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { noCounts } from '../../../plugins/cbp/channel.ts';
 import { CLASS, type Descriptor } from '../../../plugins/cbp/descriptor.ts';
 import { FRAME, type Frame, parseFrames } from '../../../plugins/cbp/frame.ts';
-import { type BridgeEvent, Multiplexer } from '../../../plugins/cbp/multiplexer.ts';
+import { Multiplexer, type WireEvent } from '../../../plugins/cbp/multiplexer.ts';
 import { ProtocolError } from '../../../plugins/cbp/protocol-error.ts';
 import { STATUS } from '../../../plugins/cbp/status.ts';
 import { VirtualClock } from '../../fixtures/virtual-clock.ts';
@@ -22,7 +22,7 @@ const BUS: Descriptor = {
 
 function open(descriptor: Descriptor = BUS) {
   const clock = new VirtualClock();
-  const events: BridgeEvent[] = [];
+  const events: WireEvent[] = [];
   const breaches: string[] = [];
   const frames = new Multiplexer({
     clock,
