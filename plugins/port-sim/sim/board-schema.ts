@@ -86,6 +86,93 @@ const spix = object(
   ['class', 'label'],
 );
 
+const bytes = (most: number) => ({ type: 'array', items: byte, maxItems: most });
+const at = { atMs: ms(0), everyMs: { description: 'again and again; 0 = once', ...ms(0) } };
+const script = (properties: object, required: readonly string[]) => ({
+  type: 'array',
+  default: [],
+  items: object({ ...at, ...properties }, required),
+});
+const address = { type: 'integer', minimum: 0, maximum: 1023 } as const;
+const eventQueue = {
+  description: 'bytes of its event queue',
+  type: 'integer',
+  minimum: 64,
+  maximum: 65_535,
+  default: 1024,
+};
+const canId = {
+  description: 'b31 extended, b30 RTR, b29 FD',
+  type: 'integer',
+  minimum: 0,
+  maximum: 0xffff_ffff,
+} as const;
+
+const i2c = object(
+  {
+    class: { const: 'i2c' },
+    ...common(512, 4),
+    maxSpeedHz: { type: 'integer', minimum: 1, default: 400_000 },
+    maxTransfer: { type: 'integer', minimum: 1, maximum: 32_767, default: 4096 },
+    targets: {
+      type: 'array',
+      default: [],
+      items: {
+        type: 'object',
+        required: ['kind', 'address'],
+        properties: {
+          kind: { type: 'string' },
+          address,
+          interrupt: object({ endpoint: label, line }, ['endpoint', 'line']),
+        },
+      },
+    },
+    script: script({ address, change: { type: 'object' } }, ['address', 'change']),
+  },
+  ['class', 'label'],
+);
+
+const uart = object(
+  {
+    class: { const: 'uart' },
+    ...common(512, 4),
+    maxBaud: { type: 'integer', minimum: 1, default: 3_000_000 },
+    maxTransfer: { type: 'integer', minimum: 1, maximum: 65_536, default: 4096 },
+    baud: { description: 'until it is configured', type: 'integer', minimum: 1, default: 115_200 },
+    loopback: { type: 'boolean', default: false },
+    eventQueue,
+    script: script({ text: { type: 'string' } }, ['text']),
+  },
+  ['class', 'label'],
+);
+
+const can = object(
+  {
+    class: { const: 'can' },
+    ...common(512, 4),
+    maxNominal: { type: 'integer', minimum: 1, default: 1_000_000 },
+    maxData: { description: '0: classic CAN alone', type: 'integer', minimum: 0, default: 8_000_000 },
+    eventQueue,
+    answers: {
+      description: 'another node answers frames',
+      type: 'array',
+      default: [],
+      items: object({ id: canId, answer: canId, data: bytes(8) }, ['id', 'answer', 'data']),
+    },
+    script: script({ id: canId, data: bytes(8) }, ['id', 'data']),
+  },
+  ['class', 'label'],
+);
+
+const pio = object(
+  {
+    class: { const: 'pio' },
+    ...common(512, 4),
+    gpio: { description: 'the GPIO endpoint whose lines it drives', ...label },
+  },
+  ['class', 'label', 'gpio'],
+);
+
 export const FAULTS_SCHEMA = object({
   seed: { type: 'integer', default: 1 },
   bitErrorRate: share,
@@ -118,7 +205,7 @@ export const BOARD_SCHEMA = object(
         type: 'object',
         discriminator: { propertyName: 'class' },
         required: ['class'],
-        oneOf: [gpio, spix],
+        oneOf: [gpio, spix, i2c, uart, can, pio],
       },
     },
   },

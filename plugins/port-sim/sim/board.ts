@@ -2,6 +2,7 @@
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { BOARD_SCHEMA, FAULTS_SCHEMA } from './board-schema.ts';
+import { CHIPS } from './chips/index.ts';
 
 export interface LinkSettings {
   readonly transactionBytes: number;
@@ -64,11 +65,67 @@ export interface SpixSettings extends EndpointSettings {
   readonly targets: readonly (FlashSettings | WireSettings)[];
 }
 
+export interface ChipSettings {
+  readonly kind: string;
+  readonly address: number;
+  /** Endpoint and line of its interrupt output. */
+  readonly interrupt?: { readonly endpoint: string; readonly line: number };
+  readonly [option: string]: unknown;
+}
+
+export interface I2cSettings extends EndpointSettings {
+  readonly class: 'i2c';
+  readonly maxSpeedHz: number;
+  readonly maxTransfer: number;
+  readonly targets: readonly ChipSettings[];
+  /** What happens to chips by itself. */
+  readonly script: readonly {
+    readonly atMs: number;
+    readonly everyMs: number;
+    readonly address: number;
+    readonly change: object;
+  }[];
+}
+
+export interface UartSettings extends EndpointSettings {
+  readonly class: 'uart';
+  readonly maxBaud: number;
+  readonly maxTransfer: number;
+  readonly baud: number;
+  readonly loopback: boolean;
+  readonly eventQueue: number;
+  /** What the other end says. */
+  readonly script: readonly { readonly atMs: number; readonly everyMs: number; readonly text: string }[];
+}
+
+export interface CanSettings extends EndpointSettings {
+  readonly class: 'can';
+  readonly maxNominal: number;
+  readonly maxData: number;
+  readonly eventQueue: number;
+  /** Another node answers each frame of `id` with `answer`. */
+  readonly answers: readonly { readonly id: number; readonly answer: number; readonly data: readonly number[] }[];
+  readonly script: readonly {
+    readonly atMs: number;
+    readonly everyMs: number;
+    readonly id: number;
+    readonly data: readonly number[];
+  }[];
+}
+
+export interface PioSettings extends EndpointSettings {
+  readonly class: 'pio';
+  /** The GPIO endpoint whose lines it drives. */
+  readonly gpio: string;
+}
+
+export type AnySettings = GpioSettings | SpixSettings | I2cSettings | UartSettings | CanSettings | PioSettings;
+
 export interface Board {
   readonly board: string;
   readonly link: LinkSettings;
   readonly faults: WireFaults;
-  readonly endpoints: readonly (GpioSettings | SpixSettings)[];
+  readonly endpoints: readonly AnySettings[];
 }
 
 /** The board cannot be used; the message says where and why. */
@@ -93,12 +150,35 @@ export function checkBoard(board: unknown, name: string): Board {
   if (new Set(labels).size !== labels.length || labels.includes('sys')) {
     throw new BoardError(`cannot use board ${name}: each endpoint needs a label of its own, other than "sys"`);
   }
+  const gpios = new Map(
+    checked.endpoints.flatMap((one) => (one.class === 'gpio' ? [[one.label, one.lines] as const] : [])),
+  );
   for (const endpoint of checked.endpoints) {
+    checkPlaces(endpoint, gpios, name);
     if (endpoint.class !== 'spix') continue;
     const stray = endpoint.targets.find(({ cs }) => cs >= endpoint.chipSelects);
     if (stray) throw new BoardError(`cannot use board ${name}: ${endpoint.label} has no chip select ${stray.cs}`);
   }
   return checked;
+}
+
+/** What one endpoint names of another must be there. */
+function checkPlaces(endpoint: AnySettings, gpios: ReadonlyMap<string, number>, name: string): void {
+  const fail = (reason: string) => {
+    throw new BoardError(`cannot use board ${name}: ${reason}`);
+  };
+  if (endpoint.class === 'pio' && !gpios.has(endpoint.gpio))
+    fail(`${endpoint.label} drives ${endpoint.gpio}, which is no GPIO endpoint`);
+  if (endpoint.class !== 'i2c') return;
+  const addresses = endpoint.targets.map(({ address }) => address);
+  if (new Set(addresses).size !== addresses.length) fail(`two chips of ${endpoint.label} have one address`);
+  for (const { kind, interrupt } of endpoint.targets) {
+    if (!Object.hasOwn(CHIPS, kind)) fail(`there is no chip ${kind}; there are ${Object.keys(CHIPS).join(', ')}`);
+    if (interrupt && interrupt.line >= (gpios.get(interrupt.endpoint) ?? 0))
+      fail(`${interrupt.endpoint} has no line ${interrupt.line}`);
+  }
+  for (const { address } of endpoint.script)
+    if (!addresses.includes(address)) fail(`${endpoint.label} has no chip at ${address}`);
 }
 
 /** Checks faults and fills in what they leave out. Throws BoardError. */

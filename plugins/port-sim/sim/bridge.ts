@@ -1,27 +1,22 @@
 /** The simulated bridge: a board of endpoints behind the responder of CBP. Time is the clock it is given. */
 import { crc32 } from 'node:zlib';
-import type { Board, FlashSettings, GpioSettings, SpixSettings, WireSettings } from './board.ts';
+import { Blocks } from './blocks.ts';
+import type { AnySettings, Board } from './board.ts';
 import type { SimClock } from './clock.ts';
 import { Endpoint, type EndpointDescription, type EndpointLink, Violation } from './endpoint.ts';
-import type { Executor } from './executor.ts';
-import { Flash } from './flash.ts';
-import { GpioExecutor } from './gpio-executor.ts';
+import type { GpioExecutor } from './gpio-executor.ts';
 import { Outbox } from './outbox.ts';
 import { Responder, type ResponderPeer } from './responder.ts';
-import { Echo, Loopback, type SpiTarget } from './spi-target.ts';
-import { SpixExecutor } from './spix-executor.ts';
 import { SysExecutor, type SystemView } from './sys-executor.ts';
 import { TYPE, type WireFrame, wordAt, words } from './wire-format.ts';
 
-const CLASS = { sys: 0x00, gpio: 0x01, spix: 0x03 } as const;
-const FLAG = { events: 1, streaming: 2, safeState: 8 } as const;
 const CREDIT_OF_EVENTS = 1;
 const GOAWAY_MS = 50;
 export const RESET_REASON = { power: 1, pin: 2, watchdog: 3, software: 4, fault: 5 } as const;
 const SYS: EndpointDescription = {
   number: 0,
   label: 'sys',
-  class: CLASS.sys,
+  class: 0x00,
   priority: 2,
   maxInflight: 4,
   flags: 0,
@@ -45,20 +40,25 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
   readonly responder: Responder;
   readonly endpoints: readonly Endpoint[];
   readonly #options: BridgeOptions;
-  readonly #gpios = new Map<string, GpioExecutor>();
+  readonly blocks: Blocks;
   readonly #outbox: Outbox;
   readonly #table: Uint8Array;
-  readonly #timers: Disposable[] = [];
+  readonly #timers = new Map<() => void, Disposable>();
   readonly #bornAt: number;
 
   constructor(board: Board, options: BridgeOptions) {
     this.#options = options;
     this.clock = options.clock;
     this.#bornAt = options.clock.now();
-    this.endpoints = [
-      new Endpoint(SYS, new SysExecutor(this, this.clock), this),
-      ...board.endpoints.map((settings, index) => this.#endpoint(settings, index + 1)),
-    ];
+    const { clock, stateFolder } = options;
+    this.blocks = new Blocks({ clock, stateFolder, later: (ms, fn, every) => this.#later(ms, fn, every) });
+    // Lines first: chips and PIO are wired to them.
+    const numbered = board.endpoints.map((settings, index) => ({ settings, number: index + 1 }));
+    const lines = numbered.filter(({ settings }) => settings.class === 'gpio');
+    const others = numbered.filter(({ settings }) => settings.class !== 'gpio');
+    const built = [...lines, ...others].map(({ settings, number }) => this.#endpoint(settings, number));
+    const byNumber = built.sort((a, b) => a.description.number - b.description.number);
+    this.endpoints = [new Endpoint(SYS, new SysExecutor(this, clock), this), ...byNumber];
     this.#outbox = new Outbox(this.endpoints);
     this.#table = Buffer.concat(this.endpoints.map(({ description }) => writeDescriptor(description)));
     const link = { ...board.link, endpoints: this.endpoints.length, tableCrc: crc32(this.#table) };
@@ -72,7 +72,7 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
   }
 
   gpio(label: string): GpioExecutor | undefined {
-    return this.#gpios.get(label);
+    return this.blocks.gpios.get(label);
   }
 
   /** A reset by pin, watchdog or fault: operations are gone, the board keeps its contents. */
@@ -81,7 +81,7 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
   }
 
   dispose(): void {
-    for (const timer of this.#timers) timer[Symbol.dispose]();
+    for (const timer of this.#timers.values()) timer[Symbol.dispose]();
     for (const endpoint of this.endpoints) endpoint.clear();
     this.responder.dispose();
   }
@@ -183,61 +183,24 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
 
   // ---- the board ----
 
-  #endpoint(settings: GpioSettings | SpixSettings, number: number): Endpoint {
-    const gpio = settings.class === 'gpio';
+  #endpoint(settings: AnySettings, number: number): Endpoint {
     const { label, rxWindow, maxInflight } = settings;
-    const description: EndpointDescription = {
-      number,
-      label,
-      class: CLASS[settings.class],
-      priority: gpio ? 1 : 3,
-      maxInflight,
-      flags: gpio ? FLAG.events | FLAG.safeState : FLAG.streaming,
-      rxWindow,
-      eventQueue: gpio ? 128 : 0,
-      maxTransfer: gpio ? 24 : settings.maxTransfer,
-      defaultDeadlineMs: gpio ? 1000 : 10_000,
-    };
-    const executor = gpio ? this.#gpio(settings, number) : this.#spix(settings);
-    const endpoint = new Endpoint(description, executor, this);
+    const { shape, executor } = this.blocks.build(settings, (op, data) => {
+      this.endpoints?.[number]?.events.push(op, Math.floor(this.clock.now() * 1000), data);
+      this.changed();
+    });
+    const endpoint = new Endpoint({ ...shape, number, label, rxWindow, maxInflight }, executor, this);
     endpoint.slowMs = settings.slowMs;
     return endpoint;
   }
 
-  #gpio(settings: GpioSettings, number: number): GpioExecutor {
-    const { label, lines, wires, script } = settings;
-    const executor = new GpioExecutor(lines, wires, this.clock, (op, data) => {
-      this.endpoints[number]?.events.push(op, Math.floor(this.clock.now() * 1000), data);
-      this.changed();
-    });
-    this.#gpios.set(label, executor);
-    for (const { atMs, line, level } of script) this.#later(atMs, () => executor.drive(line, level ?? undefined));
-    return executor;
-  }
-
-  #spix(settings: SpixSettings): Executor {
-    const targets = new Map(settings.targets.map((target) => [target.cs, this.#target(target)]));
-    return new SpixExecutor({ ...settings, targets }, this.clock);
-  }
-
-  #target(settings: FlashSettings | WireSettings): SpiTarget {
-    if (settings.kind !== 'flash') return settings.kind === 'loopback' ? new Loopback() : new Echo();
-    const { jedec, sizeKiB, file, contents, ...times } = settings;
-    const folder = this.#options.stateFolder;
-    return new Flash(
-      {
-        jedec,
-        size: sizeKiB * 1024,
-        times,
-        ...(file !== undefined && folder !== undefined ? { file: `${folder}/${file}` } : {}),
-        contents: contents.map(({ at, text }) => ({ at, bytes: Buffer.from(text, 'utf8') })),
-      },
-      this.clock,
-    );
-  }
-
-  #later(ms: number, fn: () => void): void {
-    this.#timers.push(this.clock.at(this.clock.now() + ms, fn));
+  #later(ms: number, fn: () => void, every = 0): void {
+    const run = () => {
+      if (every > 0) this.#timers.set(fn, this.clock.at(this.clock.now() + every, run));
+      else this.#timers.delete(fn);
+      fn();
+    };
+    this.#timers.set(fn, this.clock.at(this.clock.now() + ms, run));
   }
 }
 

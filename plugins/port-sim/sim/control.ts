@@ -1,4 +1,5 @@
 /** What a test or a demonstration may ask of a running simulator: one JSON object with one member a request. */
+import { canFrame, changeChip } from './blocks.ts';
 import { checkFaults } from './board.ts';
 import type { Wire } from './wire.ts';
 
@@ -56,6 +57,45 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     gpio.drive(numberOf(value, 'line'), value.level === null ? undefined : value.level === 1 ? 1 : 0);
     return undefined;
   },
+  /** `{endpoint, recoveries}`: somebody holds the I2C bus down until it was recovered so often; 0 lets go. */
+  stick: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.i2cs, value).stick(
+      value.recoveries === null ? Number.POSITIVE_INFINITY : numberOf(value, 'recoveries'),
+    );
+    return undefined;
+  },
+  /** `{endpoint, address, there}`: a chip is pulled out or put back. */
+  plug: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.i2cs, value).plug(numberOf(value, 'address'), value.there === true);
+    return undefined;
+  },
+  /** `{endpoint, address, change}`: what a chip senses becomes something else. */
+  chip: ({ wire }, value) => {
+    changeChip(wire.bridge.blocks.chip(String(value.endpoint), numberOf(value, 'address')), Object(value.change));
+    return undefined;
+  },
+  /** `{endpoint, text}`: the other end of a UART says something. */
+  say: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.uarts, value).receive(Buffer.from(String(value.text), 'latin1'));
+    return undefined;
+  },
+  /** `{endpoint, bits}`: what a UART receiver found wrong. */
+  garble: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.uarts, value).fail(numberOf(value, 'bits'));
+    return undefined;
+  },
+  /** `{endpoint, id, data}`: another node sends a frame. */
+  can: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.cans, value).receive(
+      canFrame(numberOf(value, 'id'), (value.data as number[] | undefined) ?? []),
+    );
+    return undefined;
+  },
+  /** `{endpoint, broken}`: the wires of a CAN bus are shorted, or whole again. */
+  short: ({ wire }, value) => {
+    blockOf(wire.bridge.blocks.cans, value).break(value.broken === true);
+    return undefined;
+  },
   /** `{}` */
   counts: ({ wire }) => ({
     wire: wire.counts,
@@ -84,6 +124,13 @@ function numberOf(value: Request, member: string): number {
   if (typeof number !== 'number' || !Number.isFinite(number) || number < 0)
     throw new Error(`${member} must be a number >= 0`);
   return number;
+}
+
+function blockOf<T>(blocks: ReadonlyMap<string, T>, value: Request): T {
+  const block = blocks.get(String(value.endpoint));
+  if (!block)
+    throw new Error(`there is no such endpoint ${String(value.endpoint)}; there are ${[...blocks.keys()].join(', ')}`);
+  return block;
 }
 
 function endpointOf(wire: Wire, value: Request) {

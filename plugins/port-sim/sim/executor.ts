@@ -14,6 +14,12 @@ export const STATUS = {
   ioError: 0x08,
   badSpeed: 0x0c,
   badMode: 0x0d,
+  nack: 0x09,
+  busStuck: 0x0a,
+  busOff: 0x0b,
+  noMemory: 0x0e,
+  notReady: 0x10,
+  overrun: 0x11,
 } as const;
 
 export interface Executor {
@@ -25,7 +31,7 @@ export interface Executor {
   safe(): void;
 }
 
-/** The answer of an operation that takes its whole request at once. */
+/** The answer of an operation that takes its whole request at once; undefined where it comes later, by `job.finish`. */
 export interface MessageResult {
   readonly status: number;
   readonly body?: Uint8Array;
@@ -36,7 +42,7 @@ export function runMessage(
   job: Job,
   clock: SimClock,
   limits: { readonly delayMs: number; readonly most: number },
-  handle: (op: number, body: Uint8Array) => MessageResult,
+  handle: (op: number, body: Uint8Array) => MessageResult | undefined,
 ): () => void {
   const parts: Uint8Array[] = [];
   let timer: Disposable | undefined;
@@ -45,9 +51,10 @@ export function runMessage(
     return () => undefined;
   }
   const answer = () => {
-    const { status, body } = handle(job.op, Buffer.concat(parts));
-    if (body) job.answer(body);
-    job.finish(status);
+    const result = handle(job.op, Buffer.concat(parts));
+    if (!result) return;
+    if (result.body) job.answer(result.body);
+    job.finish(result.status);
   };
   const collect = () => {
     parts.push(job.take(job.available));

@@ -2,6 +2,7 @@
 import type { SimClock } from './clock.ts';
 import { type Executor, type MessageResult, runMessage, STATUS } from './executor.ts';
 import type { Job } from './job.ts';
+import type { PioLines } from './pio-machine.ts';
 import { wordAt, words } from './wire-format.ts';
 
 const OP = { read: 1, write: 2, configure: 3 } as const;
@@ -88,6 +89,27 @@ export class GpioExecutor implements Executor {
 
   level(line: number): Level | undefined {
     return this.#lines[line]?.level;
+  }
+
+  /** For another block of the bridge that has the lines too: PIO. */
+  get lines(): PioLines {
+    const each = (mask: number, act: (line: Line, bit: number) => void) => {
+      this.#lines.forEach((line, index) => {
+        if ((mask >>> index) & 1) act(line, index);
+      });
+      this.#settle();
+    };
+    return {
+      read: () => this.#read(0xffff_ffff) >>> 0,
+      write: (mask, values) =>
+        each(mask, (line, bit) => {
+          line.latch = ((values >>> bit) & 1) as Level;
+        }),
+      direction: (mask, outputs) =>
+        each(mask, (line, bit) => {
+          line.direction = (outputs >>> bit) & 1 ? 'out' : 'in';
+        }),
+    };
   }
 
   #handle(op: number, body: Uint8Array): MessageResult {
