@@ -1,0 +1,4 @@
+/** For plugins that offer a kind of bus of the IO bridge: named handles, requests within bounds, operations alike. */
+export * from './bus-operations.ts';
+export * from './bus-user.ts';
+export * from './handle-table.ts';
