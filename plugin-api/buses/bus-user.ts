@@ -156,7 +156,11 @@ export class BusUser<H extends Named> {
     }
   }
 
-  #listen(bridge: Bridge, scope: Scope, { endpoint, fn }: { endpoint: string; fn: (event: BridgeEvent) => void }): void {
+  #listen(
+    bridge: Bridge,
+    scope: Scope,
+    { endpoint, fn }: { endpoint: string; fn: (event: BridgeEvent) => void },
+  ): void {
     scope.use(`events of ${endpoint}`, bridge.onEvent(endpoint, fn));
   }
 

@@ -35,7 +35,11 @@ export interface Gpio {
   handles(): Promise<readonly GpioHandleInfo[]>;
   read(handle: string, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<0 | 1>;
   /** Rejects with PARAMS_INVALID for a line that is an input. */
-  write(handle: string, level: 0 | 1, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<void>;
+  write(
+    handle: string,
+    level: 0 | 1,
+    options?: { readonly signal?: AbortSignal; readonly deadline?: number },
+  ): Promise<void>;
   /** Changes settings until the Core ends. */
   configure(
     handle: string,

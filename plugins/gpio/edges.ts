@@ -1,0 +1,46 @@
+/** Edges on their way to who listens: each listener by the handle, in order, with what was lost before. */
+import type { BridgeEvent, GpioEdge, GpioHandle, Logger } from '@device-core/plugin-api';
+import { type HandleRow, type HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import { EDGE_EVENT } from './messages.ts';
+
+export interface EdgeCounts {
+  edges: number;
+  lostEdges: number;
+}
+
+export class Edges {
+  readonly #table: HandleTable<GpioHandle>;
+  readonly #listeners: Listeners<GpioEdge>;
+  readonly #counts = new WeakMap<HandleRow<GpioHandle>, EdgeCounts>();
+
+  constructor(table: HandleTable<GpioHandle>, log: Logger) {
+    this.#table = table;
+    this.#listeners = new Listeners(log);
+  }
+
+  countsOf(row: HandleRow<GpioHandle>): EdgeCounts {
+    const counts = this.#counts.get(row) ?? { edges: 0, lostEdges: 0 };
+    this.#counts.set(row, counts);
+    return counts;
+  }
+
+  /** Hears of the edges of a handle, whether it is registered or will be; of all of them by the name `*`. */
+  add(handle: string, listener: (edge: GpioEdge) => void): Disposable {
+    return this.#listeners.add(handle, listener);
+  }
+
+  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+    const [line, level] = data;
+    if (op !== EDGE_EVENT || line === undefined || level === undefined) return;
+    const rows = this.#table.on(endpoint);
+    // Whose edges the bridge dropped it does not tell: it may have been those of any line that has any.
+    if (lost > 0)
+      for (const row of rows) if ((row.handle.edge ?? 'none') !== 'none') this.countsOf(row).lostEdges += lost;
+    for (const row of rows) {
+      if (row.handle.line !== line) continue;
+      this.countsOf(row).edges++;
+      const edge: GpioEdge = { handle: row.handle.name, level: level ? 1 : 0, at, lost };
+      for (const name of [row.handle.name, '*']) this.#listeners.tell(name, edge);
+    }
+  }
+}

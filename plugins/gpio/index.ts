@@ -1,0 +1,67 @@
+import { bridge, CoreError, definePlugin, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
+import { BusUser, HandleTable, PerCaller } from '@device-core/plugin-api/buses';
+import { Edges } from './edges.ts';
+import { Lines } from './lines.ts';
+import { checkLine } from './messages.ts';
+import { edgeStream, gpioOperations } from './operations.ts';
+
+interface Settings {
+  readonly handles: readonly GpioHandle[];
+  readonly inFlightPerHandle: number;
+  readonly inFlightPerApp: number;
+  readonly edgeQueue: number;
+}
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { handles, inFlightPerHandle, inFlightPerApp, edgeQueue } = host.config;
+    const { capabilities, scope, log, bus } = host;
+    const table = new HandleTable<GpioHandle>('GPIO');
+    const user = new BusUser(table, scope, inFlightPerHandle);
+    const lines = new Lines(table, user);
+    const edges = new Edges(table, log);
+    const followed = new Set<string>();
+    const register = (handle: GpioHandle, owner: string) => {
+      checkLine(handle);
+      const registered = table.register(handle, owner);
+      const { endpoint } = handle;
+      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => edges.take(endpoint, event));
+      followed.add(endpoint);
+      return registered;
+    };
+    for (const handle of handles) register(handle, 'sku');
+    user.onSession((row) => lines.apply(row));
+    // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
+    scope.use(
+      'edges for the bus',
+      edges.add('*', (edge) => {
+        try {
+          bus.publish('gpio.edge', edge);
+        } catch (error) {
+          if (!(error instanceof CoreError) || error.code !== 'QUEUE_FULL') throw error;
+          edges.countsOf(table.find(edge.handle)).lostEdges++;
+        }
+      }),
+    );
+    host.when(bridge, (service, part) => user.attach(service, part));
+    host.tap('health.collect', (report) => report.add('gpio', user.health));
+    host.provide(gpio, {
+      register(handle, owner) {
+        const registered = register(handle, owner);
+        void user.configure(registered.row);
+        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+      },
+      handles: async () => table.rows.map((row) => ({ ...row.handle, owner: row.owner, ...edges.countsOf(row) })),
+      read: (name, options) => lines.read(name, options),
+      write: (name, level, options) => lines.write(name, level, options),
+      configure: (name, settings, options) => lines.configure(name, settings, options),
+      onEdge: (name, listener) => edges.add(name, listener),
+    });
+    const perCaller = new PerCaller(inFlightPerApp);
+    for (const operation of gpioOperations({ table, lines, edges, capabilities, perCaller }))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    const stream = edgeStream(edges, table, edgeQueue);
+    scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
+  },
+});

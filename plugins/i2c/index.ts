@@ -1,0 +1,49 @@
+import { bridge, definePlugin, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
+import { BusUser, HandleTable, PerCaller } from '@device-core/plugin-api/buses';
+import { checkAddress, OP, speedBody } from './messages.ts';
+import { i2cOperations } from './operations.ts';
+import { Transfers } from './transfers.ts';
+
+interface Settings {
+  readonly handles: readonly I2cHandle[];
+  readonly speeds: Readonly<Record<string, number>>;
+  readonly inFlightPerHandle: number;
+  readonly inFlightPerApp: number;
+}
+
+const CONFIGURE_MS = 1_000;
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { handles, speeds, inFlightPerHandle, inFlightPerApp } = host.config;
+    const table = new HandleTable<I2cHandle>('I2C');
+    const register = (handle: I2cHandle, owner: string) => {
+      checkAddress(handle);
+      return table.register(handle, owner);
+    };
+    for (const handle of handles) register(handle, 'sku');
+    const user = new BusUser(table, host.scope, inFlightPerHandle);
+    const transfers = new Transfers(table, user, speeds, host.log);
+    user.onSession(async (row) => {
+      const hz = speeds[row.handle.endpoint];
+      if (hz === undefined) return;
+      await user.request(row, { op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
+    });
+    host.when(bridge, (service, scope) => user.attach(service, scope));
+    host.tap('health.collect', (report) => report.add('i2c', user.health));
+    host.provide(i2c, {
+      register(handle, owner) {
+        const registered = register(handle, owner);
+        void user.configure(registered.row);
+        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+      },
+      handles: async () => table.rows.map(({ handle, ...counts }) => ({ ...handle, ...counts })),
+      transfer: (handle, segments, options) => transfers.transfer(handle, segments, options),
+    });
+    const { capabilities } = host;
+    const perCaller = new PerCaller(inFlightPerApp);
+    for (const operation of i2cOperations({ table, transfers, capabilities, perCaller }))
+      host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
+  },
+});

@@ -1,0 +1,55 @@
+/** Bodies of class I2C (docs/cbp.md). */
+import { CoreError, type I2cHandle, type I2cSegment } from '@device-core/plugin-api';
+
+export const OP = { transfer: 0x01, configure: 0x02, recover: 0x03 } as const;
+/** Of all segments of one transfer together. */
+export const MAX_BYTES = 4_096;
+const MAX_SEGMENTS = 16;
+const HEAD = 4;
+const TEN_BIT = 0x8000;
+const READ = 0x8000;
+const DEFAULT_HZ = 100_000;
+const BITS = 9;
+const SLACK_MS = 100;
+
+/** Throws PARAMS_INVALID. */
+export function checkAddress({ address, tenBit, name }: I2cHandle): void {
+  const most = tenBit ? 0x3ff : 0x7f;
+  if (Number.isInteger(address) && address >= 0 && address <= most) return;
+  const reason = `${address} is no ${tenBit ? 'ten' : 'seven'}-bit address`;
+  throw new CoreError('PARAMS_INVALID', { where: `the address of ${name}`, reason });
+}
+
+/** Throws PARAMS_INVALID for a transfer that clocks nothing, or too much. */
+export function transferBody({ address, tenBit }: I2cHandle, segments: readonly I2cSegment[]): Buffer {
+  const lengths = segments.map((segment) => ('read' in segment ? segment.read : segment.write.length));
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const fail = (where: string, reason: string): never => {
+    throw new CoreError('PARAMS_INVALID', { where, reason });
+  };
+  if (segments.length === 0) fail('segments', 'there is none');
+  if (segments.length > MAX_SEGMENTS) fail('segments', `at most ${MAX_SEGMENTS} are allowed`);
+  if (lengths.some((length) => !Number.isInteger(length) || length < 0)) fail('segments', 'a length must be 0 or more');
+  if (total > MAX_BYTES) fail('segments', `they have ${total} bytes, at most ${MAX_BYTES} are allowed`);
+  const written = segments.flatMap((segment) => ('write' in segment ? [segment.write] : []));
+  const body = Buffer.alloc(HEAD + 2 * segments.length);
+  body.writeUInt16LE(tenBit ? address | TEN_BIT : address);
+  body[2] = segments.length;
+  segments.forEach((segment, index) => {
+    body.writeUInt16LE('read' in segment ? lengths[index]! | READ : lengths[index]!, HEAD + 2 * index);
+  });
+  return Buffer.concat([body, ...written]);
+}
+
+export function speedBody(hz: number): Buffer {
+  const body = Buffer.alloc(4);
+  body.writeUInt32LE(hz);
+  return body;
+}
+
+/** 100 ms and twice the time on the wire, with an address for each segment. */
+export function deadlineOf(handle: I2cHandle, segments: readonly I2cSegment[], hz = DEFAULT_HZ): number {
+  if (handle.deadlineMs !== undefined) return handle.deadlineMs;
+  const bytes = segments.reduce((sum, one) => sum + 1 + ('read' in one ? one.read : one.write.length), 0);
+  return Math.ceil((2 * bytes * BITS * 1_000) / hz) + SLACK_MS;
+}

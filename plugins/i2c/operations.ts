@@ -1,0 +1,74 @@
+import { type Capabilities, CoreError, type I2cHandle, type I2cSegment, type Operation } from '@device-core/plugin-api';
+import {
+  BUS_ERRORS,
+  BUS_FAILURE,
+  base64Schema,
+  bytesOf,
+  exactly,
+  HANDLE_NAME,
+  type HandleTable,
+  handlesOperation,
+  type PerCaller,
+  textOf,
+} from '@device-core/plugin-api/buses';
+import { MAX_BYTES } from './messages.ts';
+import type { Transfers } from './transfers.ts';
+
+export interface OperationOptions {
+  readonly table: HandleTable<I2cHandle>;
+  readonly transfers: Transfers;
+  readonly capabilities: Capabilities;
+  readonly perCaller: PerCaller;
+}
+
+interface TransferParams {
+  readonly handle: string;
+  readonly tx: string;
+  readonly rxLen: number;
+}
+
+export function i2cOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
+  const { table, transfers, capabilities, perCaller } = options;
+  const transfer: Operation<TransferParams, { readonly rx: string }> = {
+    name: 'i2c.transfer',
+    summary: 'Write bytes to an I2C component, read bytes from it, or both with a repeated start between',
+    params: exactly({
+      handle: HANDLE_NAME,
+      tx: base64Schema(MAX_BYTES, 'written first; may be empty'),
+      rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Bytes to read after that.' },
+    }),
+    result: exactly({ rx: { type: 'string', description: 'Bytes that were read, base64.' } }),
+    capability: 'bridges.i2c:{handle}',
+    rest: { method: 'POST', path: '/I2C_transfer_txrx', failure: BUS_FAILURE },
+    errors: BUS_ERRORS,
+    async run({ handle, tx, rxLen }, { caller, signal, deadline }) {
+      const bytes = bytesOf(tx, 'tx');
+      if (bytes.length === 0 && rxLen === 0)
+        throw new CoreError('PARAMS_INVALID', {
+          where: 'tx and rxLen',
+          reason: 'both are zero, so there is nothing to transfer',
+        });
+      const segments: I2cSegment[] = [];
+      if (bytes.length > 0) segments.push({ write: bytes });
+      if (rxLen > 0) segments.push({ read: rxLen });
+      return {
+        rx: textOf(await perCaller.run(caller, () => transfers.transfer(handle, segments, { signal, deadline }))),
+      };
+    },
+  };
+  const recover: Operation<{ readonly handle: string }, object> = {
+    name: 'i2c.recover',
+    summary: 'Free an I2C bus that a component holds down',
+    description: 'A transfer that finds the bus stuck does this once by itself.',
+    params: exactly({ handle: HANDLE_NAME }),
+    result: exactly({}),
+    capability: 'bridges.i2c:{handle}',
+    rest: { method: 'POST', path: '/I2C_recover', failure: BUS_FAILURE },
+    errors: BUS_ERRORS,
+    async run({ handle }, { caller, signal, deadline }) {
+      await perCaller.run(caller, () => transfers.recover(table.find(handle), { signal, deadline }));
+      return {};
+    },
+  };
+  return [transfer, recover, handlesOperation('i2c', table, capabilities)] as readonly Operation<never, unknown>[];
+}
