@@ -1,0 +1,109 @@
+/** CAN buses by handle: one configuration each, frames to those whose filters they pass, the state of the controller. */
+import {
+  type BridgeEvent,
+  type CanArrival,
+  type CanBusState,
+  type CanFrame,
+  type CanHandle,
+  CoreError,
+} from '@device-core/plugin-api';
+import type { BusCallOptions, BusUser, HandleRow, HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import { configureBody, EVENT, filterBody, frameBody, frameIn, matches, OP, SLOTS, STATES } from './messages.ts';
+
+const DEADLINE_MS = 1_000;
+
+export interface CanCounts {
+  sent: number;
+  received: number;
+  lost: number;
+}
+
+export interface BusesOptions {
+  readonly table: HandleTable<CanHandle>;
+  readonly user: BusUser<CanHandle>;
+  readonly listeners: Listeners<CanArrival>;
+  readonly onFrame: (handle: string, frame: CanArrival) => void;
+  readonly onState: (
+    endpoint: string,
+    state: CanBusState,
+    errors: { readonly tx: number; readonly rx: number },
+  ) => void;
+}
+
+export class Buses {
+  readonly #options: BusesOptions;
+  readonly #states = new Map<string, CanBusState>();
+  readonly #counts = new WeakMap<HandleRow<CanHandle>, CanCounts>();
+
+  constructor(options: BusesOptions) {
+    this.#options = options;
+  }
+
+  countsOf(row: HandleRow<CanHandle>): CanCounts {
+    const counts = this.#counts.get(row) ?? { sent: 0, received: 0, lost: 0 };
+    this.#counts.set(row, counts);
+    return counts;
+  }
+
+  state(endpoint: string): CanBusState {
+    return this.#states.get(endpoint) ?? 'stopped';
+  }
+
+  /** Two handles of one bus cannot have it at two speeds. Throws PARAMS_INVALID. */
+  check(handle: CanHandle): void {
+    const other = this.#options.table.on(handle.endpoint)[0]?.handle;
+    if (!other || configureBody(other).equals(configureBody(handle))) return;
+    const reason = `${other.name} has ${handle.endpoint} at other bit rates or in another mode`;
+    throw new CoreError('PARAMS_INVALID', { where: `handle ${handle.name}`, reason });
+  }
+
+  /** Bit rates, mode and, where every handle of the bus names some, filters. */
+  async apply(row: HandleRow<CanHandle>): Promise<void> {
+    const { table, user } = this.#options;
+    const { endpoint } = row.handle;
+    const rows = table.on(endpoint);
+    if (rows[0] !== row) return; // the first handle speaks for the bus
+    await user.request(row, { op: OP.configure, body: configureBody(row.handle), deadlineMs: DEADLINE_MS });
+    const filters = rows.flatMap(({ handle }) => handle.filters ?? []);
+    const all = rows.every(({ handle }) => (handle.filters ?? []).length > 0);
+    if (!all || filters.length > SLOTS) return; // each handle picks its own out of all that comes
+    for (const [slot, filter] of filters.entries())
+      await user.request(row, { op: OP.filter, body: filterBody(slot, filter), deadlineMs: DEADLINE_MS });
+  }
+
+  async send(name: string, frame: CanFrame, options: BusCallOptions = {}): Promise<{ readonly timestampUs: number }> {
+    const row = this.#options.table.find(name);
+    const request = { ...options, op: OP.send, body: frameBody(frame), deadlineMs: DEADLINE_MS };
+    const answer = await this.#options.user.request(row, request);
+    if (answer.length < 4)
+      throw new CoreError('TRANSFER_FAILED', { handle: name, reason: 'the bridge answered too little' });
+    this.countsOf(row).sent++;
+    return { timestampUs: Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE() };
+  }
+
+  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+    const rows = this.#options.table.on(endpoint);
+    // What the bridge dropped may have been of interest to any of them.
+    for (const row of rows) this.countsOf(row).lost += lost;
+    if (op === EVENT.state) this.#became(endpoint, data);
+    const frame = op === EVENT.received ? frameIn(data, at, lost) : undefined;
+    if (!frame) return;
+    for (const row of rows) {
+      if (!matches(frame, row.handle.filters)) continue;
+      this.countsOf(row).received++;
+      this.#options.listeners.tell(row.handle.name, frame);
+      this.#options.onFrame(row.handle.name, frame);
+    }
+  }
+
+  #became(endpoint: string, [code = 0, tx = 0, rx = 0]: Uint8Array): void {
+    const state = STATES[code] ?? 'stopped';
+    const { user, onState } = this.#options;
+    this.#states.set(endpoint, state);
+    if (state === 'bus-off') {
+      const message = `the controller of ${endpoint} has left the bus after too many errors; it comes back by itself when the bus is quiet`;
+      user.trouble(`bus ${endpoint}`, { status: 'error', code: 'BUS_OFF', message });
+    } else user.clear(`bus ${endpoint}`);
+    onState(endpoint, state, { tx, rx });
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  bridge,
+  type CanArrival,
+  type CanHandle,
+  CoreError,
+  can,
+  definePlugin,
+  operations,
+  type Priority,
+} from '@device-core/plugin-api';
+import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { Buses } from './buses.ts';
+import { canOperations, receiveStream, told } from './operations.ts';
+
+interface Settings {
+  readonly handles: readonly CanHandle[];
+  readonly inFlightPerHandle: number;
+  readonly inFlightPerApp: number;
+  readonly frameQueue: number;
+  readonly events: boolean;
+}
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { handles, inFlightPerHandle, inFlightPerApp, frameQueue, events } = host.config;
+    const { capabilities, scope, log, bus } = host;
+    const table = new HandleTable<CanHandle>('CAN');
+    const user = new BusUser(table, scope, inFlightPerHandle);
+    const listeners = new Listeners<CanArrival>(log);
+    const publish = (topic: string, payload: object, priority: Priority) => {
+      try {
+        bus.publish(topic, payload, priority);
+        return true;
+      } catch (error) {
+        if (!(error instanceof CoreError) || error.code !== 'QUEUE_FULL') throw error;
+        return false;
+      }
+    };
+    const buses = new Buses({
+      table,
+      user,
+      listeners,
+      onFrame(handle, frame) {
+        if (events && !publish('can.frame', { handle, ...told(frame) }, 'normal'))
+          buses.countsOf(table.find(handle)).lost++;
+      },
+      onState(endpoint, state, errors) {
+        const level = state === 'bus-off' ? 'warn' : 'info';
+        log[level]({ endpoint, state, errors }, `the CAN controller of ${endpoint} is ${state}`);
+        publish('can.state', { endpoint, state, errors }, 'high');
+      },
+    });
+    const followed = new Set<string>();
+    const register = (handle: CanHandle, owner: string) => {
+      buses.check(handle);
+      const registered = table.register(handle, owner);
+      const { endpoint } = handle;
+      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => buses.take(endpoint, event));
+      followed.add(endpoint);
+      return registered;
+    };
+    for (const handle of handles) register(handle, 'sku');
+    user.onSession((row) => buses.apply(row));
+    host.when(bridge, (service, part) => user.attach(service, part));
+    host.tap('health.collect', (report) => report.add('can', user.health));
+    host.provide(can, {
+      register(handle, owner) {
+        const registered = register(handle, owner);
+        void user.configure(registered.row);
+        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+      },
+      handles: async () =>
+        table.rows.map((row) => ({
+          ...row.handle,
+          owner: row.owner,
+          state: buses.state(row.handle.endpoint),
+          ...buses.countsOf(row),
+        })),
+      send: (name, frame, options) => buses.send(name, frame, options),
+      onFrame: (name, listener) => listeners.add(name, listener),
+    });
+    const perCaller = new PerCaller(inFlightPerApp);
+    for (const operation of canOperations({ table, buses, capabilities, perCaller }))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    const stream = receiveStream(table, listeners, frameQueue);
+    scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
+  },
+});

@@ -1,0 +1,54 @@
+import { bridge, definePlugin, operations, type PioHandle, pio } from '@device-core/plugin-api';
+import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { Machines } from './machines.ts';
+import { pioOperations } from './operations.ts';
+
+interface Settings {
+  readonly handles: readonly PioHandle[];
+  readonly inFlightPerHandle: number;
+  readonly inFlightPerApp: number;
+}
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
+    const { capabilities, scope, log, bus } = host;
+    const table = new HandleTable<PioHandle>('PIO');
+    const user = new BusUser(table, scope, inFlightPerHandle);
+    const listeners = new Listeners<number>(log);
+    const machines = new Machines(table, user, listeners);
+    const followed = new Set<string>();
+    const register = (handle: PioHandle, owner: string) => {
+      const registered = table.register(handle, owner);
+      const { endpoint } = handle;
+      if (!followed.has(endpoint))
+        user.onEvent(endpoint, (event) => {
+          machines.take(endpoint, event);
+          bus.publish('pio.interrupt', { endpoint, flags: event.data[0] ?? 0, at: event.at, lost: event.lost });
+        });
+      followed.add(endpoint);
+      return registered;
+    };
+    for (const handle of handles) register(handle, 'sku');
+    host.when(bridge, (service, part) => user.attach(service, part));
+    host.tap('health.collect', (report) => report.add('pio', user.health));
+    host.provide(pio, {
+      register(handle, owner) {
+        const registered = register(handle, owner);
+        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+      },
+      handles: async () =>
+        table.rows.map((row) => ({ ...row.handle, owner: row.owner, interrupts: machines.interruptsOf(row) })),
+      load: (name, program, origin, options) => machines.load(name, program, origin, options),
+      configure: (name, config, options) => machines.configure(name, config, options),
+      enable: (name, enabled, options) => machines.enable(name, enabled, options),
+      write: (name, words, width, options) => machines.write(name, words, width, options),
+      read: (name, count, width, options) => machines.read(name, count, width, options),
+      onInterrupt: (name, listener) => listeners.add(name, listener),
+    });
+    const perCaller = new PerCaller(inFlightPerApp);
+    for (const operation of pioOperations({ table, machines, capabilities, perCaller }))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+  },
+});

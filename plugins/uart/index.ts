@@ -1,0 +1,62 @@
+import { bridge, definePlugin, operations, type UartChunk, type UartHandle, uart } from '@device-core/plugin-api';
+import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { receiveStream, uartOperations } from './operations.ts';
+import { Ports } from './ports.ts';
+
+interface Settings {
+  readonly handles: readonly UartHandle[];
+  readonly inFlightPerHandle: number;
+  readonly inFlightPerApp: number;
+  readonly bufferBytes: number;
+}
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { handles, inFlightPerHandle, inFlightPerApp, bufferBytes } = host.config;
+    const { capabilities, scope, log, bus } = host;
+    const table = new HandleTable<UartHandle>('UART');
+    const user = new BusUser(table, scope, inFlightPerHandle);
+    const listeners = new Listeners<UartChunk>(log);
+    const onError = (handle: string, errors: readonly string[]) => {
+      log.warn({ handle, errors }, `errors on serial line ${handle}: ${errors.join(', ')}`);
+      bus.publish('uart.error', { handle, errors }, 'low');
+    };
+    const ports = new Ports({ table, user, listeners, scope, bufferBytes, onError });
+    const followed = new Set<string>();
+    const register = (handle: UartHandle, owner: string) => {
+      const registered = table.register(handle, owner);
+      const { endpoint } = handle;
+      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => ports.take(endpoint, event));
+      followed.add(endpoint);
+      return registered;
+    };
+    for (const handle of handles) register(handle, 'sku');
+    user.onSession((row) => ports.apply(row));
+    host.when(bridge, (service, part) => user.attach(service, part));
+    host.tap('health.collect', (report) => report.add('uart', user.health));
+    host.provide(uart, {
+      register(handle, owner) {
+        const registered = register(handle, owner);
+        void user.configure(registered.row);
+        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+      },
+      handles: async () =>
+        table.rows.map((row) => {
+          const { written, received, lost, lineErrors } = ports.portOf(row);
+          return { ...row.handle, owner: row.owner, written, received, lost, lineErrors };
+        }),
+      write: (name, bytes, options) => ports.write(name, bytes, options),
+      configure: (name, settings, options) => ports.configure(name, settings, options),
+      onReceive: (name, listener) => listeners.add(name, listener),
+    });
+    const perCaller = new PerCaller(inFlightPerApp);
+    for (const operation of uartOperations({ table, ports, capabilities, perCaller }))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    const stream = receiveStream(table, listeners, bufferBytes, (handle, bytes) => {
+      ports.portOf(table.find(handle)).lost += bytes;
+      log.warn({ handle, bytes }, `the reader of a stream of ${handle} is too slow: ${bytes} bytes were dropped`);
+    });
+    scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
+  },
+});

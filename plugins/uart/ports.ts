@@ -1,0 +1,121 @@
+/** Serial lines by handle: what goes out, what comes in, and what was lost on the way. */
+import type { BridgeEvent, Scope, UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api';
+import type { BusCallOptions, BusUser, HandleRow, HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
+import { ReceiveBuffer } from './receive-buffer.ts';
+
+const CONFIGURE_MS = 1_000;
+/** An error of the line is old news when nothing has gone wrong for so long. */
+const HEALED_MS = 10_000;
+
+interface Port {
+  readonly buffer: ReceiveBuffer;
+  written: number;
+  received: number;
+  lost: number;
+  lineErrors: number;
+  healing: Disposable | undefined;
+}
+
+export interface PortsOptions {
+  readonly table: HandleTable<UartHandle>;
+  readonly user: BusUser<UartHandle>;
+  readonly listeners: Listeners<UartChunk>;
+  readonly scope: Scope;
+  readonly bufferBytes: number;
+  readonly onError: (handle: string, errors: readonly string[]) => void;
+}
+
+export class Ports {
+  readonly #options: PortsOptions;
+  readonly #ports = new WeakMap<HandleRow<UartHandle>, Port>();
+
+  constructor(options: PortsOptions) {
+    this.#options = options;
+  }
+
+  portOf(row: HandleRow<UartHandle>): Port {
+    const known = this.#ports.get(row);
+    if (known) return known;
+    const buffer = new ReceiveBuffer(this.#options.bufferBytes);
+    const port: Port = { buffer, written: 0, received: 0, lost: 0, lineErrors: 0, healing: undefined };
+    this.#ports.set(row, port);
+    return port;
+  }
+
+  /** In pieces that the bridge takes at once; the lines of other handles stay free between them. */
+  async write(name: string, bytes: Uint8Array, options: BusCallOptions = {}): Promise<number> {
+    const { table, user } = this.#options;
+    const row = table.find(name);
+    const port = this.portOf(row);
+    let written = 0;
+    for (let from = 0; from < bytes.length; from += MAX_BYTES) {
+      const body = bytes.subarray(from, from + MAX_BYTES);
+      const deadlineMs = deadlineOf(row.handle, body.length);
+      written += writtenIn(await user.request(row, { ...options, op: OP.write, body, deadlineMs }), name);
+    }
+    port.written += written;
+    return written;
+  }
+
+  /** Waits at most `waitMs` for the first byte. */
+  async read(
+    name: string,
+    most: number,
+    waitMs: number,
+    { signal }: BusCallOptions,
+  ): Promise<{ readonly data: Uint8Array; readonly lost: number }> {
+    const { buffer } = this.portOf(this.#options.table.find(name));
+    if (buffer.empty && waitMs > 0) {
+      const over = Promise.withResolvers<void>();
+      using _limit = this.#options.scope.timeout(`read of ${name}`, waitMs, over.resolve);
+      const stop = () => over.resolve();
+      signal?.addEventListener('abort', stop, { once: true });
+      await Promise.race([buffer.next(), over.promise]);
+      signal?.removeEventListener('abort', stop);
+    }
+    return buffer.take(most);
+  }
+
+  async configure(name: string, settings: Partial<UartSettings>, options: BusCallOptions = {}): Promise<void> {
+    const row = this.#options.table.find(name);
+    const wanted = { ...row.handle, ...settings };
+    await this.apply(row, wanted, options);
+    row.handle = Object.freeze(wanted);
+  }
+
+  /** Makes the line what the handle says. */
+  async apply(row: HandleRow<UartHandle>, handle = row.handle, options: BusCallOptions = {}): Promise<void> {
+    const request = { ...options, op: OP.configure, body: configureBody(handle), deadlineMs: CONFIGURE_MS };
+    await this.#options.user.request(row, request);
+  }
+
+  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+    for (const row of this.#options.table.on(endpoint)) {
+      if (op === EVENT.received) this.#received(row, { data, at, lost });
+      else if (op === EVENT.error) this.#failed(row, errorsIn(data[0] ?? 0));
+    }
+  }
+
+  #received(row: HandleRow<UartHandle>, chunk: UartChunk): void {
+    const port = this.portOf(row);
+    port.received += chunk.data.length;
+    port.buffer.miss(chunk.lost);
+    port.lost += chunk.lost + port.buffer.push(chunk.data);
+    if (chunk.lost > 0) this.#failed(row, ['overrun']);
+    this.#options.listeners.tell(row.handle.name, chunk);
+  }
+
+  #failed(row: HandleRow<UartHandle>, errors: readonly string[]): void {
+    const { user, scope, onError } = this.#options;
+    const { name } = row.handle;
+    const port = this.portOf(row);
+    port.lineErrors++;
+    const code = errors.includes('overrun') ? 'UART_OVERRUN' : 'UART_LINE';
+    const message = `${name}: ${errors.join(', ') || 'an error of the line'}`;
+    user.trouble(`line ${name}`, { status: 'error', code, message });
+    port.healing?.[Symbol.dispose]();
+    port.healing = scope.timeout(`errors of ${name}`, HEALED_MS, () => user.clear(`line ${name}`));
+    onError(name, errors);
+  }
+}
