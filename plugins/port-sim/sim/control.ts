@@ -57,6 +57,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     gpio.drive(numberOf(value, 'line'), value.level === null ? undefined : value.level === 1 ? 1 : 0);
     return undefined;
   },
+  /** `{endpoint, line, times}`: a line goes up and down so often, faster than anybody can be told. */
+  pulse: ({ wire }, value) => {
+    const gpio = blockOf(wire.bridge.blocks.gpios, value);
+    for (let n = 0; n < numberOf(value, 'times'); n++)
+      for (const level of [1, 0] as const) gpio.drive(numberOf(value, 'line'), level);
+    return undefined;
+  },
   /** `{endpoint, recoveries}`: somebody holds the I2C bus down until it was recovered so often; 0 lets go. */
   stick: ({ wire }, value) => {
     blockOf(wire.bridge.blocks.i2cs, value).stick(

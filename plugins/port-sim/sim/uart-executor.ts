@@ -12,6 +12,7 @@ const CONFIG_BYTES = 8;
 const CHUNK = 32;
 /** A pause of this many characters gives away what came before it. */
 const IDLE_CHARACTERS = 4;
+const COARSE_MS = 0.5;
 
 interface Line {
   readonly baud: number;
@@ -33,6 +34,8 @@ export class UartExecutor implements Executor {
   readonly #clock: SimClock;
   readonly #tell: (op: number, data: Uint8Array) => void;
   #line: Line;
+  readonly #arriving: { readonly at: number; readonly chunk: Uint8Array }[] = [];
+  #receiving: Disposable | undefined;
   /** When the last byte that was written has left. */
   #sentUntil = 0;
   /** The other end hears what leaves. */
@@ -80,20 +83,38 @@ export class UartExecutor implements Executor {
   reset(): void {
     this.#line = this.#initial();
     this.#sentUntil = 0;
+    this.#receiving?.[Symbol.dispose]();
+    this.#receiving = undefined;
+    this.#arriving.length = 0;
   }
 
   safe(): void {
     // A line that rests is high, whatever happened before.
   }
 
-  /** Bytes from the other end, at the speed of the line. */
+  /** Bytes from the other end, at the speed of the line, behind those that are on their way. */
   receive(bytes: Uint8Array): void {
-    const now = this.#clock.now();
+    let at = Math.max(this.#clock.now(), this.#arriving.at(-1)?.at ?? 0);
     for (let from = 0; from < bytes.length; from += CHUNK) {
       const chunk = bytes.slice(from, from + CHUNK);
+      at += chunk.length * this.characterMs;
       const pause = chunk.length < CHUNK ? IDLE_CHARACTERS : 0;
-      this.#clock.at(now + (from + chunk.length + pause) * this.characterMs, () => this.#tell(EVENT.received, chunk));
+      this.#arriving.push({ at: at + pause * this.characterMs, chunk });
     }
+    this.#next();
+  }
+
+  #next(): void {
+    const next = this.#arriving[0];
+    if (!next || this.#receiving) return;
+    this.#receiving = this.#clock.at(next.at, () => {
+      this.#receiving = undefined;
+      // Several may be due at once: the clock of a machine is coarser than a fast line.
+      const now = this.#clock.now();
+      while (this.#arriving[0] && this.#arriving[0].at <= now + COARSE_MS)
+        this.#tell(EVENT.received, this.#arriving.shift()!.chunk);
+      this.#next();
+    });
   }
 
   /** Fault: what the receiver found wrong. */

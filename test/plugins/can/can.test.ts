@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { type CanArrival, can } from '@device-core/plugin-api';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
+import { frameBody, frameIn, matches } from '../../../plugins/can/messages.ts';
+import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
+
+after(leakCheck());
+
+const HANDLES = [
+  { name: 'all', endpoint: 'can0', nominal: 500_000, data: 2_000_000 },
+  { name: 'answers', endpoint: 'can0', nominal: 500_000, data: 2_000_000, filters: [{ id: 0x7e8, mask: 0x7f8 }] },
+];
+const start = (handles: readonly object[] = HANDLES, grants?: readonly string[]) =>
+  startBuses({ can: { version: '^1.0.0', config: { handles } } }, grants);
+
+describe('can', () => {
+  it('sends a frame that another node acknowledges, and hears its answer', async () => {
+    await using device = await start();
+    const heard: CanArrival[] = [];
+    using _listener = device.core.service(can).onFrame('answers', (frame) => void heard.push(frame));
+    const { timestampUs } = await device.call<{ timestampUs: number }>('can.send', {
+      handle: 'all',
+      id: 0x7df,
+      data: base64(2, 1, 13),
+    });
+    assert.ok(timestampUs > 0);
+    await eventually('the answer', () => (heard.length > 0 ? true : undefined));
+    assert.deepEqual([heard[0]!.id, [...heard[0]!.data.subarray(0, 4)]], [0x7e8, [3, 0x41, 0x0d, 50]]);
+    assert.ok(
+      heard.every(({ id }) => id === 0x7e8),
+      'its filter keeps the rest away',
+    );
+  });
+
+  it('gives an app what a handle receives, a line of JSON each', async () => {
+    await using device = await start();
+    const stream = await device.open('can.receive', { handle: 'all' });
+    await device.sim.ask({ can: { endpoint: 'can0', id: 0x8000_0123, data: [1, 2, 3] } });
+    const line = await eventually('the frame', () =>
+      stream.chunks.map((chunk) => JSON.parse(Buffer.from(chunk).toString())).find(({ extended }) => extended),
+    );
+    assert.deepEqual([line.id, line.data, line.rtr, line.fd, line.lost], [0x123, base64(1, 2, 3), false, false, 0]);
+    stream.stop();
+    await stream.ended;
+  });
+
+  it('sends CAN FD where the bus has a data rate', async () => {
+    await using device = await start();
+    await device.call('can.send', { handle: 'all', id: 1, fd: true, data: Buffer.alloc(64, 7).toString('base64') });
+    await using classic = await start([{ name: 'all', endpoint: 'can0', nominal: 500_000 }]);
+    const error = await classic.refusal('can.send', { handle: 'all', id: 1, fd: true, data: base64(1) });
+    assert.match(error.message, /BAD_MODE/);
+  });
+
+  it('names a controller that is off the bus in health, and heals when the bus is whole', async () => {
+    await using device = await start();
+    await device.sim.ask({ short: { endpoint: 'can0', broken: true } });
+    const error = await device.refusal('can.send', { handle: 'all', id: 1 });
+    assert.match(error.message, /BUS_OFF/);
+    await eventually('its state', async () => ((await device.health('can')).code === 'BUS_OFF' ? true : undefined));
+    const { handles } = await device.call<{ handles: { state: string }[] }>('can.handles', {});
+    assert.equal(handles[0]!.state, 'bus-off');
+    await device.sim.ask({ short: { endpoint: 'can0', broken: false } });
+    await eventually('the recovery', async () => ((await device.health('can')).status === 'okay' ? true : undefined));
+    await device.call('can.send', { handle: 'all', id: 1 });
+  });
+
+  it('refuses what is wrong, and says what', async () => {
+    await using device = await start(HANDLES, ['bridges.can:answers']);
+    const REFUSED = [
+      [{ handle: 'all', id: 0x800 }, 'PARAMS_INVALID', /11 bits/],
+      [{ handle: 'all', id: 1, data: Buffer.alloc(9).toString('base64') }, 'PARAMS_INVALID', /cannot have 9 bytes/],
+      [
+        { handle: 'all', id: 1, fd: true, data: Buffer.alloc(13).toString('base64') },
+        'PARAMS_INVALID',
+        /cannot have 13 bytes/,
+      ],
+      [{ handle: 'all', id: 1, rtr: true, data: base64(1) }, 'PARAMS_INVALID', /remote/],
+      [{ handle: 'none', id: 1 }, 'HANDLE_NOT_FOUND', /CAN handle none/],
+    ] as const;
+    for (const [params, code, message] of REFUSED) {
+      const error = await device.refusal('can.send', params);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+    }
+    assert.equal((await device.refusal('can.send', { handle: 'all', id: 1 }, APP)).code, 'CAPABILITY_DENIED');
+    const other = { name: 'slow', endpoint: 'can0', nominal: 125_000 };
+    assert.throws(() => device.core.service(can).register(other, 'plugin.test'), /all has can0 at other bit rates/);
+  });
+});
+
+describe('frames', () => {
+  const FRAME = fc
+    .record({ extended: fc.boolean(), rtr: fc.boolean(), fd: fc.boolean(), data: fc.uint8Array({ maxLength: 8 }) })
+    .chain((one) =>
+      fc.nat(one.extended ? 0x1fff_ffff : 0x7ff).map((id) => ({
+        ...one,
+        id,
+        fd: one.fd && !one.rtr,
+        data: one.rtr ? new Uint8Array(0) : one.data,
+      })),
+    );
+
+  it('come back from their bytes as they went in', () => {
+    fc.assert(
+      fc.property(FRAME, (frame) => {
+        assert.deepEqual(frameIn(new Uint8Array(frameBody(frame)), 5, 2), {
+          ...frame,
+          data: new Uint8Array(frame.data),
+          at: 5,
+          lost: 2,
+        });
+        assert.ok(matches(frame, [{ id: frame.id, mask: 0x1fff_ffff, extended: frame.extended }]));
+        assert.ok(!matches(frame, [{ id: frame.id, mask: 0x1fff_ffff, extended: !frame.extended }]));
+      }),
+    );
+  });
+});

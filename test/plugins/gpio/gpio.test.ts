@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type GpioEdge, gpio } from '@device-core/plugin-api';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
+
+after(leakCheck());
+
+// Lines 0 to 7 of the demo board are wired to 8 to 15.
+const HANDLES = [
+  { name: 'led', endpoint: 'gpio0', line: 0, direction: 'out', safe: 0 },
+  { name: 'button', endpoint: 'gpio0', line: 8, direction: 'in', edge: 'both' },
+  { name: 'door', endpoint: 'gpio0', line: 20, direction: 'in', edge: 'rising', pull: 'down' },
+];
+const start = (grants?: readonly string[], config: object = {}) =>
+  startBuses({ gpio: { version: '^1.0.0', config: { handles: HANDLES, ...config } } }, grants);
+type Handles = { handles: { name: string; edges: number; lostEdges: number }[] };
+
+describe('gpio', () => {
+  it('writes outputs and reads inputs', async () => {
+    await using device = await start();
+    for (const value of [1, 0, 1]) {
+      await device.call('gpio.write', { handle: 'led', value });
+      assert.deepEqual(await device.call('gpio.read', { handle: 'button' }), { value });
+    }
+  });
+
+  it('refuses what is wrong, and says what', async () => {
+    await using device = await start(['bridges.gpio:led']);
+    const REFUSED = [
+      ['gpio.write', { handle: 'button', value: 1 }, 'PARAMS_INVALID', /button is an input/],
+      ['gpio.write', { handle: 'led', value: 2 }, 'PARAMS_INVALID', /value/],
+      ['gpio.read', { handle: 'none' }, 'HANDLE_NOT_FOUND', /GPIO handle none/],
+      ['gpio.configure', { handle: 'led', pull: 'sideways' }, 'PARAMS_INVALID', /pull/],
+    ] as const;
+    for (const [name, params, code, message] of REFUSED) {
+      const error = await device.refusal(name, params);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+    }
+    assert.equal(
+      (await device.refusal('gpio.read', { handle: 'button' }, APP)).details.capability,
+      'bridges.gpio:button',
+    );
+  });
+
+  it('tells edges to plugins, to streams and on the bus', async () => {
+    await using device = await start();
+    const heard: GpioEdge[] = [];
+    using _listener = device.core.service(gpio).onEdge('button', (edge) => void heard.push(edge));
+    const stream = await device.open('gpio.edges', { handle: 'button' });
+    const before = Date.now();
+    await device.call('gpio.write', { handle: 'led', value: 1 });
+    await device.call('gpio.write', { handle: 'led', value: 0 });
+    await eventually('two edges', () => (heard.length === 2 && stream.chunks.length === 2 ? true : undefined));
+    assert.deepEqual(
+      heard.map(({ level, lost }) => [level, lost]),
+      [
+        [1, 0],
+        [0, 0],
+      ],
+    );
+    assert.ok(heard.every(({ at }) => Math.abs(at - before) < 5_000));
+    assert.deepEqual(
+      stream.chunks.map((line) => JSON.parse(Buffer.from(line).toString()).level),
+      [1, 0],
+    );
+    stream.stop();
+    await stream.ended;
+    const { handles } = await device.call<Handles>('gpio.handles', {});
+    assert.equal(handles.find(({ name }) => name === 'button')?.edges, 2);
+  });
+
+  it('counts the edges that the bridge dropped, and tells of them with the next', async () => {
+    await using device = await start();
+    const heard: GpioEdge[] = [];
+    using _listener = device.core.service(gpio).onEdge('door', (edge) => void heard.push(edge));
+    await device.sim.ask({ pulse: { endpoint: 'gpio0', line: 20, times: 40 } });
+    await sleep(100);
+    await device.sim.ask({ pulse: { endpoint: 'gpio0', line: 20, times: 1 } });
+    const counted = () => heard.reduce((sum, { lost }) => sum + lost + 1, 0);
+    await eventually('the loss', () => (counted() === 41 ? true : undefined));
+    assert.ok(heard.length > 1 && heard.length < 41, `${heard.length} of 41 came`);
+    const { handles } = await device.call<Handles>('gpio.handles', {});
+    const door = handles.find(({ name }) => name === 'door')!;
+    assert.equal(door.edges + door.lostEdges, 41);
+  });
+
+  it('changes settings, and sets them again in each new session of the bridge', async () => {
+    await using device = await start();
+    await device.call('gpio.configure', { handle: 'door', pull: 'up' });
+    assert.deepEqual(await device.call('gpio.read', { handle: 'door' }), { value: 1 });
+    await device.call('gpio.write', { handle: 'led', value: 1 });
+    await device.sim.ask({ crash: { transactions: 1, ms: 50 } });
+    await eventually('the new session', async () => {
+      const value = await device.call<{ value: number }>('gpio.read', { handle: 'door' }).catch(() => undefined);
+      return value?.value === 1 && (await device.health('gpio')).status === 'okay' ? true : undefined;
+    });
+    await device.call('gpio.write', { handle: 'led', value: 1 });
+    assert.deepEqual(await device.call('gpio.read', { handle: 'button' }), { value: 1 });
+  });
+});
