@@ -76,6 +76,7 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'system.apps', summary: 'install, start and stop apps', class: 'oem' },
   { id: 'system.update', summary: 'update the Core', class: 'oem' },
   { id: 'system.config', summary: 'change device settings', class: 'oem' },
+  { id: 'system.bridge', summary: 'look at and reset the IO bridge', class: 'oem' },
   { id: 'system.plugins', summary: 'manage plugins', class: 'oem' },
   { id: 'system.logs', summary: 'read logs and refusals', class: 'oem' },
   { id: 'system.events', summary: 'see every event on the bus', class: 'oem' },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { bridge, bridgePort, definePlugin } from '@device-core/plugin-api';
+import { bridge, bridgePort, definePlugin, operations } from '@device-core/plugin-api';
+import { bridgeOperations } from './bridge-operations.ts';
 import { BridgeService } from './bridge-service.ts';
 import { SystemClock } from './clock.ts';
 import { bridgeHealth, componentHealth } from './health.ts';
@@ -36,7 +37,11 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
       report.add(host.id, componentHealth(bridgeHost));
       report.bridge(bridgeHealth(bridgeHost));
     });
-    host.provide(bridge, new BridgeService(bridgeHost));
+    const service = new BridgeService(bridgeHost);
+    host.provide(bridge, service);
+    host.when(operations, (table, scope) => {
+      for (const operation of bridgeOperations(service)) scope.use(`operation ${operation.name}`, table.add(operation));
+    });
     await first;
   },
 });

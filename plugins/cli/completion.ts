@@ -4,7 +4,18 @@ import { CoreClient } from './client.ts';
 import { Failure } from './failure.ts';
 import { Target } from './target.ts';
 
-type Names = 'apps' | 'config' | 'events' | 'functions' | 'handles' | 'plugins';
+type Names =
+  | 'apps'
+  | 'config'
+  | 'events'
+  | 'functions'
+  | 'handles'
+  | 'plugins'
+  | 'i2c'
+  | 'gpio'
+  | 'uart'
+  | 'can'
+  | 'bridge';
 
 /** Which names stand after a command. */
 export const NAMES_AFTER: Readonly<Record<string, Names>> = {
@@ -26,6 +37,14 @@ export const NAMES_AFTER: Readonly<Record<string, Names>> = {
   'plugin remove': 'plugins',
   'plugin rollback': 'plugins',
   'spi transfer': 'handles',
+  'i2c transfer': 'i2c',
+  'i2c recover': 'i2c',
+  'gpio read': 'gpio',
+  'gpio write': 'gpio',
+  'uart read': 'uart',
+  'uart write': 'uart',
+  'can send': 'can',
+  'bridge reset': 'bridge',
 };
 
 /** Where the names come from: path, list in the answer, member of each item. */
@@ -35,6 +54,11 @@ const SOURCES: Readonly<Record<Exclude<Names, 'events'>, readonly [path: string,
   functions: ['/functions', 'functions', 'name'],
   handles: ['/spi/handles', 'handles', 'name'],
   plugins: ['/plugins', 'plugins', 'id'],
+  i2c: ['/i2c/handles', 'handles', 'name'],
+  gpio: ['/gpio/handles', 'handles', 'name'],
+  uart: ['/uart/handles', 'handles', 'name'],
+  can: ['/can/handles', 'handles', 'name'],
+  bridge: ['/bridge', 'endpoints', 'name'],
 };
 
 const TOPICS = ['system.**', 'app.**', 'app.state', 'plugin.state', 'config.changed', 'ui.toast', 'ui.banner', '**'];

@@ -64,3 +64,13 @@ export function parseJson(source: string, what: string): unknown {
     throw usage(`${what} is not JSON: ${(error as Error).message}`);
   }
 }
+
+/** Bytes as a person types them, as base64: hex digits, `@file`, or `base64:...`. */
+export async function bytesArgument(text: string, option: string): Promise<string> {
+  if (text.startsWith('base64:')) return text.slice('base64:'.length);
+  if (text.startsWith('@')) return (await readBytes(text.slice(1))).toString('base64');
+  const digits = text.replace(/^0x/i, '').replace(/[\s:_-]/g, '');
+  if (!/^([0-9a-f]{2})*$/i.test(digits))
+    throw usage(`${option} must be pairs of hex digits, @file or base64:..., not "${text}"`);
+  return Buffer.from(digits, 'hex').toString('base64');
+}

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { GlobalOptions } from './cli.ts';
 import { addApps } from './commands/apps.ts';
+import { addBuses } from './commands/buses.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addConfig } from './commands/config.ts';
 import { addEvents } from './commands/events.ts';
@@ -42,6 +43,7 @@ export function createProgram(): Command {
   addPlugin(program);
   addTop(program);
   addSpi(program);
+  addBuses(program);
   addToken(program);
   addLogs(program);
   addWhy(program);

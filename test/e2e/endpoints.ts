@@ -44,6 +44,9 @@ const ENTRY = {
 const entry = (change: object) => ({ app: AGENDA, functions: [{ ...ENTRY, ...change }] });
 export const EVENT = { topic: TOPIC, payload: {} };
 
+/** Common to every bus. */
+const BUS: readonly Case[] = [];
+
 /** Every endpoint there is; the path of an operation with params is filled in. */
 export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'spi.transfer': post(
@@ -154,6 +157,28 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'logs.stream': get('/logs/stream', [], admin),
   'capabilities.list': get('/capabilities'),
   'spi.handles': get('/spi/handles'),
+  'bridge.status': get('/bridge', [], admin),
+  'bridge.resetEndpoint': post('/bridge/endpoints/absent/reset', {}, [], admin),
+  'bridge.reboot': post('/bridge/reboot', {}, [['another mode', { mode: 'dfu' }, 400, 'PARAMS_INVALID']], admin),
+  'i2c.handles': get('/i2c/handles'),
+  'i2c.transfer': post('/I2C_transfer_txrx', { handle: 'memory', tx: 'AA==', rxLen: 1 }, BUS, admin),
+  'i2c.recover': post('/I2C_recover', { handle: 'memory' }, BUS, admin),
+  'gpio.handles': get('/gpio/handles'),
+  'gpio.read': post('/GPIO_read', { handle: 'button' }, BUS, admin),
+  'gpio.write': post('/GPIO_write', { handle: 'led', value: 1 }, BUS, admin),
+  'gpio.configure': post('/GPIO_configure', { handle: 'led' }, BUS, admin),
+  'uart.handles': get('/uart/handles'),
+  'uart.write': post('/UART_write', { handle: 'loop', tx: 'AA==' }, BUS, admin),
+  'uart.read': post('/UART_read', { handle: 'loop' }, BUS, admin),
+  'uart.configure': post('/UART_configure', { handle: 'loop' }, BUS, admin),
+  'can.handles': get('/can/handles'),
+  'can.send': post('/CAN_send', { handle: 'vehicle', id: 1 }, BUS, admin),
+  'pio.handles': get('/pio/handles'),
+  'pio.load': post('/PIO_load', { handle: 'pio-a', program: [0] }, BUS, admin),
+  'pio.configure': post('/PIO_configure', { handle: 'pio-a', slot: 0 }, BUS, admin),
+  'pio.enable': post('/PIO_enable', { handle: 'pio-a', enabled: false }, BUS, admin),
+  'pio.write': post('/PIO_write', { handle: 'pio-a', words: [1] }, BUS, admin),
+  'pio.read': post('/PIO_read', { handle: 'pio-a', count: 1 }, BUS, admin),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),

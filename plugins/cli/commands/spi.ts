@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { action } from '../cli.ts';
 import { usage } from '../failure.ts';
 import { hexLines } from '../hex.ts';
-import { readBytes } from '../inputs.ts';
+import { bytesArgument } from '../inputs.ts';
 import { cell } from '../output.ts';
 
 interface TransferOptions {
@@ -43,21 +43,11 @@ export function addSpi(program: Command): void {
     .action(
       action<[string], TransferOptions>(async ({ client, out }, [handle], options) => {
         if (!/^\d+$/.test(options.rx)) throw usage(`--rx must be a number of bytes, not "${options.rx}"`);
-        const body = { handle, tx: await transmitted(options.tx), rxLen: Number(options.rx) };
+        const body = { handle, tx: await bytesArgument(options.tx, '--tx'), rxLen: Number(options.rx) };
         const answer = await client.post('/SPI_transfer_txrx', body);
         if (out.json) return out.line(answer.text);
         const received = Buffer.from(String(answer.body.rx), 'base64');
         await out.line(received.length === 0 ? 'done, nothing read' : hexLines(received));
       }),
     );
-}
-
-/** `--tx` as base64. */
-async function transmitted(text: string): Promise<string> {
-  if (text.startsWith('base64:')) return text.slice('base64:'.length);
-  if (text.startsWith('@')) return (await readBytes(text.slice(1))).toString('base64');
-  const digits = text.replace(/^0x/i, '').replace(/[\s:_-]/g, '');
-  if (!/^([0-9a-f]{2})*$/i.test(digits))
-    throw usage(`--tx must be pairs of hex digits, @file or base64:..., not "${text}"`);
-  return Buffer.from(digits, 'hex').toString('base64');
 }

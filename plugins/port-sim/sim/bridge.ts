@@ -12,6 +12,7 @@ import { TYPE, type WireFrame, wordAt, words } from './wire-format.ts';
 
 const CREDIT_OF_EVENTS = 1;
 const GOAWAY_MS = 50;
+const ANSWER_MS = 5;
 export const RESET_REASON = { power: 1, pin: 2, watchdog: 3, software: 4, fault: 5 } as const;
 const SYS: EndpointDescription = {
   number: 0,
@@ -177,8 +178,12 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
   }
 
   reboot(): void {
-    this.#outbox.control(TYPE.goAway, Uint8Array.of(RESET_REASON.software));
-    this.#later(GOAWAY_MS, () => this.reset(RESET_REASON.software));
+    // The answer first: who asked wants to know that it was heard.
+    this.#later(ANSWER_MS, () => {
+      this.#outbox.control(TYPE.goAway, Uint8Array.of(RESET_REASON.software));
+      this.responder.update();
+      this.#later(GOAWAY_MS, () => this.reset(RESET_REASON.software));
+    });
   }
 
   // ---- the board ----

@@ -1,0 +1,86 @@
+/** What an operator may ask of the bridge itself. */
+import type { Bridge, BridgeEndpoint, JsonSchema, Operation } from '@device-core/plugin-api';
+
+const NOTHING: JsonSchema = { type: 'object', additionalProperties: false, properties: {} };
+const CLASSES: Readonly<Record<number, string>> = {
+  0: 'SYS',
+  1: 'GPIO',
+  2: 'I2C',
+  3: 'SPIX',
+  4: 'UART',
+  5: 'PIO',
+  6: 'CAN',
+  7: 'ADC',
+  8: 'PWM',
+};
+const common = {
+  capability: 'system.bridge',
+  errors: ['NOT_INITIALIZED', 'BRIDGE_FAILED', 'TIMEOUT', 'CANCELLED'],
+} as const;
+
+export function bridgeOperations(bridge: Bridge): readonly Operation<never, unknown>[] {
+  /** The bridge's own counters, undefined while nobody can ask it. */
+  const counters = async (endpoint: BridgeEndpoint, signal: AbortSignal) => ({
+    ...endpoint,
+    className: CLASSES[endpoint.class] ?? 'unknown',
+    counters: await bridge.endpointStatistics(endpoint.name, { signal }).catch(() => undefined),
+  });
+  const status: Operation<never, object> = {
+    ...common,
+    name: 'bridge.status',
+    summary: 'The link to the IO bridge, its counters and those of its endpoints, from both ends',
+    params: NOTHING,
+    result: {
+      type: 'object',
+      required: ['link', 'endpoints'],
+      properties: {
+        link: { type: 'object', description: 'As in /health.' },
+        statistics: { type: 'object', description: 'Counters of the bridge; absent while its link is down.' },
+        endpoints: { type: 'array', items: { type: 'object', required: ['ep', 'name', 'className'] } },
+      },
+    },
+    rest: { method: 'GET', path: '/bridge' },
+    async run(_, { signal }) {
+      const link = await bridge.health();
+      if (link.link !== 'up') return { link, endpoints: [] };
+      const [statistics, endpoints] = await Promise.all([bridge.statistics({ signal }), bridge.endpoints()]);
+      return { link, statistics, endpoints: await Promise.all(endpoints.map((one) => counters(one, signal))) };
+    },
+  };
+  const reset: Operation<{ readonly endpoint: string }, object> = {
+    ...common,
+    name: 'bridge.resetEndpoint',
+    summary: 'Abort what an endpoint of the bridge does and give it its default settings',
+    description:
+      'Handles of the endpoint are configured again with the next session; what apps had configured is gone.',
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['endpoint'],
+      properties: { endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Its label.' } },
+    },
+    result: NOTHING,
+    rest: { method: 'POST', path: '/bridge/endpoints/:endpoint/reset' },
+    async run({ endpoint }, { signal }) {
+      await bridge.resetEndpoint(endpoint, { signal });
+      return {};
+    },
+  };
+  const reboot: Operation<{ readonly mode?: 'app' | 'bootloader' }, object> = {
+    ...common,
+    name: 'bridge.reboot',
+    summary: 'Restart the IO bridge',
+    params: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { mode: { enum: ['app', 'bootloader'], default: 'app' } },
+    },
+    result: NOTHING,
+    rest: { method: 'POST', path: '/bridge/reboot' },
+    async run({ mode = 'app' }, { signal }) {
+      await bridge.reboot(mode, { signal });
+      return {};
+    },
+  };
+  return [status, reset, reboot] as readonly Operation<never, unknown>[];
+}
