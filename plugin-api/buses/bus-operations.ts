@@ -2,7 +2,7 @@ import { decodeBase64 } from '../base64.ts';
 import { type Caller, callerName } from '../caller.ts';
 import { CoreError, type ErrorCode } from '../errors.ts';
 import type { Capabilities } from '../plugin.ts';
-import type { JsonSchema, Operation, RestBinding } from '../services/operations.ts';
+import type { JsonSchema, Operation } from '../services/operations.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
 
 /** What requests to a handle may answer with beside what the gate says. */
@@ -16,13 +16,6 @@ export const BUS_ERRORS: readonly ErrorCode[] = [
   'CANCELLED',
   'BUSY',
 ];
-
-/** Failures of hardware over REST look as those of `POST /SPI_transfer_txrx` do: `{ok: false, error}`, and 500 for what the hardware did. */
-export const BUS_FAILURE: NonNullable<RestBinding['failure']> = {
-  bare: true,
-  otherwise: 500,
-  status: { INVALID_HANDLE: 400, REQUEST_INVALID: 400, JSON_INVALID: 400, CONTENT_TYPE_INVALID: 400 },
-};
 
 export const HANDLE_NAME: JsonSchema = { type: 'string', description: 'Name of a registered handle.' };
 

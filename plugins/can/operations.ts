@@ -9,7 +9,6 @@ import type {
 } from '@device-core/plugin-api';
 import {
   BUS_ERRORS,
-  BUS_FAILURE,
   base64Schema,
   bytesOf,
   exactly,
@@ -53,7 +52,7 @@ export function canOperations(options: OperationOptions): readonly Operation<nev
     ),
     result: exactly({ timestampUs: { type: 'integer', description: 'Time of the bridge when it was sent.' } }),
     capability: 'bridges.can:{handle}',
-    rest: { method: 'POST', path: '/CAN_send', failure: BUS_FAILURE },
+    rest: { method: 'POST', path: '/CAN_send' },
     errors: BUS_ERRORS,
     async run({ handle, data, ...frame }, { caller, signal, deadline }) {
       const bytes = data === undefined ? new Uint8Array(0) : bytesOf(data, 'data');

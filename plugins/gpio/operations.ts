@@ -8,7 +8,6 @@ import type {
 } from '@device-core/plugin-api';
 import {
   BUS_ERRORS,
-  BUS_FAILURE,
   exactly,
   HANDLE_NAME,
   type HandleTable,
@@ -39,7 +38,7 @@ const SETTINGS: JsonSchema = {
 
 type Row = Omit<Operation, 'params' | 'result' | 'run' | 'rest'>;
 const common = { capability: 'bridges.gpio:{handle}', errors: BUS_ERRORS } as const satisfies Partial<Row>;
-const post = (path: string) => ({ method: 'POST', path, failure: BUS_FAILURE }) as const;
+const post = (path: string) => ({ method: 'POST', path }) as const;
 
 export function gpioOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
   const { table, lines, edges, capabilities, perCaller } = options;

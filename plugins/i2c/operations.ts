@@ -1,7 +1,6 @@
 import { type Capabilities, CoreError, type I2cHandle, type I2cSegment, type Operation } from '@device-core/plugin-api';
 import {
   BUS_ERRORS,
-  BUS_FAILURE,
   base64Schema,
   bytesOf,
   exactly,
@@ -39,7 +38,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
     }),
     result: exactly({ rx: { type: 'string', description: 'Bytes that were read, base64.' } }),
     capability: 'bridges.i2c:{handle}',
-    rest: { method: 'POST', path: '/I2C_transfer_txrx', failure: BUS_FAILURE },
+    rest: { method: 'POST', path: '/I2C_transfer_txrx' },
     errors: BUS_ERRORS,
     async run({ handle, tx, rxLen }, { caller, signal, deadline }) {
       const bytes = bytesOf(tx, 'tx');
@@ -63,7 +62,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
     params: exactly({ handle: HANDLE_NAME }),
     result: exactly({}),
     capability: 'bridges.i2c:{handle}',
-    rest: { method: 'POST', path: '/I2C_recover', failure: BUS_FAILURE },
+    rest: { method: 'POST', path: '/I2C_recover' },
     errors: BUS_ERRORS,
     async run({ handle }, { caller, signal, deadline }) {
       await perCaller.run(caller, () => transfers.recover(table.find(handle), { signal, deadline }));

@@ -8,7 +8,6 @@ import type {
 } from '@device-core/plugin-api';
 import {
   BUS_ERRORS,
-  BUS_FAILURE,
   exactly,
   HANDLE_NAME,
   type HandleTable,
@@ -46,7 +45,7 @@ export function pioOperations(options: OperationOptions): readonly Operation<nev
     params: exactly({ handle: HANDLE_NAME, ...schemas.params }, ['handle', ...(schemas.required ?? [])]),
     result: exactly(schemas.result ?? {}),
     capability: 'bridges.pio:{handle}',
-    rest: { method: 'POST', path: `/PIO_${verb}`, failure: BUS_FAILURE },
+    rest: { method: 'POST', path: `/PIO_${verb}` },
     errors: BUS_ERRORS,
     run: (params, { caller, signal, deadline }) => perCaller.run(caller, () => run(params, { signal, deadline })),
   });

@@ -9,7 +9,6 @@ import {
 } from '@device-core/plugin-api';
 import {
   BUS_ERRORS,
-  BUS_FAILURE,
   base64Schema,
   bytesOf,
   exactly,
@@ -35,7 +34,7 @@ export interface OperationOptions {
 }
 
 const common = { capability: 'bridges.uart:{handle}', errors: BUS_ERRORS } as const;
-const post = (path: string) => ({ method: 'POST', path, failure: BUS_FAILURE }) as const;
+const post = (path: string) => ({ method: 'POST', path }) as const;
 
 export function uartOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
   const { table, ports, capabilities, perCaller } = options;
