@@ -86,16 +86,22 @@ export class GuestHost {
     const { id, hooks } = this.#manifest;
     if (!hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
     let used = false;
-    const remote = this.#peer.offer<{ promise(...args: unknown[]): Promise<unknown> }>('hook', hook, (now: boolean) => {
+    const remote = this.#peer.offer<RemoteHook>('hook', hook, (now: boolean) => {
       used = now;
     });
     this.whens.push(remote);
     const caller = {
       isUsed: () => used,
       promise: async (...args: unknown[]) => (await remote).promise(...args),
+      unanswered: async () => (await remote).unanswered(),
     };
     return Object.freeze(caller) as unknown as HookCaller<K>;
   }
+}
+
+interface RemoteHook {
+  promise(...args: unknown[]): Promise<unknown>;
+  unanswered(): Promise<readonly string[]>;
 }
 
 function guestLog(peer: Peer, debug: boolean): Logger {

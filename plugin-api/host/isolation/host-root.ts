@@ -61,12 +61,13 @@ export function hostRoot({ host, write, alive, crashed, congested }: HostRootOpt
       if (watch) host.scope.use(`watch of hook ${hook}`, watch);
       return {
         promise: (...args) => (caller as { promise(...all: unknown[]): Promise<unknown> }).promise(...args),
+        unanswered: () => caller.unanswered(),
         [Symbol.dispose]: nothing,
       };
     },
-    refused(kind, caller, capability) {
+    refused(kind, caller, capability, wanted) {
       try {
-        host.capabilities[kind](caller, capability);
+        host.capabilities[kind](caller, capability, wanted);
       } catch (error) {
         if (!(error instanceof CoreError) || error.code !== 'CAPABILITY_DENIED') throw error;
       }
