@@ -64,8 +64,10 @@ export class GuestHost {
 
   #when(ref: ServiceRef<unknown>, use: (service: object, scope: PluginScope) => unknown): void {
     this.#declared(this.#manifest.optional, ref);
+    // Its place in the order of the end is here, whenever the service appears: what is acquired from now on may lean on it.
+    const place = this.scope.child(`watch ${ref.id}`);
     const appear = async (service: object): Promise<AsyncDisposable> => {
-      const part = this.scope.child(`when ${ref.id}`);
+      const part = place.child(`when ${ref.id}`);
       await part.attempt(`when ${ref.id}`, () => use(service, part));
       return { [Symbol.asyncDispose]: () => part[Symbol.asyncDispose]() };
     };
