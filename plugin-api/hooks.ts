@@ -60,5 +60,5 @@ export type HookCaller<K extends HookId> = Pick<
   Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>
 > & {
   /** Plugins whose tap was called and has not answered yet. */
-  unanswered(): readonly string[];
+  unanswered(): Promise<readonly string[]>;
 };

@@ -56,7 +56,9 @@ class Hook<K extends HookId> {
       call: (...args) => this.#hook.call(...args),
       promise: (...args) => (HOOKS[id].kind === 'AsyncParallelHook' ? this.#all(args) : this.#hook.promise(...args)),
       isUsed: () => this.#taps.length > 0,
-      unanswered: () => [...new Set(this.#taps.filter(({ waiting }) => waiting > 0).map(({ meter }) => meter.plugin))],
+      unanswered: async () => [
+        ...new Set(this.#taps.filter(({ waiting }) => waiting > 0).map(({ meter }) => meter.plugin)),
+      ],
       watch: (listener) => {
         this.#watchers.add(listener);
         listener(this.#taps.length > 0);

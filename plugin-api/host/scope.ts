@@ -3,12 +3,15 @@ import type { Logger } from '../logger.ts';
 import type { Scope } from '../scope.ts';
 import type { CallbackKind } from '../usage.ts';
 import { within } from './deadline.ts';
+import { RemoteCall } from './remote/remote-call.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
 
 interface Entry {
   readonly label: string;
   readonly release?: () => unknown;
   readonly child?: PluginScope;
+  /** Its release is asked for on the other side of a border: many of them are asked for at once, in their order. */
+  readonly remote?: boolean;
 }
 
 /** What is behind a release that hangs still gets this long each. */
@@ -44,7 +47,7 @@ export class PluginScope implements Scope, AsyncDisposable {
   use<T extends Disposable | AsyncDisposable>(label: string, resource: T): T {
     const release = () =>
       Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]();
-    this.#add({ label, release });
+    this.#add({ label, release, remote: resource instanceof RemoteCall });
     return resource;
   }
 
@@ -100,19 +103,31 @@ export class PluginScope implements Scope, AsyncDisposable {
   async #release(deadline: number): Promise<readonly string[]> {
     const hung: string[] = [];
     this.#abort.abort(new CoreError('CANCELLED', { what: `plugin ${this.#plugin}`, reason: 'it was stopped' }));
+    let asked: Promise<unknown>[] = [];
     for (const entry of [...this.#entries].reverse()) {
       if (!this.#entries.has(entry)) continue; // a part that ended by itself meanwhile
       const left = Math.max(deadline - performance.now(), GRACE_MS);
-      if (entry.child) {
-        for (const label of await entry.child.end(left)) hung.push(`${entry.label} > ${label}`);
-      } else if (entry.release) {
-        const outcome = await within(this.attempt(entry.label, entry.release), left);
-        if (outcome.kind !== 'done') hung.push(entry.label);
+      if (entry.remote) {
+        asked.push(this.#releaseOne(entry, left, hung));
+        continue;
       }
-      this.#entries.delete(entry);
+      await Promise.all(asked);
+      asked = [];
+      await this.#releaseOne(entry, left, hung);
     }
+    await Promise.all(asked);
     this.#onEnd?.();
     return hung;
+  }
+
+  async #releaseOne(entry: Entry, ms: number, hung: string[]): Promise<void> {
+    if (entry.child) {
+      for (const label of await entry.child.end(ms)) hung.push(`${entry.label} > ${label}`);
+    } else if (entry.release) {
+      const outcome = await within(this.attempt(entry.label, entry.release), ms);
+      if (outcome.kind !== 'done') hung.push(entry.label);
+    }
+    this.#entries.delete(entry);
   }
 
   /** Runs something in the name of the plugin; a failure is logged, once. */

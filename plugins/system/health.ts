@@ -150,8 +150,8 @@ async function limited(
 ): Promise<ComponentHealth | undefined> {
   const probes = collect.promise(report);
   const late = Promise.withResolvers<ComponentHealth>();
-  const timer = scope.timeout('health probes', ms, () => {
-    const message = `the probe of ${collect.unanswered().join(', ')} did not answer within ${ms} ms`;
+  const timer = scope.timeout('health probes', ms, async () => {
+    const message = `the probe of ${(await collect.unanswered()).join(', ')} did not answer within ${ms} ms`;
     late.resolve({ status: 'error', code: 'TIMEOUT', message });
   });
   const failed = (thrown: unknown): ComponentHealth => ({

@@ -117,7 +117,7 @@ for (const [level, rounds] of CASES)
         functions: { version: '^1.0.0', isolation: level },
         'port-sim': { version: '^1.0.0', config: { board: 'demo' } },
         cbp: '^1.0.0',
-        spi: { version: '^1.0.0', config: { handles: [HANDLE] } },
+        spi: { version: '^1.0.0', isolation: level, config: { handles: [HANDLE] } },
       },
     });
     const delivered = new Set<number>();

@@ -5,13 +5,15 @@ import type { Capabilities } from '../../plugin.ts';
 
 const ANSWERS = 512;
 
+type Refused = (kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId, wanted?: string) => void;
+
 /** What the host's checker would say, from a copy of the grants that the host keeps up to date. The host remembers the refusals. */
 export class CapabilityMirror implements Capabilities {
   readonly #held = new Map<string, readonly string[]>();
   readonly #answers = new Map<string, boolean>();
-  readonly #refused: (kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId) => void;
+  readonly #refused: Refused;
 
-  constructor(refused: (kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId) => void) {
+  constructor(refused: Refused) {
     this.#refused = refused;
   }
 
@@ -37,18 +39,18 @@ export class CapabilityMirror implements Capabilities {
     if (!this.holds(caller, capability)) this.#refuse('require', caller, capability);
   }
 
-  requireAny(caller: Caller, family: CapabilityId): void {
+  requireAny(caller: Caller, family: CapabilityId, wanted: string = family): void {
     if (caller.kind === 'operator') return;
     if (this.#grants(caller, callerName(caller)).some((grant) => touches(grant, family))) return;
-    this.#refuse('requireAny', caller, family);
+    this.#refuse('requireAny', caller, family, wanted);
   }
 
   #grants(caller: Caller, name: string): readonly string[] {
     return caller.kind === 'anonymous' ? [] : (this.#held.get(name) ?? []);
   }
 
-  #refuse(kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId): never {
-    this.#refused(kind, caller, capability);
+  #refuse(kind: 'require' | 'requireAny', caller: Caller, asked: CapabilityId, capability: string = asked): never {
+    this.#refused(kind, caller, asked, capability);
     const hint = grantHint(caller, capability);
     const level = classOf(capability) ?? 'oem';
     throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });

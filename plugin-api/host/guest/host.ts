@@ -64,8 +64,10 @@ export class GuestHost {
 
   #when(ref: ServiceRef<unknown>, use: (service: object, scope: PluginScope) => unknown): void {
     this.#declared(this.#manifest.optional, ref);
+    // Its place in the order of the end is here, whenever the service appears: what is acquired from now on may lean on it.
+    const place = this.scope.child(`watch ${ref.id}`);
     const appear = async (service: object): Promise<AsyncDisposable> => {
-      const part = this.scope.child(`when ${ref.id}`);
+      const part = place.child(`when ${ref.id}`);
       await part.attempt(`when ${ref.id}`, () => use(service, part));
       return { [Symbol.asyncDispose]: () => part[Symbol.asyncDispose]() };
     };
@@ -86,16 +88,22 @@ export class GuestHost {
     const { id, hooks } = this.#manifest;
     if (!hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
     let used = false;
-    const remote = this.#peer.offer<{ promise(...args: unknown[]): Promise<unknown> }>('hook', hook, (now: boolean) => {
+    const remote = this.#peer.offer<RemoteHook>('hook', hook, (now: boolean) => {
       used = now;
     });
     this.whens.push(remote);
     const caller = {
       isUsed: () => used,
       promise: async (...args: unknown[]) => (await remote).promise(...args),
+      unanswered: async () => (await remote).unanswered(),
     };
     return Object.freeze(caller) as unknown as HookCaller<K>;
   }
+}
+
+interface RemoteHook {
+  promise(...args: unknown[]): Promise<unknown>;
+  unanswered(): Promise<readonly string[]>;
 }
 
 function guestLog(peer: Peer, debug: boolean): Logger {

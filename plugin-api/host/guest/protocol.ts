@@ -58,9 +58,12 @@ export interface HostRoot {
   provide(service: string, implementation: object): Disposable;
   when(service: string, appear: (service: object) => Promise<AsyncDisposable>): Disposable;
   tap(hook: HookId, fn: (...args: unknown[]) => unknown, stage: number | undefined): Disposable;
-  hook(hook: HookId, use: HookUse): Disposable & { promise(...args: unknown[]): Promise<unknown> };
+  hook(
+    hook: HookId,
+    use: HookUse,
+  ): Disposable & { promise(...args: unknown[]): Promise<unknown>; unanswered(): Promise<readonly string[]> };
   /** A refusal of the guest's mirror, to be remembered. */
-  refused(kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId): void;
+  refused(kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId, wanted?: string): void;
   alive(usage: GuestUsage): void;
   crashed(error: CoreError | Error): void;
 }

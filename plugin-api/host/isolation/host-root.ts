@@ -13,10 +13,12 @@ export interface HostRootOptions {
   readonly alive: (usage: GuestUsage) => void;
   readonly crashed: (error: Error) => void;
   readonly congested: (retryAfterMs: number) => void;
+  /** Resolves when the guest has ended its scope; begins to end it. */
+  readonly stopped: () => Promise<void>;
 }
 
 /** What a guest reaches of the host: its own PluginHost, with the manifest's bounds checked by the real one. */
-export function hostRoot({ host, write, alive, crashed, congested }: HostRootOptions): HostRoot {
+export function hostRoot({ host, write, alive, crashed, congested, stopped }: HostRootOptions): HostRoot {
   const { id } = host;
   const levels = new Set<keyof Logger>(['debug', 'info', 'warn', 'error']);
   const ref = (service: string) => ({ kind: 'service' as const, id: service, version: '0.0.0' });
@@ -46,7 +48,9 @@ export function hostRoot({ host, write, alive, crashed, congested }: HostRootOpt
       host.when(ref(service), async (implementation: unknown, scope: Scope) => {
         const part = await appear(implementation as object);
         scope.defer(`guest of ${service}`, async () => {
-          await part[Symbol.asyncDispose]();
+          // The guest ends what leans on the service, and then this part, in its own order.
+          if (host.scope.signal.aborted) await stopped();
+          else await part[Symbol.asyncDispose]();
         });
       });
       return { [Symbol.dispose]: nothing };
@@ -61,12 +65,13 @@ export function hostRoot({ host, write, alive, crashed, congested }: HostRootOpt
       if (watch) host.scope.use(`watch of hook ${hook}`, watch);
       return {
         promise: (...args) => (caller as { promise(...all: unknown[]): Promise<unknown> }).promise(...args),
+        unanswered: () => caller.unanswered(),
         [Symbol.dispose]: nothing,
       };
     },
-    refused(kind, caller, capability) {
+    refused(kind, caller, capability, wanted) {
       try {
-        host.capabilities[kind](caller, capability);
+        host.capabilities[kind](caller, capability, wanted);
       } catch (error) {
         if (!(error instanceof CoreError) || error.code !== 'CAPABILITY_DENIED') throw error;
       }

@@ -70,6 +70,7 @@ async function setup(
     },
     crashed: (error) => fail(crash(id, `an error escaped from it: ${error.message}`, error)),
     congested: (ms) => peer.notify('congested', ms),
+    stopped: () => stopOnce(),
   });
   const peer = new Peer(launched.port, {
     name: `plugin ${id}`,

@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PluginManifest } from '../../manifest.ts';
 
@@ -23,7 +23,7 @@ export function permissionFlags(
   const { read = [], write = [] } = manifest.files ?? {};
   const readable = [
     ...(cache === undefined ? [] : [cache]),
-    dirname(main),
+    ownFolder(dirname(main)),
     API,
     ...packageFolders(dirname(main)),
     ...packageFolders(API),
@@ -34,6 +34,13 @@ export function permissionFlags(
     ...[...new Set([...readable, ...claimed(write)].flatMap(withReal))].map((path) => `--allow-fs-read=${path}`),
     ...[...new Set(claimed(write).flatMap(withReal))].map((path) => `--allow-fs-write=${path}`),
   ];
+}
+
+/** A plugin from outside the tree may read all that lies beside its manifest, wherever below it the module is. */
+function ownFolder(start: string): string {
+  for (let folder = start; dirname(folder) !== folder; folder = dirname(folder))
+    if (existsSync(join(folder, 'plugin.yaml'))) return folder;
+  return start;
 }
 
 /** node_modules of a folder and of those above it, and the package.json of each, which Node reads to know the kind of a module. */

@@ -124,7 +124,10 @@ export class Peer {
 
   /** Resolves when every call that nobody waits for is answered, or after `ms`. */
   async quiet(ms: number): Promise<void> {
-    const unheard = [...this.#pending.values()].filter(({ promise }) => !promise.observed);
+    // What may last for ever is not waited for: a promise that was lent, or a call that lives as long as a session.
+    const unheard = [...this.#pending.values()].filter(
+      ({ promise, deadline }) => !promise.observed && deadline !== Number.POSITIVE_INFINITY,
+    );
     if (unheard.length === 0) return;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, ms);

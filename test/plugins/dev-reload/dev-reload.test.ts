@@ -43,11 +43,11 @@ async function start() {
   } as Partial<PluginManager> as PluginManager;
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
-    config: { quietMs: 30 },
+    config: { quietMs: 120 },
     services: [[pluginManager, manager]],
   });
   await host.hook('kernel.ready').promise();
-  await sleep(150); // the watchers look around
+  await sleep(300); // the watchers look around
   return {
     host,
     restarted,
@@ -63,7 +63,7 @@ async function start() {
     async until(expected: readonly string[]) {
       for (const end = Date.now() + 5_000; restarted.length < expected.length; await sleep(10))
         assert.ok(Date.now() < end, restarted.join());
-      await sleep(150);
+      await sleep(400);
       assert.deepEqual(restarted, expected);
     },
     async health() {
@@ -103,7 +103,7 @@ describe('dev-reload', () => {
   it('names a plugin of this process instead: its module stays what it was', async () => {
     await using lab = await start();
     lab.save('inside/index.ts');
-    await sleep(300);
+    await sleep(600);
     lab.save('inside/index.ts');
     await lab.until([]);
     assert.equal((await lab.health()).RESTART_NEEDED, 'inside changed on disk: restart the Core to run the new code');

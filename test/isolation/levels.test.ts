@@ -1,0 +1,60 @@
+/** The tests of every plugin, with the plugin in a worker and in a process: what they say of it does not depend on where it runs. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import type { PluginManifest } from '@device-core/plugin-api';
+import { ISOLATION_VARIABLE, refusal } from '@device-core/plugin-api/testing';
+import { parse } from 'yaml';
+
+const ROOT = join(import.meta.dirname, '../..');
+const TESTS = join(ROOT, 'test/plugins');
+
+/** Test files of a plugin that start it through createTestHost(), themselves or by a helper beside them. */
+function suites(id: string): readonly string[] {
+  const folder = join(TESTS, id);
+  const sources = new Map(
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const),
+  );
+  const starts = (name: string, seen: ReadonlySet<string> = new Set()): boolean => {
+    const source = sources.get(name);
+    if (source === undefined || seen.has(name)) return false;
+    if (source.includes('createTestHost(')) return true;
+    const beside = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, file]) => file!);
+    return beside.some((file) => starts(file, new Set([...seen, name])));
+  };
+  return [...sources.keys()]
+    .filter((name) => name.endsWith('.test.ts') && starts(name))
+    .map((name) => join(folder, name));
+}
+
+for (const level of ['worker', 'process'] as const) {
+  describe(`in a ${level}`, { concurrency: 2 }, () => {
+    for (const id of readdirSync(TESTS)) {
+      const file = join(ROOT, 'manifests/plugins', `${id}.yaml`);
+      const reason = refusal(parse(readFileSync(file, 'utf8')) as PluginManifest, level);
+      const files = suites(id);
+      if (reason !== undefined || files.length === 0) {
+        it(`${id} is not run: ${reason ?? 'its tests start it as a part of a whole Core'}`, () => {
+          assert.ok(reason !== undefined || files.length === 0);
+        });
+        continue;
+      }
+      it(`${id} passes its tests`, { timeout: 240_000 }, async () => {
+        const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+        const child = spawn(
+          process.execPath,
+          ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=120000', ...files],
+          { cwd: ROOT, env: { ...env, [ISOLATION_VARIABLE]: level }, stdio: ['ignore', 'pipe', 'pipe'] },
+        );
+        const ended = new Promise<number | null>((done) => child.on('close', done));
+        const said = await Promise.all([text(child.stdout), text(child.stderr)]);
+        assert.equal(await ended, 0, said.join('\n').slice(-8_000));
+      });
+    }
+  });
+}
