@@ -9,7 +9,13 @@ import { agrees, docBlocks, type Expected } from './doc-blocks.ts';
 import { DocCheckout } from './doc-checkout.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
-const RUN = ['README.md', 'docs/guides/app-developer.md', 'docs/guides/plugin-author.md', 'docs/guides/oem.md'];
+const RUN = [
+  'README.md',
+  'docs/guides/app-developer.md',
+  'docs/guides/plugin-author.md',
+  'docs/guides/oem.md',
+  'docs/guides/buses.md',
+];
 
 const PATIENCE_MS = 10_000;
 
