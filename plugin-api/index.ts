@@ -30,6 +30,7 @@ export * from './services/identity.ts';
 export * from './services/operations.ts';
 export * from './services/pio.ts';
 export * from './services/plugin-manager.ts';
+export * from './services/sensors.ts';
 export * from './services/spi.ts';
 export * from './services/uart.ts';
 export * from './topics.ts';

@@ -15,7 +15,8 @@ type Names =
   | 'gpio'
   | 'uart'
   | 'can'
-  | 'bridge';
+  | 'bridge'
+  | 'sensors';
 
 /** Which names stand after a command. */
 export const NAMES_AFTER: Readonly<Record<string, Names>> = {
@@ -45,6 +46,7 @@ export const NAMES_AFTER: Readonly<Record<string, Names>> = {
   'uart write': 'uart',
   'can send': 'can',
   'bridge reset': 'bridge',
+  'sensors read': 'sensors',
 };
 
 /** Where the names come from: path, list in the answer, member of each item. */
@@ -58,6 +60,7 @@ const SOURCES: Readonly<Record<Exclude<Names, 'events'>, readonly [path: string,
   gpio: ['/gpio/handles', 'handles', 'name'],
   uart: ['/uart/handles', 'handles', 'name'],
   can: ['/can/handles', 'handles', 'name'],
+  sensors: ['/sensors', 'sensors', 'name'],
   bridge: ['/bridge', 'endpoints', 'name'],
 };
 

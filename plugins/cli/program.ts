@@ -9,6 +9,7 @@ import { addFunctions } from './commands/functions.ts';
 import { addLogs } from './commands/logs.ts';
 import { addOpenapi } from './commands/openapi.ts';
 import { addPlugin } from './commands/plugin.ts';
+import { addSensors } from './commands/sensors.ts';
 import { addSpi } from './commands/spi.ts';
 import { addStatus } from './commands/status.ts';
 import { addToken } from './commands/token.ts';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
   addTop(program);
   addSpi(program);
   addBuses(program);
+  addSensors(program);
   addToken(program);
   addLogs(program);
   addWhy(program);

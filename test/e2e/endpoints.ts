@@ -160,6 +160,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'bridge.status': get('/bridge', [], admin),
   'bridge.resetEndpoint': post('/bridge/endpoints/absent/reset', {}, [], admin),
   'bridge.reboot': post('/bridge/reboot', {}, [['another mode', { mode: 'dfu' }, 400, 'PARAMS_INVALID']], admin),
+  'sensors.list': get('/sensors'),
+  'sensors.read': get('/sensors/environment', [], admin),
   'i2c.handles': get('/i2c/handles'),
   'i2c.transfer': post('/I2C_transfer_txrx', { handle: 'memory', tx: 'AA==', rxLen: 1 }, BUS, admin),
   'i2c.recover': post('/I2C_recover', { handle: 'memory' }, BUS, admin),

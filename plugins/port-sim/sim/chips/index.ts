@@ -1,6 +1,7 @@
 /** The chips that a board may put on an I2C bus, by the `kind` of its YAML. */
 import type { SimClock } from '../clock.ts';
 import { type I2cTarget, RegisterFile } from '../i2c-target.ts';
+import { Bme280 } from './bme280.ts';
 
 export interface ChipSurroundings {
   readonly clock: SimClock;
@@ -20,5 +21,6 @@ export interface ScriptedChip extends I2cTarget {
 }
 
 export const CHIPS: Readonly<Record<string, (surroundings: ChipSurroundings) => I2cTarget | ScriptedChip>> = {
+  bme280: (around) => new Bme280(around),
   registers: ({ address }) => new RegisterFile(address),
 };

@@ -1,0 +1,32 @@
+import { definePlugin, operations, sensors } from '@device-core/plugin-api';
+import { readingStream, sensorOperations } from './operations.ts';
+import { Registry } from './registry.ts';
+
+interface Settings {
+  readonly readMs: number;
+  readonly queue: number;
+}
+
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
+  requires: { operations },
+  setup(host, services) {
+    const { scope, config, capabilities } = host;
+    const registry = new Registry(scope, config.readMs);
+    host.provide(sensors, {
+      register: (description, source, owner) => registry.register(description, source, owner),
+      list: () => registry.list(),
+      read: (name, options) => registry.read(name, options),
+      subscribe: (name, intervalMs, listener) => registry.subscribe(name, intervalMs, listener),
+    });
+    for (const operation of sensorOperations(registry, capabilities))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    const stream = readingStream(registry, capabilities, config.queue);
+    scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
+    host.tap('health.collect', (report) => {
+      const [first] = registry.troubled;
+      if (!first) report.add('sensors', { status: 'okay' });
+      else
+        report.add('sensors', { status: 'error', code: 'SENSOR_FAILED', message: `${first.name}: ${first.problem}` });
+    });
+  },
+});

@@ -1,0 +1,67 @@
+import type {
+  Capabilities,
+  JsonSchema,
+  Operation,
+  SensorInfo,
+  SensorReading,
+  StreamEndpoint,
+} from '@device-core/plugin-api';
+import { exactly, outflowOfLines } from '@device-core/plugin-api/buses';
+import type { Registry } from './registry.ts';
+
+const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 32, description: 'Name of a sensor.' };
+const READING: JsonSchema = {
+  at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+  values: { type: 'object', additionalProperties: { type: 'number' } },
+};
+
+export function sensorOperations(registry: Registry, capabilities: Capabilities): readonly Operation<never, unknown>[] {
+  const list: Operation<never, { readonly sensors: readonly SensorInfo[] }> = {
+    name: 'sensors.list',
+    summary: 'List the sensors that the caller may read',
+    params: exactly({}),
+    result: exactly({ sensors: { type: 'array', items: { type: 'object', required: ['name', 'quantities'] } } }),
+    rest: { method: 'GET', path: '/sensors' },
+    errors: [],
+    run: async (_, { caller }) => ({
+      sensors: (await registry.list()).filter(({ name }) => capabilities.holds(caller, `sensors.${name}`)),
+    }),
+  };
+  const read: Operation<{ readonly name: string }, SensorReading> = {
+    name: 'sensors.read',
+    summary: 'Read a sensor',
+    description: 'A reading that is younger than the least interval of the sensor is given again.',
+    params: exactly({ name: NAME }),
+    result: exactly(READING),
+    rest: { method: 'GET', path: '/sensors/:name' },
+    errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
+    async run({ name }, { caller, signal, deadline }) {
+      capabilities.require(caller, `sensors.${name}`);
+      return registry.read(name, { signal, deadline });
+    },
+  };
+  return [list, read] as readonly Operation<never, unknown>[];
+}
+
+/** Readings of a sensor, a JSON line each: `{at, values, lost}`. */
+export function readingStream(
+  registry: Registry,
+  capabilities: Capabilities,
+  queue: number,
+): StreamEndpoint<{ readonly name: string; readonly intervalMs?: number }> {
+  return {
+    name: 'sensors.follow',
+    summary: 'Read a sensor again and again, a line of JSON each time',
+    direction: 'read',
+    params: exactly({ name: NAME, intervalMs: { type: 'integer', minimum: 10, maximum: 86_400_000, default: 1_000 } }, [
+      'name',
+    ]),
+    async run({ name, intervalMs = 1_000 }, channel, { caller }) {
+      capabilities.require(caller, `sensors.${name}`);
+      registry.find(name);
+      await outflowOfLines<SensorReading & { readonly lost: number }>(channel, queue, (take) =>
+        registry.subscribe(name, intervalMs, (reading) => take({ ...reading, lost: 0 })),
+      );
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/** Sensors by name: readings are shared by those who ask at the same time, and never taken more often than a sensor bears. */
+import {
+  CoreError,
+  reasonOf,
+  type Scope,
+  type SensorDescription,
+  type SensorInfo,
+  type SensorReading,
+  type SensorSource,
+  type Sensors,
+} from '@device-core/plugin-api';
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+interface Row {
+  readonly description: SensorDescription;
+  readonly source: SensorSource;
+  readonly owner: string;
+  readings: number;
+  failures: number;
+  latest: SensorReading | undefined;
+  /** When the latest was taken. */
+  takenAt: number;
+  running: Promise<SensorReading> | undefined;
+  problem: string | undefined;
+}
+
+export class Registry implements Sensors {
+  readonly #rows = new Map<string, Row>();
+  readonly #scope: Scope;
+  readonly #readMs: number;
+
+  constructor(scope: Scope, readMs: number) {
+    this.#scope = scope;
+    this.#readMs = readMs;
+  }
+
+  register(description: SensorDescription, source: SensorSource, owner: string): AsyncDisposable {
+    const { name } = description;
+    if (!NAME.test(name))
+      throw new CoreError('PARAMS_INVALID', {
+        where: 'name',
+        reason: `${name} is no name of a sensor: ${NAME.source}`,
+      });
+    const other = this.#rows.get(name);
+    if (other) throw new CoreError('SENSOR_CONFLICT', { sensor: name, owner: other.owner });
+    const counts = { readings: 0, failures: 0, latest: undefined, takenAt: Number.NEGATIVE_INFINITY };
+    const row: Row = { description, source, owner, ...counts, running: undefined, problem: undefined };
+    this.#rows.set(name, row);
+    return {
+      [Symbol.asyncDispose]: async () => {
+        if (this.#rows.get(name) === row) this.#rows.delete(name);
+      },
+    };
+  }
+
+  async list(): Promise<readonly SensorInfo[]> {
+    return [...this.#rows.values()].map(({ description, owner, readings, failures, latest, problem }) => ({
+      ...description,
+      owner,
+      readings,
+      failures,
+      ...(latest && { latest }),
+      ...(problem === undefined ? {} : { problem }),
+    }));
+  }
+
+  /** Those whose latest attempt failed. */
+  get troubled(): readonly { readonly name: string; readonly problem: string }[] {
+    return [...this.#rows.values()].flatMap(({ description, problem }) =>
+      problem === undefined ? [] : [{ name: description.name, problem }],
+    );
+  }
+
+  async read(
+    name: string,
+    options: { readonly signal?: AbortSignal; readonly deadline?: number } = {},
+  ): Promise<SensorReading> {
+    const row = this.find(name);
+    if (row.latest && performance.now() - row.takenAt < row.description.leastIntervalMs) return row.latest;
+    row.running ??= this.#take(row).finally(() => {
+      row.running = undefined;
+    });
+    return this.#patiently(row.running, name, options);
+  }
+
+  subscribe(name: string, intervalMs: number, listener: (reading: SensorReading) => void): Disposable {
+    const part = this.#scope.child(`readings of ${name}`);
+    const row = this.#rows.get(name);
+    part.interval(name, Math.max(intervalMs, row?.description.leastIntervalMs ?? 0), async () => {
+      try {
+        listener(await this.read(name));
+      } catch (error) {
+        if (!(error instanceof CoreError)) throw error; // the others are told in health
+      }
+    });
+    return { [Symbol.dispose]: () => void part[Symbol.asyncDispose]() };
+  }
+
+  /** Throws SENSOR_NOT_FOUND. */
+  find(name: string): Row {
+    const row = this.#rows.get(name);
+    if (!row) throw new CoreError('SENSOR_NOT_FOUND', { sensor: name });
+    return row;
+  }
+
+  /** Another may still wait for the reading that this one gives up. */
+  async #patiently(
+    reading: Promise<SensorReading>,
+    name: string,
+    { signal, deadline }: { readonly signal?: AbortSignal; readonly deadline?: number },
+  ): Promise<SensorReading> {
+    const ms = deadline === undefined ? undefined : deadline - Date.now();
+    if (signal === undefined && ms === undefined) return reading;
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    const what = `the reading of ${name}`;
+    const stop = () => reject(new CoreError('CANCELLED', { what, reason: 'nobody waits for it' }));
+    signal?.addEventListener('abort', stop, { once: true });
+    const timer =
+      ms === undefined
+        ? undefined
+        : this.#scope.timeout(what, Math.max(0, ms), () => reject(new CoreError('TIMEOUT', { what, ms })));
+    try {
+      return await Promise.race([reading, over]);
+    } finally {
+      timer?.[Symbol.dispose]();
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  async #take(row: Row): Promise<SensorReading> {
+    const { name } = row.description;
+    const stop = new AbortController();
+    const late = Promise.withResolvers<never>();
+    using _limit = this.#scope.timeout(`reading of ${name}`, this.#readMs, () => {
+      const error = new CoreError('TIMEOUT', { what: `the reading of ${name}`, ms: this.#readMs });
+      stop.abort(error);
+      late.reject(error);
+    });
+    try {
+      const deadline = Date.now() + this.#readMs;
+      const reading = await Promise.race([row.source.read({ signal: stop.signal, deadline }), late.promise]);
+      row.readings++;
+      row.latest = reading;
+      row.takenAt = performance.now();
+      row.problem = undefined;
+      return reading;
+    } catch (error) {
+      row.failures++;
+      row.problem = reasonOf(error);
+      if (error instanceof CoreError && (error.code === 'TIMEOUT' || error.code === 'SENSOR_FAILED')) throw error;
+      throw new CoreError('SENSOR_FAILED', { sensor: name, reason: reasonOf(error) }, { cause: error });
+    }
+  }
+}
