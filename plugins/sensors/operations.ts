@@ -34,7 +34,7 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
     params: exactly({ name: NAME }),
     result: exactly(READING),
     rest: { method: 'GET', path: '/sensors/:name' },
-    errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
+    errors: ['CAPABILITY_DENIED', 'SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
     async run({ name }, { caller, signal, deadline }) {
       capabilities.require(caller, `sensors.${name}`);
       return registry.read(name, { signal, deadline });
