@@ -87,7 +87,7 @@ describe('subscribing on a session', () => {
     ['app.**', 'CALLER_DENIED'],
     ['app.com.example.other.private', 'CALLER_DENIED'],
     ['app.com.example.other.event', 'CALLER_DENIED'],
-    ['*.state', 'CALLER_DENIED'],
+    ['*.link', 'CALLER_DENIED'],
     ['secret.things', 'CALLER_DENIED'],
     ['audio.', 'FILTER_INVALID'],
     ['audio.**.wake', 'FILTER_INVALID'],
