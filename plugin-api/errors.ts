@@ -95,6 +95,9 @@ export const ERROR_CODES = {
   // ---- sensors ----
   SENSOR_NOT_FOUND: [404, -32004, 'there is no sensor {sensor}'],
   SENSOR_CONFLICT: [409, -32009, 'sensor {sensor} is already there, of {owner}'],
+  READER_NOT_FOUND: [404, -32004, 'there is no NFC reader {reader}'],
+  TAG_NOT_FOUND: [404, -32004, 'there is no tag at NFC reader {reader}'],
+  TAG_FAILED: [502, -32112, 'cannot {verb} the tag: {reason}'],
   SENSOR_FAILED: [502, -32111, 'cannot read sensor {sensor}: {reason}'],
 } as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
 

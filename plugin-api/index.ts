@@ -27,6 +27,7 @@ export * from './services/health.ts';
 export * from './services/http-server.ts';
 export * from './services/i2c.ts';
 export * from './services/identity.ts';
+export * from './services/nfc.ts';
 export * from './services/operations.ts';
 export * from './services/pio.ts';
 export * from './services/plugin-manager.ts';

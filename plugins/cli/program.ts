@@ -7,6 +7,7 @@ import { addConfig } from './commands/config.ts';
 import { addEvents } from './commands/events.ts';
 import { addFunctions } from './commands/functions.ts';
 import { addLogs } from './commands/logs.ts';
+import { addNfc } from './commands/nfc.ts';
 import { addOpenapi } from './commands/openapi.ts';
 import { addPlugin } from './commands/plugin.ts';
 import { addSensors } from './commands/sensors.ts';
@@ -46,6 +47,7 @@ export function createProgram(): Command {
   addSpi(program);
   addBuses(program);
   addSensors(program);
+  addNfc(program);
   addToken(program);
   addLogs(program);
   addWhy(program);

@@ -2,6 +2,7 @@
 import type { SimClock } from '../clock.ts';
 import { type I2cTarget, RegisterFile } from '../i2c-target.ts';
 import { Bme280 } from './bme280.ts';
+import { Pn532Chip } from './pn532.ts';
 
 export interface ChipSurroundings {
   readonly clock: SimClock;
@@ -22,5 +23,6 @@ export interface ScriptedChip extends I2cTarget {
 
 export const CHIPS: Readonly<Record<string, (surroundings: ChipSurroundings) => I2cTarget | ScriptedChip>> = {
   bme280: (around) => new Bme280(around),
+  pn532: (around) => new Pn532Chip(around),
   registers: ({ address }) => new RegisterFile(address),
 };

@@ -1,0 +1,29 @@
+import { definePlugin, nfc, operations } from '@device-core/plugin-api';
+import { nfcOperations } from './operations.ts';
+import { Readers } from './readers.ts';
+
+export const plugin = definePlugin<{ operations: typeof operations }, { readonly pollMs: number }>({
+  requires: { operations },
+  setup(host, services) {
+    const { scope, bus, config, log } = host;
+    const readers = new Readers((reader, tag, state) => {
+      log.debug({ reader, uid: tag.uid }, `a tag ${state}`);
+      bus.publish('nfc.tag', { reader, state, ...tag });
+    });
+    scope.interval('look for tags', config.pollMs, () => readers.look());
+    host.provide(nfc, {
+      register: (reader, source, owner) => readers.register(reader, source, owner),
+      readers: () => readers.readers(),
+      poll: (reader, options) => readers.poll(reader, options),
+      read: (reader, options) => readers.read(reader, options),
+      write: (records, reader, options) => readers.write(records, reader, options),
+    });
+    for (const operation of nfcOperations(readers))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    host.tap('health.collect', (report) => {
+      const [first] = readers.troubled;
+      if (!first) report.add('nfc', { status: 'okay' });
+      else report.add('nfc', { status: 'error', code: 'READER_FAILED', message: `${first.name}: ${first.problem}` });
+    });
+  },
+});

@@ -1,0 +1,80 @@
+/** The PN532: one command at a time - frame, ACK, answer - each waited for by its ready byte. */
+import { CoreError, type I2c, type NfcOptions, type NfcTag } from '@device-core/plugin-api';
+import { ACK_LENGTH, decodeFrame, encodeFrame, isAck, OVERHEAD } from './frame.ts';
+
+const COMMAND = { firmware: 0x02, sam: 0x14, rf: 0x32, exchange: 0x40, list: 0x4a, release: 0x52 } as const;
+const IC = 0x32;
+const READY = 0x01;
+const ACK_MS = 50;
+const ANSWER_MS = 500;
+const POLL_MS = 2;
+/** Bit of the SAK that a Type 2 tag does not set: it speaks ISO 14443-4. */
+const ISO14443_4 = 0x20;
+const MIFARE_CLASSIC = 0x08;
+
+export class Pn532 {
+  readonly #i2c: I2c;
+  readonly #handle: string;
+  #awake = false;
+
+  constructor(i2c: I2c, handle: string) {
+    this.#i2c = i2c;
+    this.#handle = handle;
+  }
+
+  /** The tag in the field; undefined where there is none. */
+  async find(options: NfcOptions): Promise<NfcTag | undefined> {
+    await this.#wake(options);
+    const answer = await this.#command(COMMAND.list, [1, 0x00], 3 + 4 + 10 + 32, options);
+    if (answer[0] !== 1) return undefined;
+    const [, , high = 0, low = 0, sak = 0, length = 0] = answer;
+    const uid = Buffer.from(answer.subarray(6, 6 + length)).toString('hex');
+    const type2 = (sak & (ISO14443_4 | MIFARE_CLASSIC)) === 0;
+    return { uid, technology: type2 ? 'nfc-forum-type-2' : 'iso14443a', atqa: (high << 8) | low, sak };
+  }
+
+  /** Sends bytes to the tag and resolves with what it answers. Rejects with TAG_FAILED when it is gone or refuses. */
+  async exchange(verb: string, bytes: readonly number[], expected: number, options: NfcOptions): Promise<Uint8Array> {
+    const answer = await this.#command(COMMAND.exchange, [1, ...bytes], 1 + expected, options);
+    const status = answer[0]! & 0x3f;
+    if (status === 0) return answer.subarray(1);
+    const reason = status === 0x01 ? 'it does not answer any more' : `it refuses (0x${status.toString(16)})`;
+    throw new CoreError('TAG_FAILED', { verb, reason });
+  }
+
+  async #wake(options: NfcOptions): Promise<void> {
+    if (this.#awake) return;
+    const [ic] = await this.#command(COMMAND.firmware, [], 4, options);
+    if (ic !== IC)
+      throw new CoreError('TAG_FAILED', {
+        verb: 'look for',
+        reason: `the chip is no PN532 (0x${(ic ?? 0).toString(16)})`,
+      });
+    await this.#command(COMMAND.sam, [0x01, 0x14, 0x00], 0, options);
+    // One try for a tag that is not there: who looks again and again does it from here.
+    await this.#command(COMMAND.rf, [0x05, 0xff, 0x01, 0x00], 0, options);
+    this.#awake = true;
+  }
+
+  async #command(command: number, data: readonly number[], expected: number, options: NfcOptions): Promise<Uint8Array> {
+    try {
+      await this.#i2c.transfer(this.#handle, [{ write: encodeFrame(command, Uint8Array.from(data)) }], options);
+      const ack = await this.#ready(ACK_LENGTH, ACK_MS, options);
+      if (!isAck(ack))
+        throw new CoreError('TAG_FAILED', { verb: 'ask the reader about', reason: 'the PN532 did not acknowledge' });
+      return decodeFrame(await this.#ready(OVERHEAD + 1 + expected, ANSWER_MS, options), command);
+    } catch (error) {
+      this.#awake = false; // it may have been reset; it is set up again when it answers
+      throw error;
+    }
+  }
+
+  async #ready(length: number, ms: number, options: NfcOptions): Promise<Uint8Array> {
+    for (const end = performance.now() + ms; ; ) {
+      const bytes = await this.#i2c.transfer(this.#handle, [{ read: 1 + length }], options);
+      if (bytes[0] === READY) return bytes.subarray(1);
+      if (performance.now() > end) throw new CoreError('TIMEOUT', { what: 'the answer of the PN532', ms });
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+}
