@@ -21,9 +21,11 @@ export const plugin = definePlugin<{ operations: typeof operations }, { readonly
     for (const operation of nfcOperations(readers))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
     host.tap('health.collect', (report) => {
-      const [first] = readers.troubled;
-      if (!first) report.add('nfc', { status: 'okay' });
-      else report.add('nfc', { status: 'error', code: 'READER_FAILED', message: `${first.name}: ${first.problem}` });
+      const [first] = readers.troubled.toSorted((one, other) => Number(one.waits) - Number(other.waits));
+      if (!first) return report.add('nfc', { status: 'okay' });
+      const message = `${first.name}: ${first.problem}`;
+      if (first.waits) report.add('nfc', { status: 'waiting', code: 'NOT_INITIALIZED', message });
+      else report.add('nfc', { status: 'error', code: 'READER_FAILED', message });
     });
   },
 });

@@ -21,6 +21,8 @@ interface Reader {
   readonly source: NfcSource;
   tag: NfcTag | undefined;
   problem: string | undefined;
+  /** It is not the reader that fails: there is nothing to ask it through yet. */
+  waits: boolean;
   last: Promise<unknown>;
   waiting: number;
 }
@@ -52,6 +54,7 @@ export class Readers implements Nfc {
       source,
       tag: undefined,
       problem: undefined,
+      waits: false,
       last: Promise.resolve(),
       waiting: 0,
     };
@@ -75,9 +78,9 @@ export class Readers implements Nfc {
     }));
   }
 
-  get troubled(): readonly { readonly name: string; readonly problem: string }[] {
-    return [...this.#readers.values()].flatMap(({ name, problem }) =>
-      problem === undefined ? [] : [{ name, problem }],
+  get troubled(): readonly { readonly name: string; readonly problem: string; readonly waits: boolean }[] {
+    return [...this.#readers.values()].flatMap(({ name, problem, waits }) =>
+      problem === undefined ? [] : [{ name, problem, waits }],
     );
   }
 
@@ -129,6 +132,7 @@ export class Readers implements Nfc {
       return tag;
     } catch (error) {
       reader.problem = reasonOf(error);
+      reader.waits = error instanceof CoreError && error.code === 'NOT_INITIALIZED';
       this.#becomes(reader, undefined);
       throw error;
     }

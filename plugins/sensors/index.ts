@@ -23,10 +23,11 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const stream = readingStream(registry, capabilities, config.queue);
     scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
     host.tap('health.collect', (report) => {
-      const [first] = registry.troubled;
-      if (!first) report.add('sensors', { status: 'okay' });
-      else
-        report.add('sensors', { status: 'error', code: 'SENSOR_FAILED', message: `${first.name}: ${first.problem}` });
+      const [first] = registry.troubled.toSorted((one, other) => Number(one.waits) - Number(other.waits));
+      if (!first) return report.add('sensors', { status: 'okay' });
+      const message = `${first.name}: ${first.problem}`;
+      if (first.waits) report.add('sensors', { status: 'waiting', code: 'NOT_INITIALIZED', message });
+      else report.add('sensors', { status: 'error', code: 'SENSOR_FAILED', message });
     });
   },
 });

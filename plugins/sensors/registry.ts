@@ -23,6 +23,8 @@ interface Row {
   takenAt: number;
   running: Promise<SensorReading> | undefined;
   problem: string | undefined;
+  /** It is not the sensor that fails: there is nothing to read it through yet. */
+  waits: boolean;
 }
 
 export class Registry implements Sensors {
@@ -45,7 +47,7 @@ export class Registry implements Sensors {
     const other = this.#rows.get(name);
     if (other) throw new CoreError('SENSOR_CONFLICT', { sensor: name, owner: other.owner });
     const counts = { readings: 0, failures: 0, latest: undefined, takenAt: Number.NEGATIVE_INFINITY };
-    const row: Row = { description, source, owner, ...counts, running: undefined, problem: undefined };
+    const row: Row = { description, source, owner, ...counts, running: undefined, problem: undefined, waits: false };
     this.#rows.set(name, row);
     return {
       [Symbol.asyncDispose]: async () => {
@@ -66,9 +68,9 @@ export class Registry implements Sensors {
   }
 
   /** Those whose latest attempt failed. */
-  get troubled(): readonly { readonly name: string; readonly problem: string }[] {
-    return [...this.#rows.values()].flatMap(({ description, problem }) =>
-      problem === undefined ? [] : [{ name: description.name, problem }],
+  get troubled(): readonly { readonly name: string; readonly problem: string; readonly waits: boolean }[] {
+    return [...this.#rows.values()].flatMap(({ description, problem, waits }) =>
+      problem === undefined ? [] : [{ name: description.name, problem, waits }],
     );
   }
 
@@ -148,6 +150,7 @@ export class Registry implements Sensors {
     } catch (error) {
       row.failures++;
       row.problem = reasonOf(error);
+      row.waits = error instanceof CoreError && error.code === 'NOT_INITIALIZED';
       if (error instanceof CoreError && (error.code === 'TIMEOUT' || error.code === 'SENSOR_FAILED')) throw error;
       throw new CoreError('SENSOR_FAILED', { sensor: name, reason: reasonOf(error) }, { cause: error });
     }
