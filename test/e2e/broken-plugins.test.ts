@@ -62,7 +62,7 @@ describe('with one plugin that is not essential broken', () => {
 
   test('a configuration that is refused stops the Core before anything runs, and names the line', async () => {
     for (const id of Object.keys(lines))
-      await assert.rejects(start(id, { ...lines[id]!, config: { nonsense: 1 } }), {
+      await assert.rejects(start(id, { ...lines[id]!, config: { ...lines[id]!.config, nonsense: 1 } }), {
         code: 'SKU_INVALID',
         message: new RegExp(`configuration ${id}\\b.*nonsense`),
       });
