@@ -252,9 +252,9 @@ test('a call into an app carries its meta and settles once, whatever comes late'
     return true;
   });
 
-  const slow = core.sockets.call(APP, call({}, 30));
+  const slow = assert.rejects(core.sockets.call(APP, call({}, 30)), { code: 'TIMEOUT' });
   const late = await client.next();
-  await assert.rejects(slow, { code: 'TIMEOUT' });
+  await slow;
   assert.deepEqual(await client.next(), { jsonrpc: '2.0', method: 'cancel', params: { callId: 'c1' } });
   client.send({ jsonrpc: '2.0', id: late.id, result: 1 });
   client.send({ jsonrpc: '2.0', id: 'core-999', result: 1 });
@@ -266,10 +266,10 @@ test('a call into an app carries its meta and settles once, whatever comes late'
   await assert.rejects(cancelled, { code: 'CANCELLED' });
   assert.equal((await client.next()).method, 'cancel');
 
-  const lost = core.sockets.call(APP, call());
+  const lost = assert.rejects(core.sockets.call(APP, call()), { code: 'SESSION_CLOSED' });
   await client.next();
   client.socket.destroy();
-  await assert.rejects(lost, { code: 'SESSION_CLOSED' });
+  await lost;
 });
 
 test('answers to calls may come in a batch with requests of the app', async () => {
