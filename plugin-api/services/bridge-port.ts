@@ -2,7 +2,13 @@ import { serviceRef } from '../service-ref.ts';
 
 /** The wire to the IO bridge: one full-duplex SPI transaction at a time (cbp.md section 17). */
 export interface BridgePort {
-  info(): Promise<{ readonly driver: string; readonly device: string; readonly maxTransfer: number }>;
+  info(): Promise<{
+    readonly driver: string;
+    readonly device: string;
+    readonly maxTransfer: number;
+    /** The data-ready line is not wired: its level is a guess. */
+    readonly polled?: boolean;
+  }>;
   /**
    * Clocks `tx.length` bytes both ways. Exactly one may be outstanding. Rejects with NOT_INITIALIZED (no device, with the reason),
    * TRANSFER_FAILED, TIMEOUT.

@@ -40,6 +40,7 @@ function describeSession(host: Host): object {
     bridgeReset: RESET_REASONS[reset] ?? 'unknown',
     transactionBytes: hello.n,
     clockKhz: host.link.khz,
+    ...(host.link.ladder.stepsDown > 0 ? { clockStepsDown: host.link.ladder.stepsDown } : {}),
     ...(heartbeat.rttUs === undefined ? {} : { rttUs: heartbeat.rttUs }),
     retransmitPercent: Math.round((again / Math.max(1, statistics.transactions)) * 10_000) / 100,
     endpoints: Object.fromEntries(
@@ -52,6 +53,7 @@ function describeEndpoint(host: Host, ep: number): object {
   const channel = host.link.session?.frames.channel(ep);
   const counts = host.link.countsOf(ep);
   return {
+    ...(host.system.isAway(ep) ? { away: true } : {}),
     inFlight: channel?.inFlight ?? 0,
     ringPeak: channel?.credit.peak ?? 0,
     requests: counts.requests,

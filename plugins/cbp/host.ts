@@ -8,6 +8,7 @@ import { Link, type Phase } from './link.ts';
 import type { WireEvent } from './multiplexer.ts';
 import { Pump } from './pump.ts';
 import type { Session } from './session.ts';
+import { SystemEvents } from './system-events.ts';
 
 export interface HostOptions {
   readonly port: BridgePort;
@@ -31,6 +32,7 @@ export class Host {
   readonly link: Link;
   readonly clock: Clock;
   readonly events: EventListeners;
+  readonly system: SystemEvents;
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
@@ -43,6 +45,7 @@ export class Host {
     this.clock = clock;
     this.#log = log;
     this.events = new EventListeners(log);
+    this.system = new SystemEvents(log, clock);
     this.link = new Link({
       ...options,
       event: (event) => {
@@ -51,6 +54,10 @@ export class Host {
       },
       wake: () => this.#pump.wake(),
       changed: (phase, reason) => this.#changed(phase, reason),
+      clocked: (khz, slower) => {
+        if (slower) log.warn({ khz }, 'the wire to the bridge loses packets: its clock is slower now');
+        else log.info({ khz }, 'the wire to the bridge is tried faster again');
+      },
     });
     this.#pump = new Pump(port, this.link, clock);
   }
@@ -94,6 +101,7 @@ export class Host {
 
   #changed(phase: Phase, reason: string | undefined): void {
     this.#rows = undefined;
+    this.system.forget();
     this.#degraded = false;
     const { session } = this.link;
     if (phase === 'up' && session) void this.#open(session);
@@ -120,6 +128,7 @@ export class Host {
     const row = this.#rows?.find(({ descriptor }) => descriptor.ep === ep);
     const { session } = this.link;
     if (!row || !session) return; // of an endpoint that nobody can know yet; it is counted
+    if (ep === 0) this.system.take(op, data, this.#rows!);
     const now = this.clock.now();
     const ago = now - session.time.toHost(timestampUs, now);
     this.events.tell(row.name, { op, at: Math.round(Date.now() - ago), lost, data });

@@ -17,6 +17,7 @@ import {
 import type { WireEvent } from './multiplexer.ts';
 import { BRING_UP_SIZE, openPacket, PACKET_OVERHEAD, type Packet, sealPacket, TRANSACTION_SIZES } from './packet.ts';
 import { Session } from './session.ts';
+import { SpeedLadder } from './speed-ladder.ts';
 import { Statistics } from './statistics.ts';
 import { STATUS } from './status.ts';
 
@@ -49,6 +50,8 @@ export interface LinkOptions {
   /** After each change; `session` is there while it is up. */
   readonly changed: (phase: Phase, reason: string | undefined) => void;
   readonly event?: (event: WireEvent) => void;
+  /** The wire was too fast for its noise, or may be tried faster again. */
+  readonly clocked?: (khz: number, slower: boolean) => void;
 }
 
 export interface Transaction {
@@ -58,6 +61,7 @@ export interface Transaction {
 
 export class Link {
   readonly statistics = new Statistics();
+  readonly ladder = new SpeedLadder();
   readonly #options: LinkOptions;
   readonly #counts = new Map<number, ChannelCounts>();
   readonly #bootId: number;
@@ -73,6 +77,8 @@ export class Link {
   #invalid = 0;
   #invalidSince = 0;
   #dataReady = false;
+  /** False where the port guesses the data-ready line: its rise then says nothing. */
+  wired = true;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -94,7 +100,7 @@ export class Link {
 
   /** The bus clock of the next transaction, kHz. */
   get khz(): number {
-    return this.#session ? Math.min(this.#options.khz, this.#session.hello.khz) : BRING_UP_KHZ;
+    return this.#session ? Math.min(this.#options.khz, this.#session.hello.khz, this.ladder.khz) : BRING_UP_KHZ;
   }
 
   /** Least time between two transactions, microseconds. */
@@ -111,7 +117,7 @@ export class Link {
   dataReady(level: boolean): void {
     const rise = level && !this.#dataReady;
     this.#dataReady = level;
-    if (rise && this.#phase === 'down') {
+    if (rise && this.wired && this.#phase === 'down') {
       this.#retryAt = Math.min(this.#retryAt, this.#downSince + BACKOFF_MIN_MS);
       this.#options.wake();
     }
@@ -136,9 +142,16 @@ export class Link {
     const packet = openPacket(rx);
     const valid = typeof packet === 'object';
     this.statistics.count(valid, now);
+    this.#pace(valid, now);
     if (valid) this.#valid(packet, now);
     else this.#lost(now);
     this.#settle(now);
+  }
+
+  #pace(valid: boolean, now: number): void {
+    if (!this.#session) return;
+    const before = this.khz;
+    if (this.ladder.count(valid, before, now)) this.#options.clocked?.(this.khz, this.khz < before);
   }
 
   /** The port could not run the transaction. */
@@ -281,6 +294,7 @@ export class Link {
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;
+    this.ladder.forget();
     this.statistics.reset(reason);
     this.statistics.retransmissions += session.arq.retransmissions;
     this.statistics.duplicates += session.duplicates;

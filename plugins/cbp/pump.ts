@@ -24,6 +24,7 @@ export class Pump {
   /** Until the signal is aborted; the transaction under way is awaited. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.wake(), { once: true });
+    this.#link.wired = !(await this.#port.info()).polled;
     using _ready = this.#port.onReady((level) => {
       this.#link.dataReady(level);
       this.wake();

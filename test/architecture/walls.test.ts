@@ -43,7 +43,8 @@ function checkImports(pattern: string, allowed: (name: string, file: string) => 
   assert.deepEqual(refused, []);
 }
 
-const packages = Object.keys(JSON.parse(read('package.json')).dependencies);
+const { dependencies, optionalDependencies } = JSON.parse(read('package.json'));
+const packages = Object.keys({ ...dependencies, ...optionalDependencies });
 const npm = (name: string) => packages.some((one) => name === one || name.startsWith(`${one}/`));
 const builtin = (name: string) =>
   name.startsWith('node:') && builtinModules.includes(name.slice(5).split('/')[0] ?? '');

@@ -7,6 +7,7 @@ import type { SkuManifest } from '@device-core/plugin-api';
 import { connectApp } from '@device-core/plugin-api/app';
 import { parse } from 'yaml';
 import { type Answer, CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
+import { noSpidev, SpidevLab } from '../fixtures/spidev.ts';
 
 const FOLDER = fileURLToPath(new URL('../../manifests/skus', import.meta.url));
 const variants = readdirSync(FOLDER).map((file) => ({
@@ -16,10 +17,11 @@ const variants = readdirSync(FOLDER).map((file) => ({
 
 describe('the variants', () => {
   for (const { file, sku } of variants)
-    test(`${sku.id} starts whole, is well and stops`, async () => {
+    test(`${sku.id} starts whole, is well and stops`, { skip: 'port-spidev' in sku.plugins && noSpidev }, async () => {
       using root = new TemporaryRoot();
+      await using spidev = 'port-spidev' in sku.plugins ? await SpidevLab.open() : undefined;
       const which = sku.id === 'safe-mode' ? ['--safe-mode'] : ['--sku', file];
-      await using core = await CoreProcess.start(root.path, ...which, '--port', '0');
+      await using core = await CoreProcess.startIn(spidev?.environment ?? {}, root.path, ...which, '--port', '0');
       const { body: health }: Answer = await core.get('/health');
       assert.equal(health.status, 'ok', JSON.stringify(health));
       const { body } = await core.get('/plugins');
@@ -34,9 +36,9 @@ describe('the variants', () => {
       assert.equal(core.err, '');
     });
 
-  test('there are at least simulator, headless-io and safe-mode', () => {
+  test('there are at least simulator, device, headless-io and safe-mode', () => {
     const ids = variants.map(({ sku }) => sku.id);
-    for (const id of ['simulator', 'headless-io', 'safe-mode']) assert.ok(ids.includes(id), id);
+    for (const id of ['simulator', 'device', 'headless-io', 'safe-mode']) assert.ok(ids.includes(id), id);
   });
 });
 

@@ -22,7 +22,7 @@ const SYS: EndpointDescription = {
   maxInflight: 4,
   flags: 0,
   rxWindow: 512,
-  eventQueue: 0,
+  eventQueue: 256,
   maxTransfer: 512,
   defaultDeadlineMs: 1000,
 };
@@ -134,6 +134,12 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
   grant(endpoint: number, limit: number): void {
     this.#outbox.credit(endpoint, limit);
     this.responder.update();
+  }
+
+  /** Says something by itself: a line for the log of the host, or that an endpoint went or came back. */
+  announce(op: number, data: Uint8Array): void {
+    this.endpoints[0]!.events.push(op, Math.floor(this.clock.now() * 1000), data);
+    this.changed();
   }
 
   // ---- for the system endpoint ----

@@ -50,6 +50,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     wire.bridge.responder.major = numberOf(value, 'version');
     return undefined;
   },
+  /** `{level, text}`: the bridge has something for the log. */
+  log: ({ wire }, value) => {
+    wire.bridge.announce(0x81, Buffer.from([numberOf(value, 'level'), ...Buffer.from(String(value.text))]));
+    return undefined;
+  },
+  /** `{endpoint, there}`: the bridge says that an endpoint went or came back. */
+  changed: ({ wire }, value) => {
+    const { number } = endpointOf(wire, value).description;
+    wire.bridge.announce(0x80, Uint8Array.of(number, value.there === true ? 1 : 0));
+    return undefined;
+  },
   /** `{endpoint, line, level}`: drives a line from outside; level null lets go. */
   drive: ({ wire }, value) => {
     const gpio = wire.bridge.gpio(String(value.endpoint));

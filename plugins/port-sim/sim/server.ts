@@ -72,10 +72,16 @@ export class SimServer implements ControlTarget {
   #transact(socket: Socket, tag: number, bytes: Uint8Array): void {
     if (this.#dieIn !== undefined && this.#dieIn-- <= 0) this.#exit();
     if (this.#muted) return;
+    const { responder } = this.wire.bridge;
+    const before = responder.dataReady;
     this.#inTransaction = true;
     this.wire.begin();
     const back = this.wire.finish(bytes);
     this.#inTransaction = false;
-    socket.write(writeMessage(KIND.result, this.wire.bridge.responder.dataReady, tag, back));
+    const level = responder.dataReady;
+    socket.write(writeMessage(KIND.result, level, tag, back));
+    if (level === before || this.#connections.size === 1) return;
+    // Whoever watches the line alone hears of it, too.
+    for (const other of this.#connections) if (other !== socket) other.write(writeMessage(KIND.level, level, 0));
   }
 }

@@ -1,0 +1,120 @@
+/** The data-ready line on a GPIO of the host, watched by gpiomon as a child process that is started again when it ends. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { type Logger, reasonOf } from '@device-core/plugin-api';
+import type { GpioPin, GpioTools } from './gpio-tools.ts';
+import { PolledLine } from './poll.ts';
+import { Level, type ReadyLine } from './ready-line.ts';
+
+const READ_MS = 2_000;
+const STOP_MS = 1_000;
+const BACKOFF_MIN_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+const STEADY_MS = 10_000;
+const REPORT_BYTES = 500;
+
+export class GpioLine implements ReadyLine {
+  readonly source: string;
+  readonly #tools: GpioTools;
+  readonly #pin: GpioPin;
+  readonly #log: Logger;
+  readonly #pollMs: number;
+  readonly #level = new Level();
+  /** Asks the bridge while nobody watches the line. */
+  #poll: PolledLine | undefined;
+  #child: ChildProcess | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #backoff = BACKOFF_MIN_MS;
+  #closed = false;
+  problem: string | undefined;
+
+  private constructor(tools: GpioTools, pin: GpioPin, pollMs: number, log: Logger) {
+    this.#tools = tools;
+    this.#pin = pin;
+    this.#pollMs = pollMs;
+    this.#log = log;
+    this.source = `gpiomon ${pin.chip} ${pin.line}`;
+  }
+
+  /** `pollMs` is the longest time between two questions while the line is not watched. */
+  static async open(tools: GpioTools, pin: GpioPin, pollMs: number, log: Logger): Promise<GpioLine> {
+    const line = new GpioLine(tools, pin, pollMs, log);
+    await line.#start();
+    return line;
+  }
+
+  listen(listener: (level: boolean) => void): Disposable {
+    return this.#level.listen(listener);
+  }
+
+  transacted(): void {
+    this.#poll?.transacted();
+  }
+
+  wake(): void {
+    this.#poll?.wake();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    await this.#poll?.[Symbol.asyncDispose]();
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'close');
+    child.kill('SIGTERM');
+    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    await gone;
+    clearTimeout(hard);
+  }
+
+  async #start(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      // Once gpiomon has the line nobody else can read it; an edge in between is seen by the host's own clocking.
+      await this.#readLevel();
+    } catch (error) {
+      this.#lost(reasonOf(error));
+      return;
+    }
+    if (this.#closed) return;
+    const [command, ...args] = this.#tools.monitor(this.#pin);
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    let report = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      report = (report + text).slice(-REPORT_BYTES);
+    });
+    createInterface({ input: child.stdout }).on('line', (edge) => this.#level.set(edge.trim() === '1'));
+    child.once('error', (error) => this.#lost(error.message));
+    child.once('spawn', () => {
+      this.problem = undefined;
+      void this.#poll?.[Symbol.asyncDispose]();
+      this.#poll = undefined;
+    });
+    child.once('close', (code, signal) => {
+      if (performance.now() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
+      if (child.pid !== undefined) this.#lost(report.trim() || `it ended with ${String(signal ?? code)}`);
+    });
+  }
+
+  async #readLevel(): Promise<void> {
+    const [command, ...args] = this.#tools.read(this.#pin);
+    const { stdout } = await promisify(execFile)(command, args, { timeout: READ_MS });
+    this.#level.set(stdout.trim() === '1');
+  }
+
+  #lost(reason: string): void {
+    if (this.#closed) return;
+    this.problem = `gpiomon: ${reason}`;
+    if (!this.#poll) {
+      this.#poll = new PolledLine(this.#pollMs);
+      this.#poll.listen((level) => this.#level.set(level));
+    }
+    this.#log.warn({ reason, retryMs: this.#backoff, line: this.source }, 'nobody watches the data-ready line');
+    this.#again = setTimeout(() => void this.#start(), this.#backoff);
+    this.#backoff = Math.min(BACKOFF_MAX_MS, 2 * this.#backoff);
+  }
+}

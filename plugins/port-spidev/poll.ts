@@ -1,0 +1,50 @@
+/**
+ * A bridge whose data-ready line is not wired is asked: soon after the host itself had something to say, for an answer is likely then, and ever
+ * less often while nothing happens.
+ */
+import { Level, type ReadyLine } from './ready-line.ts';
+
+const SHORTEST_MS = 1;
+
+export class PolledLine implements ReadyLine {
+  readonly source = 'polled';
+  readonly problem: string | undefined;
+  readonly #longestMs: number;
+  readonly #level = new Level();
+  #waitMs = SHORTEST_MS;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `longestMs` is the longest time between two questions. */
+  constructor(longestMs: number, problem?: string) {
+    this.#longestMs = longestMs;
+    this.problem = problem;
+    this.#schedule();
+  }
+
+  listen(listener: (level: boolean) => void): Disposable {
+    return this.#level.listen(listener);
+  }
+
+  transacted(): void {
+    // One that we did not ask for is the host's own: something goes on.
+    this.#waitMs = this.#level.level ? Math.min(this.#longestMs, 2 * this.#waitMs) : SHORTEST_MS;
+    this.#level.set(false);
+    this.#schedule();
+  }
+
+  wake(): void {
+    this.#level.set(true);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => this.#level.set(true), this.#waitMs);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once have no order there. The device
+ * is opened by the first transaction and again after a failure, so that a device node that appears later, or a permission that is granted, is enough.
+ */
+import { type BridgePort, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { loadAddon, type SpiDevice, type SpiMessage } from './addon.ts';
+import type { ReadyLine } from './ready-line.ts';
+import type { ResetLine } from './reset-line.ts';
+
+/** The wire of CBP is mode 0. */
+const MODE = 0;
+
+export interface SpidevOptions {
+  /** `/dev/spidev0.0` */
+  readonly device: string;
+  readonly maxSpeedHz: number;
+  /** Longest message that the kernel's driver takes (its parameter bufsiz), bytes. */
+  readonly maxTransfer: number;
+  readonly transactTimeoutMs: number;
+  readonly ready: ReadyLine;
+  readonly reset: ResetLine | undefined;
+  readonly log: Logger;
+}
+
+export class SpidevPort implements BridgePort, AsyncDisposable {
+  readonly #options: SpidevOptions;
+  #device: SpiDevice | undefined;
+  #opening: Promise<SpiDevice> | undefined;
+  /** Settles when the kernel has let go of the transaction, which may be long after its deadline. */
+  #outstanding: Promise<unknown> | undefined;
+  #busy = false;
+  #closed = false;
+  /** Why there is no device now. */
+  problem: CoreError | undefined;
+
+  constructor(options: SpidevOptions) {
+    this.#options = options;
+  }
+
+  async info() {
+    const { device, maxTransfer, ready } = this.#options;
+    return { driver: 'spidev', device, maxTransfer, ...(ready.source === 'polled' ? { polled: true } : {}) };
+  }
+
+  async transact(tx: Uint8Array, { speedHz }: { readonly speedHz?: number } = {}): Promise<Uint8Array> {
+    const { maxTransfer, maxSpeedHz, ready } = this.#options;
+    if (this.#busy) throw this.#failed('a transaction is under way already');
+    if (tx.length === 0 || tx.length > maxTransfer)
+      throw this.#failed(`${tx.length} bytes are not between 1 and ${maxTransfer}`);
+    this.#busy = true;
+    const message: SpiMessage = {
+      byteLength: tx.length,
+      sendBuffer: Buffer.from(tx),
+      receiveBuffer: Buffer.alloc(tx.length),
+      speedHz: Math.min(speedHz ?? maxSpeedHz, maxSpeedHz),
+    };
+    try {
+      await this.#inTime(this.#run(message));
+      return message.receiveBuffer;
+    } finally {
+      this.#busy = false;
+      ready.transacted();
+    }
+  }
+
+  onReady(listener: (level: boolean) => void): Disposable {
+    return this.#options.ready.listen(listener);
+  }
+
+  async reset(): Promise<void> {
+    await this.#options.reset?.pulse();
+    this.#options.ready.wake();
+  }
+
+  /** Opens the device now, to learn early what is wrong with it. */
+  async probe(): Promise<void> {
+    if (!this.#busy) await this.#open();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.problem = new CoreError('NOT_INITIALIZED', { reason: 'the port is closed' });
+    // A transaction that never ends keeps its descriptor: closing it underneath would hand the number to somebody else.
+    if (this.#outstanding && !(await this.#settles(this.#outstanding))) return;
+    await this.#close();
+  }
+
+  async #run(message: SpiMessage): Promise<void> {
+    await this.#outstanding;
+    const device = await this.#open();
+    const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
+    const sent = promise.finally(() => {
+      this.#outstanding = undefined;
+    });
+    this.#outstanding = sent;
+    try {
+      device.transfer([message], resolve);
+    } catch (error) {
+      resolve(error instanceof Error ? error : new Error(String(error)));
+    }
+    const error = await sent;
+    if (!error) return;
+    await this.#close();
+    throw this.#failed(reasonOf(error));
+  }
+
+  #open(): Promise<SpiDevice> {
+    if (this.#closed) return Promise.reject(this.problem);
+    if (this.#device) return Promise.resolve(this.#device);
+    this.#opening ??= this.#openDevice().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #openDevice(): Promise<SpiDevice> {
+    const { device: path, maxSpeedHz, log } = this.#options;
+    try {
+      const addon = await loadAddon();
+      const { bus, chip } = numbersOf(path);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const options = { mode: MODE, maxSpeedHz };
+      const device = addon.open(bus, chip, options, (error) => (error ? reject(error) : resolve()));
+      await promise;
+      this.#device = device;
+      this.problem = undefined;
+      log.info({ device: path }, 'the wire to the bridge is open');
+      return device;
+    } catch (error) {
+      const said =
+        error instanceof CoreError ? error : new CoreError('NOT_INITIALIZED', { reason: absence(path, error) });
+      if (said.message !== this.problem?.message)
+        log.warn({ device: path, reason: said.message }, 'no wire to the bridge');
+      this.problem = said;
+      throw said;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const device = this.#device;
+    this.#device = undefined;
+    if (!device) return;
+    const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
+    device.close(resolve);
+    const error = await promise;
+    if (error)
+      this.#options.log.warn({ device: this.#options.device, reason: reasonOf(error) }, 'the wire did not close');
+  }
+
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    const { device, transactTimeoutMs: ms } = this.#options;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })), ms);
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      clearTimeout(timer);
+      // What fails after its deadline has nobody to be told.
+      work.catch(() => undefined);
+    }
+  }
+
+  async #settles(work: Promise<unknown>): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<false>();
+    const timer = setTimeout(resolve, this.#options.transactTimeoutMs, false as const);
+    try {
+      return await Promise.race([work.then(() => true), promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #failed(reason: string): CoreError {
+    return new CoreError('TRANSFER_FAILED', { handle: this.#options.device, reason });
+  }
+}
+
+function numbersOf(path: string): { readonly bus: number; readonly chip: number } {
+  const [, bus, chip] = /^\/dev\/spidev(\d+)\.(\d+)$/.exec(path) ?? [];
+  return { bus: Number(bus), chip: Number(chip) };
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such device node; is spidev bound to the bus?',
+  EACCES: 'no permission; a udev rule or the group of the node must let the Core in',
+  EBUSY: 'another program has it',
+};
+
+function absence(path: string, error: unknown): string {
+  const code = (error as { readonly code?: string }).code ?? /\b(E[A-Z]+)\b/.exec(reasonOf(error))?.[1] ?? '';
+  const hint = HINTS[code];
+  return `cannot open ${path}: ${hint === undefined ? reasonOf(error) : `${hint} (${code})`}`;
+}
