@@ -8,7 +8,11 @@ export interface BusCallOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds since the Unix epoch; nothing lasts longer than this. */
   readonly deadline?: number;
+  /** It is a part of configuring a session: everything else waits until that is done. */
+  readonly first?: boolean;
 }
+
+const FIRST: BusCallOptions = { first: true };
 
 export interface BusRequest extends BusCallOptions {
   readonly op: number;
@@ -32,11 +36,13 @@ export class BusUser<H extends Named> {
   readonly #scope: Scope;
   readonly #perHandle: number;
   readonly #listeners: { readonly endpoint: string; readonly fn: (event: BridgeEvent) => void }[] = [];
-  readonly #onSession: ((row: HandleRow<H>) => Promise<void>)[] = [];
+  readonly #onSession: ((row: HandleRow<H>, options: BusCallOptions) => Promise<void>)[] = [];
   readonly #troubles = new Map<string, ComponentHealth>();
   #bridge: Bridge | undefined;
   #part: Scope | undefined;
   #endpoints: ReadonlySet<string> | undefined;
+  /** The session that is being configured. */
+  #opening: Promise<void> | undefined;
   #waitsFor = NO_BRIDGE;
 
   /** `perHandle` requests may be in flight for one handle. */
@@ -46,8 +52,11 @@ export class BusUser<H extends Named> {
     this.#perHandle = perHandle;
   }
 
-  /** Runs for every handle when a session of the bridge begins: a bridge forgets its settings. A failure is told in health. */
-  onSession(fn: (row: HandleRow<H>) => Promise<void>): void {
+  /**
+   * Runs for every handle when a session of the bridge begins: a bridge forgets its settings. It hands its options on to request(). A failure is told
+   * in health.
+   */
+  onSession(fn: (row: HandleRow<H>, options: BusCallOptions) => Promise<void>): void {
     this.#onSession.push(fn);
   }
 
@@ -74,14 +83,14 @@ export class BusUser<H extends Named> {
       'link listener',
       bridge.onLink((state, reason) => {
         if (state === 'up' || state === 'degraded') {
-          if (!this.#endpoints) void this.#open(bridge);
+          if (!this.#endpoints) void this.#begin(bridge);
           return;
         }
         this.#endpoints = undefined;
         this.#waitsFor = `the link to the IO bridge is ${state}${reason ? ` (${reason})` : ''}`;
       }),
     );
-    await this.#open(bridge);
+    await this.#begin(bridge);
   }
 
   /** Configures a handle that was registered while the bridge is there. */
@@ -89,7 +98,7 @@ export class BusUser<H extends Named> {
     if (!this.#endpoints?.has(row.handle.endpoint)) return;
     const { name } = row.handle;
     try {
-      for (const fn of this.#onSession) await fn(row);
+      for (const fn of this.#onSession) await fn(row, FIRST);
       this.clear(name);
     } catch (error) {
       const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
@@ -126,12 +135,17 @@ export class BusUser<H extends Named> {
     const { name, endpoint } = row.handle;
     const what = `a request to ${this.#table.bus} handle ${name}`;
     if (row.inFlight >= this.#perHandle) throw new CoreError('BUSY', { what, limit: this.#perHandle });
-    const left = (request.deadline ?? Number.POSITIVE_INFINITY) - Date.now();
-    const ms = Math.ceil(Math.min(request.deadlineMs, left));
+    const left = () =>
+      Math.ceil(Math.min(request.deadlineMs, (request.deadline ?? Number.POSITIVE_INFINITY) - Date.now()));
+    let ms = left();
     if (ms <= 0) throw new CoreError('TIMEOUT', { what, ms: 0 });
     row.transfers++;
     row.inFlight++;
     try {
+      if (this.#opening && !request.first) {
+        await this.#configured(this.#opening, what, ms, request.signal);
+        ms = Math.max(1, left());
+      }
       if (!this.#bridge) throw new CoreError('NOT_INITIALIZED', { reason: NO_BRIDGE });
       const options = { deadlineMs: ms, ...(request.signal && { signal: request.signal }) };
       return await this.#guarded(this.#bridge.request(endpoint, request.op, request.body, options), what, ms);
@@ -140,6 +154,20 @@ export class BusUser<H extends Named> {
       throw busError(error, name, ms, request.signal?.aborted ?? false);
     } finally {
       row.inFlight--;
+    }
+  }
+
+  /** Until the handles of this session have been configured, or the caller has no more time. */
+  async #configured(opening: Promise<void>, what: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const timer = this.#scope.timeout(`${what}, before it`, ms, resolve);
+    const stop = () => resolve();
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      await Promise.race([opening, over]);
+    } finally {
+      timer[Symbol.dispose]();
+      signal?.removeEventListener('abort', stop);
     }
   }
 
@@ -162,6 +190,14 @@ export class BusUser<H extends Named> {
     { endpoint, fn }: { endpoint: string; fn: (event: BridgeEvent) => void },
   ): void {
     scope.use(`events of ${endpoint}`, bridge.onEvent(endpoint, fn));
+  }
+
+  #begin(bridge: Bridge): Promise<void> {
+    const opening = this.#open(bridge).finally(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
+    this.#opening = opening;
+    return opening;
   }
 
   async #open(bridge: Bridge): Promise<void> {

@@ -58,17 +58,17 @@ export class Buses {
   }
 
   /** Bit rates, mode and, where every handle of the bus names some, filters. */
-  async apply(row: HandleRow<CanHandle>): Promise<void> {
+  async apply(row: HandleRow<CanHandle>, options: BusCallOptions = {}): Promise<void> {
     const { table, user } = this.#options;
     const { endpoint } = row.handle;
     const rows = table.on(endpoint);
     if (rows[0] !== row) return; // the first handle speaks for the bus
-    await user.request(row, { op: OP.configure, body: configureBody(row.handle), deadlineMs: DEADLINE_MS });
+    await user.request(row, { ...options, op: OP.configure, body: configureBody(row.handle), deadlineMs: DEADLINE_MS });
     const filters = rows.flatMap(({ handle }) => handle.filters ?? []);
     const all = rows.every(({ handle }) => (handle.filters ?? []).length > 0);
     if (!all || filters.length > SLOTS) return; // each handle picks its own out of all that comes
     for (const [slot, filter] of filters.entries())
-      await user.request(row, { op: OP.filter, body: filterBody(slot, filter), deadlineMs: DEADLINE_MS });
+      await user.request(row, { ...options, op: OP.filter, body: filterBody(slot, filter), deadlineMs: DEADLINE_MS });
   }
 
   async send(name: string, frame: CanFrame, options: BusCallOptions = {}): Promise<{ readonly timestampUs: number }> {

@@ -61,7 +61,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row) => buses.apply(row));
+    user.onSession((row, options) => buses.apply(row, options));
     host.when(bridge, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('can', user.health));
     host.provide(can, {

@@ -31,7 +31,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row) => lines.apply(row));
+    user.onSession((row, options) => lines.apply(row, row.handle, options));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(
       'edges for the bus',

@@ -25,10 +25,10 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     for (const handle of handles) register(handle, 'sku');
     const user = new BusUser(table, host.scope, inFlightPerHandle);
     const transfers = new Transfers(table, user, speeds, host.log);
-    user.onSession(async (row) => {
+    user.onSession(async (row, options) => {
       const hz = speeds[row.handle.endpoint];
       if (hz === undefined) return;
-      await user.request(row, { op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
+      await user.request(row, { ...options, op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
     });
     host.when(bridge, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('i2c', user.health));

@@ -10,7 +10,7 @@ const TEN_BIT = 0x8000;
 const READ = 0x8000;
 const DEFAULT_HZ = 100_000;
 const BITS = 9;
-const SLACK_MS = 100;
+const SLACK_MS = 250;
 
 /** Throws PARAMS_INVALID. */
 export function checkAddress({ address, tenBit, name }: I2cHandle): void {
@@ -47,7 +47,7 @@ export function speedBody(hz: number): Buffer {
   return body;
 }
 
-/** 100 ms and twice the time on the wire, with an address for each segment. */
+/** 250 ms and twice the time on the wire, with an address for each segment. */
 export function deadlineOf(handle: I2cHandle, segments: readonly I2cSegment[], hz = DEFAULT_HZ): number {
   if (handle.deadlineMs !== undefined) return handle.deadlineMs;
   const bytes = segments.reduce((sum, one) => sum + 1 + ('read' in one ? one.read : one.write.length), 0);

@@ -32,7 +32,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row) => ports.apply(row));
+    user.onSession((row, options) => ports.apply(row, row.handle, options));
     host.when(bridge, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('uart', user.health));
     host.provide(uart, {

@@ -7,7 +7,7 @@ export const MAX_BYTES = 4_096;
 const PARITY = { none: 0, even: 1, odd: 2 } as const;
 const FLOW = { none: 0, 'rts-cts': 1 } as const;
 const ERRORS = ['overrun', 'parity', 'framing', 'break'] as const;
-const SLACK_MS = 200;
+const SLACK_MS = 500;
 
 export function configureBody({ baud, bits = 8, parity = 'none', stop = 1, flow = 'none' }: UartSettings): Buffer {
   const body = Buffer.from([0, 0, 0, 0, bits, PARITY[parity], stop, FLOW[flow]]);
@@ -15,7 +15,7 @@ export function configureBody({ baud, bits = 8, parity = 'none', stop = 1, flow 
   return body;
 }
 
-/** Twice the time on the line, behind all that may be queued before it, and a fifth of a second. */
+/** Twice the time on the line, behind all that may be queued before it, and half a second. */
 export function deadlineOf({ baud, bits = 8, stop = 1 }: UartSettings, bytes: number): number {
   return Math.ceil((2 * bytes * (2 + bits + stop) * 1_000) / baud) + SLACK_MS;
 }

@@ -12,7 +12,7 @@ import { parse } from 'yaml';
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test/plugins');
 
-/** Test files of a plugin that start it through createTestHost(), themselves or by a helper beside them. */
+/** Test files of a plugin that start it where the environment says: by createTestHost() or startBuses(), themselves or by a helper beside them. */
 function suites(id: string): readonly string[] {
   const folder = join(TESTS, id);
   const sources = new Map(
@@ -23,7 +23,7 @@ function suites(id: string): readonly string[] {
   const starts = (name: string, seen: ReadonlySet<string> = new Set()): boolean => {
     const source = sources.get(name);
     if (source === undefined || seen.has(name)) return false;
-    if (source.includes('createTestHost(')) return true;
+    if (/createTestHost\(|startBuses\(/.test(source)) return true;
     const beside = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, file]) => file!);
     return beside.some((file) => starts(file, new Set([...seen, name])));
   };

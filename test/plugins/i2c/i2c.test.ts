@@ -110,12 +110,18 @@ describe('i2c', () => {
     const service = device.core.service(i2c);
     const own = service.register({ name: 'own', endpoint: 'i2c0', address: 0x50 }, 'plugin.test');
     assert.equal((await service.transfer('own', [{ write: Uint8Array.of(0) }, { read: 2 }])).length, 2);
-    assert.throws(() => service.register({ name: 'own', endpoint: 'i2c0', address: 1 }, 'plugin.other'), {
-      code: 'HANDLE_ALREADY_REGISTERED',
-    });
-    assert.throws(() => service.register({ name: 'far', endpoint: 'i2c0', address: 0x80 }, 'plugin.other'), {
-      code: 'PARAMS_INVALID',
-    });
+    await assert.rejects(
+      async () => void (await service.register({ name: 'own', endpoint: 'i2c0', address: 1 }, 'plugin.other')),
+      {
+        code: 'HANDLE_ALREADY_REGISTERED',
+      },
+    );
+    await assert.rejects(
+      async () => void (await service.register({ name: 'far', endpoint: 'i2c0', address: 0x80 }, 'plugin.other')),
+      {
+        code: 'PARAMS_INVALID',
+      },
+    );
     await own[Symbol.asyncDispose]();
     await assert.rejects(service.transfer('own', [{ read: 1 }]), { code: 'HANDLE_NOT_FOUND' });
   });

@@ -81,7 +81,11 @@ describe('sensors', () => {
       ['tank'],
     );
     assert.equal((await device.refusal('sensors.read', { name: 'none' })).code, 'SENSOR_NOT_FOUND');
-    assert.throws(() => service.register(describeSensor('tank'), source, 'plugin.other'), { code: 'SENSOR_CONFLICT' });
-    assert.throws(() => service.register(describeSensor('No'), source, 'plugin.other'), { code: 'PARAMS_INVALID' });
+    await assert.rejects(async () => void (await service.register(describeSensor('tank'), source, 'plugin.other')), {
+      code: 'SENSOR_CONFLICT',
+    });
+    await assert.rejects(async () => void (await service.register(describeSensor('No'), source, 'plugin.other')), {
+      code: 'PARAMS_INVALID',
+    });
   });
 });
