@@ -9,7 +9,7 @@ export interface I2cHandle {
   /** 7 bits, or 10 bits with `tenBit`. */
   readonly address: number;
   readonly tenBit?: boolean;
-  /** Milliseconds; absent: 100 ms and twice the time on a bus of 100 kHz. */
+  /** Milliseconds; absent: 250 ms and twice the time on a bus of 100 kHz. */
   readonly deadlineMs?: number;
   readonly description?: string;
 }

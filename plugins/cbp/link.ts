@@ -198,7 +198,8 @@ export class Link {
   #hello(): Buffer {
     const { transactionBytes, window, khz, heartbeatMs } = this.#options;
     const out = new PayloadWriter(BRING_UP_SIZE - PACKET_OVERHEAD);
-    const body = out.frame({ type: FRAME.HELLO, ep: 0, rid: 0, op: PROTOCOL_MAJOR, aux: PROTOCOL_MINOR }, HELLO_LENGTH);
+    const head = { type: FRAME.HELLO, fin: true, ep: 0, rid: 0, op: PROTOCOL_MAJOR, aux: PROTOCOL_MINOR };
+    const body = out.frame(head, HELLO_LENGTH);
     writeHello(
       {
         nonce: this.#nonce,
@@ -216,8 +217,8 @@ export class Link {
       },
       body,
     );
-    const head = { data: false, more: false, rst: true, seq: 0, ack: 0, sid: 0 };
-    return sealPacket(head, out.payload(), BRING_UP_SIZE);
+    const outside = { data: false, more: false, rst: true, seq: 0, ack: 0, sid: 0 };
+    return sealPacket(outside, out.payload(), BRING_UP_SIZE);
   }
 
   #answered(packet: Packet, now: number): void {

@@ -100,7 +100,7 @@ export class Multiplexer implements ChannelLink {
     const out = new PayloadWriter(capacity);
     while (this.#control.length > 0 && out.room >= FRAME_HEAD + 4 * this.#control[0]!.words.length) {
       const frame = this.#control.shift()!;
-      const body = out.frame(frame, 4 * frame.words.length);
+      const body = out.frame({ ...frame, fin: true }, 4 * frame.words.length);
       frame.words.forEach((word, index) => {
         body.writeUInt32LE(word, 4 * index);
       });

@@ -216,7 +216,7 @@ export class Responder {
       firmware: [...firmware, this.#resetReason],
     };
     const body = writeWelcome(welcome);
-    return encodeFrame({ type: TYPE.helloAck, fin: false, endpoint: 0, rid: 0, code: this.major, fragment: 0, body });
+    return encodeFrame({ type: TYPE.helloAck, fin: true, endpoint: 0, rid: 0, code: this.major, fragment: 0, body });
   }
 
   #outside(payload: Uint8Array): Uint8Array {
