@@ -54,10 +54,12 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
       receiveBuffer: Buffer.alloc(tx.length),
       speedHz: Math.min(speedHz ?? maxSpeedHz, maxSpeedHz),
     };
+    const over = new AbortController();
     try {
-      await this.#inTime(this.#run(message));
+      await this.#inTime(this.#run(message, over.signal));
       return message.receiveBuffer;
     } finally {
+      over.abort();
       this.#busy = false;
       ready.transacted();
     }
@@ -85,9 +87,11 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
     await this.#close();
   }
 
-  async #run(message: SpiMessage): Promise<void> {
+  async #run(message: SpiMessage, over: AbortSignal): Promise<void> {
     await this.#outstanding;
     const device = await this.#open();
+    // Its caller gave up while it waited: now it is the turn of others.
+    if (over.aborted) return;
     const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
     const sent = promise.finally(() => {
       this.#outstanding = undefined;

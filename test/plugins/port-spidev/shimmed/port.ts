@@ -118,6 +118,26 @@ describe('port of a spidev', () => {
     assert.equal((await port.transact(new Uint8Array(64))).length, 64);
   });
 
+  it('sends nothing of the transactions that were given up behind one that hangs', async () => {
+    await using host = await start({ transactTimeoutMs: 50 });
+    const port = host.service(bridgePort);
+    using control = await SimControl.open(lab.folder);
+    await port.transact(new Uint8Array(64));
+    const transactions = async () => (await control.ask({ counts: {} })).wire as { readonly transactions: number };
+    await control.ask({ mute: { muted: true } });
+    for (let n = 0; n < 4; n++) await assert.rejects(port.transact(new Uint8Array(64)), { code: 'TIMEOUT' });
+    await control.ask({ mute: { muted: false } });
+    const before = (await transactions()).transactions;
+    // The driver gives up after a second; the next transaction gets a device that works.
+    await eventually('the next one', () =>
+      port.transact(new Uint8Array(64)).then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.equal((await transactions()).transactions, before + 1);
+  });
+
   it('shows a floating wire where no bridge is', async () => {
     await using host = await start();
     const port = host.service(bridgePort);
