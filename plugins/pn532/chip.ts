@@ -5,7 +5,8 @@ import { ACK_LENGTH, decodeFrame, encodeFrame, isAck, OVERHEAD } from './frame.t
 const COMMAND = { firmware: 0x02, sam: 0x14, rf: 0x32, exchange: 0x40, list: 0x4a, release: 0x52 } as const;
 const IC = 0x32;
 const READY = 0x01;
-const ACK_MS = 50;
+/** The chip takes 15 ms at most; the rest is for a host that has other things to do. */
+const ACK_MS = 250;
 const ANSWER_MS = 500;
 const POLL_MS = 2;
 /** Bit of the SAK that a Type 2 tag does not set: it speaks ISO 14443-4. */
