@@ -32,6 +32,18 @@ function suites(id: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
+async function run(files: readonly string[], level: string): Promise<{ code: number | null; said: string }> {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(
+    process.execPath,
+    ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=120000', ...files],
+    { cwd: ROOT, env: { ...env, [ISOLATION_VARIABLE]: level }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const ended = new Promise<number | null>((done) => child.on('close', done));
+  const said = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await ended, said: said.join('\n').slice(-8_000) };
+}
+
 for (const level of ['worker', 'process'] as const) {
   describe(`in a ${level}`, { concurrency: 2 }, () => {
     for (const id of readdirSync(TESTS)) {
@@ -44,16 +56,13 @@ for (const level of ['worker', 'process'] as const) {
         });
         continue;
       }
-      it(`${id} passes its tests`, { timeout: 240_000 }, async () => {
-        const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-        const child = spawn(
-          process.execPath,
-          ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=120000', ...files],
-          { cwd: ROOT, env: { ...env, [ISOLATION_VARIABLE]: level }, stdio: ['ignore', 'pipe', 'pipe'] },
-        );
-        const ended = new Promise<number | null>((done) => child.on('close', done));
-        const said = await Promise.all([text(child.stdout), text(child.stderr)]);
-        assert.equal(await ended, 0, said.join('\n').slice(-8_000));
+      it(`${id} passes its tests`, { timeout: 480_000 }, async (t) => {
+        const first = await run(files, level);
+        if (first.code === 0) return;
+        t.diagnostic(first.said); // as test/run.ts does with files: once more, and named
+        const second = await run(files, level);
+        assert.equal(second.code, 0, second.said);
+        console.log(`::warning file=test/plugins/${id}::passed only at the second try in a ${level}`);
       });
     }
   });

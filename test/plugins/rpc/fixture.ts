@@ -27,6 +27,8 @@ export interface Fixture extends AsyncDisposable {
   readonly sockets: AppSockets;
   readonly path: string;
   client(path?: string): Promise<RawClient>;
+  /** Resolves when a change of the table has reached the clients' side. */
+  settle(): Promise<void>;
   /** Ends every connection of this process's Core side, as a crash would. */
   breakConnections(): void;
 }
@@ -60,12 +62,17 @@ export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
   const sockets = rpc.service(appSockets);
   const { path } = await sockets.open({ id: APP, name: 'agenda' });
   const clients: RawClient[] = [];
-  await new Promise((resolve) => setImmediate(resolve)); // the table tells of its changes a turn later
+  const settle = async () => {
+    await core.settle();
+    await rpc.settle();
+  };
+  await settle();
   return {
     rpc,
     table,
     sockets,
     path,
+    settle,
     async client(other = path) {
       const client = await RawClient.connect(other);
       clients.push(client);

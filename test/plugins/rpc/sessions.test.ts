@@ -188,12 +188,12 @@ test('methods appear and disappear while an app is connected', async () => {
     assert.equal(data.code, round === 0 ? 'METHOD_NOT_FOUND' : 'UNAVAILABLE');
     const added = core.table.add(echo);
     const hidden = core.table.add(operation('echo.hidden', async () => 1, { rpc: false }));
-    await core.rpc.settle();
+    await core.settle();
     assert.deepEqual((await client.request('echo.say', { round })).result, { round });
     assert.equal((await client.request('echo.hidden')).error.data.code, 'METHOD_NOT_FOUND');
     added[Symbol.dispose]();
     hidden[Symbol.dispose]();
-    await core.rpc.settle();
+    await core.settle();
   }
 });
 
