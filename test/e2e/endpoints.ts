@@ -185,6 +185,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'pio.enable': post('/PIO_enable', { handle: 'pio-a', enabled: false }, BUS, admin),
   'pio.write': post('/PIO_write', { handle: 'pio-a', words: [1] }, BUS, admin),
   'pio.read': post('/PIO_read', { handle: 'pio-a', count: 1 }, BUS, admin),
+  'audio.inject': post('/audio/inject', { wav: 'UklGRg==' }, [], admin),
+  'audio.heard': get('/audio/heard', [], admin),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),
