@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly anonymous?: true;
   /** A body that is good but for what a case does to it. */
   readonly body?: object;
+  /** Bytes that it takes where that is more than 256 KiB. */
+  readonly bodyLimit?: number;
   /** Beyond what is common to all: the case, its path or body, and what is answered. */
   readonly cases?: readonly Case[];
 }
@@ -185,7 +187,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'pio.enable': post('/PIO_enable', { handle: 'pio-a', enabled: false }, BUS, admin),
   'pio.write': post('/PIO_write', { handle: 'pio-a', words: [1] }, BUS, admin),
   'pio.read': post('/PIO_read', { handle: 'pio-a', count: 1 }, BUS, admin),
-  'audio.inject': post('/audio/inject', { wav: 'UklGRg==' }, [], admin),
+  'audio.inject': post('/audio/inject', { wav: 'UklGRg==' }, [], { ...admin, bodyLimit: 6 << 20 }),
   'audio.heard': get('/audio/heard', [], admin),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
