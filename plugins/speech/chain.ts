@@ -69,8 +69,8 @@ export class Chain {
       return await this.#first(rows, outer, async (row, signal, last) => {
         if (last) record.settle();
         if (record.lost > 0) throw failure(row, 'the speech before was too long to be heard again');
-        const copy = watched(record.copy(signal), () => late.begin());
-        await using late = new Late(this.#scope, row, this.#limits.resultMs);
+        using late = new Late(this.#scope, row, this.#limits.resultMs);
+        const copy = watched(record.copy(signal), late);
         const answer = row.engine.transcribe(copy, { ...asked, signal });
         const transcript = await Promise.race([answer, late.failed, aborted(outer, signal)]).catch((error: unknown) => {
           throw record.failure ? new SourceFailure(record.failure.error) : error;
@@ -92,8 +92,7 @@ export class Chain {
       const signal = AbortSignal.any([outer, own.signal]);
       this.#registry.began(row);
       try {
-        await using late = new Late(this.#scope, row, this.#limits.resultMs);
-        late.begin();
+        using late = new Late(this.#scope, row, this.#limits.resultMs);
         for await (const chunk of until(row.engine.speak(text, { ...asked, signal }), [
           late.failed,
           aborted(outer, signal),
@@ -133,19 +132,15 @@ export class Chain {
         const signal = AbortSignal.any([outer, own.signal]);
         this.#registry.began(row as unknown as Row);
         try {
-          await using late = new Late(this.#scope, row, this.#limits.resultMs);
+          using late = new Late(this.#scope, row, this.#limits.resultMs);
           if (index === rows.length - 1) record.settle();
           let unanswered = 0;
           const silent = Promise.withResolvers<never>();
           silent.promise.catch(() => undefined);
-          const copy = watched(
-            record.copy(signal),
-            () => late.begin(),
-            () => {
-              unanswered++;
-              if (eachFrame && unanswered > RECENT) silent.reject(failure(row, `it is silent for ${RECENT} frames`));
-            },
-          );
+          const copy = watched(record.copy(signal), late, () => {
+            unanswered++;
+            if (eachFrame && unanswered > RECENT) silent.reject(failure(row, `it is silent for ${RECENT} frames`));
+          });
           for await (const item of until(open(row, copy, signal), [
             late.failed,
             silent.promise,
@@ -216,13 +211,14 @@ class SourceFailure extends Error {
   }
 }
 
-/** A deadline that begins when there is nothing left to wait for but the engine. */
-class Late implements AsyncDisposable {
+/** A deadline that runs while there is nothing to wait for but the engine. One timer looks now and then, for turns are as many as frames. */
+class Late implements Disposable {
   readonly failed: Promise<never>;
   readonly #fail: (error: unknown) => void;
   readonly #scope: Scope;
   readonly #row: Row;
   readonly #ms: number;
+  #since: number | undefined;
   #timer: Disposable | undefined;
 
   constructor(scope: Scope, row: object, ms: number) {
@@ -233,35 +229,45 @@ class Late implements AsyncDisposable {
     this.#scope = scope;
     this.#row = row as Row;
     this.#ms = ms;
+    this.begin();
+    this.#look();
   }
 
+  /** It is the engine's turn. */
   begin(): void {
-    const { kind, description } = this.#row;
-    this.#timer ??= this.#scope.timeout(`result of ${kind} engine ${description.id}`, this.#ms, () =>
-      this.#fail(failure(this.#row, `it gave nothing for ${this.#ms} ms`)),
-    );
+    this.#since = performance.now();
   }
 
   end(): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
+    this.#since = undefined;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.end();
+  #look(): void {
+    const { kind, description } = this.#row;
+    if (this.#since !== undefined && performance.now() - this.#since > this.#ms) {
+      this.#fail(failure(this.#row, `it gave nothing for ${this.#ms} ms`));
+      return;
+    }
+    const ms = Math.ceil(this.#ms / 8);
+    this.#timer = this.#scope.timeout(`result of ${kind} engine ${description.id}`, ms, () => this.#look());
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
   }
 }
 
-/** The same frames; tells of each of them and of their end. */
-function watched(frames: AsyncIterable<AudioFrame>, ended: () => void, read?: () => void): AsyncIterable<AudioFrame> {
+/** The same frames; while the engine waits for one it is not late. Tells of each that it takes. */
+function watched(frames: AsyncIterable<AudioFrame>, late: Late, taken?: () => void): AsyncIterable<AudioFrame> {
   return {
     [Symbol.asyncIterator]: () => {
       const source = frames[Symbol.asyncIterator]();
       return {
         async next() {
+          late.end();
           const item = await source.next();
-          if (item.done) ended();
-          else read?.();
+          late.begin();
+          if (!item.done) taken?.();
           return item;
         },
         return: async () => (await source.return?.()) ?? { done: true, value: undefined },

@@ -164,6 +164,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'bridge.reboot': post('/bridge/reboot', {}, [['another mode', { mode: 'dfu' }, 400, 'PARAMS_INVALID']], admin),
   'sensors.list': get('/sensors'),
   'sensors.read': get('/sensors/environment', [], admin),
+  'speech.engines': get('/speech/engines', [], admin),
   'nfc.readers': get('/nfc/readers', [], admin),
   'nfc.poll': post('/NFC_poll', {}, BUS, admin),
   'nfc.read': post('/NFC_read', {}, BUS, admin),
