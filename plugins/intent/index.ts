@@ -23,7 +23,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     let speaker: Audio | undefined;
     const { paths } = await services.device.info();
     const timers = await Timers.open({
-      file: join(paths.var, 'timers.json'),
+      file: join(paths.var, 'intent', 'timers.json'),
       scope,
       log,
       most: maxTimers,

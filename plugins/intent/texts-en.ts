@@ -17,8 +17,8 @@ export const ENGLISH: DeviceTexts = {
   rules: {
     timer: '(timer|alarm|countdown)',
     hours: '{hours:1..24} hour[s]',
-    minutes: '{minutes:1..600} minute[s]',
-    seconds: '{seconds:1..3600} second[s]',
+    minutes: '{minutes:1..180} minute[s]',
+    seconds: '{seconds:1..120} second[s]',
     length: '({lengths:length}|<hours> [[and] <minutes>]|<minutes> [[and] <seconds>]|<seconds>)',
   },
   slots: { lengths: { kind: 'list', values: LENGTHS } },
@@ -29,11 +29,11 @@ export const ENGLISH: DeviceTexts = {
     },
     'volume-up': {
       title: 'Louder',
-      sentences: ['turn (it|[the] volume) up', 'turn up [the] volume', 'volume up', '[make it] louder'],
+      sentences: ['turn (it|[the] volume) up', 'turn up [the] volume', 'volume up', 'make it louder'],
     },
     'volume-down': {
       title: 'Quieter',
-      sentences: ['turn (it|[the] volume) down', 'turn down [the] volume', 'volume down', '[make it] (quieter|softer)'],
+      sentences: ['turn (it|[the] volume) down', 'turn down [the] volume', 'volume down', 'make it (quieter|softer)'],
     },
     'volume-tell': { title: 'How loud is it', sentences: ['what is the volume', "what's the volume"] },
     mute: { title: 'Mute the microphone', sentences: ['mute [(the|your)] microphone', 'stop listening'] },
@@ -61,7 +61,7 @@ export const ENGLISH: DeviceTexts = {
       title: 'What time is it',
       sentences: ['what time is it [now]', "(what is|what's) the time", 'tell me the time'],
     },
-    help: { title: 'What can I say', sentences: ['what can i (say|ask) [you]', 'what can you do', 'help [me]'] },
+    help: { title: 'What can I say', sentences: ['what can i (say|ask you)', 'what can you do'] },
   },
   say: {
     volume: (percent) => `The volume is ${number(percent)} percent.`,
@@ -74,9 +74,9 @@ export const ENGLISH: DeviceTexts = {
         ? 'There is no timer.'
         : count === 1
           ? 'The timer is cancelled.'
-          : `${number(count)} timers are cancelled.`,
+          : capital(`${number(count)} timers are cancelled.`),
     timersLeft: (seconds) =>
-      seconds.length === 0 ? 'There is no timer.' : `${list(seconds.map(duration), 'and')} left.`,
+      seconds.length === 0 ? 'There is no timer.' : capital(`${list(seconds.map(duration), 'and')} left.`),
     time: (hour, minute) => `It is ${clock(hour, minute)}.`,
     help: (examples) =>
       examples.length === 0 ? 'There is nothing to say now.' : `You can say: ${list(examples, 'or')}.`,
@@ -107,4 +107,8 @@ function clock(hour: number, minute: number): string {
 
 function list(parts: readonly string[], last: string): string {
   return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${last} ${parts.at(-1)}`;
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

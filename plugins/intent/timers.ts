@@ -1,5 +1,6 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { replaceFile, syncName } from '@device-core/plugin-api/durable';
 
@@ -153,6 +154,7 @@ export class Timers {
     const { file, log } = this.#options;
     this.#saving = this.#saving.then(async () => {
       try {
+        await mkdir(dirname(file), { recursive: true });
         await replaceFile(file, JSON.stringify({ timers: this.list }));
         await syncName(file);
         this.#problem = undefined;
