@@ -1,0 +1,113 @@
+import { type AudioFrame, CoreError, FRAME_MS, type Transcript } from '@device-core/plugin-api';
+
+export type Heard = Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' };
+export type TranscribeLocally = (
+  frames: AsyncIterable<AudioFrame>,
+  options: { readonly partial: (transcript: Transcript) => void; readonly signal: AbortSignal },
+) => Promise<Heard>;
+
+/**
+ * What is being said: kept from its first frame on, within bounds, so that any number of engines can follow it, each from the beginning. The
+ * local engine follows from the start, before anybody knows whether it is a command.
+ */
+export class Utterance {
+  readonly #frames: AudioFrame[] = [];
+  readonly #bound: number;
+  readonly #stop = new AbortController();
+  readonly #whole = Promise.withResolvers<void>();
+  #closed = false;
+  #count = 0;
+  #more = Promise.withResolvers<void>();
+  /** When the last frame with speech was captured. */
+  lastSpeechAt: number;
+  /** Milliseconds of speech that may be a command. */
+  speechMs = 0;
+  latest: Transcript | undefined;
+  onPartial: ((transcript: Transcript) => void) | undefined;
+  /** What is understood so far is a whole sentence that no other begins with. */
+  complete = false;
+  /** What the local engine makes of it; undefined where it is not asked. */
+  readonly local: Promise<Heard> | undefined;
+
+  constructor(now: number, bound: number, local: TranscribeLocally | undefined) {
+    this.lastSpeechAt = now;
+    this.#bound = bound;
+    if (!local) return;
+    const partial = (transcript: Transcript) => {
+      if (this.#stop.signal.aborted) return;
+      this.latest = transcript;
+      this.onPartial?.(transcript);
+    };
+    this.local = local(this.follow(), { partial, signal: this.#stop.signal });
+    // Whoever needs it looks at it; often nobody does.
+    this.local.catch(() => undefined);
+  }
+
+  push(frame: AudioFrame): void {
+    if (this.#closed) return;
+    this.#frames.push(frame);
+    this.#count++;
+    if (this.#frames.length >= this.#bound) this.close();
+    else this.#tell();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get frames(): number {
+    return this.#frames.length;
+  }
+
+  /** Frames that there were, even if they are let go by now. */
+  get sent(): number {
+    return this.#count;
+  }
+
+  /** Aborted when nobody wants to know any more. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Resolves when no more of it comes. */
+  get whole(): Promise<void> {
+    return this.#whole.promise;
+  }
+
+  get seconds(): number {
+    return (this.#frames.length * FRAME_MS) / 1000;
+  }
+
+  /** No more of it. */
+  close(): void {
+    this.#closed = true;
+    this.#whole.resolve();
+    this.#tell();
+  }
+
+  /** Nobody wants to know any more; what was recorded is let go. */
+  abort(): void {
+    this.close();
+    this.onPartial = undefined;
+    this.#stop.abort(new CoreError('CANCELLED', { what: 'the transcription', reason: 'it is not needed' }));
+    this.#frames.length = 0;
+  }
+
+  /** Everything from the first frame to the last. */
+  async *follow(): AsyncGenerator<AudioFrame> {
+    for (let next = 0; ; ) {
+      const frame = this.#frames[next];
+      if (frame) {
+        next++;
+        yield frame;
+      } else if (this.#closed) return;
+      else await this.#more.promise;
+    }
+  }
+
+  #tell(): void {
+    const more = this.#more;
+    this.#more = Promise.withResolvers();
+    more.resolve();
+  }
+}
