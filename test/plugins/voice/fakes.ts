@@ -101,7 +101,7 @@ export class FakeAudio implements Audio {
     for await (const { samples } of sound) {
       if (first) started?.(monotonicMs());
       first = false;
-      this.played.push(Buffer.from(samples.buffer).toString('utf16le'));
+      this.played.push(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('utf16le'));
       for (let ms = 0; ms < this.playMs; ms += 5) {
         if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'sound', reason: 'it was stopped' });
         await waits(5);
