@@ -6,6 +6,7 @@ import { addCompletion } from './commands/completion.ts';
 import { addConfig } from './commands/config.ts';
 import { addEvents } from './commands/events.ts';
 import { addFunctions } from './commands/functions.ts';
+import { addIntents } from './commands/intents.ts';
 import { addLogs } from './commands/logs.ts';
 import { addNfc } from './commands/nfc.ts';
 import { addOpenapi } from './commands/openapi.ts';
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   addBuses(program);
   addSensors(program);
   addNfc(program);
+  addIntents(program);
   addToken(program);
   addLogs(program);
   addWhy(program);

@@ -185,16 +185,17 @@ suite('utterances of functions', () => {
     ['an open slot first', '{title} please', /an open slot comes first/],
     ['nothing to say', '[add]', /without any word/],
   ];
-  for (const [what, utterance, reason] of cases)
-    test(`at registration: ${what} is ${reason ? 'refused with the place and the reason' : 'fine'}`, async () => {
-      await using started = await start();
-      const refusal = await started.host
-        .hook('function.register')
-        .promise({ app: APP, entry: { ...good, utterances: [utterance] } });
-      if (!reason) return assert.equal(refusal, undefined);
-      assert.equal(refusal?.code, 'FUNCTION_INVALID');
-      assert.match(refusal?.message ?? '', reason);
-    });
+  test('at registration what is not right is refused with the place and the reason', async (t) => {
+    await using started = await start();
+    const register = started.host.hook('function.register');
+    for (const [what, utterance, reason] of cases)
+      await t.test(what, async () => {
+        const refusal = await register.promise({ app: APP, entry: { ...good, utterances: [utterance] } });
+        if (!reason) return assert.equal(refusal, undefined);
+        assert.equal(refusal?.code, 'FUNCTION_INVALID');
+        assert.match(refusal?.message ?? '', reason);
+      });
+  });
 
   test('a function that was registered before it could be checked is left out with the reason, and the others stay', async () => {
     await using started = await start();
