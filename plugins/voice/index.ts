@@ -26,7 +26,7 @@ interface Settings extends Omit<ConductorSettings, 'retryMs' | 'limits' | 'local
   readonly sayQueue: number;
   readonly limits: ConductorSettings['limits'] & { readonly callMs: number; readonly sayWaitMs: number };
   readonly retryMs: number;
-  readonly router: Omit<RouterSettings, 'language'> & { readonly budget: BudgetLimits };
+  readonly router: Omit<RouterSettings, 'language' | 'mostSeconds'> & { readonly budget: BudgetLimits };
   readonly prompts: Prompts;
   readonly turns: number;
   readonly ledger: number;
@@ -64,7 +64,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     let userLocalOnly = false;
     const router = new Router({
       scope,
-      settings: { ...config.router, local, language },
+      settings: { ...config.router, local, language, mostSeconds: config.mostCommandMs / 1000 },
       ledger,
       budget,
       speech: () => conductor.speech(),

@@ -29,6 +29,8 @@ export interface RouterSettings {
   readonly hedgeMs: number;
   readonly localMs: number;
   readonly cloudMs: number;
+  /** Length of one command at most. */
+  readonly mostSeconds: number;
 }
 
 interface Words {
@@ -97,7 +99,8 @@ export class Router {
 
   /** A command begins: without local engines the cloud follows it from the start. */
   open(utterance: Utterance, turn: string): void {
-    if (utterance.local || this.#refusal(utterance.seconds) !== undefined) return;
+    // Nobody knows how long it will be: where the budget might not do for it, it is asked for when it is over.
+    if (utterance.local || this.#refusal(this.#parts.settings.mostSeconds) !== undefined) return;
     this.#early.set(utterance, this.#cloud(utterance, turn, 'local-disabled', utterance.signal));
   }
 
@@ -119,7 +122,7 @@ export class Router {
 
   async #cloudAlone(utterance: Utterance, turn: string, signal: AbortSignal): Promise<Understood> {
     const rule = 'local-disabled';
-    const refusal = this.#refusal(0);
+    const refusal = this.#refusal(utterance.seconds);
     const early = this.#early.get(utterance);
     if (!early && refusal !== undefined) {
       const reading = { outcome: 'failed', code: 'ENGINE_MISSING', reason: refusal } as const;
