@@ -25,8 +25,9 @@ export class Latest<T> implements AsyncIterable<T> {
     if (this.#over) return;
     this.#waiting.push(value);
     if (this.#waiting.length > this.#limit) {
+      const oldest = this.#waiting.shift()!;
       this.#dropped++;
-      this.#onDrop?.(this.#waiting.shift()!);
+      this.#onDrop?.(oldest);
     }
     this.#wake.resolve();
   }

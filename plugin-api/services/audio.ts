@@ -90,6 +90,8 @@ export interface AudioState {
   /** Owners that hear the microphone now: the capture indicator, which no app can hide. */
   readonly capturing: readonly string[];
   readonly playing: readonly { readonly owner: string; readonly priority: AudioPriority }[];
+  /** Why there is no sound now, where there is none: no device, or one that fails. */
+  readonly problem?: string;
 }
 
 /** Capture for many, playback mixed by priority, tones, volume (plugin `audio`). */

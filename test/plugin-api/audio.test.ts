@@ -248,6 +248,12 @@ describe('a queue of the latest', () => {
     assert.equal(queue.dropped, 2);
   });
 
+  it('never holds more than its limit, whoever is told of what is dropped', () => {
+    const queue = new Latest<number>(3);
+    for (let value = 0; value < 10; value++) queue.push(value);
+    assert.deepEqual([queue.waiting, queue.dropped], [3, 7]);
+  });
+
   it('hands on an error, after what waits', async () => {
     const queue = new Latest<number>(3);
     const seen: number[] = [];
