@@ -1,5 +1,6 @@
 /** Who turns speech into words: the local engine first, the cloud where that is not enough and where it may be asked at all. */
 import {
+  type AudioFrame,
   CoreError,
   type ErrorCode,
   FRAME_SAMPLES,
@@ -192,20 +193,20 @@ export class Router {
     try {
       const speech = this.#parts.speech();
       const engines = await within(scope, 'the list of engines', settings.cloudMs, signal, speech.list('stt'));
-      const engine = engines
+      const ranked = engines
         .filter((one) => one.stage === 'cloud' && one.rank !== undefined && speaks(one.languages, language))
-        .toSorted((one, other) => one.rank! - other.rank!)
-        .find(({ problem }) => problem === undefined);
-      if (!engine) throw new CoreError('ENGINE_MISSING', { kind: 'stt', reason: 'no cloud engine is well' });
+        .toSorted((one, other) => one.rank! - other.rank!);
+      // One that failed may be well again: who is asked finds out.
+      const engine = ranked.find(({ problem }) => problem === undefined) ?? ranked[0];
+      if (!engine) throw new CoreError('ENGINE_MISSING', { kind: 'stt', reason: 'there is none in the cloud' });
       const entry = { turn, to: `${engine.id} (${engine.title})`, what: 'audio', rule } as const;
-      const sent = utterance.frames;
-      const told = async (frames: number) => {
+      let told = 0;
+      const tell = async (frames: number) => {
+        told += frames;
         await ledger.append({ ...entry, at: Date.now(), bytes: frames * FRAME_BYTES } satisfies LedgerEntry);
         await budget.spend((frames * FRAME_SAMPLES) / 16_000, Date.now());
       };
-      await within(scope, 'the ledger', settings.cloudMs, signal, told(sent));
-      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'the turn', reason: 'it is over' });
-      const work = speech.transcribe(utterance.follow(), {
+      const work = speech.transcribe(toldFirst(utterance, tell, signal), {
         language,
         prefix,
         partial: (transcript) => partial(turn, transcript),
@@ -213,10 +214,10 @@ export class Router {
         stage: 'cloud',
         engine: engine.id,
       });
-      const rest = async () => {
-        if (utterance.sent > sent) await told(utterance.sent - sent);
-      };
-      const whole = work.finally(rest);
+      const whole = work.finally(async () => {
+        // What was said while it was sent already.
+        if (told > 0 && utterance.sent > told) await tell(utterance.sent - told);
+      });
       whole.catch(() => undefined); // looked at below, when the utterance is over
       // The clock runs from the end of the utterance; nothing waits longer than the turn.
       await utterance.whole;
@@ -257,6 +258,16 @@ export class Router {
     using _hedge = this.#parts.scope.timeout('hedge', ms, () => resolve(undefined));
     return await Promise.race([work, over]);
   }
+}
+
+/** The utterance, of which nothing is given before it has been written down that it is. */
+async function* toldFirst(
+  utterance: Utterance,
+  tell: (frames: number) => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<AudioFrame> {
+  await tell(utterance.sent);
+  if (!signal.aborted) yield* utterance.follow();
 }
 
 function enough({ outcome }: Reading): boolean {

@@ -167,7 +167,7 @@ describe('who understands', { concurrency: 4, timeout: 60_000 }, () => {
       (engines) => {
         engines.cloudThere = false;
       },
-      { outcome: 'failed', unsent: 'there is no stt engine for this: no cloud engine is well' },
+      { outcome: 'failed', unsent: 'there is no stt engine for this: there is none in the cloud' },
     ],
   ];
   for (const [title, router, prepare, { stage, outcome, rule, said, unsent }] of cases)
