@@ -41,8 +41,8 @@ export function addIntents(program: Command): void {
     .description('what a text means, without doing it')
     .option('--language <tag>', 'in this language (default: that of the device)')
     .action(
-      action<[string], Language>(async ({ client, out }, [text], options) => {
-        const answer = await client.post('/intents/match', { text, ...options });
+      action<[string], Language>(async ({ client, out }, [text], { language }) => {
+        const answer = await client.post('/intents/match', { text, ...(language !== undefined && { language }) });
         if (out.json) return out.line(answer.text);
         const found = answer.body as unknown as IntentMatch;
         if (found.outcome === 'none') return out.line(`nothing: ${cell(found.reason)}`);
