@@ -16,6 +16,7 @@ import { addSpi } from './commands/spi.ts';
 import { addStatus } from './commands/status.ts';
 import { addToken } from './commands/token.ts';
 import { addTop } from './commands/top.ts';
+import { addVoice } from './commands/voice.ts';
 import { addWhy } from './commands/why.ts';
 import { EXIT, type ExitCode, Failure } from './failure.ts';
 import { cell, Output } from './output.ts';
@@ -50,6 +51,7 @@ export function createProgram(): Command {
   addSensors(program);
   addNfc(program);
   addIntents(program);
+  addVoice(program);
   addToken(program);
   addLogs(program);
   addWhy(program);
