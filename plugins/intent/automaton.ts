@@ -42,28 +42,37 @@ export class Automaton {
   readonly #start: State;
   /** Words with which a sentence may begin; undefined where digits may, too. */
   readonly first: ReadonlySet<string> | undefined;
-  readonly states: number;
+  /** Every word that it knows; undefined where an open slot takes any. */
+  readonly #vocabulary: ReadonlySet<string> | undefined;
 
   /** Throws TooLarge. */
   constructor(nodes: readonly Node[]) {
     const maker = new Maker();
     this.#start = maker.automaton(nodes);
-    this.states = maker.states;
+    this.#vocabulary = maker.open ? undefined : maker.words;
     const digits = this.#start.slots.some(({ slot }) => slot.slot.digits);
     const slotted = this.#start.slots.flatMap(({ slot }) => [...(slot.said?.words.keys() ?? [])]);
     this.first = digits ? undefined : new Set([...this.#start.words.keys(), ...slotted]);
   }
 
   match(words: readonly string[]): Outcome {
+    // Most sentences differ by a word: that is seen before any state is.
+    if (!words.every((word) => this.#knows(word))) return { reading: undefined, goesOn: false };
     const run = new Run(words);
     const reading = run.from(this.#start, 0);
     return { reading, goesOn: run.goesOn };
+  }
+
+  #knows(word: string): boolean {
+    return !this.#vocabulary || this.#vocabulary.has(word) || /^\d|^minus$/.test(word);
   }
 }
 
 /** Backwards: each part is made for the state that follows it, so that no empty steps are needed. */
 class Maker {
-  states = 0;
+  readonly words = new Set<string>();
+  open = false;
+  #states = 0;
   #steps = 0;
   readonly #slots = new Map<Slot, CompiledSlot>();
 
@@ -75,6 +84,7 @@ class Maker {
   #make(node: Node, to: State): State {
     switch (node.kind) {
       case 'word':
+        this.words.add(node.word);
         return this.#state(new Map([[node.word, [to]]]), [], false);
       case 'all':
         return node.of.reduceRight((next, part) => this.#make(part, next), to);
@@ -88,6 +98,7 @@ class Maker {
   #slot(slot: Slot): CompiledSlot {
     const known = this.#slots.get(slot);
     if (known) return known;
+    this.open ||= slot.said === undefined;
     const made = { slot, said: slot.said && this.automaton([slot.said]) };
     this.#slots.set(slot, made);
     return made;
@@ -116,7 +127,7 @@ class Maker {
     this.#steps += 1 + words.size + slots.length;
     if (this.#steps > MAX_STEPS)
       throw new TooLarge(`it has more than ${MAX_STEPS} steps: write less in one definition`);
-    return { id: this.states++, words, slots, final };
+    return { id: this.#states++, words, slots, final };
   }
 }
 

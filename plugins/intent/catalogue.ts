@@ -112,7 +112,9 @@ export class Catalogue implements Intents {
     }
     if (found.length === 0)
       return none(mayGoOn ? 'it is only the beginning of a sentence' : 'no sentence is like this');
-    const plans = found.slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
+    // No app takes over, or spoils, what the device and its plugins understand.
+    const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
+    const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
       const { id, title } = row.compiled.definition;
       return { intent: id, title, slots, text, mayGoOn };
     });
@@ -180,7 +182,11 @@ export class Catalogue implements Intents {
     for (const row of this.#of(language)) {
       const { first } = row.compiled.automaton;
       if (!first) others.push(row);
-      for (const word of first ?? []) byWord.set(word, [...(byWord.get(word) ?? []), row]);
+      for (const word of first ?? []) {
+        const rows = byWord.get(word);
+        if (rows) rows.push(row);
+        else byWord.set(word, [row]);
+      }
     }
     const index = { byWord, others };
     // Who asks in languages that nobody speaks fills no memory.

@@ -128,6 +128,21 @@ suite('utterances of functions', () => {
     assert.equal(told, 1);
   });
 
+  test('an app cannot take over what the device understands, nor make it ambiguous', async () => {
+    await using started = await start();
+    started.registry.offer({ utterances: ['stop', 'hands up'] });
+    await matched(started, 'hands up');
+    assert.equal((await started.plan('stop')).intent, 'device.stop');
+    started.registry.offer({ app: 'com.example.other', utterances: ['hands up'] });
+    started.host.grants.set({ kind: 'app', id: 'com.example.other' }, ['audio.intent']);
+    started.registry.changed();
+    const found = await eventually('two apps', async () => {
+      const answer = await started.match('hands up');
+      return answer.outcome === 'ambiguous' ? answer : undefined;
+    });
+    assert.equal(found.candidates.length, 2);
+  });
+
   test('an app without audio.intent cannot be called by voice, and it is told', async () => {
     await using started = await start({ grants: {} });
     started.registry.offer({ utterances: ['next'] });
