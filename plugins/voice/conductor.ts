@@ -81,8 +81,9 @@ export class Conductor {
   #intents: Intents | undefined;
   #announcing: PromiseWithResolvers<void> | undefined;
   #unspoken: CoreError | undefined;
-  /** Of the ear, one after the other. */
+  /** Of the ear, one after the other, and what the last one was. */
   #failures = 0;
+  #told: string | undefined;
   /** What keeps it from listening, and from being called. */
   deaf: string | undefined = 'there is no microphone yet';
   wakeProblem: string | undefined;
@@ -450,8 +451,11 @@ export class Conductor {
     } catch (error) {
       if (stop.signal.aborted || this.#ear !== ear) return;
       this.#ear = undefined;
-      this.deaf = reasonOf(error);
-      this.#log.warn({ reason: this.deaf }, 'cannot listen');
+      const reason = reasonOf(error);
+      // It is tried again and again.
+      if (reason !== this.#told) this.#log.warn({ reason }, 'cannot listen');
+      this.#told = reason;
+      this.deaf = reason;
       const code = error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE';
       this.input({ kind: 'deaf', code });
       const { retryMs } = this.#settings;

@@ -78,6 +78,8 @@ const OWNER = 'plugin:voice';
 const BEFORE_HIT_MS = 100;
 /** An engine may tell of a phrase so long after the last of its frames. */
 const LATE_HIT_MS = 2_000;
+/** Longer than any wake phrase. */
+const PHRASE_MS = 1_500;
 const PAUSE_MS = 200;
 const END_MS = 1_000;
 
@@ -170,6 +172,7 @@ export class Ear {
       : this.#begin(this.#ring.filter(({ at }) => at >= hit.at - BEFORE_HIT_MS));
     segment.utterance = undefined;
     segment.stop.abort();
+    utterance.calledAt(hit.at - PHRASE_MS);
     utterance.lastSpeechAt = segment.lastSpeechAt;
     utterance.speechMs = Math.max(0, segment.lastSpeechAt - hit.at - BEFORE_HIT_MS);
     this.#adopt(utterance);

@@ -267,7 +267,7 @@ async function* toldFirst(
   signal: AbortSignal,
 ): AsyncGenerator<AudioFrame> {
   await tell(utterance.sent);
-  if (!signal.aborted) yield* utterance.follow();
+  if (!signal.aborted) yield* utterance.followCalled();
 }
 
 function enough({ outcome }: Reading): boolean {

@@ -17,6 +17,8 @@ export class Utterance {
   readonly #whole = Promise.withResolvers<void>();
   #closed = false;
   #count = 0;
+  /** Frames at the beginning that stay here. */
+  #private = 0;
   #more = Promise.withResolvers<void>();
   /** When the last frame with speech was captured. */
   lastSpeechAt: number;
@@ -55,13 +57,9 @@ export class Utterance {
     return this.#closed;
   }
 
-  get frames(): number {
-    return this.#frames.length;
-  }
-
-  /** Frames that there were, even if they are let go by now. */
+  /** Frames for the cloud that there were, even if they are let go by now. */
   get sent(): number {
-    return this.#count;
+    return Math.max(0, this.#count - this.#private);
   }
 
   /** Aborted when nobody wants to know any more. */
@@ -74,8 +72,15 @@ export class Utterance {
     return this.#whole.promise;
   }
 
+  /** Seconds for the cloud. */
   get seconds(): number {
-    return (this.#frames.length * FRAME_MS) / 1000;
+    return (this.sent * FRAME_MS) / 1000;
+  }
+
+  /** What was said before this moment is nobody's business but the device's own. */
+  calledAt(at: number): void {
+    const first = this.#frames.findIndex((frame) => frame.at >= at);
+    this.#private = first < 0 ? this.#frames.length : first;
   }
 
   /** No more of it. */
@@ -93,9 +98,14 @@ export class Utterance {
     this.#frames.length = 0;
   }
 
-  /** Everything from the first frame to the last. */
-  async *follow(): AsyncGenerator<AudioFrame> {
-    for (let next = 0; ; ) {
+  /** What may go to the cloud. */
+  followCalled(): AsyncGenerator<AudioFrame> {
+    return this.follow(this.#private);
+  }
+
+  /** From a frame on to the last. */
+  async *follow(from = 0): AsyncGenerator<AudioFrame> {
+    for (let next = from; ; ) {
       const frame = this.#frames[next];
       if (frame) {
         next++;

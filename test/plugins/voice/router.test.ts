@@ -20,12 +20,18 @@ interface Told {
 }
 
 /** One command, and what came of it. */
-async function command(router: object, prepare: (engines: FakeSpeech) => void, said = 'next', extra: object = {}) {
+async function command(
+  router: object,
+  prepare: (engines: FakeSpeech) => void,
+  said = 'next',
+  extra: object = {},
+  before = '_',
+) {
   const started = await start({ router, ...extra });
   const { host, sound, engines, over, table, events } = started;
   engines.cloudThere = true;
   prepare(engines);
-  sound.say(`_ hey-computer ${said} _ _ _ _ _ _`);
+  sound.say(`${before} hey-computer ${said} _ _ _ _ _ _`);
   const [turn] = await over();
   const told = (await table.run('voice.ledger', {})) as Told;
   await host.stop();
@@ -190,6 +196,14 @@ describe('who understands', { concurrency: 4, timeout: 60_000 }, () => {
         unsent === undefined ? [] : [unsent],
       );
     });
+
+  it('sends the wake phrase and what follows, and nothing that was said before', async () => {
+    const talk = 'one two three four five six seven eight nine ten';
+    const { turn, sent, told } = await command({ local: false }, () => undefined, 'next', {}, talk);
+    assert.deepEqual([turn.outcome, turn.heard], ['answered', 'next']);
+    assert.ok(sent <= 1_500 / 20 + 25, `${sent} frames`);
+    assert.ok(told.entries.length > 0);
+  });
 
   it('asks no cloud while the network is away, and says so', async () => {
     const { host, sound, engines, over } = await start({ router: { local: false } });
