@@ -1,40 +1,27 @@
 /** Keeps the machine running: inputs in, what it says done, its time limits watched. */
 import { randomUUID } from 'node:crypto';
 import {
-  type Audio,
   CoreError,
   type ErrorCode,
-  type Intents,
   type Logger,
   monotonicMs,
   reasonOf,
   type Scope,
-  type Speech,
-  type SpeechGrammar,
   type Transcript,
   type VoiceState,
   type VoiceTurn,
   type WakeHit,
-  type WakePhrase,
 } from '@device-core/plugin-api';
-import { Ear, type EarEvents, type EarSettings } from './ear.ts';
+import { Attention, type AttentionSettings, type Attentive } from './attention.ts';
 import { type Effect, type Input, type Limits, type Machine, START, step } from './machine.ts';
 import type { Router } from './router.ts';
 import type { Speaker } from './speaker.ts';
 import type { Thinker, Told } from './thinker.ts';
 import type { Traces } from './traces.ts';
-import type { Heard, TranscribeLocally } from './utterance.ts';
+import type { Heard, Utterance } from './utterance.ts';
 
-export interface ConductorSettings extends EarSettings {
-  readonly language: string;
-  readonly local: boolean;
-  readonly wake: readonly WakePhrase[];
-  readonly stopWords: readonly string[];
-  /** How calls are heard while the device itself speaks. */
-  readonly whileSpeaking: 'suspend' | 'strict' | 'normal';
-  readonly strictThreshold: number;
+export interface ConductorSettings extends AttentionSettings {
   readonly limits: Limits;
-  readonly retryMs: number;
 }
 
 interface Turn {
@@ -54,9 +41,7 @@ export interface ConductorParts {
   readonly late: string;
 }
 
-const RETRY_MOST_MS = 10_000;
-
-export class Conductor {
+export class Conductor implements Attentive {
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #settings: ConductorSettings;
@@ -66,29 +51,14 @@ export class Conductor {
   readonly #turns = new Map<string, Turn>();
   readonly #inputs: Input[] = [];
   #running = false;
-  #muting = 0;
   #machine: Machine = START;
   #timer: Disposable | undefined;
   #reason: string | undefined;
   /** The phrase that is being told. */
   #hit: WakeHit | undefined;
-  #ear: Ear | undefined;
-  #earStop: AbortController | undefined;
-  #earRun: Promise<void> = Promise.resolve();
-  #grammar: SpeechGrammar | undefined;
-  #audio: Audio | undefined;
-  #speech: Speech | undefined;
-  #intents: Intents | undefined;
   #announcing: PromiseWithResolvers<void> | undefined;
   #unspoken: CoreError | undefined;
-  /** Of the ear, one after the other, and what the last one was. */
-  #failures = 0;
-  #told: string | undefined;
-  /** What keeps it from listening, and from being called. */
-  deaf: string | undefined = 'there is no microphone yet';
-  wakeProblem: string | undefined;
-  /** Calls that were the device's own voice, or not clear enough beside it. */
-  ownVoice = 0;
+  readonly attention: Attention;
   router!: Router;
   speaker!: Speaker;
   thinker!: Thinker;
@@ -100,6 +70,7 @@ export class Conductor {
     this.#traces = parts.traces;
     this.#publish = parts.publish;
     this.#late = parts.late;
+    this.attention = new Attention(parts.scope, parts.log, parts.settings, this);
   }
 
   get machine(): Machine {
@@ -107,79 +78,19 @@ export class Conductor {
   }
 
   get reason(): string | undefined {
-    return this.#machine.state === 'error' ? this.#reason : this.#machine.state === 'idle' ? this.deaf : undefined;
-  }
-
-  audio(): Audio {
-    return this.#audio ?? missing('audio');
-  }
-
-  speech(): Speech {
-    return this.#speech ?? missing('speech');
-  }
-
-  intents(): Intents {
-    return this.#intents ?? missing('intents');
-  }
-
-  useAudio(audio: Audio, scope: Scope): void {
-    this.#audio = audio;
-    scope.defer('audio in use', () => {
-      if (this.#audio === audio) this.#audio = undefined;
-      return this.#rewire('the microphone has gone');
-    });
-    let first = true;
-    scope.use(
-      'audio state',
-      audio.onState(({ muted }) => {
-        // A device that comes back is as muted as it was.
-        const again = first && this.#machine.muted && !muted;
-        first = false;
-        if (again) void this.#remute(audio);
-        else if (this.#muting === 0 && muted !== this.#machine.muted) void this.#muted(muted);
-      }),
-    );
-    void this.#rewire();
-  }
-
-  useSpeech(speech: Speech, scope: Scope): void {
-    this.#speech = speech;
-    scope.defer('speech in use', () => {
-      if (this.#speech === speech) this.#speech = undefined;
-      return this.#rewire('the engines have gone');
-    });
-    scope.use(
-      'changes of engines',
-      speech.onChange(() => {
-        if (!this.#ear) void this.#rewire();
-      }),
-    );
-    void this.#rewire();
-  }
-
-  async useIntents(intents: Intents, scope: Scope): Promise<void> {
-    this.#intents = intents;
-    scope.defer('intents in use', () => {
-      if (this.#intents !== intents) return;
-      this.#intents = undefined;
-      this.#grammar = undefined;
-    });
-    const refresh = async () => {
-      const grammar = await intents.grammar(this.#settings.language);
-      if (this.#intents === intents) this.#grammar = grammar;
-    };
-    const changed = () => {
-      refresh().catch((error: unknown) => this.#log.warn({ reason: reasonOf(error) }, 'cannot get the grammar'));
-    };
-    scope.use('changes of intents', intents.onChange(changed));
-    changed();
+    return this.#machine.state === 'error'
+      ? this.#reason
+      : this.#machine.state === 'idle'
+        ? this.attention.deaf
+        : undefined;
   }
 
   /** Starts a turn or says why not. Resolves when it is over. */
   async turn(kind: 'button' | 'ask', text: string | undefined, signal: AbortSignal | undefined): Promise<VoiceTurn> {
     if (kind === 'button') {
       if (this.#machine.muted) throw new CoreError('VOICE_MUTED');
-      if (!this.#ear) throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: this.deaf });
+      if (!this.attention.ear)
+        throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: this.attention.deaf });
     }
     const turn = this.#make(text);
     this.input({ kind, turn: turn.id });
@@ -212,18 +123,6 @@ export class Conductor {
     }
   }
 
-  async mute(muted: boolean): Promise<void> {
-    // What the device tells meanwhile may be from before.
-    this.#muting++;
-    try {
-      // The ear first: not one frame more is read, whether or not there is somebody to mute the device itself.
-      await this.#muted(muted);
-      await this.#audio?.setMuted(muted);
-    } finally {
-      this.#muting--;
-    }
-  }
-
   /** What happened. Inputs that come while one is being dealt with wait for it. */
   input(input: Input): void {
     this.#inputs.push(input);
@@ -247,8 +146,7 @@ export class Conductor {
         this.#traces.set(turn.id, { outcome: 'cancelled', code: 'CANCELLED' });
       turn.over.resolve();
     }
-    this.#earStop?.abort();
-    await this.#earRun;
+    await this.attention.close();
   }
 
   #step(input: Input): void {
@@ -266,7 +164,7 @@ export class Conductor {
     // Timers may be a little early.
     const ms = Math.max(0, Math.ceil(until - monotonicMs())) + 1;
     this.#timer = this.#scope.timeout('time limit of the state', ms, () => {
-      this.input({ kind: 'time', speech: this.#ear?.speaking ?? false });
+      this.input({ kind: 'time', speech: this.attention.ear?.speaking ?? false });
     });
   }
 
@@ -275,14 +173,14 @@ export class Conductor {
       case 'state': {
         const { state, turn } = effect;
         this.#publish('audio.state', { ...(turn !== undefined && { turn }), state });
-        if (state === 'speaking') this.#ear?.refresh();
+        if (state === 'speaking') this.attention.ear?.refresh();
         break;
       }
       case 'begin':
         this.#begin(effect.turn, effect.source);
         break;
       case 'listen':
-        if (this.#ear) this.#ear.listen(effect.turn);
+        if (this.attention.ear) this.attention.ear.listen(effect.turn);
         else this.#later({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
         break;
       case 'think':
@@ -290,7 +188,7 @@ export class Conductor {
         break;
       case 'abandon':
         this.#turns.get(effect.turn)?.stop.abort();
-        this.#ear?.drop(effect.turn);
+        this.attention.ear?.drop(effect.turn);
         break;
       case 'speak':
         this.#speak(effect.id, effect.late === true);
@@ -338,7 +236,7 @@ export class Conductor {
     try {
       if (turn.text !== undefined) told = await this.thinker.read(turn.text, id, signal);
       else {
-        const utterance = this.#ear?.take(id);
+        const utterance = this.attention.ear?.take(id);
         told = utterance && (await this.thinker.hear(utterance, id, signal));
       }
     } catch (error) {
@@ -408,137 +306,28 @@ export class Conductor {
     this.input({ kind: 'announce', id: next.id });
   }
 
-  async #remute(audio: Audio): Promise<void> {
-    try {
-      await audio.setMuted(true);
-    } catch (error) {
-      this.#log.warn({ reason: reasonOf(error) }, 'cannot mute the microphone');
-    }
-  }
-
-  async #muted(muted: boolean): Promise<void> {
-    this.input({ kind: 'mute', muted });
-    await this.#rewire();
-  }
-
-  /** Ends the ear, and begins another one if there is all that it needs. */
-  async #rewire(lost?: string): Promise<void> {
-    this.#earStop?.abort();
-    this.#ear = undefined;
-    if (lost !== undefined && !this.#scope.signal.aborted) {
-      this.deaf = lost;
-      this.input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
-    }
-    const stop = new AbortController();
-    this.#earStop = stop;
-    const before = this.#earRun;
-    const [audio, speech] = [this.#audio, this.#speech];
-    if (!audio || !speech || this.#machine.muted || this.#scope.signal.aborted) {
-      if (!this.#machine.muted) this.deaf = audio ? 'there are no engines' : 'there is no microphone';
-      return before;
-    }
-    this.deaf = undefined;
-    const ear = new Ear({ audio, speech, settings: this.#settings, events: this.#earEvents(), scope: this.#scope });
-    this.#ear = ear;
-    this.#earRun = before.then(() => this.#hear(ear, stop));
-  }
-
-  async #hear(ear: Ear, stop: AbortController): Promise<void> {
-    if (stop.signal.aborted) return;
-    const began = monotonicMs();
-    try {
-      await ear.run(stop.signal);
-    } catch (error) {
-      if (stop.signal.aborted || this.#ear !== ear) return;
-      this.#ear = undefined;
-      const reason = reasonOf(error);
-      // It is tried again and again.
-      if (reason !== this.#told) this.#log.warn({ reason }, 'cannot listen');
-      this.#told = reason;
-      this.deaf = reason;
-      const code = error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE';
-      this.input({ kind: 'deaf', code });
-      const { retryMs } = this.#settings;
-      if (monotonicMs() - began > RETRY_MOST_MS) this.#failures = 0;
-      const ms = Math.min(RETRY_MOST_MS, retryMs * 2 ** this.#failures++);
-      if (this.#scope.signal.aborted) return;
-      this.#scope.timeout('listening again', ms, () => {
-        if (this.#earStop === stop) void this.#rewire();
-      });
-    }
-  }
-
-  #earEvents(): EarEvents {
-    const { language, wake, stopWords, whileSpeaking, strictThreshold } = this.#settings;
-    return {
-      phrases: () => {
-        const stops = stopWords.map((phrase) => ({ phrase }));
-        const { state } = this.#machine;
-        if (state === 'thinking') return [...wake, ...stops];
-        if (state !== 'speaking') return wake;
-        if (whileSpeaking === 'suspend') return [];
-        if (whileSpeaking === 'normal') return [...wake, ...stops];
-        return [...wake, ...stops].map(({ phrase }) => ({ phrase, threshold: strictThreshold }));
-      },
-      speculates: () => this.#settings.local && this.#machine.state !== 'speaking',
-      transcriber: () => this.#transcriber(),
-      wake: (hit) => this.#called(hit),
-      command: (turn, utterance) => this.router.open(utterance, turn),
-      partial: (turn, transcript) => this.partial(turn, transcript, 'local'),
-      complete: async (text) => {
-        try {
-          const match = await this.intents().match(text, { language });
-          return match.outcome === 'plan' && !match.plan.mayGoOn;
-        } catch (error) {
-          // The end of the command is told by silence then.
-          this.#log.debug({ reason: reasonOf(error) }, 'cannot match what was said so far');
-          return false;
-        }
-      },
-      endpoint: (turn) => this.input({ kind: 'endpoint', turn }),
-      pause: () => this.speaker.sound('wake'),
-      problem: (_, reason) => {
-        this.wakeProblem = reason;
-      },
-    };
-  }
-
-  #transcriber(): TranscribeLocally | undefined {
-    const speech = this.#speech;
-    if (!this.#settings.local || !speech) return undefined;
-    const { language, wake } = this.#settings;
-    const grammar = this.#grammar;
-    return (frames, { partial, signal }) =>
-      speech.transcribe(frames, {
-        ...{ language, partial, signal, stage: 'local', prefix: wake.map(({ phrase }) => phrase) },
-        ...(grammar && { grammar }),
-      });
-  }
-
-  #called(hit: WakeHit): void {
-    const { stopWords, strictThreshold, whileSpeaking } = this.#settings;
-    const { state } = this.#machine;
-    if (state === 'speaking') {
-      const own = ` ${wordsOf(this.speaker.text ?? '')} `.includes(` ${wordsOf(hit.phrase)} `);
-      const weak = whileSpeaking === 'strict' && hit.score < strictThreshold;
-      if (whileSpeaking === 'suspend' || (whileSpeaking === 'strict' && own) || weak) {
-        this.ownVoice++;
-        return;
-      }
-    }
-    if (stopWords.includes(hit.phrase)) {
-      if (state === 'speaking' || state === 'thinking') this.input({ kind: 'stop' });
-      return;
-    }
+  called(hit: WakeHit): void {
     this.#hit = hit;
     this.input({ kind: 'wake', turn: randomUUID() });
     this.#hit = undefined;
   }
 
+  command(turn: string, utterance: Utterance): void {
+    this.router.open(utterance, turn);
+  }
+
+  pause(): void {
+    this.speaker.sound('wake');
+  }
+
+  get spoken(): string | undefined {
+    return this.speaker.text;
+  }
+
   partial(turn: string, { text, language: lang, confidence }: Transcript, stage: 'local' | 'cloud'): void {
     if (text === '' || this.#machine.turn?.id !== turn) return;
     // How far the words are behind the microphone.
-    const latencyMs = Math.max(0, Math.round(monotonicMs() - (this.#ear?.newestAt ?? monotonicMs())));
+    const latencyMs = Math.max(0, Math.round(monotonicMs() - (this.attention.ear?.newestAt ?? monotonicMs())));
     this.#publish('audio.stt.partial', {
       turn,
       text,
@@ -565,15 +354,4 @@ export class Conductor {
     const { reason } = this;
     return { state, ...(turn && { turn: turn.id }), ...(reason !== undefined && { reason }) };
   }
-}
-
-function missing(service: string): never {
-  throw new CoreError('SERVICE_MISSING', { service, range: '^1.0.0', reason: 'its plugin is not running' });
-}
-
-function wordsOf(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
 }

@@ -60,6 +60,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       publish: (topic, payload) => host.bus.publish(topic, payload),
       late: prompts.late,
     });
+    const { attention } = conductor;
     let network: string | undefined;
     let userLocalOnly = false;
     const router = new Router({
@@ -67,8 +68,8 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       settings: { ...config.router, local, language, mostSeconds: config.mostCommandMs / 1000 },
       ledger,
       budget,
-      speech: () => conductor.speech(),
-      match: async (text) => conductor.intents().match(text, { language }),
+      speech: () => attention.speech(),
+      match: async (text) => attention.intents().match(text, { language }),
       localOnly: () => userLocalOnly,
       online: () => network === undefined || network === 'online',
       prefix: config.wake.map(({ phrase }) => phrase),
@@ -79,7 +80,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       scope,
       traces,
       router,
-      intents: () => conductor.intents(),
+      intents: () => attention.intents(),
       language,
       callMs: limits.callMs,
       prompts,
@@ -89,8 +90,8 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       scope,
       log,
       settings: { ...config, voice: config.voice, sayWaitMs: limits.sayWaitMs },
-      audio: () => conductor.audio(),
-      speech: () => conductor.speech(),
+      audio: () => attention.audio(),
+      speech: () => attention.speech(),
       events: {
         started(id, at, asked) {
           traces.span(id, 'tts', asked, at);
@@ -122,16 +123,16 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       part.use('changes of the configuration', settings.watch({}, changed));
       await read();
     });
-    host.when(audio, (service, part) => conductor.useAudio(service, part));
-    host.when(speech, (service, part) => conductor.useSpeech(service, part));
-    host.when(intents, (service, part) => conductor.useIntents(service, part));
+    host.when(audio, (service, part) => attention.useAudio(service, part));
+    host.when(speech, (service, part) => attention.useSpeech(service, part));
+    host.when(intents, (service, part) => attention.useIntents(service, part));
 
     host.provide(voice, {
       state: async () => conductor.state(),
       say: (text, options = {}) => conductor.say(text, options.voice, options.signal),
       listen: (options = {}) => conductor.turn('button', undefined, options.signal),
       ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
-      mute: (muted) => conductor.mute(muted),
+      mute: (muted) => attention.mute(muted),
       turns: async (limit = config.turns) => traces.newest(limit),
       ledger: async (limit = config.ledger) => ledger.newest(limit),
     });
@@ -147,7 +148,8 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     for (const row of rows) scope.use(`operation ${row.name}`, services.operations.add(row));
 
     host.tap('health.collect', (report) => {
-      const { deaf, wakeProblem, machine } = conductor;
+      const { machine } = conductor;
+      const { deaf, wakeProblem } = attention;
       const [unsent] = router.unsent;
       if (unsent) report.warn('VOICE_UNSENT', `a turn could not be sent to the cloud: ${unsent.reason}`);
       if (machine.state === 'error')

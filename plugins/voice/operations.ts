@@ -11,7 +11,7 @@ const SPANS: JsonSchema = {
   description: 'milliseconds since the turn began',
   items: exactly(
     { name: { type: 'string' }, from: { type: 'number' }, to: { type: 'number' }, note: { type: 'string' } },
-    ['name', 'from', 'to'],
+    'name from to'.split(' '),
   ),
 };
 const TURN: JsonSchema = exactly(
@@ -111,7 +111,7 @@ export function voiceOperations(parts: {
     rest: { method: 'PUT', path: '/voice/mute' },
     errors: ['AUDIO_UNAVAILABLE'],
     async run({ muted }) {
-      await conductor.mute(muted);
+      await conductor.attention.mute(muted);
       return { muted };
     },
   };
