@@ -15,7 +15,7 @@ import {
 import { Attention, type AttentionSettings, type Attentive } from './attention.ts';
 import { type Effect, type Input, type Limits, type Machine, START, step } from './machine.ts';
 import type { Router } from './router.ts';
-import type { Speaker } from './speaker.ts';
+import type { Saying, Speaker } from './speaker.ts';
 import type { Thinker, Told } from './thinker.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';
@@ -106,7 +106,7 @@ export class Conductor implements Attentive {
     return this.#traces.find(turn.id)!;
   }
 
-  async say(text: string, voice: string | undefined, signal: AbortSignal | undefined): Promise<void> {
+  async say(saying: Saying, signal: AbortSignal | undefined): Promise<void> {
     const id = randomUUID();
     const cancel = () => {
       if (!this.speaker.cancel(id)) this.input({ kind: 'stop', id });
@@ -117,7 +117,7 @@ export class Conductor implements Attentive {
       this.#pump();
     };
     try {
-      await this.speaker.announce(id, text, voice, pump);
+      await this.speaker.announce(id, saying, pump);
     } finally {
       signal?.removeEventListener('abort', cancel);
     }
@@ -259,11 +259,11 @@ export class Conductor implements Attentive {
     const announcement = this.speaker.take(id);
     if (announcement) {
       this.#announcing = announcement.done;
-      return void this.speaker.speak(id, announcement.text, announcement.voice);
+      return void this.speaker.speak(id, announcement);
     }
     const say = late ? this.#late : (this.#turns.get(id)?.told?.say ?? '');
     this.#traces.set(id, { said: say });
-    void this.speaker.speak(id, say, undefined);
+    void this.speaker.speak(id, { text: say });
   }
 
   #announced(code: ErrorCode | undefined): void {

@@ -129,7 +129,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
 
     host.provide(voice, {
       state: async () => conductor.state(),
-      say: (text, options = {}) => conductor.say(text, options.voice, options.signal),
+      say: (text, { signal, ...options } = {}) => conductor.say({ text, ...options }, signal),
       listen: (options = {}) => conductor.turn('button', undefined, options.signal),
       ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
       mute: (muted) => attention.mute(muted),

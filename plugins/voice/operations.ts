@@ -76,7 +76,8 @@ export function voiceOperations(parts: {
     errors: SPEAKING,
     timeoutMs: sayMs,
     async run({ text, voice }, { caller, signal }) {
-      await callers.run(caller, () => conductor.say(text, voice, signal));
+      const owner = caller.kind === 'app' ? `app:${caller.id}` : undefined;
+      await callers.run(caller, () => conductor.say({ text, voice, owner }, signal));
       return {};
     },
   };

@@ -20,10 +20,16 @@ export interface SpeakerSettings {
   readonly sayWaitMs: number;
 }
 
-export interface Announcement {
-  readonly id: string;
+/** What is to be said, for whom. */
+export interface Saying {
   readonly text: string;
-  readonly voice: string | undefined;
+  readonly voice?: string | undefined;
+  /** `app:<id>`; the voice itself if absent. */
+  readonly owner?: string | undefined;
+}
+
+export interface Announcement extends Saying {
+  readonly id: string;
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -71,10 +77,10 @@ export class Speaker {
   }
 
   /** Resolves when it was heard. Rejects with BUSY at once, with CANCELLED where it waits too long. */
-  async announce(id: string, text: string, voice: string | undefined, pump: () => void): Promise<void> {
+  async announce(id: string, saying: Saying, pump: () => void): Promise<void> {
     const { sayQueue, sayWaitMs } = this.#settings;
     if (this.#waiting.length >= sayQueue) throw new CoreError('BUSY', { what: 'an announcement', limit: sayQueue });
-    const one: Announcement = { id, text, voice, done: Promise.withResolvers() };
+    const one: Announcement = { ...saying, id, done: Promise.withResolvers() };
     this.#waiting.push(one);
     using _limit = this.#scope.timeout('announcement', sayWaitMs, () => {
       this.#leave(id, `others spoke for ${sayWaitMs} ms`);
@@ -112,7 +118,7 @@ export class Speaker {
   }
 
   /** Says it now; tells the events how it went. */
-  async speak(id: string, text: string, voice: string | undefined): Promise<void> {
+  async speak(id: string, { text, voice, owner = OWNER }: Saying): Promise<void> {
     const stop = new AbortController();
     const current = { id, text, stop, heard: false };
     this.#current = current;
@@ -123,7 +129,7 @@ export class Speaker {
       const named = voice ?? this.#settings.voice;
       const chunks = this.#speech().speak(text, { language, ...(named && { voice: named }), stage: 'local', signal });
       await this.#audio().play(unlessStopped(chunks, signal), {
-        owner: OWNER,
+        owner,
         priority: 'speech',
         signal,
         started: (at) => {
