@@ -15,7 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { Ear, type EarEvents, type EarSettings } from './ear.ts';
 import type { Input, Machine } from './machine.ts';
-import type { TranscribeLocally, Utterance } from './utterance.ts';
+import type { Completeness, TranscribeLocally, Utterance } from './utterance.ts';
 
 export interface AttentionSettings extends EarSettings {
   readonly language: string;
@@ -248,14 +248,15 @@ export class Attention {
     return [...wake, ...stops].map(({ phrase }) => ({ phrase, threshold: strictThreshold }));
   }
 
-  async #complete(text: string): Promise<boolean> {
+  async #complete(text: string): Promise<Completeness> {
     try {
       const match = await this.intents().match(text, { language: this.#settings.language });
-      return match.outcome === 'plan' && !match.plan.mayGoOn;
+      if (match.outcome !== 'plan') return 'part';
+      return match.plan.mayGoOn ? 'open' : 'whole';
     } catch (error) {
       // The end of the command is told by silence then.
       this.#log.debug({ reason: reasonOf(error) }, 'cannot match what was said so far');
-      return false;
+      return 'part';
     }
   }
 

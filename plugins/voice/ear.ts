@@ -14,15 +14,16 @@ import {
   type WakePhrase,
 } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
-import { type TranscribeLocally, Utterance } from './utterance.ts';
+import { type Completeness, type TranscribeLocally, Utterance } from './utterance.ts';
 
 export interface EarSettings {
   /** What was heard before speech was noticed. */
   readonly preRollMs: number;
   /** Speech of so many of the last five frames is an onset. */
   readonly onsetFrames: number;
-  /** Silence that ends a command that is a whole sentence, and any other. */
+  /** Silence that ends a command that is a whole sentence, one that longer ones begin with, and any other. */
   readonly endpointFastMs: number;
+  readonly endpointOpenMs: number;
   readonly endpointSlowMs: number;
   /** Speech after the wake phrase that may be a command. */
   readonly leastCommandMs: number;
@@ -44,8 +45,8 @@ export interface EarEvents {
   /** It is known which utterance is the command of a turn. */
   command(turn: string, utterance: Utterance): void;
   partial(turn: string, transcript: Transcript): void;
-  /** Is it a whole sentence that no longer one begins with? */
-  complete(text: string): Promise<boolean>;
+  /** Is it a whole sentence, and do longer ones begin with it? */
+  complete(text: string): Promise<Completeness>;
   /** The command is over. */
   endpoint(turn: string): void;
   /** Somebody called, and is silent now: time for a sound. */
@@ -243,10 +244,10 @@ export class Ear {
       if (at > command.from + BEFORE_HIT_MS) utterance.speechMs += FRAME_MS;
     }
     const silence = at - utterance.lastSpeechAt;
-    const { endpointFastMs, endpointSlowMs } = this.#settings;
+    const { endpointFastMs, endpointOpenMs, endpointSlowMs } = this.#settings;
     if (this.#isCommand(utterance)) {
-      if (silence >= (utterance.complete ? endpointFastMs : endpointSlowMs) || utterance.closed)
-        this.#events.endpoint(turn);
+      const enough = { whole: endpointFastMs, open: endpointOpenMs, part: endpointSlowMs }[utterance.complete];
+      if (silence >= enough || utterance.closed) this.#events.endpoint(turn);
       return;
     }
     if (!command.paused && silence >= PAUSE_MS) {
@@ -350,7 +351,7 @@ export class Ear {
     try {
       for (let asked: string | undefined; asked !== utterance.latest?.text; ) {
         asked = utterance.latest?.text ?? '';
-        utterance.complete = asked !== '' && (await this.#events.complete(asked));
+        utterance.complete = asked === '' ? 'part' : await this.#events.complete(asked);
       }
     } finally {
       this.#judging = false;

@@ -59,7 +59,7 @@ export class Thinker {
     const { router, traces, final } = this.#parts;
     const from = monotonicMs();
     traces.lastSpeech(turn, utterance.lastSpeechAt);
-    traces.span(turn, 'endpoint', utterance.lastSpeechAt, from, utterance.complete ? 'complete' : 'silence');
+    traces.span(turn, 'endpoint', utterance.lastSpeechAt, from, utterance.complete);
     let understood: Understood;
     try {
       understood = await router.understand(utterance, turn, signal);

@@ -1,6 +1,8 @@
 import { type AudioFrame, CoreError, FRAME_MS, type Transcript } from '@device-core/plugin-api';
 
 export type Heard = Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' };
+/** A sentence, a sentence that longer ones begin with, or neither. */
+export type Completeness = 'whole' | 'open' | 'part';
 export type TranscribeLocally = (
   frames: AsyncIterable<AudioFrame>,
   options: { readonly partial: (transcript: Transcript) => void; readonly signal: AbortSignal },
@@ -26,8 +28,8 @@ export class Utterance {
   speechMs = 0;
   latest: Transcript | undefined;
   onPartial: ((transcript: Transcript) => void) | undefined;
-  /** What is understood so far is a whole sentence that no other begins with. */
-  complete = false;
+  /** What is understood so far. */
+  complete: Completeness = 'part';
   /** What the local engine makes of it; undefined where it is not asked. */
   readonly local: Promise<Heard> | undefined;
 

@@ -42,6 +42,7 @@ export async function start(config: object = {}, sentences: ConstructorParameter
       wake: [{ phrase: 'hey computer' }],
       leastCommandMs: 20,
       endpointSlowMs: 300,
+      endpointOpenMs: 280,
       endpointFastMs: 120,
       retryMs: 30,
       limits: LIMITS,
