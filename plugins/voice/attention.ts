@@ -24,7 +24,9 @@ export interface AttentionSettings extends EarSettings {
   readonly stopWords: readonly string[];
   /** How calls are heard while the device itself speaks. */
   readonly whileSpeaking: 'suspend' | 'strict' | 'normal';
+  /** Of wake phrases meanwhile, and of stop words: short words never fit well, and too much silence is no great harm. */
   readonly strictThreshold: number;
+  readonly stopThreshold: number;
   readonly retryMs: number;
 }
 
@@ -62,7 +64,7 @@ export class Attention {
   /** What keeps it from listening, and from being called. */
   deaf: string | undefined = 'there is no microphone yet';
   wakeProblem: string | undefined;
-  /** Calls that were the device's own voice, or not clear enough beside it. */
+  /** Calls that were the device's own voice. */
   ownVoice = 0;
 
   constructor(scope: Scope, log: Logger, settings: AttentionSettings, whose: Attentive) {
@@ -238,14 +240,14 @@ export class Attention {
   }
 
   #phrases(): readonly WakePhrase[] {
-    const { wake, stopWords, whileSpeaking, strictThreshold } = this.#settings;
-    const stops = stopWords.map((phrase) => ({ phrase }));
+    const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = this.#settings;
+    const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
     const { state } = this.#whose.machine;
     if (state === 'thinking') return [...wake, ...stops];
     if (state !== 'speaking') return wake;
     if (whileSpeaking === 'suspend') return [];
     if (whileSpeaking === 'normal') return [...wake, ...stops];
-    return [...wake, ...stops].map(({ phrase }) => ({ phrase, threshold: strictThreshold }));
+    return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
   }
 
   async #complete(text: string): Promise<Completeness> {
@@ -273,12 +275,12 @@ export class Attention {
   }
 
   #called(hit: WakeHit): void {
-    const { stopWords, strictThreshold, whileSpeaking } = this.#settings;
+    const { stopWords, whileSpeaking } = this.#settings;
     const { machine, spoken = '' } = this.#whose;
     const { state } = machine;
     if (state === 'speaking' && whileSpeaking !== 'normal') {
       const own = ` ${wordsOf(spoken)} `.includes(` ${wordsOf(hit.phrase)} `);
-      if (whileSpeaking === 'suspend' || own || hit.score < strictThreshold) {
+      if (whileSpeaking === 'suspend' || own) {
         this.ownVoice++;
         return;
       }

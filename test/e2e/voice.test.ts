@@ -96,6 +96,21 @@ describe('a spoken command', { timeout: 110_000 }, () => {
     assert.equal(turn?.plan, undefined);
   });
 
+  for (const word of ['be quiet', 'hey computer'])
+    test(`interrupts what is being said: ${word}`, async () => {
+      const story =
+        'Once upon a time there was a little mountain, and on the mountain there lived a bird that sang all day long.';
+      const told = assert.rejects(core.service(voice).say(story), { code: 'CANCELLED' });
+      await until(
+        async () => ((await core.service(voice).state()).state === 'speaking' ? true : undefined),
+        'the story',
+      );
+      const samples = join(silence(800), await say(word, 'rms'), silence(600));
+      await invoke('audio.inject', { wav: Buffer.from(encodeWav({ rate: 16_000, samples })).toString('base64') });
+      await told;
+      await until(async () => ((await core.service(voice).state()).state === 'idle' ? true : undefined), 'the end');
+    });
+
   for (const plugin of ['audio', 'speech'])
     test(`fails with its code when ${plugin} is restarted in the middle, and the next one works`, async () => {
       const turn = core.service(voice).listen();
