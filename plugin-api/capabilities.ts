@@ -79,6 +79,7 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'system.bridge', summary: 'look at and reset the IO bridge', class: 'oem' },
   { id: 'system.plugins', summary: 'manage plugins', class: 'oem' },
   { id: 'system.logs', summary: 'read logs and refusals', class: 'oem' },
+  { id: 'system.voice', summary: 'listen, mute, and see turns of the voice and what left the device', class: 'oem' },
   { id: 'system.events', summary: 'see every event on the bus', class: 'oem' },
 ];
 

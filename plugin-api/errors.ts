@@ -99,6 +99,14 @@ export const ERROR_CODES = {
   TAG_NOT_FOUND: [404, -32004, 'there is no tag at NFC reader {reader}'],
   TAG_FAILED: [502, -32112, 'cannot {verb} the tag: {reason}'],
   SENSOR_FAILED: [502, -32111, 'cannot read sensor {sensor}: {reason}'],
+  // ---- sound and speech ----
+  AUDIO_UNAVAILABLE: [503, -32006, 'cannot {verb}: {reason}'],
+  VOICE_MUTED: [409, -32009, 'cannot listen: the microphone is muted'],
+  ENGINE_MISSING: [503, -32006, 'there is no {kind} engine for this: {reason}'],
+  SPEECH_FAILED: [502, -32113, '{engine} failed: {reason}'],
+  LANGUAGE_UNSUPPORTED: [400, -32602, '{engine} does not know the language {language}'],
+  MODEL_INVALID: [500, -32114, 'cannot use the model {path}: {reason}'],
+  INTENT_NOT_FOUND: [404, -32004, 'there is no intent {intent}'],
 } as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

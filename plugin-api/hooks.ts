@@ -11,7 +11,7 @@ import type { CoreError } from './errors.ts';
 import type { EventEnvelope } from './events.ts';
 import type { PluginManifest } from './manifest.ts';
 import type { ReadyMessage } from './services/app-sockets.ts';
-import type { FunctionCall } from './services/functions.ts';
+import type { FunctionCall, FunctionRegistration } from './services/functions.ts';
 import type { HealthReport } from './services/health.ts';
 
 export interface HookMap {
@@ -25,6 +25,8 @@ export interface HookMap {
   'health.collect': AsyncParallelHook<[report: HealthReport]>;
   /** operations: rate limits, quotas, policy; the first refusal wins. */
   'operation.before': AsyncSeriesBailHook<[operation: string, call: CallContext], CoreError>;
+  /** functions: policy before a function is registered; the first refusal wins, and refuses the whole specification. */
+  'function.register': AsyncSeriesBailHook<[registration: FunctionRegistration], CoreError>;
   /** functions: policy before a call into an app; the first refusal wins. */
   'function.call': AsyncSeriesBailHook<[call: FunctionCall], CoreError>;
   /** rpc: what READY says to an app that has just connected. */
@@ -40,6 +42,7 @@ export const HOOKS = {
   'event.publish': { kind: 'SyncWaterfallHook', args: ['event'], owner: 'kernel' },
   'health.collect': { kind: 'AsyncParallelHook', args: ['report'], owner: 'system' },
   'operation.before': { kind: 'AsyncSeriesBailHook', args: ['operation', 'call'], owner: 'operations' },
+  'function.register': { kind: 'AsyncSeriesBailHook', args: ['registration'], owner: 'functions' },
   'function.call': { kind: 'AsyncSeriesBailHook', args: ['call'], owner: 'functions' },
   'session.open': { kind: 'AsyncSeriesWaterfallHook', args: ['ready', 'session'], owner: 'rpc' },
 } as const satisfies Record<

@@ -16,6 +16,7 @@ export interface FunctionEntry {
   readonly timeout_ms?: number;
   readonly idempotent?: boolean;
   readonly description?: string;
+  /** Sentences by which it is called by voice, in the syntax of docs/guides/voice.md; the app holds `audio.intent`. */
   readonly utterances?: readonly string[];
   readonly examples?: readonly unknown[];
 }
@@ -23,6 +24,12 @@ export interface FunctionEntry {
 export interface FunctionSpecification {
   readonly app: string;
   readonly functions: readonly FunctionEntry[];
+}
+
+/** A function on its way into the registry: subject of the hook `function.register`. */
+export interface FunctionRegistration {
+  readonly app: string;
+  readonly entry: FunctionEntry;
 }
 
 export interface FunctionInfo extends FunctionEntry {

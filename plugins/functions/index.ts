@@ -13,6 +13,8 @@ export const plugin = definePlugin({
     const registry = new Registry(maxPerApp);
     const presence = new Presence(host.scope);
     const sessions = new Map<string, string>();
+    const policy = host.hook('function.register');
+    let restored = false;
     const calls = new Calls({
       registry,
       presence,
@@ -26,6 +28,8 @@ export const plugin = definePlugin({
       calls,
       capabilities: host.capabilities,
       sessions,
+      // What is restored was accepted once, and apps do not hear of it.
+      refusal: async (registration) => (restored && policy.isUsed() ? policy.promise(registration) : undefined),
       log: host.log,
     });
 
@@ -35,6 +39,7 @@ export const plugin = definePlugin({
         host.log.warn({ app: specification.app }, `cannot restore functions: ${reasonOf(error)}`);
       });
     }
+    restored = true;
     host.scope.use(
       'snapshot listener',
       service.onChange(() => snapshot.touch()),

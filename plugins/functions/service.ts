@@ -1,5 +1,13 @@
 /** The registry as a service: checks on the way in, calls on the way out, news for those who watch. */
-import type { Capabilities, FunctionInfo, FunctionSpecification, Functions, Logger } from '@device-core/plugin-api';
+import type {
+  Capabilities,
+  CoreError,
+  FunctionInfo,
+  FunctionRegistration,
+  FunctionSpecification,
+  Functions,
+  Logger,
+} from '@device-core/plugin-api';
 import { type Calls, checkPermissions } from './calls.ts';
 import { type Registered, readSpecification } from './entry.ts';
 import type { Presence } from './presence.ts';
@@ -12,11 +20,13 @@ export interface ServiceOptions {
   readonly capabilities: Capabilities;
   /** Function id -> session that registered it. */
   readonly sessions: Map<string, string>;
+  /** Policy: why a function may not be registered. */
+  readonly refusal: (registration: FunctionRegistration) => Promise<CoreError | undefined>;
   readonly log: Logger;
 }
 
 export function functionService(options: ServiceOptions): Functions {
-  const { registry, presence, calls, capabilities, sessions, log } = options;
+  const { registry, presence, calls, capabilities, sessions, refusal, log } = options;
   const listeners = new Set<() => void>();
   const changed = () => {
     for (const listener of listeners) {
@@ -37,6 +47,10 @@ export function functionService(options: ServiceOptions): Functions {
     async register(specification: FunctionSpecification, session?: string) {
       const entries = readSpecification(specification);
       for (const entry of entries) checkPermissions(capabilities, entry);
+      for (const { app, entry } of entries) {
+        const refused = await refusal({ app, entry });
+        if (refused) throw refused;
+      }
       const news = registry.add(specification.app, entries);
       for (const { id } of entries) {
         if (session === undefined) sessions.delete(id);

@@ -96,7 +96,7 @@ test('plugin manifests and plugin folders are one to one, and each plugin has te
   const ids = readdirSync(join(ROOT, 'plugins')).sort();
   assert.deepEqual(
     manifests.map(({ file }) => file.split('/').at(-1)),
-    ids.map((id) => `${id}.yaml`),
+    ids.map((id) => `${id}.yaml`).sort(),
   );
   for (const { file, manifest } of manifests) {
     assert.equal(`manifests/plugins/${manifest.id}.yaml`, file);

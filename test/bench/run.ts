@@ -1,4 +1,4 @@
-/** `npm run bench [-- rows] [--quick]`: rows as `3`, `1-5` or `1-5,9`; all of them if none are named. Needs the peers, which it installs once. */
+/** `npm run bench [-- rows] [--quick]`: rows as `3`, `1-5`, `1-5,9` or `voice`; all of them if none are named. Needs the peers, which it installs once. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -7,6 +7,8 @@ import { parseArgs } from 'node:util';
 import type { Goal, Measured, Row } from './harness.ts';
 
 const here = import.meta.dirname;
+/** Rows that go together. */
+const GROUPS: Readonly<Record<string, string>> = { bridge: '16,22-27', isolation: '18-21', voice: '14-15,17,28-30' };
 const results = join(here, '../../.device/bench/latest.json');
 
 interface Line {
@@ -46,7 +48,8 @@ function installPeers(): void {
     throw new Error(`cannot install the peers: npm ci ended with ${npm.status ?? npm.error?.message}`);
 }
 
-function rowNumbers(text: string): number[] {
+function rowNumbers(named: string): number[] {
+  const text = GROUPS[named] ?? named;
   return text.split(',').flatMap((part) => {
     const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
     if (first === undefined) throw new Error(`cannot select rows "${part}": expected a number or a range such as 1-5`);

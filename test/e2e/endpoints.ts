@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly anonymous?: true;
   /** A body that is good but for what a case does to it. */
   readonly body?: object;
+  /** Bytes that it takes where that is more than 256 KiB. */
+  readonly bodyLimit?: number;
   /** Beyond what is common to all: the case, its path or body, and what is answered. */
   readonly cases?: readonly Case[];
 }
@@ -162,10 +164,19 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'bridge.reboot': post('/bridge/reboot', {}, [['another mode', { mode: 'dfu' }, 400, 'PARAMS_INVALID']], admin),
   'sensors.list': get('/sensors'),
   'sensors.read': get('/sensors/environment', [], admin),
+  'speech.engines': get('/speech/engines', [], admin),
   'nfc.readers': get('/nfc/readers', [], admin),
   'nfc.poll': post('/NFC_poll', {}, BUS, admin),
   'nfc.read': post('/NFC_read', {}, BUS, admin),
   'nfc.write': post('/NFC_write', { records: [] }, BUS, admin),
+  'intents.list': get('/intents', [['a language that is none', '/intents?language=4', 400, 'PARAMS_INVALID']]),
+  'intents.match': post(
+    '/intents/match',
+    { text: 'what time is it' },
+    [['no text', { text: '' }, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'intents.grammar': get('/intents/grammar', [], admin),
   'i2c.handles': get('/i2c/handles'),
   'i2c.transfer': post('/I2C_transfer_txrx', { handle: 'memory', tx: 'AA==', rxLen: 1 }, BUS, admin),
   'i2c.recover': post('/I2C_recover', { handle: 'memory' }, BUS, admin),
@@ -185,6 +196,27 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'pio.enable': post('/PIO_enable', { handle: 'pio-a', enabled: false }, BUS, admin),
   'pio.write': post('/PIO_write', { handle: 'pio-a', words: [1] }, BUS, admin),
   'pio.read': post('/PIO_read', { handle: 'pio-a', count: 1 }, BUS, admin),
+  'audio.inject': post('/audio/inject', { wav: 'UklGRg==' }, [], { ...admin, bodyLimit: 6 << 20 }),
+  'audio.play': post('/audio/play', { wav: 'UklGRg==' }, [], { ...admin, bodyLimit: 6 << 20 }),
+  'audio.tones': post('/audio/tones', { tones: [{ frequency: 440, ms: 20 }] }, [], admin),
+  'audio.feedback': post(
+    '/audio/feedback',
+    { sound: 'done' },
+    [['an unknown sound', { sound: 'moo' }, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'audio.volume': get('/audio/volume'),
+  'audio.setVolume': { method: 'PUT', path: '/audio/volume', body: { volume: 0.5 }, ...admin },
+  'audio.mute': post('/audio/mute', { muted: false }, [], admin),
+  'audio.state': get('/audio'),
+  'audio.heard': get('/audio/heard', [], admin),
+  'voice.say': post('/voice/say', { text: 'Hello.' }, [['nothing to say', { text: '' }, 400, 'PARAMS_INVALID']], admin),
+  'voice.ask': post('/voice/ask', { text: 'what time is it' }, [], admin),
+  'voice.listen': post('/voice/listen', {}, [], admin),
+  'voice.mute': { method: 'PUT', path: '/voice/mute', body: { muted: false }, ...admin },
+  'voice.state': get('/voice'),
+  'voice.turns': get('/voice/turns', [], admin),
+  'voice.ledger': get('/voice/ledger', [], admin),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),

@@ -197,6 +197,17 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       await both.empty();
     });
 
+    it('a request that carries a context keeps its other members', async () => {
+      using both = border(ports(), {
+        tell: ({ signal, ...request }: { readonly signal: AbortSignal }) => ({ ...request, aborted: signal.aborted }),
+      });
+      const caller = { kind: 'app', id: 'com.example.a' };
+      const request = { name: 'f', inputs: { a: [1] }, caller, deadline: Date.now() + 5_000 };
+      const { signal } = new AbortController();
+      assert.deepEqual(await both.here.call('tell', { ...request, signal }), { ...request, aborted: false });
+      await both.empty();
+    });
+
     it('a call that is never answered ends at its deadline, one without at the limit', async () => {
       const limits = { callMs: 60, graceMs: 10, sweepMs: 5 };
       using both = border(ports(), { never: () => new Promise(() => undefined) }, limits);

@@ -30,6 +30,12 @@ export class Agenda {
     return this.#appointments.slice(0, count);
   }
 
+  /** Those of the day that begins at `midnight`, as the calendar has it. */
+  on(midnight: Date): readonly Appointment[] {
+    const end = new Date(midnight.getFullYear(), midnight.getMonth(), midnight.getDate() + 1);
+    return this.#appointments.filter(({ at }) => at >= midnight.getTime() && at < end.getTime());
+  }
+
   async add(appointment: Appointment): Promise<void> {
     if (this.#appointments.length >= MOST) throw new Error(`there are ${MOST} appointments already`);
     await this.#save([...this.#appointments, appointment].toSorted((a, b) => a.at - b.at));

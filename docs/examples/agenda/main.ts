@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { connectApp } from '@device-core/plugin-api/app';
 import { Agenda } from './agenda.ts';
+import { sayAppointments, sayDay } from './spoken.ts';
 
 const DUE = 'app.com.example.agenda.event.due';
 const LOOK_MS = 250;
@@ -22,18 +23,45 @@ await app.events.subscribe('system.presence', ({ payload }) => {
   somebodyThere = (payload as { state?: string }).state !== 'absent';
 });
 
-// Functions: what other apps and voice may ask of this one.
+// Functions: what other apps and voice may ask of this one. `utterances` are the sentences for it, `say` is what is spoken.
 await app.provide(
   {
     name: 'agenda.next',
     version: '1.0.0',
     description: 'The next appointments, soonest first.',
     inputs: { count: 'int?' },
-    returns: { appointments: 'array' },
+    returns: { appointments: 'array', say: 'string?' },
     idempotent: true,
-    utterances: ['what is next on my agenda', 'my next appointment'],
+    utterances: [
+      "(what is|what's) next on my agenda",
+      "[(what is|what's)] my next appointment",
+      '[what are] my next {count:2..9} appointments',
+    ],
   },
-  ({ count = 1 }: { count?: number }) => ({ appointments: agenda.next(count) }),
+  ({ count = 1 }: { count?: number }) => {
+    const appointments = agenda.next(count);
+    return { appointments, say: sayAppointments(appointments, new Date()) };
+  },
+);
+await app.provide(
+  {
+    name: 'agenda.day',
+    version: '1.0.0',
+    description: 'The appointments of today or tomorrow.',
+    inputs: { day: 'string?' },
+    returns: { appointments: 'array', say: 'string?' },
+    idempotent: true,
+    utterances: [
+      "(what is|what's) on my agenda [{day:today|tomorrow}]",
+      'read [me] my agenda [for {day:today|tomorrow}]',
+    ],
+  },
+  ({ day = 'today' }: { day?: string }) => {
+    const now = new Date();
+    const date = new Date(now.getFullYear(), now.getMonth(), now.getDate() + (day === 'tomorrow' ? 1 : 0));
+    const appointments = agenda.on(date);
+    return { appointments, say: sayDay(appointments, day, now) };
+  },
 );
 await app.provide(
   {
@@ -41,12 +69,17 @@ await app.provide(
     version: '1.0.0',
     description: 'Adds an appointment so many seconds from now.',
     inputs: { title: 'string', inSeconds: 'number' },
-    returns: { at: 'int' },
+    returns: { at: 'int', say: 'string?' },
+    // A plain slot takes any words: for text, and for recognisers that need no grammar.
+    utterances: [
+      'remind me to {title} in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600}',
+      'remind me in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600} to {title}',
+    ],
   },
   async ({ title, inSeconds }: { title: string; inSeconds: number }) => {
     const at = Math.round(Date.now() + inSeconds * 1000);
     await agenda.add({ title, at });
-    return { at };
+    return { at, say: `${title}: it is on your agenda.` };
   },
 );
 

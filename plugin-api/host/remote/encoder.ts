@@ -79,7 +79,7 @@ export class Encoder {
     if (Array.isArray(value)) return this.#members(value as never, value.length);
     const prototype = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null) {
-      if (isContext(value)) return this.#slot(this.#context(value));
+      if (isContext(value) && Object.keys(value).every(isOfContext)) return this.#slot(this.#context(value));
       return isActive(value) ? this.#slot(this.#reference(value)) : this.#members(value as Record<string, unknown>);
     }
     if (ArrayBuffer.isView(value)) return this.#view(value);
@@ -203,6 +203,11 @@ export function isActive(value: object): boolean {
 /** CallContext and Invocation, whatever else their maker keeps in them. */
 function isContext(value: object): boolean {
   return 'caller' in value && 'deadline' in value && 'signal' in value;
+}
+
+/** A plain object with other members is a request that carries its context along, and goes as it is. */
+function isOfContext(member: string): boolean {
+  return ['caller', 'deadline', 'signal', 'session', 'log'].includes(member);
 }
 
 function isCaller(value: unknown): value is Caller {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { type DeviceInfo, type FunctionEntry, functions } from '@device-core/plugin-api';
+import { CoreError, type DeviceInfo, type FunctionEntry, functions } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/functions/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
@@ -206,5 +206,27 @@ suite('registering functions', () => {
     } finally {
       await rm(root, { recursive: true, force: true });
     }
+  });
+});
+
+suite('policy of registration', () => {
+  test('a tap of function.register refuses a specification as a whole, and its reason reaches the app', async () => {
+    await using started = await start();
+    using _ = started.host.tap('function.register', ({ entry }) =>
+      entry.utterances ? new CoreError('FUNCTION_INVALID', { name: entry.name, reason: 'no talking' }) : undefined,
+    );
+    const entries = [
+      { name: 'quiet', version: '1.0.0' },
+      { name: 'talks', version: '1.0.0', utterances: ['hello'] },
+    ];
+    const register = (list: readonly object[]) =>
+      started.table.run('functions.register', { app: APP, functions: list }, app(APP));
+    await assert.rejects(register(entries), {
+      code: 'FUNCTION_INVALID',
+      message: 'cannot register function talks: no talking',
+    });
+    const { functions: none } = await started.table.run('functions.list', {}, OPERATOR);
+    assert.deepEqual(none, []);
+    await register(entries.slice(0, 1));
   });
 });

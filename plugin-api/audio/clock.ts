@@ -1,0 +1,26 @@
+import type { Scope } from '../scope.ts';
+import { monotonicMs } from '../services/audio.ts';
+
+/**
+ * Waits until a time of the monotonic clock. Who adds a fixed step to `at` each time does not drift, however late each wait is. False: the signal or
+ * the scope ended it.
+ */
+export async function waitUntil(scope: Scope, at: number, signal?: AbortSignal): Promise<boolean> {
+  const gone = () => scope.signal.aborted || signal?.aborted === true;
+  // A timer may come part of a millisecond early.
+  for (let left = at - monotonicMs(); left > 0.5 && !gone(); left = at - monotonicMs()) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = scope.timeout('the next sound', left, resolve);
+    const stop = () => resolve();
+    signal?.addEventListener('abort', stop, { once: true });
+    scope.signal.addEventListener('abort', stop, { once: true });
+    try {
+      await promise;
+    } finally {
+      timer[Symbol.dispose]();
+      signal?.removeEventListener('abort', stop);
+      scope.signal.removeEventListener('abort', stop);
+    }
+  }
+  return !gone();
+}

@@ -1,0 +1,115 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** 20 ms of sound: mono, 16 kHz, 320 samples. */
+export interface AudioFrame {
+  /** Counts from 0 with each start of the source; a gap is a loss. */
+  readonly seq: number;
+  /** Milliseconds of the system's monotonic clock (`monotonicMs()`) when the last sample was captured. The same clock in every worker and process. */
+  readonly at: number;
+  readonly samples: Int16Array;
+}
+
+export const FRAME_SAMPLES = 320;
+export const FRAME_MS = 20;
+export const CAPTURE_RATE = 16_000;
+
+/** Milliseconds of CLOCK_MONOTONIC, which threads and processes of one machine share; performance.now() begins anew in each of them. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
+}
+
+/** Mono PCM of any length with its rate. */
+export interface PcmChunk {
+  readonly rate: number;
+  readonly samples: Int16Array;
+}
+
+export interface AudioDeviceInfo {
+  /** `sim`, `alsa` */
+  readonly driver: string;
+  readonly source: string | undefined;
+  readonly sink: string | undefined;
+  /** Rate that play() wants, Hz. */
+  readonly playRate: number;
+}
+
+/**
+ * The microphone and the speaker, provided by one plugin of the SKU (`audio-sim`, `audio-alsa`). Both have a real clock. Methods reject with
+ * AUDIO_UNAVAILABLE and the reason; who asks again later finds a device that has come back.
+ */
+export interface AudioDevice {
+  info(): Promise<AudioDeviceInfo>;
+  /** Frames as they are captured, until the signal ends it. One at a time. Ends early when the device is lost. */
+  capture(options: { readonly signal: AbortSignal }): AsyncIterable<AudioFrame>;
+  /** Hard mute: from the return of this call on no frame leaves the source until it is let go. */
+  mute(muted: boolean): Promise<void>;
+  /**
+   * Plays chunks of `playRate` one after the other, asking for the next about 40 ms before it is due. Resolves when the last sample has been heard,
+   * or at once after an abort. `started` is told the monotonic time at which the first sample is heard.
+   */
+  play(
+    chunks: AsyncIterable<Int16Array>,
+    options: { readonly signal: AbortSignal; readonly started?: (at: number) => void },
+  ): Promise<void>;
+}
+
+export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0');
+
+/** What is heard over what: higher ones duck or silence lower ones. */
+export type AudioPriority = 'media' | 'notification' | 'speech' | 'alarm';
+
+export interface PlayOptions {
+  readonly priority?: AudioPriority;
+  /** 0..1, before the volume of the device. */
+  readonly gain?: number;
+  /** Caller for the books: `app:<id>`, `plugin:<id>`. */
+  readonly owner: string;
+  readonly signal?: AbortSignal;
+  /** Told the monotonic time at which the first sample is heard. */
+  readonly started?: (at: number) => void;
+}
+
+/** A tone with an envelope: what ToneSpec says, one after the other. */
+export interface ToneSpec {
+  /** Hz; 0 is a rest. */
+  readonly frequency: number;
+  readonly ms: number;
+  readonly gain?: number;
+  readonly wave?: 'sine' | 'square' | 'triangle';
+  /** Milliseconds of rise and fall; 5 if absent. */
+  readonly attackMs?: number;
+  readonly releaseMs?: number;
+}
+
+export type FeedbackSound = 'wake' | 'listening-end' | 'done' | 'refused' | 'error' | 'timer' | 'mute' | 'unmute';
+
+export interface AudioState {
+  /** 0..1 */
+  readonly volume: number;
+  readonly muted: boolean;
+  /** Owners that hear the microphone now: the capture indicator, which no app can hide. */
+  readonly capturing: readonly string[];
+  readonly playing: readonly { readonly owner: string; readonly priority: AudioPriority }[];
+  /** Why there is no sound now, where there is none: no device, or one that fails. */
+  readonly problem?: string;
+}
+
+/** Capture for many, playback mixed by priority, tones, volume (plugin `audio`). */
+export interface Audio {
+  state(): Promise<AudioState>;
+  /**
+   * Frames from now on. A reader that is slow loses the oldest of what waits (1 s of sound); the gap shows in `seq` and is counted. Ends with the
+   * signal; rejects with VOICE_MUTED never: while the device is muted there are just no frames.
+   */
+  capture(options: { readonly owner: string; readonly signal: AbortSignal }): AsyncIterable<AudioFrame>;
+  /** Resolves when it was heard to its end. Rejects with CANCELLED, AUDIO_UNAVAILABLE, BUSY (too many at once). */
+  play(sound: AsyncIterable<PcmChunk>, options: PlayOptions): Promise<void>;
+  tones(tones: readonly ToneSpec[], options: PlayOptions): Promise<void>;
+  feedback(sound: FeedbackSound, options: PlayOptions): Promise<void>;
+  setVolume(volume: number): Promise<void>;
+  setMuted(muted: boolean): Promise<void>;
+  /** Called at once and after each change. */
+  onState(listener: (state: AudioState) => void): Disposable;
+}
+
+export const audio = serviceRef<Audio>('audio', '1.0.0');

@@ -1,0 +1,80 @@
+import { serviceRef } from '../service-ref.ts';
+import type { SpeechGrammar } from './speech.ts';
+
+export type SlotValue = string | number | boolean;
+
+/** A slot of a sentence: `int` and `number` have a range, `text` a list; `open` takes any words and is never in a grammar. */
+export type SlotType =
+  | { readonly kind: 'int' | 'number'; readonly from: number; readonly to: number; readonly step?: number }
+  | { readonly kind: 'list'; readonly values: readonly { readonly in: string; readonly out: SlotValue }[] }
+  | { readonly kind: 'open' };
+
+/** Sentences with what they do. Functions of apps become some by their `utterances`; plugins add their own. */
+export interface IntentDefinition {
+  /** `<owner>.<name>`, unique: `device.volume`, `com.example.agenda.today`. */
+  readonly id: string;
+  /** For people: `Set the volume`. */
+  readonly title: string;
+  readonly language: string;
+  /** hassil's template syntax: `[optional]`, `(a|b)`, `(a;b)` any order, `{slot}`, `{list:slot}`, `<rule>`. */
+  readonly sentences: readonly string[];
+  readonly slots?: Readonly<Record<string, SlotType>>;
+  readonly rules?: Readonly<Record<string, string>>;
+}
+
+export interface IntentRun {
+  readonly slots: Readonly<Record<string, SlotValue>>;
+  readonly text: string;
+  readonly turn: string;
+  readonly signal: AbortSignal;
+  /** Milliseconds since the Unix epoch. */
+  readonly deadline: number;
+}
+
+export interface IntentAnswer {
+  /** To be spoken; nothing is said if absent (a feedback sound is heard). */
+  readonly say?: string;
+  /** The device listens once more without a wake phrase. */
+  readonly followUp?: boolean;
+  readonly result?: Readonly<Record<string, unknown>>;
+}
+
+/** What a text means. */
+export interface IntentPlan {
+  readonly intent: string;
+  readonly title: string;
+  readonly slots: Readonly<Record<string, SlotValue>>;
+  readonly text: string;
+  /** A sentence is complete but longer ones begin with it: wait a little longer for the end of speech. */
+  readonly mayGoOn: boolean;
+}
+
+export type IntentMatch =
+  | { readonly outcome: 'plan'; readonly plan: IntentPlan }
+  | { readonly outcome: 'ambiguous'; readonly candidates: readonly IntentPlan[] }
+  | { readonly outcome: 'none'; readonly reason: string };
+
+/** From words to what is to be done (plugin `intent`). */
+export interface Intents {
+  /** Throws PARAMS_INVALID (template, slot, id). Disposing removes it. */
+  add(definition: IntentDefinition, run: (run: IntentRun) => Promise<IntentAnswer>, owner: string): AsyncDisposable;
+  /** The sentence as a whole, without regard to case and punctuation. Never a guess. */
+  match(text: string, options: { readonly language: string }): Promise<IntentMatch>;
+  /** Everything that can be said now in a language, compiled; undefined where there is nothing. */
+  grammar(language: string): Promise<SpeechGrammar | undefined>;
+  /** Does it. Rejects with INTENT_NOT_FOUND (it has gone), and what the function rejects with. */
+  run(
+    plan: IntentPlan,
+    options: { readonly turn: string; readonly signal: AbortSignal; readonly deadline: number },
+  ): Promise<IntentAnswer>;
+  /** One example a definition, for "what can I say". */
+  list(options?: {
+    readonly language?: string;
+  }): Promise<
+    readonly { readonly id: string; readonly title: string; readonly owner: string; readonly example: string }[]
+  >;
+  /** After each change of what can be said. */
+  onChange(listener: () => void): Disposable;
+}
+
+export const intents = serviceRef<Intents>('intents', '1.0.0');

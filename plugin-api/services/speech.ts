@@ -1,0 +1,158 @@
+import { serviceRef } from '../service-ref.ts';
+import type { AudioFrame, PcmChunk } from './audio.ts';
+
+export type EngineKind = 'vad' | 'wake' | 'stt' | 'tts';
+
+/** What an engine says of itself. */
+export interface EngineDescription {
+  /** `^[a-z][a-z0-9-]{0,31}$`, unique within its kind: `soundswallower`. */
+  readonly id: string;
+  readonly title: string;
+  /** BCP 47, `en`; empty for engines that need none. */
+  readonly languages: readonly string[];
+  /** Where the sound goes: `cloud` engines are never asked while the device is set to local only. */
+  readonly stage: 'local' | 'cloud';
+  /** STT: partial results come while one speaks. */
+  readonly streaming?: boolean;
+  /** STT: knows only the sentences of a grammar. */
+  readonly needsGrammar?: boolean;
+  /** TTS */
+  readonly voices?: readonly string[];
+  /** Files by path and hash that were checked before the engine was made. */
+  readonly models?: readonly { readonly path: string; readonly sha256: string }[];
+}
+
+export interface VadResult {
+  /** Of the frame that it judges. */
+  readonly seq: number;
+  readonly speech: boolean;
+  /** 0..1 */
+  readonly probability: number;
+}
+
+/** Voice activity: one result a frame, in order. */
+export interface VadEngine {
+  detect(frames: AsyncIterable<AudioFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<VadResult>;
+}
+
+export interface WakePhrase {
+  /** `hey computer`, lower case words. */
+  readonly phrase: string;
+  /** 0..1 of strictness; the engine's default if absent. */
+  readonly threshold?: number;
+}
+
+export interface WakeHit {
+  readonly phrase: string;
+  /** 0..1 */
+  readonly score: number;
+  /** Monotonic time of the frame that held the last sample of the phrase, as far as the engine can tell. */
+  readonly at: number;
+}
+
+/** Looks for phrases in frames until they end. Rejects with SPEECH_FAILED, PARAMS_INVALID (a phrase that it cannot know). */
+export interface WakeEngine {
+  detect(
+    frames: AsyncIterable<AudioFrame>,
+    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+  ): AsyncIterable<WakeHit>;
+}
+
+/** The sentences that may be said, for engines that need to know: made by the intents from one source. */
+export interface SpeechGrammar {
+  /** Changes with the contents: an engine keeps what it has compiled under it. */
+  readonly id: string;
+  readonly language: string;
+  /** JSGF 1.0 whose public rule is `<command>`; words are lower case. */
+  readonly jsgf: string;
+  /** Every word of it, sorted. */
+  readonly words: readonly string[];
+}
+
+export interface Transcript {
+  /** Lower case, without punctuation where the engine has none. Empty: nothing was understood. */
+  readonly text: string;
+  readonly language: string;
+  /** 0..1, absent where the engine cannot tell. */
+  readonly confidence?: number;
+  /** A sentence of the grammar; absent where there was none. False: speech, but none of the sentences. */
+  readonly inGrammar?: boolean;
+}
+
+export interface TranscribeOptions {
+  readonly language: string;
+  readonly grammar?: SpeechGrammar;
+  /** Phrases that may come before the command in the same breath; they are left out of the text. */
+  readonly prefix?: readonly string[];
+  /** Words to expect, for engines without grammars. */
+  readonly hints?: readonly string[];
+  readonly partial?: (transcript: Transcript) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */
+export interface SttEngine {
+  /** What was said from the first frame to the last. */
+  transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript>;
+}
+
+export interface SpeakOptions {
+  readonly language?: string;
+  readonly voice?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */
+export interface TtsEngine {
+  speak(text: string, options: SpeakOptions): AsyncIterable<PcmChunk>;
+}
+
+export interface Engines {
+  readonly vad: VadEngine;
+  readonly wake: WakeEngine;
+  readonly stt: SttEngine;
+  readonly tts: TtsEngine;
+}
+
+export interface EngineInfo extends EngineDescription {
+  readonly kind: EngineKind;
+  /** Plugin that gave it. */
+  readonly owner: string;
+  /** Its place in the order of its kind, 0 first; absent where the configuration leaves it out. */
+  readonly rank?: number;
+  readonly uses: number;
+  readonly failures: number;
+  /** Why it is passed over now: it failed, and is asked again after a while. */
+  readonly problem?: string;
+}
+
+/**
+ * The engines of the device (plugin `speech`): they register themselves, the SKU orders them, and who uses one of the four kinds here gets the first
+ * that is well, and the next one where it fails before it gave anything.
+ */
+export interface Speech {
+  /** Throws PARAMS_INVALID (description, or a second engine of the kind with this id). */
+  register<K extends EngineKind>(
+    kind: K,
+    description: EngineDescription,
+    engine: Engines[K],
+    owner: string,
+  ): AsyncDisposable;
+  list(kind?: EngineKind): Promise<readonly EngineInfo[]>;
+  /** Rejects with ENGINE_MISSING where no engine of the kind, language and stage is well. */
+  detectSpeech(frames: AsyncIterable<AudioFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<VadResult>;
+  detectWake(
+    frames: AsyncIterable<AudioFrame>,
+    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+  ): AsyncIterable<WakeHit>;
+  /** One engine by name, or the first of a stage. Routing between stages is the voice plugin's. Resolves with who served. */
+  transcribe(
+    frames: AsyncIterable<AudioFrame>,
+    options: TranscribeOptions & { readonly stage?: 'local' | 'cloud'; readonly engine?: string },
+  ): Promise<Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' }>;
+  speak(text: string, options: SpeakOptions & { readonly stage?: 'local' | 'cloud' }): AsyncIterable<PcmChunk>;
+  /** After an engine came, went, failed or recovered. */
+  onChange(listener: () => void): Disposable;
+}
+
+export const speech = serviceRef<Speech>('speech', '1.0.0');

@@ -1,0 +1,128 @@
+import { CAPTURE_RATE, CoreError, monotonicMs, type Scope } from '@device-core/plugin-api';
+import { msOf, Resampler, waitUntil } from '@device-core/plugin-api/audio';
+import type { Recording, Recordings } from './recordings.ts';
+import type { Room } from './room.ts';
+
+/** The next sound is asked for so long before it is due. */
+const LEAD_MS = 40;
+/** From the first sound that is there until it is heard. */
+const DELAY_MS = 10;
+const BLOCK_MS = 20;
+/** Silence of a source that is late is written down so far. */
+const MOST_GAP_MS = 5_000;
+
+export interface SpeakerOptions {
+  readonly scope: Scope;
+  readonly rate: number;
+  readonly recordings: Recordings;
+  readonly room: Room;
+  /** What the microphone hears of it; 0 is nothing. */
+  readonly echo: { readonly gain: number; readonly delayMs: number };
+}
+
+/** Plays into files, as slowly as a loudspeaker does. */
+export class Speaker {
+  readonly #options: SpeakerOptions;
+  #busy = false;
+  #recording: Recording | undefined;
+  #late = 0;
+
+  constructor(options: SpeakerOptions) {
+    this.#options = options;
+  }
+
+  /** How often a source was late, so that there was a gap. */
+  get late(): number {
+    return this.#late;
+  }
+
+  async play(chunks: AsyncIterable<Int16Array>, signal: AbortSignal, started?: (at: number) => void): Promise<void> {
+    if (this.#busy) throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'play', reason: 'the speaker is in use already' });
+    this.#busy = true;
+    const part = this.#options.scope.child('play');
+    const source = chunks[Symbol.asyncIterator]();
+    let over = false;
+    try {
+      over = await this.#run(part, source, signal, started);
+    } finally {
+      // A source that is asleep would keep the end waiting.
+      if (!over) void Promise.resolve(source.return?.()).catch(() => undefined);
+      await this.#recording?.close();
+      this.#recording = undefined;
+      this.#busy = false;
+      await part[Symbol.asyncDispose]();
+    }
+  }
+
+  /** True: the source came to its end. */
+  async #run(
+    part: Scope,
+    source: AsyncIterator<Int16Array>,
+    signal: AbortSignal,
+    started?: (at: number) => void,
+  ): Promise<boolean> {
+    const { rate } = this.#options;
+    const stopped = Promise.withResolvers<undefined>();
+    const stop = () => stopped.resolve(undefined);
+    signal.addEventListener('abort', stop, { once: true });
+    part.signal.addEventListener('abort', stop, { once: true });
+    const echo = this.#echo();
+    const block = (rate * BLOCK_MS) / 1_000;
+    let due: number | undefined;
+    try {
+      if (signal.aborted) return false;
+      for (;;) {
+        const item = await Promise.race([source.next(), stopped.promise]);
+        if (!item || signal.aborted) return false;
+        if (item.done) {
+          if (due !== undefined) await waitUntil(part, due, signal);
+          return true;
+        }
+        const now = monotonicMs();
+        if (due === undefined) {
+          due = now + DELAY_MS;
+          started?.(due);
+        } else if (now > due) {
+          this.#late++;
+          const gap = now + DELAY_MS - due;
+          this.#write(new Int16Array(Math.round((Math.min(gap, MOST_GAP_MS) * rate) / 1_000)));
+          due += gap;
+        }
+        for (let from = 0; from < item.value.length; from += block) {
+          if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
+          const samples = item.value.subarray(from, from + block);
+          this.#write(samples);
+          echo?.(samples, due);
+          due += msOf(samples.length, rate);
+        }
+        if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      part.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  #write(samples: Int16Array): void {
+    if (this.#recording?.full) {
+      void this.#recording.close();
+      this.#recording = undefined;
+    }
+    this.#recording ??= this.#options.recordings.begin();
+    this.#recording.write(samples.slice());
+  }
+
+  #echo(): ((samples: Int16Array, at: number) => void) | undefined {
+    const { echo, rate, room } = this.#options;
+    if (echo.gain === 0) return undefined;
+    const resampler = new Resampler(rate, CAPTURE_RATE);
+    let given = 0;
+    let began: number | undefined;
+    return (samples, at) => {
+      began ??= at;
+      const heard = resampler.push(samples).map((sample) => Math.round(sample * echo.gain));
+      room.add(heard, began + msOf(given) + echo.delayMs, monotonicMs());
+      given += heard.length;
+    };
+  }
+}

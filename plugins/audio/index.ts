@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { audio, audioDevice, definePlugin, device, operations } from '@device-core/plugin-api';
+import { Ears } from './ears.ts';
+import { audioOperations } from './operations.ts';
+import { Player } from './player.ts';
+import { AudioService } from './service.ts';
+import { KeptSettings } from './settings.ts';
+import { captureStream, playbackStream } from './streams.ts';
+
+interface Settings {
+  readonly volume: number;
+  readonly duckDb: number;
+  readonly sounds: number;
+  readonly soundsPerOwner: number;
+  readonly stallMs: number;
+  readonly queueMs: number;
+}
+
+const FRAME_MS = 20;
+
+export const plugin = definePlugin<{ device: typeof device; operations: typeof operations }, Settings>({
+  requires: { device, operations },
+  async setup(host, services) {
+    const { scope, log, bus, capabilities } = host;
+    const { volume, duckDb, sounds, soundsPerOwner, stallMs, queueMs } = host.config;
+    const { paths } = await services.device.info();
+    const kept = await KeptSettings.open(join(paths.var, 'audio', 'state.json'), { volume, muted: false });
+    const onChange = () => service.changed();
+    const player = new Player({
+      scope,
+      volume: kept.value.volume,
+      duckDb,
+      sounds,
+      soundsPerOwner,
+      stallMs,
+      onChange,
+    });
+    let lost = 0;
+    const ears = new Ears({
+      scope,
+      queue: Math.ceil(queueMs / FRAME_MS),
+      onChange,
+      onLoss(owner, frames) {
+        lost += frames;
+        log.warn({ owner, frames, lost }, `${owner} hears too slowly: frames were dropped`);
+      },
+    });
+    const service: AudioService = new AudioService({ ears, player, kept, log });
+    host.provide(audio, {
+      state: () => service.state(),
+      capture: (options) => service.capture(options),
+      play: (sound, options) => service.play(sound, options),
+      tones: (list, options) => service.tones(list, options),
+      feedback: (sound, options) => service.feedback(sound, options),
+      setVolume: (value) => service.setVolume(value),
+      setMuted: (muted) => service.setMuted(muted),
+      onState: (listener) => service.onState(listener),
+    });
+    let heard = '';
+    let level: number | undefined;
+    scope.use(
+      'events of sound',
+      service.onState((state) => {
+        const { capturing, muted } = state;
+        const hears = JSON.stringify({ capturing, muted });
+        if (hears !== heard) bus.publish('audio.capture', { capturing, muted });
+        heard = hears;
+        if (level !== undefined && level !== state.volume) bus.publish('audio.volume', { volume: state.volume });
+        level = state.volume;
+      }),
+    );
+    for (const operation of audioOperations(service, capabilities))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    for (const stream of [captureStream(service), playbackStream(service, capabilities)])
+      scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
+    host.when(audioDevice, (implementation, part) => service.attach(implementation, part));
+    host.tap('health.collect', (report) => {
+      const { problem } = service.now;
+      if (problem !== undefined)
+        report.add('audio', { status: 'waiting', code: 'AUDIO_UNAVAILABLE', message: problem });
+      else if (kept.problem !== undefined)
+        report.add('audio', { status: 'error', code: 'STATE_CORRUPT', message: `volume and mute: ${kept.problem}` });
+      else report.add('audio', { status: 'okay' });
+    });
+  },
+});

@@ -1,0 +1,244 @@
+/** All that can be said now, with what it does. A change is in force at once; that it came is told after a moment, once for many. */
+import {
+  CoreError,
+  type IntentAnswer,
+  type IntentDefinition,
+  type IntentMatch,
+  type IntentPlan,
+  type IntentRun,
+  type Intents,
+  type Logger,
+  reasonOf,
+  type Scope,
+  type SpeechGrammar,
+} from '@device-core/plugin-api';
+import { MOST_READINGS, type Values } from './automaton.ts';
+import { type Compiled, compileDefinition } from './definition.ts';
+import { makeGrammar } from './grammar.ts';
+import { baseLanguage, wordsOf } from './words.ts';
+
+type Work = (run: IntentRun) => Promise<IntentAnswer>;
+
+export interface Row {
+  readonly compiled: Compiled;
+  readonly run: Work;
+  readonly owner: string;
+  /** False: known, but not to be said now (its app does not run). */
+  readonly awake: boolean;
+}
+
+/** Rows of a language by the first word of their sentences. Never changed: a match that is under way keeps what it began with. */
+interface Index {
+  readonly byWord: ReadonlyMap<string, readonly Row[]>;
+  /** Those that may begin with digits. */
+  readonly others: readonly Row[];
+}
+
+const MAX_TEXT = 500;
+const MAX_WORDS = 64;
+const MAX_SAY = 2_000;
+const TELL_AFTER_MS = 50;
+
+export class Catalogue implements Intents {
+  readonly #rows = new Map<string, Row>();
+  readonly #indices = new Map<string, Index>();
+  readonly #grammars = new Map<string, SpeechGrammar>();
+  readonly #listeners = new Set<() => void>();
+  readonly #scope: Scope;
+  readonly #log: Logger;
+  readonly #most: number;
+  #telling: Disposable | undefined;
+
+  constructor(scope: Scope, log: Logger, most: number) {
+    this.#scope = scope;
+    this.#log = log;
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  add(definition: IntentDefinition, run: Work, owner: string): AsyncDisposable {
+    const row = this.put(compileDefinition(definition), run, owner);
+    return { [Symbol.asyncDispose]: async () => this.remove(row) };
+  }
+
+  /** Throws PARAMS_INVALID: the id is taken, or there are too many. */
+  put(compiled: Compiled, run: Work, owner: string, awake = true): Row {
+    const { id } = compiled.definition;
+    const other = this.#rows.get(id);
+    const reason = other
+      ? `${other.owner} has an intent of this id`
+      : this.#rows.size >= this.#most && `there are ${this.#most} already`;
+    if (reason) throw new CoreError('PARAMS_INVALID', { where: `intent ${id}`, reason });
+    const row: Row = { compiled, run, owner, awake };
+    this.#rows.set(id, row);
+    this.#changed(row);
+    return row;
+  }
+
+  /** Another row in the place of this one, in one step. */
+  replace(former: Row, row: Row): void {
+    const { id } = former.compiled.definition;
+    if (this.#rows.get(id) !== former) return;
+    this.#rows.set(id, row);
+    if (former.awake || row.awake) this.#changed(row);
+  }
+
+  remove(row: Row): void {
+    const { id } = row.compiled.definition;
+    if (this.#rows.get(id) !== row) return;
+    this.#rows.delete(id);
+    this.#changed(row);
+  }
+
+  async match(text: string, { language }: { readonly language: string }): Promise<IntentMatch> {
+    if (text.length > MAX_TEXT) return none(`the text has more than ${MAX_TEXT} characters`);
+    const words = wordsOf(text);
+    if (words.length === 0) return none('there are no words');
+    if (words.length > MAX_WORDS) return none(`the text has more than ${MAX_WORDS} words`);
+    const { byWord, others } = this.#index(baseLanguage(language));
+    let open = Number.POSITIVE_INFINITY;
+    let mayGoOn = false;
+    let found: { readonly row: Row; readonly slots: Values }[] = [];
+    for (const row of [...(byWord.get(words[0]!) ?? []), ...others]) {
+      const { reading, goesOn } = row.compiled.automaton.match(words);
+      mayGoOn ||= goesOn;
+      if (!reading || reading.open > open) continue;
+      if (reading.open < open) found = [];
+      open = reading.open;
+      found.push(...reading.values.map((slots) => ({ row, slots })));
+    }
+    if (found.length === 0)
+      return none(mayGoOn ? 'it is only the beginning of a sentence' : 'no sentence is like this');
+    // No app takes over, or spoils, what the device and its plugins understand.
+    const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
+    const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
+      const { id, title } = row.compiled.definition;
+      return { intent: id, title, slots, text, mayGoOn };
+    });
+    const [only] = plans;
+    return plans.length === 1 ? { outcome: 'plan', plan: only! } : { outcome: 'ambiguous', candidates: plans };
+  }
+
+  async grammar(language: string): Promise<SpeechGrammar | undefined> {
+    const base = baseLanguage(language);
+    const known = this.#grammars.get(base);
+    if (known) return known;
+    const nodes = this.#of(base).flatMap(({ compiled }) => compiled.sentences.map(({ node }) => node));
+    const made = makeGrammar(base, nodes);
+    if (made) this.#grammars.set(base, made);
+    return made;
+  }
+
+  async run(
+    plan: IntentPlan,
+    { turn, signal, deadline }: { readonly turn: string; readonly signal: AbortSignal; readonly deadline: number },
+  ): Promise<IntentAnswer> {
+    const row = this.#rows.get(plan.intent);
+    if (!row) throw new CoreError('INTENT_NOT_FOUND', { intent: plan.intent });
+    const answer = await this.#within(plan.intent, signal, deadline, (signal) =>
+      row.run({ slots: plan.slots, text: plan.text, turn, signal, deadline }),
+    );
+    const say = answer.say?.trim() ?? '';
+    const { say: _, ...rest } = answer;
+    if (say.length > MAX_SAY)
+      this.#log.warn(
+        { intent: plan.intent, characters: say.length },
+        `of an answer only ${MAX_SAY} characters are spoken`,
+      );
+    return say === '' ? rest : { ...rest, say: say.slice(0, MAX_SAY) };
+  }
+
+  async list({ language }: { readonly language?: string } = {}) {
+    const base = language === undefined ? undefined : baseLanguage(language);
+    return [...this.#rows.values()]
+      .filter(({ awake, compiled }) => awake && (base === undefined || compiled.language === base))
+      .map(({ compiled: { definition, example }, owner }) => ({
+        id: definition.id,
+        title: definition.title,
+        owner,
+        example,
+      }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  onChange(listener: () => void): Disposable {
+    const own = () => listener();
+    this.#listeners.add(own);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
+  }
+
+  #of(language: string): readonly Row[] {
+    return [...this.#rows.values()].filter(({ awake, compiled }) => awake && compiled.language === language);
+  }
+
+  #index(language: string): Index {
+    const known = this.#indices.get(language);
+    if (known) return known;
+    const byWord = new Map<string, Row[]>();
+    const others: Row[] = [];
+    for (const row of this.#of(language)) {
+      const { first } = row.compiled.automaton;
+      if (!first) others.push(row);
+      for (const word of first ?? []) {
+        const rows = byWord.get(word);
+        if (rows) rows.push(row);
+        else byWord.set(word, [row]);
+      }
+    }
+    const index = { byWord, others };
+    // Who asks in languages that nobody speaks fills no memory.
+    if (byWord.size > 0 || others.length > 0) this.#indices.set(language, index);
+    return index;
+  }
+
+  #changed({ compiled: { language } }: Row): void {
+    this.#indices.delete(language);
+    this.#grammars.delete(language);
+    if (this.#scope.signal.aborted) return;
+    this.#telling ??= this.#scope.timeout('tell that intents changed', TELL_AFTER_MS, () => {
+      this.#telling = undefined;
+      for (const listener of [...this.#listeners]) {
+        try {
+          listener();
+        } catch (error) {
+          this.#log.error({ error: reasonOf(error) }, 'a listener of the intents failed');
+        }
+      }
+    });
+  }
+
+  /** The work hears of the end of its time, and is not waited for any longer. */
+  async #within<T>(
+    intent: string,
+    signal: AbortSignal,
+    deadline: number,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const what = `intent ${intent}`;
+    const ms = deadline - Date.now();
+    const cancelled = () => new CoreError('CANCELLED', { what, reason: 'the turn is over' });
+    if (signal.aborted) throw cancelled();
+    if (ms <= 0) throw new CoreError('TIMEOUT', { what, ms: 0 });
+    const stop = new AbortController();
+    const over = Promise.withResolvers<never>();
+    const end = (error: CoreError) => {
+      stop.abort(error);
+      over.reject(error);
+    };
+    const aborted = () => end(cancelled());
+    signal.addEventListener('abort', aborted, { once: true });
+    using _limit = this.#scope.timeout(what, ms, () => end(new CoreError('TIMEOUT', { what, ms })));
+    try {
+      return await Promise.race([work(stop.signal), over.promise]);
+    } finally {
+      signal.removeEventListener('abort', aborted);
+    }
+  }
+}
+
+function none(reason: string): IntentMatch {
+  return { outcome: 'none', reason };
+}

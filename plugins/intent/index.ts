@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import type { Audio } from '@device-core/plugin-api';
+import { appSockets, audio, definePlugin, device, functions, intents, operations } from '@device-core/plugin-api';
+import { AppIntents } from './app-intents.ts';
+import { Catalogue } from './catalogue.ts';
+import { addAudio, addGeneral } from './device-intents.ts';
+import { intentOperations } from './operations.ts';
+import { Timers } from './timers.ts';
+
+interface Settings {
+  readonly language: string;
+  readonly maxIntents: number;
+  readonly maxTimers: number;
+}
+
+export const plugin = definePlugin<{ device: typeof device; operations: typeof operations }, Settings>({
+  requires: { device, operations },
+  async setup(host, services) {
+    const { scope, log, capabilities, config } = host;
+    const { language, maxIntents, maxTimers } = config;
+    const catalogue = new Catalogue(scope, log, maxIntents);
+    const apps = new AppIntents(catalogue, capabilities, log, language);
+    let speaker: Audio | undefined;
+    const { paths } = await services.device.info();
+    const timers = await Timers.open({
+      file: join(paths.var, 'intent', 'timers.json'),
+      scope,
+      log,
+      most: maxTimers,
+      // Without a speaker the event is all.
+      alarm: async (signal) => speaker?.feedback('timer', { owner: 'plugin.intent', priority: 'alarm', signal }),
+      told: (state, timer) => host.bus.publish('plugin.intent.timer', { state, ...timer }),
+    });
+    addGeneral(catalogue, scope, timers);
+    host.when(audio, (service, scope) => {
+      speaker = service;
+      scope.defer('speaker', () => {
+        speaker = undefined;
+      });
+      addAudio(catalogue, scope, service);
+    });
+    let look = (): void => undefined;
+    host.when(functions, (service, scope) => {
+      look = apps.follow(service, scope);
+    });
+    // The registry of functions does not tell when an app comes or goes, nor the kernel when a grant does.
+    host.when(appSockets, (sockets, scope) => {
+      scope.use(
+        'session listener',
+        sockets.onSession(() => look()),
+      );
+    });
+    host.bus.subscribe('plugin.changed', () => look());
+    host.tap('function.register', ({ app, entry }) => apps.check(app, entry));
+    host.tap('health.collect', (report) => {
+      const { size } = catalogue;
+      report.add('intent', { status: 'okay', message: `${size} intents, ${timers.list.length} timers` });
+      if (timers.problem) report.warn('TIMERS_VOLATILE', `timers do not outlive a restart: ${timers.problem}`);
+      const [first] = apps.leftOut;
+      if (first)
+        report.warn(
+          'UTTERANCES_LEFT_OUT',
+          `${apps.leftOut.length} functions of apps cannot be said; ${first.function} of ${first.app}: ${first.reason}`,
+        );
+    });
+    host.provide(intents, {
+      add: (definition, run, owner) => catalogue.add(definition, run, owner),
+      match: (text, options) => catalogue.match(text, options),
+      grammar: (language) => catalogue.grammar(language),
+      run: (plan, options) => catalogue.run(plan, options),
+      list: (options) => catalogue.list(options),
+      onChange: (listener) => catalogue.onChange(listener),
+    });
+    for (const operation of intentOperations(catalogue, apps, capabilities, language))
+      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+  },
+});

@@ -1,0 +1,89 @@
+import type { Capabilities, IntentMatch, JsonSchema, Operation, SpeechGrammar } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/buses';
+import type { AppIntents, LeftOut } from './app-intents.ts';
+import type { Catalogue } from './catalogue.ts';
+
+const TEXT: JsonSchema = { type: 'string' };
+const LANGUAGE: JsonSchema = {
+  type: 'string',
+  pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$',
+  description: 'BCP 47, like en; that of the device if absent.',
+};
+const PLAN: JsonSchema = exactly({
+  intent: TEXT,
+  title: TEXT,
+  slots: { type: 'object' },
+  text: TEXT,
+  mayGoOn: { type: 'boolean', description: 'Longer sentences begin with this one.' },
+});
+
+interface Language {
+  readonly language?: string;
+}
+
+interface ListResult {
+  readonly intents: Awaited<ReturnType<Catalogue['list']>>;
+  readonly leftOut: readonly LeftOut[];
+}
+
+export function intentOperations(
+  catalogue: Catalogue,
+  apps: AppIntents,
+  capabilities: Capabilities,
+  language: string,
+): readonly Operation<never, unknown>[] {
+  const list: Operation<Language, ListResult> = {
+    name: 'intents.list',
+    summary: 'List what can be said now, with an example each',
+    description:
+      '`leftOut` names functions whose utterances are not used, with the reason; an app sees its own, who holds `audio` sees all.',
+    params: exactly({ language: LANGUAGE }, []),
+    result: exactly({
+      intents: { type: 'array', items: exactly({ id: TEXT, title: TEXT, owner: TEXT, example: TEXT }) },
+      leftOut: { type: 'array', items: exactly({ app: TEXT, function: TEXT, reason: TEXT }) },
+    }),
+    rest: { method: 'GET', path: '/intents' },
+    errors: [],
+    async run(params, { caller }) {
+      const everything = capabilities.holds(caller, 'audio');
+      const leftOut = apps.leftOut.filter(({ app }) => everything || (caller.kind === 'app' && caller.id === app));
+      return { intents: await catalogue.list(params), leftOut };
+    },
+  };
+  const match: Operation<Language & { readonly text: string }, IntentMatch> = {
+    name: 'intents.match',
+    summary: 'Tell what a text means, without doing it',
+    params: exactly({ text: { type: 'string', minLength: 1, maxLength: 500 }, language: LANGUAGE }, ['text']),
+    result: exactly(
+      {
+        outcome: { enum: ['plan', 'ambiguous', 'none'] },
+        plan: PLAN,
+        candidates: { type: 'array', items: PLAN },
+        reason: TEXT,
+      },
+      ['outcome'],
+    ),
+    capability: 'audio',
+    rest: { method: 'POST', path: '/intents/match' },
+    errors: [],
+    run: ({ text, language: asked = language }) => catalogue.match(text, { language: asked }),
+  };
+  const grammar: Operation<Language, { readonly grammar?: SpeechGrammar }> = {
+    name: 'intents.grammar',
+    summary: 'The grammar that recognisers get (JSGF)',
+    description: 'No `grammar` where nothing can be said in the language.',
+    params: exactly({ language: LANGUAGE }, []),
+    result: exactly(
+      { grammar: exactly({ id: TEXT, language: TEXT, jsgf: TEXT, words: { type: 'array', items: TEXT } }) },
+      [],
+    ),
+    capability: 'audio',
+    rest: { method: 'GET', path: '/intents/grammar' },
+    errors: [],
+    async run({ language: asked = language }) {
+      const made = await catalogue.grammar(asked);
+      return made ? { grammar: made } : {};
+    },
+  };
+  return [list, match, grammar] as readonly Operation<never, unknown>[];
+}

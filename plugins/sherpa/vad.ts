@@ -1,0 +1,48 @@
+import { setImmediate as breath } from 'node:timers/promises';
+import type { AudioFrame, VadEngine, VadResult } from '@device-core/plugin-api';
+import type { Sherpa, Vad } from 'sherpa-onnx-node';
+import { toFloats } from './samples.ts';
+import type { Shape } from './shapes.ts';
+
+/** Seconds of speech that it keeps for who would take segments, which nobody does; its room grows when it is too small. */
+const KEPT_S = 30;
+/** It says yes or no: how sure it is shows in how it judged the frames before. */
+const MEMORY = 0.6;
+const BREATH = 25;
+const MOST_IDLE = 2;
+
+export class Silero implements VadEngine {
+  readonly #load: () => Promise<Sherpa>;
+  readonly #shape: Shape;
+  readonly #idle: Vad[] = [];
+
+  constructor(load: () => Promise<Sherpa>, shape: Shape) {
+    this.#load = load;
+    this.#shape = shape;
+  }
+
+  async *detect(
+    frames: AsyncIterable<AudioFrame>,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncGenerator<VadResult, void, undefined> {
+    const sherpa = await this.#load();
+    const vad = this.#idle.pop() ?? new sherpa.Vad(this.#shape.config, KEPT_S);
+    let probability = 0;
+    let count = 0;
+    try {
+      for await (const { seq, samples } of frames) {
+        if (signal.aborted) return;
+        vad.acceptWaveform(toFloats(samples));
+        while (!vad.isEmpty()) vad.pop();
+        const speech = vad.isDetected();
+        probability = MEMORY * probability + (speech ? 1 - MEMORY : 0);
+        yield { seq, speech, probability };
+        count++;
+        if (count % BREATH === 0) await breath();
+      }
+    } finally {
+      vad.reset();
+      if (this.#idle.length < MOST_IDLE) this.#idle.push(vad);
+    }
+  }
+}

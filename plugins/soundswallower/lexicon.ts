@@ -1,0 +1,76 @@
+/** How words are pronounced: as the model's dictionary says, else as their letters suggest. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { pronounceEnglish } from './letters-en.ts';
+import { pronounceFrench } from './letters-fr.ts';
+import type { Model } from './library.ts';
+
+const LETTERS: Readonly<Record<string, (word: string) => string | undefined>> = {
+  en: pronounceEnglish,
+  fr: pronounceFrench,
+};
+/** Words whose pronunciations are kept. */
+const KEPT = 5_000;
+
+export class Lexicon {
+  readonly #dictionary: string;
+  readonly #letters: (word: string) => string | undefined;
+  readonly #found = new Map<string, readonly string[]>();
+
+  /** `dictionary`: lines of a word and its phones; a further pronunciation of `word` stands below it as `word(2)`. */
+  constructor(dictionary: string, language: string) {
+    this.#dictionary = `\n${dictionary}`;
+    this.#letters = LETTERS[language] ?? (() => undefined);
+  }
+
+  /** Throws MODEL_INVALID. */
+  static async of(model: Model): Promise<Lexicon> {
+    const path = join(model.folder, 'dict.txt');
+    try {
+      return new Lexicon(await readFile(path, 'utf8'), model.language);
+    } catch (error) {
+      throw new CoreError('MODEL_INVALID', { path, reason: reasonOf(error) }, { cause: error });
+    }
+  }
+
+  /** At least one, phones with spaces between. Throws PARAMS_INVALID for what nobody can pronounce. */
+  pronounce(word: string): readonly string[] {
+    const known = this.#found.get(word);
+    if (known) return known;
+    const found = this.#lookUp(word);
+    const guessed = found.length > 0 ? undefined : this.#parts(word);
+    if (found.length === 0 && guessed === undefined)
+      throw new CoreError('PARAMS_INVALID', { where: 'words', reason: `nobody knows how to pronounce ${word}` });
+    const pronunciations = guessed === undefined ? found : [guessed];
+    if (this.#found.size >= KEPT) this.#found.clear();
+    this.#found.set(word, pronunciations);
+    return pronunciations;
+  }
+
+  /** For a decoder: `[the, DH AH], [the(2), DH IY]`. */
+  entries(words: Iterable<string>): readonly (readonly [word: string, phones: string])[] {
+    return [...words].flatMap((word) =>
+      this.pronounce(word).map((phones, index) => [index === 0 ? word : `${word}(${index + 1})`, phones] as const),
+    );
+  }
+
+  #lookUp(word: string): readonly string[] {
+    const found: string[] = [];
+    let at = this.#dictionary.indexOf(`\n${word} `);
+    while (at >= 0) {
+      const end = this.#dictionary.indexOf('\n', at + 1);
+      const line = this.#dictionary.slice(at + 1, end < 0 ? undefined : end);
+      found.push(line.slice(line.indexOf(' ')).trim());
+      at = end >= 0 && this.#dictionary.startsWith(`${word}(`, end + 1) ? end : -1;
+    }
+    return found;
+  }
+
+  /** `e-mail` is said as its parts are. */
+  #parts(word: string): string | undefined {
+    const parts = word.split('-').filter((part) => part !== '');
+    if (parts.length < 2) return this.#letters(word);
+    return parts.map((part) => this.pronounce(part)[0]).join(' ');
+  }
+}

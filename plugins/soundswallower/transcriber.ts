@@ -1,0 +1,156 @@
+/** Sentences of a grammar from speech. */
+import {
+  type AudioFrame,
+  CoreError,
+  reasonOf,
+  type SpeechGrammar,
+  type SttEngine,
+  type TranscribeOptions,
+  type Transcript,
+} from '@device-core/plugin-api';
+import { plainWords, sentences, withoutPrefix } from './grammar.ts';
+import { contrastOf, type Evidence, judge, levelOf, type Verdict } from './judge.ts';
+import type { Lexicon } from './lexicon.ts';
+import type { Decoder } from './library.ts';
+import { Pace, type Pair, type Pairs } from './pairs.ts';
+
+export interface Voice {
+  readonly pairs: Pairs;
+  readonly lexicon: Lexicon;
+}
+
+/** The library's own default for sentences. */
+const WEIGHT = 6.5;
+/** Less than this, in frames of 10 ms and in decibels, is no speech. */
+const LEAST_SOUNDS = 15;
+const LEAST_CONTRAST = 6;
+/** Words are looked up in a text of megabytes: so many before others have their turn. */
+const AT_ONCE = 16;
+/** Frames between two looks at what is understood so far. */
+const LOOK = 2;
+
+export class Transcriber implements SttEngine {
+  readonly #voices: ReadonlyMap<string, Voice>;
+  readonly #strictness: number;
+
+  /** `voices` by language. */
+  constructor(voices: ReadonlyMap<string, Voice>, strictness: number) {
+    this.#voices = voices;
+    this.#strictness = strictness;
+  }
+
+  async transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript> {
+    const { language, grammar, signal } = options;
+    const base = language.toLowerCase().split('-')[0]!;
+    const voice = this.#voices.get(base);
+    if (!voice) throw new CoreError('LANGUAGE_UNSUPPORTED', { engine: 'soundswallower', language });
+    if (!grammar) throw new CoreError('PARAMS_INVALID', { where: 'grammar', reason: 'it knows only sentences of one' });
+    const prefixes = (options.prefix ?? []).map((phrase) => plainWords(phrase).join(' ')).filter(Boolean);
+    const key = `stt ${grammar.id} ${prefixes.join(',')}`;
+    using lease = await voice.pairs.take(key, (known) => prepare(known, voice.lexicon, grammar, prefixes));
+    try {
+      const heard = new Heard(lease.pair, prefixes, this.#strictness);
+      await listen(heard, frames, options);
+      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'nobody waits for it' });
+      return { ...heard.result(), language };
+    } catch (error) {
+      if (error instanceof CoreError) throw error;
+      lease.discard();
+      throw new CoreError('SPEECH_FAILED', { engine: 'soundswallower', reason: reasonOf(error) }, { cause: error });
+    }
+  }
+}
+
+async function listen(
+  heard: Heard,
+  frames: AsyncIterable<AudioFrame>,
+  { partial, signal, language }: TranscribeOptions,
+): Promise<void> {
+  const pace = new Pace();
+  let count = 0;
+  let told = '';
+  for await (const { samples } of frames) {
+    if (signal.aborted) return;
+    heard.feed(samples);
+    count++;
+    if (partial && count % LOOK === 0) {
+      const text = heard.soFar(told);
+      if (text !== undefined) {
+        told = text;
+        partial({ text, language, inGrammar: true });
+      }
+    }
+    await pace.breathe();
+  }
+}
+
+/** Throws PARAMS_INVALID where a word has no sound or the grammar is none. */
+async function prepare(
+  known: Decoder,
+  lexicon: Lexicon,
+  grammar: SpeechGrammar,
+  prefixes: readonly string[],
+): Promise<void> {
+  const words = [...new Set([...grammar.words, ...prefixes.flatMap((phrase) => phrase.split(' '))])];
+  for (let at = 0; at < words.length; at += AT_ONCE) {
+    known.teach(lexicon.entries(words.slice(at, at + AT_ONCE)));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  try {
+    known.setGrammar(sentences(grammar, prefixes), WEIGHT);
+  } catch (error) {
+    throw new CoreError('PARAMS_INVALID', { where: 'grammar', reason: reasonOf(error) }, { cause: error });
+  }
+}
+
+/** One utterance. */
+class Heard {
+  readonly #pair: Pair;
+  readonly #prefixes: readonly string[];
+  readonly #strictness: number;
+  readonly #levels: number[] = [];
+
+  constructor(pair: Pair, prefixes: readonly string[], strictness: number) {
+    this.#pair = pair;
+    this.#prefixes = prefixes;
+    this.#strictness = strictness;
+    pair.known.start();
+    pair.sounds.start();
+  }
+
+  feed(samples: Int16Array): void {
+    this.#levels.push(levelOf(samples));
+    this.#pair.known.feed(samples);
+    this.#pair.sounds.feed(samples);
+  }
+
+  /** What is understood and new, as far as one can say before the end. */
+  soFar(told: string): string | undefined {
+    const text = withoutPrefix(this.#pair.known.text(), this.#prefixes);
+    if (text === told || text === '') return undefined;
+    return this.#verdict().accepted ? text : undefined;
+  }
+
+  result(): Omit<Transcript, 'language'> {
+    this.#pair.known.stop();
+    this.#pair.sounds.stop();
+    const evidence = this.#evidence();
+    if (evidence.sounds < LEAST_SOUNDS || evidence.contrast < LEAST_CONTRAST) return { text: '' };
+    const whole = this.#pair.known.text();
+    const { accepted, confidence } = this.#verdict(evidence);
+    if (whole === '' || !accepted) return { text: '', confidence: 1 - confidence, inGrammar: false };
+    const text = withoutPrefix(whole, this.#prefixes);
+    return text === '' ? { text } : { text, confidence, inGrammar: true };
+  }
+
+  #verdict(evidence = this.#evidence()): Verdict {
+    return judge(evidence, this.#strictness, evidence.sounds);
+  }
+
+  #evidence(): Evidence {
+    const { known, sounds } = this.#pair;
+    const sum = (decoder: Decoder) => decoder.words().reduce((frames, word) => frames + word.frames, 0);
+    const contrast = contrastOf(this.#levels);
+    return { lead: known.score() - sounds.score(), words: sum(known), sounds: sum(sounds), contrast };
+  }
+}

@@ -1,0 +1,319 @@
+/** One engine after the other, until one of them does what is asked. */
+import {
+  type AudioFrame,
+  CoreError,
+  type EngineKind,
+  type PcmChunk,
+  reasonOf,
+  type Scope,
+  type SpeakOptions,
+  type TranscribeOptions,
+  type Transcript,
+  type VadResult,
+  type WakeHit,
+  type WakePhrase,
+} from '@device-core/plugin-api';
+import { Record } from './record.ts';
+import type { Registry, Row, Wanted } from './registry.ts';
+
+export interface Limits {
+  /** Milliseconds for a result after the last frame, and for the first sound of an answer. */
+  readonly resultMs: number;
+  /** Frames of an utterance that another engine can be given again. */
+  readonly utterance: number;
+}
+
+/** Frames that a VAD may keep to itself, and that a wake engine hears again when it takes the place of another. */
+const RECENT = 100;
+/** What says that the question is wrong, not the engine. */
+const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);
+
+export class Chain {
+  readonly #registry: Registry;
+  readonly #scope: Scope;
+  readonly #limits: Limits;
+
+  constructor(registry: Registry, scope: Scope, limits: Limits) {
+    this.#registry = registry;
+    this.#scope = scope;
+    this.#limits = limits;
+  }
+
+  detectSpeech(
+    frames: AsyncIterable<AudioFrame>,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<VadResult, void, undefined> {
+    const open = (row: Row<'vad'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) =>
+      row.engine.detect(copy, { signal });
+    return this.#follow('vad', frames, options.signal, open, true);
+  }
+
+  detectWake(
+    frames: AsyncIterable<AudioFrame>,
+    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+  ): AsyncGenerator<WakeHit, void, undefined> {
+    const open = (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) =>
+      row.engine.detect(copy, { phrases: options.phrases, signal });
+    return this.#follow('wake', frames, options.signal, open, false);
+  }
+
+  async transcribe(
+    frames: AsyncIterable<AudioFrame>,
+    options: TranscribeOptions & Wanted,
+  ): Promise<Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' }> {
+    const { stage, engine, signal: outer, ...asked } = options;
+    const wanted = { language: options.language, engine, stage: stage ?? (engine === undefined ? 'local' : undefined) };
+    const rows = this.#registry.choose('stt', wanted);
+    const record = new Record(frames, this.#limits.utterance);
+    try {
+      return await this.#first(rows, outer, async (row, signal, last) => {
+        if (last) record.settle();
+        if (record.lost > 0) throw failure(row, 'the speech before was too long to be heard again');
+        using late = new Late(this.#scope, row, this.#limits.resultMs);
+        const copy = watched(record.copy(signal), late);
+        const answer = row.engine.transcribe(copy, { ...asked, signal });
+        const transcript = await Promise.race([answer, late.failed, aborted(outer, signal)]).catch((error: unknown) => {
+          throw record.failure ? new SourceFailure(record.failure.error) : error;
+        });
+        return { ...transcript, engine: row.description.id, stage: row.description.stage };
+      });
+    } finally {
+      record.close();
+    }
+  }
+
+  async *speak(text: string, options: SpeakOptions & Pick<Wanted, 'stage'>): AsyncGenerator<PcmChunk, void, undefined> {
+    const { stage = 'local', signal: given, ...asked } = options;
+    const outer = given ?? this.#scope.signal;
+    const rows = this.#registry.choose('tts', { language: options.language, stage });
+    let begun = false;
+    for (const [index, row] of rows.entries()) {
+      const own = new AbortController();
+      const signal = AbortSignal.any([outer, own.signal]);
+      this.#registry.began(row);
+      try {
+        using late = new Late(this.#scope, row, this.#limits.resultMs);
+        for await (const chunk of until(row.engine.speak(text, { ...asked, signal }), [
+          late.failed,
+          aborted(outer, signal),
+        ])) {
+          late.end();
+          begun = true;
+          yield chunk;
+          late.begin();
+        }
+        if (begun || text.trim() === '') {
+          this.#registry.served(row);
+          return;
+        }
+        throw failure(row, 'it gave no sound');
+      } catch (error) {
+        const told = this.#judge(row, error, outer);
+        if (begun || index === rows.length - 1 || outer.aborted) throw told;
+      } finally {
+        own.abort(over('speech'));
+      }
+    }
+  }
+
+  async *#follow<K extends 'vad' | 'wake', T>(
+    kind: K,
+    frames: AsyncIterable<AudioFrame>,
+    outer: AbortSignal,
+    open: (row: Row<K>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) => AsyncIterable<T>,
+    eachFrame: boolean,
+  ): AsyncGenerator<T, void, undefined> {
+    const rows = this.#registry.choose(kind, { stage: 'local' });
+    const record = new Record(frames, RECENT);
+    let given = 0;
+    try {
+      for (const [index, row] of rows.entries()) {
+        const own = new AbortController();
+        const signal = AbortSignal.any([outer, own.signal]);
+        this.#registry.began(row as unknown as Row);
+        try {
+          using late = new Late(this.#scope, row, this.#limits.resultMs);
+          if (index === rows.length - 1) record.settle();
+          let unanswered = 0;
+          const silent = Promise.withResolvers<never>();
+          silent.promise.catch(() => undefined);
+          const copy = watched(record.copy(signal), late, () => {
+            unanswered++;
+            if (eachFrame && unanswered > RECENT) silent.reject(failure(row, `it is silent for ${RECENT} frames`));
+          });
+          for await (const item of until(open(row, copy, signal), [
+            late.failed,
+            silent.promise,
+            aborted(outer, signal),
+          ])) {
+            unanswered = 0;
+            given++;
+            if (given === 1) record.settle();
+            this.#registry.served(row as unknown as Row);
+            yield item;
+          }
+          // Frames are left although it has ended: it did not say why.
+          if (!record.ended && !outer.aborted) throw failure(row, 'it ended before the sound did');
+          return;
+        } catch (error) {
+          if (record.failure) throw record.failure.error;
+          const told = this.#judge(row as unknown as Row, error, outer);
+          if (given > 0 || index === rows.length - 1 || outer.aborted) throw told;
+        } finally {
+          own.abort(over(kind));
+        }
+      }
+    } finally {
+      record.close();
+    }
+  }
+
+  async #first<K extends EngineKind, T>(
+    rows: readonly Row<K>[],
+    outer: AbortSignal,
+    work: (row: Row<K>, signal: AbortSignal, last: boolean) => Promise<T>,
+  ): Promise<T> {
+    let told: unknown;
+    for (const [index, row] of rows.entries()) {
+      const own = new AbortController();
+      this.#registry.began(row as unknown as Row);
+      try {
+        const result = await work(row, AbortSignal.any([outer, own.signal]), index === rows.length - 1);
+        this.#registry.served(row as unknown as Row);
+        return result;
+      } catch (error) {
+        if (error instanceof SourceFailure) throw error.error;
+        told = this.#judge(row as unknown as Row, error, outer);
+        if (outer.aborted) throw told;
+      } finally {
+        own.abort(over(row.kind));
+      }
+    }
+    throw told;
+  }
+
+  /** The error as the caller sees it; the engine is put aside where it is to blame. */
+  #judge(row: Row, error: unknown, outer: AbortSignal): unknown {
+    if (outer.aborted) return cancelled(row.kind, outer);
+    if (error instanceof CoreError && NO_FAULT.has(error.code)) return error;
+    this.#registry.failed(row, error);
+    if (error instanceof CoreError && error.code === 'SPEECH_FAILED') return error;
+    return failure(row, reasonOf(error), error);
+  }
+}
+
+/** Of the frames, not of an engine. */
+class SourceFailure extends Error {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    super(reasonOf(error));
+    this.error = error;
+  }
+}
+
+/** A deadline that runs while there is nothing to wait for but the engine. One timer looks now and then, for turns are as many as frames. */
+class Late implements Disposable {
+  readonly failed: Promise<never>;
+  readonly #fail: (error: unknown) => void;
+  readonly #scope: Scope;
+  readonly #row: Row;
+  readonly #ms: number;
+  #since: number | undefined;
+  #timer: Disposable | undefined;
+
+  constructor(scope: Scope, row: object, ms: number) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined); // nobody waits for it where all goes well
+    this.failed = promise;
+    this.#fail = reject;
+    this.#scope = scope;
+    this.#row = row as Row;
+    this.#ms = ms;
+    this.begin();
+    this.#look();
+  }
+
+  /** It is the engine's turn. */
+  begin(): void {
+    this.#since = performance.now();
+  }
+
+  end(): void {
+    this.#since = undefined;
+  }
+
+  #look(): void {
+    const { kind, description } = this.#row;
+    if (this.#since !== undefined && performance.now() - this.#since > this.#ms) {
+      this.#fail(failure(this.#row, `it gave nothing for ${this.#ms} ms`));
+      return;
+    }
+    const ms = Math.ceil(this.#ms / 8);
+    this.#timer = this.#scope.timeout(`result of ${kind} engine ${description.id}`, ms, () => this.#look());
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+  }
+}
+
+/** The same frames; while the engine waits for one it is not late. Tells of each that it takes. */
+function watched(frames: AsyncIterable<AudioFrame>, late: Late, taken?: () => void): AsyncIterable<AudioFrame> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const source = frames[Symbol.asyncIterator]();
+      return {
+        async next() {
+          late.end();
+          const item = await source.next();
+          late.begin();
+          if (!item.done) taken?.();
+          return item;
+        },
+        return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+      };
+    },
+  };
+}
+
+/** Items until one of the promises fails. The engine is told, but not waited for: it may hang. */
+async function* until<T>(items: AsyncIterable<T>, ends: readonly Promise<never>[]): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  let over = false;
+  try {
+    for (;;) {
+      const item = await Promise.race([iterator.next(), ...ends]);
+      if (item.done) {
+        over = true;
+        return;
+      }
+      yield item.value;
+    }
+  } finally {
+    if (!over) void Promise.resolve(iterator.return?.()).catch(() => undefined); // it failed, which is told already
+  }
+}
+
+/** Rejects when `outer` aborts. `inner` aborts then, too, and always in the end: what lives longer than the call keeps nothing of it. */
+function aborted(outer: AbortSignal, inner: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const stop = () => reject(outer.reason);
+  if (outer.aborted) stop();
+  else inner.addEventListener('abort', stop, { once: true });
+  return promise;
+}
+
+function over(kind: string): CoreError {
+  return new CoreError('CANCELLED', { what: kind, reason: 'it is over' });
+}
+
+function cancelled(kind: string, signal: AbortSignal): unknown {
+  if (signal.reason instanceof CoreError) return signal.reason;
+  return new CoreError('CANCELLED', { what: kind, reason: 'nobody waits for it' });
+}
+
+function failure(row: object, reason: string, cause?: unknown): CoreError {
+  const { kind, description } = row as Row;
+  return new CoreError('SPEECH_FAILED', { engine: `${kind} engine ${description.id}`, reason }, { cause });
+}

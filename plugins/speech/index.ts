@@ -1,0 +1,49 @@
+import { definePlugin, type HealthReport, operations, speech } from '@device-core/plugin-api';
+import { Chain } from './chain.ts';
+import { engineOperation } from './operations.ts';
+import { KINDS, Registry, type Settings } from './registry.ts';
+
+interface Config extends Settings {
+  readonly resultMs: number;
+  readonly utteranceMs: number;
+}
+
+const FRAME_MS = 20;
+
+export const plugin = definePlugin<{ operations: typeof operations }, Config>({
+  requires: { operations },
+  setup(host, services) {
+    const { scope, config, log } = host;
+    const registry = new Registry(scope, log, config);
+    const limits = { resultMs: config.resultMs, utterance: Math.ceil(config.utteranceMs / FRAME_MS) };
+    const chain = new Chain(registry, scope, limits);
+    host.provide(speech, {
+      register: (kind, description, engine, owner) => registry.register(kind, description, engine, owner),
+      list: async (kind) => registry.list(kind),
+      detectSpeech: (frames, options) => chain.detectSpeech(frames, options),
+      detectWake: (frames, options) => chain.detectWake(frames, options),
+      transcribe: (frames, options) => chain.transcribe(frames, options),
+      speak: (text, options) => chain.speak(text, options),
+      onChange: (listener) => registry.onChange(listener),
+    });
+    const operation = engineOperation(registry);
+    scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    host.tap('health.collect', (report) => tell(report, registry));
+  },
+});
+
+/** A kind without any engine waits for one; a kind whose engines all fail is in error; one that fails beside others is named. */
+function tell(report: HealthReport, registry: Registry): void {
+  const ranked = registry.list().filter(({ rank }) => rank !== undefined);
+  const troubled = ranked.filter(({ problem }) => problem !== undefined);
+  const lost = KINDS.filter(
+    (kind) => troubled.some((one) => one.kind === kind) && ranked.every((one) => one.kind !== kind || one.problem),
+  );
+  const problems = troubled.map(({ kind, id, problem }) => `${kind} engine ${id}: ${problem}`).join('; ');
+  const missing = KINDS.filter((kind) => ranked.every((one) => one.kind !== kind));
+  if (lost.length > 0) report.add('speech', { status: 'error', code: 'SPEECH_FAILED', message: problems });
+  else if (missing.length > 0) {
+    const message = `there is no engine of kind ${missing.join(', ')}${problems && `; ${problems}`}`;
+    report.add('speech', { status: 'waiting', code: 'ENGINE_MISSING', message });
+  } else report.add('speech', { status: 'okay', ...(problems && { message: problems }) });
+}

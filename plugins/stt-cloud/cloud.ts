@@ -1,0 +1,44 @@
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { Key } from './key.ts';
+
+export interface CloudSettings {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly rate: 16_000 | 24_000;
+  readonly connectMs: number;
+  readonly answerMs: number;
+  readonly mostSeconds: number;
+}
+
+export interface Parts {
+  /** Of the engine, for messages. */
+  readonly name: string;
+  readonly scope: Scope;
+  readonly settings: CloudSettings;
+  readonly key: Key;
+}
+
+/** A signal that is aborted with the caller's, with the scope's, and with SPEECH_FAILED after `ms`. Dispose of it when the work is over. */
+export function together(
+  { scope, name }: Pick<Parts, 'scope' | 'name'>,
+  signal: AbortSignal,
+  ms: number,
+): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController();
+  const cancel = () =>
+    stop.abort(new CoreError('CANCELLED', { what: 'the transcription', reason: 'nobody waits for it' }));
+  for (const one of [signal, scope.signal]) {
+    one.addEventListener('abort', cancel, { once: true });
+    if (one.aborted) cancel();
+  }
+  const limit = scope.timeout('cloud transcription', ms, () =>
+    stop.abort(new CoreError('SPEECH_FAILED', { engine: name, reason: `it did not answer within ${ms} ms` })),
+  );
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]() {
+      limit[Symbol.dispose]();
+      for (const one of [signal, scope.signal]) one.removeEventListener('abort', cancel);
+    },
+  };
+}

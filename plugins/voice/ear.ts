@@ -1,0 +1,367 @@
+/** Listens: speech is told from silence, and what may begin with a wake phrase goes to the engines before anybody knows that it does. */
+import {
+  type Audio,
+  type AudioFrame,
+  CoreError,
+  FRAME_MS,
+  monotonicMs,
+  reasonOf,
+  type Scope,
+  type Speech,
+  type Transcript,
+  type VadResult,
+  type WakeHit,
+  type WakePhrase,
+} from '@device-core/plugin-api';
+import { Latest } from '@device-core/plugin-api/audio';
+import { type Completeness, type TranscribeLocally, Utterance } from './utterance.ts';
+
+export interface EarSettings {
+  /** What was heard before speech was noticed. */
+  readonly preRollMs: number;
+  /** Speech of so many of the last five frames is an onset. */
+  readonly onsetFrames: number;
+  /** Silence that ends a command that is a whole sentence, one that longer ones begin with, and any other. */
+  readonly endpointFastMs: number;
+  readonly endpointOpenMs: number;
+  readonly endpointSlowMs: number;
+  /** Speech after the wake phrase that may be a command. */
+  readonly leastCommandMs: number;
+  readonly mostCommandMs: number;
+  /** The engine for commands follows speech so long while no wake phrase comes. */
+  readonly speculateMs: number;
+}
+
+/** What the ear tells, and asks. */
+export interface EarEvents {
+  /** The phrases to look for now; none: nobody can call. */
+  phrases(): readonly WakePhrase[];
+  /** Commands may be decoded before the wake phrase is known. */
+  speculates(): boolean;
+  /** For the command of an utterance; undefined: local engines are not asked. */
+  transcriber(): TranscribeLocally | undefined;
+  /** A phrase: `listen` is called meanwhile if it is to be followed. */
+  wake(hit: WakeHit): void;
+  /** It is known which utterance is the command of a turn. */
+  command(turn: string, utterance: Utterance): void;
+  partial(turn: string, transcript: Transcript): void;
+  /** Is it a whole sentence, and do longer ones begin with it? */
+  complete(text: string): Promise<Completeness>;
+  /** The command is over. */
+  endpoint(turn: string): void;
+  /** Somebody called, and is silent now: time for a sound. */
+  pause(turn: string): void;
+  /** An engine failed that is not needed to listen on. */
+  problem(part: 'wake', reason: string | undefined): void;
+}
+
+interface Segment {
+  readonly since: number;
+  readonly pipe: Latest<AudioFrame>;
+  readonly stop: AbortController;
+  utterance: Utterance | undefined;
+  lastSpeechAt: number;
+}
+
+interface Command {
+  readonly turn: string;
+  /** Speech after this may be of the command. */
+  readonly from: number;
+  utterance: Utterance | undefined;
+  /** Its wake phrase was answered by a sound, or is not to be. */
+  paused: boolean;
+}
+
+const RING_FRAMES = 3000 / FRAME_MS;
+const VAD_FRAMES = 1000 / FRAME_MS;
+const OWNER = 'plugin:voice';
+/** Where a command begins after a wake phrase, at the earliest: engines cannot tell exactly. */
+const BEFORE_HIT_MS = 100;
+/** An engine may tell of a phrase so long after the last of its frames. */
+const LATE_HIT_MS = 2_000;
+/** Longer than any wake phrase. */
+const PHRASE_MS = 1_500;
+const PAUSE_MS = 200;
+const END_MS = 1_000;
+
+export class Ear {
+  readonly #audio: Audio;
+  readonly #speech: Speech;
+  readonly #settings: EarSettings;
+  readonly #events: EarEvents;
+  readonly #scope: Scope;
+  readonly #ring: AudioFrame[] = [];
+  #recent: boolean[] = [];
+  #segment: Segment | undefined;
+  readonly #segments = new Set<Segment>();
+  #hit: { readonly segment: Segment; readonly hit: WakeHit } | undefined;
+  #command: Command | undefined;
+  #judging = false;
+  /** Frames that an engine did not take in time. */
+  lost = 0;
+
+  constructor(parts: {
+    readonly audio: Audio;
+    readonly speech: Speech;
+    readonly settings: EarSettings;
+    readonly events: EarEvents;
+    readonly scope: Scope;
+  }) {
+    this.#audio = parts.audio;
+    this.#speech = parts.speech;
+    this.#settings = parts.settings;
+    this.#events = parts.events;
+    this.#scope = parts.scope;
+  }
+
+  /** Until the signal. Rejects when the microphone or the detection of speech is lost. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const pipe = new Latest<AudioFrame>(VAD_FRAMES, () => {
+      this.lost++;
+    });
+    const capture = async () => {
+      for await (const frame of this.#audio.capture({ owner: OWNER, signal: either })) {
+        if (either.aborted) return;
+        this.#take(frame);
+        pipe.push(frame);
+      }
+      if (!either.aborted)
+        throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'the microphone has ended' });
+    };
+    const judge = async () => {
+      for await (const result of this.#speech.detectSpeech(pipe, { signal: either })) {
+        if (either.aborted) return;
+        this.#judge(result);
+      }
+      if (!either.aborted) throw new CoreError('SPEECH_FAILED', { engine: 'vad', reason: 'it has ended' });
+    };
+    const both = [capture(), judge()];
+    try {
+      await Promise.race([...both, aborted(either)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      stop.abort();
+      pipe.close();
+      for (const segment of [...this.#segments]) this.#drop(segment);
+      this.#segment = undefined;
+      this.#ring.length = 0;
+      this.#recent = [];
+      const patience = Promise.withResolvers<void>();
+      using _limit = this.#scope.timeout('end of the capture', END_MS, () => patience.resolve());
+      // Who mutes wants nothing to be read when it is done. Of what fails here the first was told.
+      await Promise.race([Promise.allSettled(both), patience.promise]);
+    }
+  }
+
+  /** What comes next is the command of a turn: called while a wake phrase is told, from that phrase on. */
+  listen(turn: string): void {
+    const called = this.#hit;
+    const from = called?.hit.at ?? monotonicMs();
+    this.#command = { turn, from, utterance: undefined, paused: called === undefined };
+    if (!called) {
+      if (this.#segment) this.#adopt(this.#begin([]));
+      return;
+    }
+    const { segment, hit } = called;
+    const usable = segment.utterance && hit.at - segment.since <= this.#settings.speculateMs;
+    if (!usable) segment.utterance?.abort();
+    const utterance = usable
+      ? segment.utterance!
+      : this.#begin(this.#ring.filter(({ at }) => at >= hit.at - BEFORE_HIT_MS));
+    segment.utterance = undefined;
+    segment.stop.abort();
+    utterance.calledAt(hit.at - PHRASE_MS);
+    utterance.lastSpeechAt = segment.lastSpeechAt;
+    utterance.speechMs = Math.max(0, segment.lastSpeechAt - hit.at - BEFORE_HIT_MS);
+    this.#adopt(utterance);
+  }
+
+  /** Looks for other phrases from now on. */
+  refresh(): void {
+    if (this.#segment && !this.#command) this.#endOf(this.#segment);
+  }
+
+  /** When the newest frame was captured. */
+  get newestAt(): number | undefined {
+    return this.#ring.at(-1)?.at;
+  }
+
+  /** Has a command begun? */
+  get speaking(): boolean {
+    const utterance = this.#command?.utterance;
+    return utterance !== undefined && this.#isCommand(utterance);
+  }
+
+  /** The command of the turn as far as it was heard, which ends it. */
+  take(turn: string): Utterance | undefined {
+    if (this.#command?.turn !== turn) return undefined;
+    const { utterance } = this.#command;
+    this.#command = undefined;
+    utterance?.close();
+    // What is said from now on may be another call.
+    if (this.#segment) this.#endOf(this.#segment);
+    return utterance;
+  }
+
+  drop(turn: string): void {
+    this.take(turn)?.abort();
+  }
+
+  #take(frame: AudioFrame): void {
+    this.#ring.push(frame);
+    if (this.#ring.length > RING_FRAMES) this.#ring.shift();
+    const segment = this.#segment;
+    segment?.pipe.push(frame);
+    if (segment?.utterance) {
+      if (frame.at - segment.since > this.#settings.speculateMs) {
+        segment.utterance.abort();
+        segment.utterance = undefined;
+      } else segment.utterance.push(frame);
+    }
+    this.#command?.utterance?.push(frame);
+  }
+
+  #judge({ seq, speech }: VadResult): void {
+    const newest = this.#ring.at(-1);
+    if (!newest) return;
+    const at = newest.at - (newest.seq - seq) * FRAME_MS;
+    this.#recent = [...this.#recent.slice(-4), speech];
+    if (!this.#segment && this.#recent.filter(Boolean).length >= this.#settings.onsetFrames) this.#onset(at);
+    if (speech && this.#segment) this.#segment.lastSpeechAt = at;
+    if (this.#command) this.#judgeCommand(this.#command, at, speech);
+    const segment = this.#segment;
+    if (segment && at - segment.lastSpeechAt >= this.#settings.endpointSlowMs) this.#endOf(segment);
+  }
+
+  #judgeCommand(command: Command, at: number, speech: boolean): void {
+    const { utterance, turn } = command;
+    if (!utterance) return;
+    if (speech) {
+      utterance.lastSpeechAt = at;
+      if (at > command.from + BEFORE_HIT_MS) utterance.speechMs += FRAME_MS;
+    }
+    const silence = at - utterance.lastSpeechAt;
+    const { endpointFastMs, endpointOpenMs, endpointSlowMs } = this.#settings;
+    if (this.#isCommand(utterance)) {
+      const enough = { whole: endpointFastMs, open: endpointOpenMs, part: endpointSlowMs }[utterance.complete];
+      if (silence >= enough || utterance.closed) this.#events.endpoint(turn);
+      return;
+    }
+    if (!command.paused && silence >= PAUSE_MS) {
+      command.paused = true;
+      this.#events.pause(turn);
+    }
+    if (silence < endpointSlowMs) return;
+    // It was only the wake phrase, or a click: the command comes with the next speech.
+    utterance.abort();
+    command.utterance = undefined;
+  }
+
+  #isCommand(utterance: Utterance): boolean {
+    return utterance.speechMs >= this.#settings.leastCommandMs || (utterance.latest?.text ?? '') !== '';
+  }
+
+  #onset(at: number): void {
+    const { preRollMs, onsetFrames } = this.#settings;
+    const since = at - onsetFrames * FRAME_MS - preRollMs;
+    const before = this.#ring.filter((frame) => frame.at >= since);
+    const segment: Segment = {
+      since,
+      pipe: new Latest<AudioFrame>(RING_FRAMES, () => {
+        this.lost++;
+      }),
+      stop: new AbortController(),
+      utterance: undefined,
+      lastSpeechAt: at,
+    };
+    this.#segment = segment;
+    this.#segments.add(segment);
+    if (this.#command) {
+      if (!this.#command.utterance) this.#adopt(this.#begin(before));
+    } else if (this.#events.speculates()) segment.utterance = this.#begin(before);
+    for (const frame of before) segment.pipe.push(frame);
+    void this.#watch(segment, this.#command ? [] : this.#events.phrases());
+  }
+
+  /** Speech is over; the engine for wake phrases may still tell. */
+  #endOf(segment: Segment): void {
+    segment.pipe.close();
+    segment.utterance?.close();
+    if (this.#segment === segment) this.#segment = undefined;
+    this.#recent = [];
+    this.#scope.timeout('late wake phrase', LATE_HIT_MS, () => this.#drop(segment));
+  }
+
+  #drop(segment: Segment): void {
+    this.#segments.delete(segment);
+    segment.pipe.close();
+    segment.stop.abort();
+    segment.utterance?.abort();
+    segment.utterance = undefined;
+  }
+
+  async #watch(segment: Segment, phrases: readonly WakePhrase[]): Promise<void> {
+    if (phrases.length === 0) return;
+    try {
+      for await (const hit of this.#speech.detectWake(segment.pipe, { phrases, signal: segment.stop.signal })) {
+        if (segment.stop.signal.aborted) return;
+        this.#hit = { segment, hit };
+        this.#events.wake(hit);
+        this.#hit = undefined;
+      }
+      this.#events.problem('wake', undefined);
+    } catch (error) {
+      if (!segment.stop.signal.aborted) this.#events.problem('wake', reasonOf(error));
+    } finally {
+      this.#hit = undefined;
+      if (this.#segment !== segment) this.#drop(segment);
+    }
+  }
+
+  #begin(frames: readonly AudioFrame[]): Utterance {
+    const { mostCommandMs } = this.#settings;
+    const utterance = new Utterance(
+      frames.at(-1)?.at ?? monotonicMs(),
+      Math.ceil(mostCommandMs / FRAME_MS),
+      this.#events.transcriber(),
+    );
+    for (const frame of frames) utterance.push(frame);
+    return utterance;
+  }
+
+  #adopt(utterance: Utterance): void {
+    const command = this.#command!;
+    const { turn } = command;
+    command.utterance = utterance;
+    utterance.onPartial = (transcript) => {
+      this.#events.partial(turn, transcript);
+      void this.#complete(utterance);
+    };
+    this.#events.command(turn, utterance);
+    if (utterance.latest) utterance.onPartial(utterance.latest);
+  }
+
+  /** One question at a time, the last one about the latest words. */
+  async #complete(utterance: Utterance): Promise<void> {
+    if (this.#judging) return;
+    this.#judging = true;
+    try {
+      for (let asked: string | undefined; asked !== utterance.latest?.text; ) {
+        asked = utterance.latest?.text ?? '';
+        utterance.complete = asked === '' ? 'part' : await this.#events.complete(asked);
+      }
+    } finally {
+      this.#judging = false;
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import {
+  audio,
+  config as configService,
+  definePlugin,
+  device,
+  type FeedbackSound,
+  intents,
+  operations,
+  reasonOf,
+  speech,
+  voice,
+} from '@device-core/plugin-api';
+import { Budget, type BudgetLimits } from './budget.ts';
+import { Conductor, type ConductorSettings } from './conductor.ts';
+import { Ledger } from './ledger.ts';
+import { voiceOperations } from './operations.ts';
+import { Router, type RouterSettings } from './router.ts';
+import { Speaker } from './speaker.ts';
+import { type Prompts, Thinker } from './thinker.ts';
+import { Traces } from './traces.ts';
+
+interface Settings extends Omit<ConductorSettings, 'retryMs' | 'limits' | 'local'> {
+  readonly voice?: string;
+  readonly sounds: readonly FeedbackSound[];
+  readonly sayQueue: number;
+  readonly limits: ConductorSettings['limits'] & { readonly callMs: number; readonly sayWaitMs: number };
+  readonly retryMs: number;
+  readonly router: Omit<RouterSettings, 'language' | 'mostSeconds'> & { readonly budget: BudgetLimits };
+  readonly prompts: Prompts;
+  readonly turns: number;
+  readonly ledger: number;
+}
+
+/** The user's own word, in the device's configuration. */
+const LOCAL_ONLY = 'voice.localOnly';
+/** What an operation may take beyond what it waits for. */
+const GRACE_MS = 5_000;
+
+export const plugin = definePlugin<{ device: typeof device; operations: typeof operations }, Settings>({
+  requires: { device, operations },
+  async setup(host, services) {
+    const { scope, log, config } = host;
+    const { language, limits, prompts } = config;
+    const { paths } = await services.device.info();
+    const ledger = new Ledger(join(paths.var, 'voice', 'ledger.jsonl'), config.ledger);
+    await ledger.load();
+    if (ledger.broken > 0) log.warn({ lines: ledger.broken }, 'lines of the ledger were broken, and left out');
+    const budget = new Budget(join(paths.var, 'voice', 'budget.json'), config.router.budget);
+    const forgotten = await budget.load();
+    if (forgotten !== undefined) log.warn({ reason: forgotten }, 'the budget of the cloud counts from nothing again');
+
+    const traces = new Traces(config.turns);
+    const local = config.router.local || config.router.localOnly;
+    const conductor = new Conductor({
+      scope,
+      log,
+      settings: { ...config, local },
+      traces,
+      publish: (topic, payload) => host.bus.publish(topic, payload),
+      late: prompts.late,
+    });
+    const { attention } = conductor;
+    let network: string | undefined;
+    let userLocalOnly = false;
+    const router = new Router({
+      scope,
+      settings: { ...config.router, local, language, mostSeconds: config.mostCommandMs / 1000 },
+      ledger,
+      budget,
+      speech: () => attention.speech(),
+      match: async (text) => attention.intents().match(text, { language }),
+      localOnly: () => userLocalOnly,
+      online: () => network === undefined || network === 'online',
+      prefix: config.wake.map(({ phrase }) => phrase),
+      partial: (turn, transcript) => conductor.partial(turn, transcript, 'cloud'),
+    });
+    conductor.router = router;
+    conductor.thinker = new Thinker({
+      scope,
+      traces,
+      router,
+      intents: () => attention.intents(),
+      language,
+      callMs: limits.callMs,
+      prompts,
+      final: (turn, heard, latencyMs) => conductor.final(turn, heard, latencyMs),
+    });
+    conductor.speaker = new Speaker({
+      scope,
+      log,
+      settings: { ...config, voice: config.voice, sayWaitMs: limits.sayWaitMs },
+      audio: () => attention.audio(),
+      speech: () => attention.speech(),
+      events: {
+        started(id, at, asked) {
+          traces.span(id, 'tts', asked, at);
+          traces.answered(id, at);
+          host.bus.publish('audio.tts.start', { turn: id });
+          conductor.input({ kind: 'speaking', id });
+        },
+        ended: (id) => host.bus.publish('audio.tts.end', { turn: id }),
+        spoken: (id) => conductor.input({ kind: 'spoken', id }),
+        unspoken: (id, code, reason) => conductor.unspoken(id, code, reason),
+      },
+    });
+    scope.defer('turns', () => conductor.close());
+
+    host.bus.subscribe('system.network', ({ payload }) => {
+      network = String((payload as { readonly state?: unknown }).state);
+    });
+    host.when(configService, async (settings, part) => {
+      const read = async () => {
+        const entries = await settings.list({}, LOCAL_ONLY);
+        userLocalOnly = entries.some(({ key, value }) => key === LOCAL_ONLY && value === true);
+      };
+      const changed = ({ key }: { readonly key: string }) => {
+        if (!key.startsWith('voice')) return;
+        // Until it is known what the user wants nothing is sent.
+        userLocalOnly = true;
+        read().catch((error: unknown) => log.warn({ reason: reasonOf(error) }, `cannot read ${LOCAL_ONLY}`));
+      };
+      part.use('changes of the configuration', settings.watch({}, changed));
+      await read();
+    });
+    host.when(audio, (service, part) => attention.useAudio(service, part));
+    host.when(speech, (service, part) => attention.useSpeech(service, part));
+    host.when(intents, (service, part) => attention.useIntents(service, part));
+
+    host.provide(voice, {
+      state: async () => conductor.state(),
+      say: (text, { signal, ...options } = {}) => conductor.say({ text, ...options }, signal),
+      listen: (options = {}) => conductor.turn('button', undefined, options.signal),
+      ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
+      mute: (muted) => attention.mute(muted),
+      turns: async (limit = config.turns) => traces.newest(limit),
+      ledger: async (limit = config.ledger) => ledger.newest(limit),
+    });
+    const rows = voiceOperations({
+      conductor,
+      traces,
+      router,
+      ledger,
+      used: () => budget.used(Date.now()),
+      turnMs: limits.turnMs + GRACE_MS,
+      sayMs: limits.sayWaitMs + limits.turnMs + GRACE_MS,
+    });
+    for (const row of rows) scope.use(`operation ${row.name}`, services.operations.add(row));
+
+    host.tap('health.collect', (report) => {
+      const { machine } = conductor;
+      const { deaf, wakeProblem } = attention;
+      const [unsent] = router.unsent;
+      if (unsent) report.warn('VOICE_UNSENT', `a turn could not be sent to the cloud: ${unsent.reason}`);
+      if (machine.state === 'error')
+        return report.add('voice', {
+          status: 'error',
+          code: 'SPEECH_FAILED',
+          message: conductor.reason ?? 'a turn failed',
+        });
+      if (machine.muted) return report.add('voice', { status: 'okay', message: 'the microphone is muted' });
+      if (deaf !== undefined)
+        return report.add('voice', { status: 'waiting', code: 'AUDIO_UNAVAILABLE', message: `cannot listen: ${deaf}` });
+      if (wakeProblem !== undefined)
+        return report.add('voice', {
+          status: 'waiting',
+          code: 'ENGINE_MISSING',
+          message: `cannot be called: ${wakeProblem}`,
+        });
+      report.add('voice', { status: 'okay' });
+    });
+  },
+});

@@ -1,0 +1,171 @@
+/** From what was said to what is answered: understanding, doing, and the words for what went wrong. */
+import {
+  CoreError,
+  type ErrorCode,
+  type IntentAnswer,
+  type IntentPlan,
+  type Intents,
+  monotonicMs,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+import { within } from './deadline.ts';
+import type { Reading, Router, Understood } from './router.ts';
+import type { Traces } from './traces.ts';
+import type { Heard, Utterance } from './utterance.ts';
+
+/** What is said where no app says anything. `{a}` and `{b}` stand for what it might have meant. */
+export interface Prompts {
+  readonly notUnderstood: string;
+  readonly unsure: string;
+  readonly ambiguous: string;
+  readonly noSuchThing: string;
+  readonly offline: string;
+  readonly failed: string;
+  readonly late: string;
+}
+
+export interface Told {
+  readonly outcome: 'answered' | 'refused' | 'failed';
+  readonly code?: ErrorCode;
+  readonly say?: string;
+  readonly followUp?: boolean;
+}
+
+export interface ThinkerParts {
+  readonly scope: Scope;
+  readonly traces: Traces;
+  readonly router: Router;
+  /** Throws SERVICE_MISSING. */
+  readonly intents: () => Intents;
+  readonly language: string;
+  readonly callMs: number;
+  readonly prompts: Prompts;
+  /** The words of a turn are known. */
+  readonly final: (turn: string, heard: Heard, latencyMs: number) => void;
+}
+
+export class Thinker {
+  readonly #parts: ThinkerParts;
+  /** Answers that came when nobody waited any more. */
+  late = 0;
+
+  constructor(parts: ThinkerParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined: nothing was said. Rejects with CANCELLED when the turn is over. */
+  async hear(utterance: Utterance, turn: string, signal: AbortSignal): Promise<Told | undefined> {
+    const { router, traces, final } = this.#parts;
+    const from = monotonicMs();
+    traces.lastSpeech(turn, utterance.lastSpeechAt);
+    traces.span(turn, 'endpoint', utterance.lastSpeechAt, from, utterance.complete);
+    let understood: Understood;
+    try {
+      understood = await router.understand(utterance, turn, signal);
+    } finally {
+      utterance.abort();
+    }
+    const { reading, cloud } = understood;
+    const now = monotonicMs();
+    const sttAt = ('matched' in reading ? reading.matched?.[0] : undefined) ?? now;
+    const refused = cloud?.refusal === undefined ? '' : `, not asked: ${cloud.refusal}`;
+    traces.span(turn, 'stt', from, sttAt, cloud && `cloud for ${cloud.rule}${refused}`);
+    if (reading.outcome === 'empty') return undefined;
+    if (reading.outcome !== 'failed') {
+      const { heard, matched } = reading;
+      if (matched) traces.span(turn, 'intent', ...matched);
+      traces.set(turn, { heard: heard.text, stage: heard.stage, engine: heard.engine });
+      final(turn, heard, Math.max(0, Math.round(now - utterance.lastSpeechAt)));
+    }
+    return this.#answer(reading, turn, signal, cloud?.refusal);
+  }
+
+  /** The same for text that was never speech. */
+  async read(text: string, turn: string, signal: AbortSignal): Promise<Told> {
+    const { intents, language, traces, scope, callMs } = this.#parts;
+    const from = monotonicMs();
+    traces.set(turn, { heard: text });
+    const heard: Heard = { text, language, engine: 'text', stage: 'local' };
+    try {
+      const match = await within(scope, 'the intents', callMs, signal, intents().match(text, { language }));
+      traces.span(turn, 'intent', from, monotonicMs());
+      if (match.outcome === 'plan') return await this.#run(match.plan, turn, signal);
+      const reading: Reading =
+        match.outcome === 'ambiguous' ? { ...match, heard } : { outcome: 'none', heard, reason: 'no-intent' };
+      return await this.#answer(reading, turn, signal, undefined);
+    } catch (error) {
+      return this.#failure(error);
+    }
+  }
+
+  async #answer(reading: Reading, turn: string, signal: AbortSignal, refusal: string | undefined): Promise<Told> {
+    const { prompts } = this.#parts;
+    switch (reading.outcome) {
+      case 'plan':
+        return this.#run(reading.plan, turn, signal);
+      case 'ambiguous': {
+        const [a, b] = reading.candidates.map(({ title }) => title);
+        const say = prompts.ambiguous.replace('{a}', a ?? '').replace('{b}', b ?? '');
+        return { outcome: 'refused', say, followUp: true };
+      }
+      case 'none': {
+        const words = {
+          'no-intent': prompts.noSuchThing,
+          unsure: prompts.unsure,
+          'out-of-grammar': prompts.notUnderstood,
+        };
+        return { outcome: 'refused', say: words[reading.reason] };
+      }
+      case 'failed':
+        return {
+          outcome: 'failed',
+          code: reading.code,
+          say: refusal?.endsWith('offline') ? prompts.offline : prompts.failed,
+        };
+      case 'empty':
+        return { outcome: 'refused', say: prompts.notUnderstood };
+    }
+  }
+
+  async #run(plan: IntentPlan, turn: string, signal: AbortSignal): Promise<Told> {
+    const { scope, traces, callMs, intents } = this.#parts;
+    traces.set(turn, { plan });
+    const from = monotonicMs();
+    let running: Promise<IntentAnswer> | undefined;
+    try {
+      // The app is told the same deadline, and hears of the end of the turn.
+      running = intents().run(plan, { turn, signal, deadline: Date.now() + callMs });
+      const answer = await within(scope, plan.title, callMs, signal, running);
+      traces.span(turn, 'call', from, monotonicMs());
+      const { say, followUp } = answer;
+      return { outcome: 'answered', ...(say && { say }), ...(followUp && { followUp }) };
+    } catch (error) {
+      traces.span(turn, 'call', from, monotonicMs(), reasonOf(error));
+      if (running && (signal.aborted || isTimeout(error))) this.#listenLate(running, turn);
+      signal.throwIfAborted();
+      return this.#failure(error);
+    }
+  }
+
+  /** What comes now comes too late: it is dropped, and told in the trace. */
+  #listenLate(running: Promise<IntentAnswer>, turn: string): void {
+    const note = () => {
+      this.late++;
+      const now = monotonicMs();
+      this.#parts.traces.span(turn, 'late', now, now, 'an answer came after the end, and was dropped');
+    };
+    running.then(note, () => undefined); // its failure was told already
+  }
+
+  #failure(error: unknown): Told {
+    const { prompts } = this.#parts;
+    const code = error instanceof CoreError ? error.code : 'INTERNAL';
+    if (code === 'INTENT_NOT_FOUND') return { outcome: 'refused', code, say: prompts.noSuchThing };
+    return { outcome: 'failed', code, say: code === 'TIMEOUT' ? prompts.late : prompts.failed };
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof CoreError && error.code === 'TIMEOUT';
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import {
+  type AudioFrame,
+  device,
+  type EngineDescription,
+  FRAME_SAMPLES,
+  type SttEngine,
+  speech,
+} from '@device-core/plugin-api';
+import { decodeWav } from '@device-core/plugin-api/audio';
+import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/stt-cloud/index.ts';
+import { command } from '../../../plugins/stt-cloud/words.ts';
+import { type Fault, Stub } from './stub.ts';
+
+after(leakCheck());
+
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/stt-cloud.yaml');
+const SECRET = 'sk-test-4711-do-not-tell';
+const CALM = new AbortController().signal;
+
+async function* frames(count: number): AsyncGenerator<AudioFrame> {
+  for (let seq = 0; seq < count; seq++) yield { seq, at: seq * 20, samples: new Int16Array(FRAME_SAMPLES).fill(seq) };
+}
+
+async function start(stub: Stub, config: object = {}) {
+  let registered: [EngineDescription, SttEngine] | undefined;
+  const host = await createTestHost(plugin, {
+    manifest,
+    config: { endpoint: stub.base, keyFile: 'cloud.key', connectMs: 400, answerMs: 800, ...config },
+    services: [
+      given(speech, {
+        register: (_, description, engine) => {
+          registered = [description, engine as SttEngine];
+          return { [Symbol.asyncDispose]: async () => undefined };
+        },
+      }),
+    ],
+  });
+  const { paths } = await host.service(device).info();
+  const key = join(paths.etc, 'secrets', 'cloud.key');
+  await mkdir(join(paths.etc, 'secrets'), { recursive: true });
+  await writeFile(key, `${SECRET}\n`, { mode: 0o600 });
+  const [description, engine] = registered!;
+  return { host, key, description, engine };
+}
+
+const hear = (engine: SttEngine, options: object = {}, count = 10) =>
+  engine.transcribe(frames(count), { language: 'en-GB', signal: CALM, ...options });
+
+describe('speech to text in the cloud', { timeout: 60_000 }, () => {
+  it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
+
+  it('sends a WAV file in a form, with its key, and takes the wake phrase out of the answer', async () => {
+    await using stub = await Stub.start();
+    const { host, engine, description } = await start(stub);
+    await using _host = host;
+    assert.deepEqual([description.stage, description.title], ['cloud', `Transcription at ${new URL(stub.base).host}`]);
+    stub.text = 'Hey, Computer! What is next?';
+    const began = performance.now();
+    assert.deepEqual(await hear(engine, { prefix: ['hey computer'] }), { text: 'what is next', language: 'en-GB' });
+    const took = performance.now() - began;
+    assert.ok(took >= 299 && took < 800, `${took}`);
+    const [seen] = stub.seen;
+    assert.equal(seen!.url, '/v1/audio/transcriptions');
+    assert.equal(seen!.authorization, `Bearer ${SECRET}`);
+    assert.match(seen!.body, /name="model"\r\n\r\nwhisper-1\r\n/);
+    assert.match(seen!.body, /name="language"\r\n\r\nen\r\n/);
+    const wav = Buffer.from(seen!.body, 'latin1').subarray(seen!.body.indexOf('RIFF'));
+    const { rate, samples } = decodeWav(wav);
+    assert.deepEqual([rate, samples.length >= 3_200, samples[3_199]], [16_000, true, 9]);
+  });
+
+  it('streams to the realtime endpoint while one speaks, and tells partial words', async () => {
+    await using stub = await Stub.start();
+    const { host, engine } = await start(stub, { protocol: 'websocket' });
+    await using _host = host;
+    const partials: string[] = [];
+    const partial = ({ text }: { readonly text: string }) => partials.push(text);
+    assert.deepEqual(await hear(engine, { partial }), { text: 'what is next?', language: 'en-GB' });
+    assert.deepEqual(partials, ['what is']);
+    assert.deepEqual(
+      [stub.seen[0]!.url, stub.seen[0]!.authorization],
+      ['/v1/realtime?intent=transcription', `Bearer ${SECRET}`],
+    );
+    const sent = stub.told.filter(({ type }) => type === 'input_audio_buffer.append');
+    const bytes = sent.reduce((sum, { audio }) => sum + Buffer.from(String(audio), 'base64').length, 0);
+    assert.equal(bytes, 10 * 480 * 2, '24 kHz');
+  });
+
+  const faults: readonly (readonly [fault: Exclude<Fault, undefined>, http: RegExp, socket: RegExp])[] = [
+    ['refuse', /it answered 401$/, /the connection (failed|was closed)/],
+    ['hang', /did not answer within 1200 ms/, /did not answer within 800 ms/],
+    ['bad-json', /its answer is not a transcription/, /what it says is no JSON/],
+    ['no-text', /its answer is not a transcription/, /its answer is not a transcription/],
+    ['huge', /its answer exceeds/, /it refused the sound/],
+    ['redirect', /it answered 307/, /./],
+    ['drop', /it cannot be reached/, /the connection (failed|was closed)/],
+  ];
+  for (const protocol of ['http', 'websocket'] as const)
+    for (const [fault, http, socket] of faults) {
+      if (protocol === 'websocket' && fault === 'redirect') continue;
+      it(`tells a failure by its name and nothing of the key: ${fault}, ${protocol}`, async () => {
+        await using stub = await Stub.start();
+        const { host, engine } = await start(stub, { protocol });
+        await using _host = host;
+        stub.fault = fault;
+        stub.latencyMs = 10;
+        await assert.rejects(hear(engine), (error: Error & { code?: string }) => {
+          assert.equal(error.code, 'SPEECH_FAILED');
+          assert.match(error.message, protocol === 'http' ? http : socket);
+          assert.ok(!JSON.stringify([error.message, host.logged]).includes(SECRET));
+          return true;
+        });
+        stub.fault = undefined;
+        assert.equal((await hear(engine)).text, 'what is next?', 'and the next one works');
+      });
+    }
+
+  for (const protocol of ['http', 'websocket'] as const)
+    it(`ends at once when nobody waits any more: ${protocol}`, async () => {
+      await using stub = await Stub.start();
+      const { host, engine } = await start(stub, { protocol });
+      await using _host = host;
+      stub.latencyMs = 5_000;
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(), 100);
+      await assert.rejects(hear(engine, { signal: stop.signal }), { code: 'CANCELLED' });
+    });
+
+  it('sends no key that others may read, and none that is no key, and says which file is missing', async () => {
+    await using stub = await Stub.start();
+    const { host, engine, key } = await start(stub);
+    await using _host = host;
+    await chmod(key, 0o644);
+    await assert.rejects(hear(engine), { code: 'SPEECH_FAILED', message: /may be read by others/ });
+    await chmod(key, 0o600);
+    await writeFile(key, `${SECRET}\r\nx-evil: 1`);
+    await assert.rejects(hear(engine), { code: 'SPEECH_FAILED', message: /holds no key/ });
+    assert.deepEqual(stub.seen, []);
+  });
+
+  it('sends nothing that is longer than it may be', async () => {
+    await using stub = await Stub.start();
+    const { host, engine } = await start(stub, { mostSeconds: 1 });
+    await using _host = host;
+    await assert.rejects(hear(engine, {}, 51), { code: 'SPEECH_FAILED', message: /longer than 1 s/ });
+    assert.deepEqual(stub.seen, []);
+  });
+
+  it('takes the longest phrase that it was called by, and only from the beginning', () => {
+    assert.equal(command('Hey computer, stop.', ['hey', 'hey computer']), 'stop');
+    assert.equal(command('Stop, hey computer.', ['hey computer']), 'stop, hey computer.');
+    assert.equal(command('Heyday', ['hey']), 'heyday');
+  });
+});

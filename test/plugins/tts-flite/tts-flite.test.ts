@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
+import { plugin } from '../../../plugins/tts-flite/index.ts';
+import { normalText } from '../../../plugins/tts-flite/normal-text.ts';
+import { spoken, ttsContract } from '../../contracts/tts.ts';
+import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+
+after(leakCheck());
+
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/tts-flite.yaml');
+
+async function start(config: object = {}) {
+  const registry = new EngineRegistry();
+  const host = await createTestHost(plugin, { manifest, services: [registry.service], config });
+  const { engine, description } = registry.find('tts');
+  const voices = description.voices ?? [];
+  return { host, registry, engine, description, voices, foreign: 'de', [Symbol.asyncDispose]: () => host.stop() };
+}
+
+describe('tts-flite', () => {
+  it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
+
+  describe('is an engine that', () => ttsContract(() => start()));
+
+  it('says what it can, and goes when it stops', async () => {
+    const flite = await start({ voice: 'kal16' });
+    assert.deepEqual(flite.description.languages, ['en']);
+    assert.deepEqual(flite.voices, ['kal16', 'slt', 'rms', 'awb']);
+    const [own] = await spoken(flite.engine, 'Hello.', { language: 'en-GB' });
+    const [named] = await spoken(flite.engine, 'Hello.', { voice: 'kal16' });
+    assert.deepEqual(own, named);
+    await flite.host.stop();
+    assert.deepEqual(flite.registry.rows, []);
+    assert.deepEqual(flite.host.leaks(), []);
+  });
+
+  it('pauses between clauses, longer between sentences', async () => {
+    await using flite = await start();
+    const length = async (text: string) =>
+      (await spoken(flite.engine, text)).reduce((sum, { samples }) => sum + samples.length, 0) / 16;
+    const apart = (await length('Good morning everybody')) + (await length('and good night'));
+    const clause = await length('Good morning everybody, and good night');
+    const sentence = await length('Good morning everybody. And good night');
+    assert.ok(Math.abs(clause - apart - 120) < 60, `${clause - apart} ms`);
+    assert.ok(Math.abs(sentence - apart - 250) < 60, `${sentence - apart} ms`);
+  });
+});
+
+describe('text for flite', () => {
+  const texts: readonly (readonly [string, string])[] = [
+    ['Hello, world.', 'Hello, world.'],
+    ['21.5 °C', '21.5 degrees Celsius'],
+    ['1 °C and 11 °F, 90°', '1 degree Celsius and 11 degrees Fahrenheit, 90 degrees'],
+    ['-3 °C', 'minus 3 degrees Celsius'],
+    ['45% & more', '45 percent and more'],
+    ['80 km/h or 1 km', '80 kilometers per hour or 1 kilometer'],
+    ['12 kWh', '12 kilowatt hours'],
+    ['on 2024-05-09', 'on May 9, 2024'],
+    ['at 9:00 or 14:30', "at 9 o'clock or 14:30"],
+    ['€3.50, €1 and £20', '3 euros 50, 1 euro and 20 pounds'],
+    ['naïve café “déjà vu” – straße', 'naive cafe "deja vu", strasse'],
+    ['10–12', '10 to 12'],
+    ['a🙂b', 'a b'],
+    ['<b>bold</b>', 'b bold /b'],
+    ['漢字', ''],
+    ['...', ''],
+  ];
+  for (const [text, wanted] of texts) it(`of ${text}`, () => assert.equal(normalText(text), wanted));
+
+  it('is ASCII in one line, whatever it was', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+        assert.match(normalText(text), /^[\x20-\x7e]*$/);
+      }),
+    );
+  });
+});

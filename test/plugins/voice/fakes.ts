@@ -1,0 +1,282 @@
+/** A microphone whose sound is words, and engines that understand them: turns in real time without any sound. */
+import {
+  type Audio,
+  type AudioFrame,
+  type AudioState,
+  CoreError,
+  FRAME_MS,
+  FRAME_SAMPLES,
+  type IntentAnswer,
+  type IntentMatch,
+  type IntentRun,
+  type Intents,
+  monotonicMs,
+  type PcmChunk,
+  type Speech,
+  type Transcript,
+} from '@device-core/plugin-api';
+
+/** Frames that a word lasts. */
+const WORD = 6;
+
+export const waits = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Resolves with what `look` finds, as soon as it does. */
+export async function eventually<T>(what: string, look: () => T | undefined | false, ms = 5_000): Promise<T> {
+  const deadline = monotonicMs() + ms;
+  for (;;) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    if (monotonicMs() > deadline) throw new Error(`${what} did not come`);
+    await waits(5);
+  }
+}
+
+/** The words of the vocabulary; the number of each is in the samples. */
+export class Words {
+  readonly #words: string[] = [''];
+
+  number(word: string): number {
+    const known = this.#words.indexOf(word);
+    return known >= 0 ? known : this.#words.push(word) - 1;
+  }
+
+  word(frame: AudioFrame): string {
+    return this.#words[frame.samples[0]!]!;
+  }
+}
+
+export class FakeAudio implements Audio {
+  readonly words: Words;
+  readonly played: string[] = [];
+  readonly sounds: string[] = [];
+  captured = 0;
+  muted = false;
+  playMs = 60;
+  broken: CoreError | undefined;
+  readonly #waiting: string[] = [];
+  readonly #listeners = new Set<(state: AudioState) => void>();
+
+  constructor(words: Words) {
+    this.words = words;
+  }
+
+  /** `_` is 100 ms of silence. */
+  say(text: string): void {
+    for (const word of text.split(' '))
+      for (let frame = 0; frame < (word === '_' ? 5 : WORD); frame++)
+        this.#waiting.push(word === '_' ? '' : word.replaceAll('-', ' '));
+  }
+
+  get quiet(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  get now(): AudioState {
+    return { volume: 1, muted: this.muted, capturing: [], playing: [] };
+  }
+
+  async state(): Promise<AudioState> {
+    return this.now;
+  }
+
+  async *capture({ signal }: { readonly owner: string; readonly signal: AbortSignal }): AsyncGenerator<AudioFrame> {
+    const began = monotonicMs();
+    for (let seq = 0; !signal.aborted; seq++) {
+      const at = began + (seq + 1) * FRAME_MS;
+      if (at > monotonicMs()) await waits(at - monotonicMs());
+      if (signal.aborted) return;
+      if (this.broken) throw this.broken;
+      this.captured++;
+      const samples = new Int16Array(FRAME_SAMPLES).fill(this.words.number(this.#waiting.shift() ?? ''));
+      yield { seq, at, samples };
+    }
+  }
+
+  async play(
+    sound: AsyncIterable<PcmChunk>,
+    { signal, started }: { readonly signal?: AbortSignal; readonly started?: (at: number) => void },
+  ): Promise<void> {
+    let first = true;
+    for await (const { samples } of sound) {
+      if (first) started?.(monotonicMs());
+      first = false;
+      this.played.push(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength).toString('utf16le'));
+      for (let ms = 0; ms < this.playMs; ms += 5) {
+        if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'sound', reason: 'it was stopped' });
+        await waits(5);
+      }
+    }
+  }
+
+  async tones(): Promise<void> {
+    this.sounds.push('tones');
+  }
+
+  async feedback(sound: string): Promise<void> {
+    this.sounds.push(sound);
+  }
+
+  async setVolume(): Promise<void> {
+    this.sounds.push('volume');
+  }
+
+  async setMuted(muted: boolean): Promise<void> {
+    this.muted = muted;
+    for (const listener of this.#listeners) listener(this.now);
+  }
+
+  onState(listener: (state: AudioState) => void): Disposable {
+    this.#listeners.add(listener);
+    listener(this.now);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+}
+
+export interface Engine {
+  /** Milliseconds after the last frame. */
+  ms: number;
+  fails: CoreError | undefined;
+  hangs: boolean;
+  /** What it makes of the words. */
+  hears: (words: string) => Omit<Transcript, 'language'>;
+}
+
+export class FakeSpeech {
+  readonly words: Words;
+  readonly stt: Record<'local' | 'cloud', Engine>;
+  cloudThere = false;
+  /** Frames that went to the cloud. */
+  sent = 0;
+  ttsFails: CoreError | undefined;
+  ttsHangs = false;
+  wakeTwice = false;
+  readonly asked: string[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  constructor(words: Words) {
+    this.words = words;
+    const engine = (): Engine => ({
+      ms: 10,
+      fails: undefined,
+      hangs: false,
+      hears: (text) => ({ text, confidence: 0.9 }),
+    });
+    this.stt = { local: engine(), cloud: { ...engine(), ms: 60 } };
+  }
+
+  service(): Speech {
+    const { words } = this;
+    const self = this;
+    return {
+      register: () => ({ [Symbol.asyncDispose]: async () => undefined }),
+      list: async () =>
+        self.cloudThere
+          ? [
+              {
+                ...{
+                  id: 'cloud',
+                  title: 'A cloud',
+                  kind: 'stt',
+                  languages: ['en'],
+                  stage: 'cloud',
+                  owner: 'plugin.test',
+                },
+                ...{ rank: 1, uses: 0, failures: 0 },
+              },
+            ]
+          : [],
+      async *detectSpeech(frames, { signal }) {
+        for await (const frame of frames) {
+          if (signal.aborted) return;
+          const speech = words.word(frame) !== '';
+          yield { seq: frame.seq, speech, probability: speech ? 1 : 0 };
+        }
+      },
+      async *detectWake(frames, { phrases, signal }) {
+        self.asked.push(phrases.map(({ phrase }) => phrase).join(','));
+        let last = '';
+        let at = 0;
+        for await (const frame of frames) {
+          if (signal.aborted) return;
+          const word = words.word(frame);
+          if (last !== word && phrases.some(({ phrase }) => phrase === last)) {
+            yield { phrase: last, score: 0.9, at };
+            if (self.wakeTwice) yield { phrase: last, score: 0.8, at };
+          }
+          last = word;
+          at = frame.at;
+        }
+        if (phrases.some(({ phrase }) => phrase === last)) yield { phrase: last, score: 0.9, at };
+      },
+      async transcribe(frames, { stage = 'local', prefix = [], partial, signal, language }) {
+        const engine = self.stt[stage];
+        const heard: string[] = [];
+        let last = '';
+        for await (const frame of frames) {
+          if (signal.aborted) throw new CoreError('CANCELLED', { what: 'transcription', reason: 'aborted' });
+          if (stage === 'cloud') self.sent++;
+          const word = words.word(frame);
+          if (word !== '' && word !== last && !prefix.includes(word)) {
+            heard.push(word);
+            if (stage === 'local') partial?.({ language, ...engine.hears(heard.join(' ')) });
+          }
+          last = word;
+        }
+        for (let ms = 0; ms < engine.ms || engine.hangs; ms += 5) {
+          if (signal.aborted) throw new CoreError('CANCELLED', { what: 'transcription', reason: 'aborted' });
+          await waits(5);
+        }
+        if (engine.fails) throw engine.fails;
+        return { language, ...engine.hears(heard.join(' ')), engine: `fake-${stage}`, stage };
+      },
+      async *speak(text, { stage, signal }) {
+        if (stage !== 'local') throw new Error('text must not leave the device');
+        if (self.ttsFails) throw self.ttsFails;
+        while (self.ttsHangs && !signal?.aborted) await waits(5);
+        if (signal?.aborted) return;
+        const bytes = Buffer.from(text, 'utf16le');
+        yield { rate: 16_000, samples: new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2).slice() };
+      },
+      onChange(listener) {
+        self.#listeners.add(listener);
+        return { [Symbol.dispose]: () => void self.#listeners.delete(listener) };
+      },
+    };
+  }
+}
+
+type Answer = (run: Pick<IntentRun, 'turn' | 'signal' | 'deadline'>) => Promise<IntentAnswer>;
+
+/** Sentences with what answers them. `a|b` means both. */
+export class FakeIntents {
+  readonly ran: string[] = [];
+  readonly #sentences: Readonly<Record<string, Answer | 'ambiguous'>>;
+
+  constructor(sentences: Readonly<Record<string, Answer | 'ambiguous'>>) {
+    this.#sentences = sentences;
+  }
+
+  service(): Intents {
+    const plan = (text: string) => ({
+      ...{ intent: `test.${text}`, title: text, slots: {}, text },
+      mayGoOn: Object.keys(this.#sentences).some((one) => one.startsWith(`${text} `)),
+    });
+    return {
+      add: () => ({ [Symbol.asyncDispose]: async () => undefined }),
+      match: async (text): Promise<IntentMatch> => {
+        const known = this.#sentences[text];
+        if (known === undefined) return { outcome: 'none', reason: 'nothing is called that' };
+        if (known === 'ambiguous') return { outcome: 'ambiguous', candidates: [plan('this'), plan('that')] };
+        return { outcome: 'plan', plan: plan(text) };
+      },
+      grammar: async () => undefined,
+      run: async ({ text }, options) => {
+        this.ran.push(text);
+        return await (this.#sentences[text] as Answer)(options);
+      },
+      list: async () => [],
+      onChange: () => ({ [Symbol.dispose]: () => undefined }),
+    };
+  }
+}

@@ -1,0 +1,78 @@
+/** The plugin with a microphone, engines and intents of its own. */
+import { join } from 'node:path';
+import { audio, CoreError, intents, operations, speech, type VoiceTurn, voice } from '@device-core/plugin-api';
+import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/voice/index.ts';
+import { eventually, FakeAudio, FakeIntents, FakeSpeech, Words, waits } from './fakes.ts';
+
+export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice.yaml');
+const LIMITS = {
+  listeningMs: 1_500,
+  thinkingMs: 1_500,
+  ttsStartMs: 400,
+  turnMs: 6_000,
+  errorMs: 150,
+  refractoryMs: 300,
+  callMs: 400,
+};
+
+export async function start(config: object = {}, sentences: ConstructorParameters<typeof FakeIntents>[0] = {}) {
+  const words = new Words();
+  const sound = new FakeAudio(words);
+  const engines = new FakeSpeech(words);
+  const known = new FakeIntents({
+    next: async () => ({ say: 'Lunch at noon.' }),
+    'next week': async () => ({ say: 'Nothing.' }),
+    quiet: async () => ({}),
+    fail: async () => {
+      throw new CoreError('UNAVAILABLE', { what: 'the agenda', reason: 'it sleeps' });
+    },
+    slow: async () => {
+      await waits(700);
+      return { say: 'Too late.' };
+    },
+    'call me': async () => ({ say: 'Who?', followUp: true }),
+    both: 'ambiguous',
+    ...sentences,
+  });
+  const table = new TestOperations();
+  const host = await createTestHost(plugin, {
+    manifest,
+    config: {
+      wake: [{ phrase: 'hey computer' }],
+      leastCommandMs: 20,
+      endpointSlowMs: 300,
+      endpointOpenMs: 280,
+      endpointFastMs: 120,
+      retryMs: 30,
+      limits: LIMITS,
+      ...config,
+    },
+    services: [
+      [operations, table],
+      [audio, sound],
+      [speech, engines.service()],
+      [intents, known.service()],
+    ],
+  });
+  const service = host.service(voice);
+  await eventually('the first frame', () => sound.captured > 0);
+  const events = (topic: string) => host.published.filter((one) => one.topic === topic).map(({ payload }) => payload);
+  const turns = () => service.turns();
+  const over = async (count = 1): Promise<readonly VoiceTurn[]> => {
+    for (;;) {
+      const all = await turns();
+      if (
+        all.filter(({ outcome }) => outcome !== 'running').length >= count &&
+        (await service.state()).state === 'idle'
+      )
+        return all;
+      await waits(10);
+    }
+  };
+  const states = () => events('audio.state').map((payload) => (payload as { state: string }).state);
+  const becomes = async (state: string) => {
+    while ((await service.state()).state !== state) await waits(5);
+  };
+  return { host, service, sound, engines, known, table, events, turns, over, states, becomes };
+}

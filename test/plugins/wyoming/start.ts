@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type AudioFrame,
+  type ComponentHealth,
+  CoreError,
+  FRAME_SAMPLES,
+  type HealthReport,
+} from '@device-core/plugin-api';
+import type { TestHostOptions } from '@device-core/plugin-api/testing';
+import { createTestHost, type GivenService, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/wyoming/index.ts';
+import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+
+export const MANIFEST = 'manifests/plugins/wyoming.yaml';
+export const NEVER = new AbortController().signal;
+
+const QUICK = { connectMs: 500, answerMs: 400, stallMs: 400, checkMs: 100, leastPauseMs: 20, mostPauseMs: 60 };
+
+export interface Started extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly registry: EngineRegistry;
+}
+
+export async function start(
+  config: object,
+  services: readonly GivenService[] = [],
+  options: Partial<TestHostOptions> = {},
+): Promise<Started> {
+  const registry = new EngineRegistry();
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config: { ...QUICK, ...config },
+    services: services.length > 0 ? services : [registry.service],
+    ...options,
+  });
+  return { host, registry, [Symbol.asyncDispose]: () => host.stop() };
+}
+
+/** What it says of its health. */
+export async function healthOf(host: TestHost): Promise<ComponentHealth> {
+  const found: ComponentHealth[] = [];
+  const report: HealthReport = {
+    add: (_, health) => void found.push(health),
+    bridge: () => undefined,
+    warn: () => undefined,
+  };
+  await host.hook('health.collect').promise(report);
+  await host.settle();
+  return found[0]!;
+}
+
+/** Waits for what becomes true; a deadline that nothing here comes near. */
+export async function eventually(what: string, check: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+  for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) if (await check()) return;
+  throw new Error(`${what} did not come true`);
+}
+
+/** Frames with a rising number in each sample, 20 ms apart from 1,000 ms on. */
+export async function* frames(
+  count: number,
+  after?: (seq: number) => void | Promise<void>,
+): AsyncGenerator<AudioFrame> {
+  for (let seq = 0; seq < count; seq++) {
+    await after?.(seq);
+    yield { seq, at: 1_000 + seq * 20, samples: new Int16Array(FRAME_SAMPLES).fill(seq + 1) };
+  }
+}
+
+export async function failure(work: Promise<unknown>): Promise<CoreError> {
+  const thrown = await work.then(
+    (value) => new Error(`it gave ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (thrown instanceof CoreError) return thrown;
+  throw thrown;
+}
+
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
