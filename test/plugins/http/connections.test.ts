@@ -35,7 +35,7 @@ afterEach(() => front[Symbol.asyncDispose]());
 /** Waits for a condition instead of for a time. */
 async function until(condition: () => boolean): Promise<void> {
   for (let waited = 0; !condition(); waited += 5) {
-    assert.ok(waited < 3_000, `still not: ${condition}`);
+    assert.ok(waited < 10_000, `still not: ${condition}`);
     await sleep(5);
   }
 }
@@ -164,7 +164,9 @@ describe('bytes that are no request', () => {
   });
 
   it('where all are at work the next one is turned away', async () => {
-    const streams = await Promise.all(Array.from({ length: 20 }, () => stream('/events')));
+    // Whoever takes nothing is at work for a moment only.
+    const busy = () => stream('/events').then((one) => one.on('error', () => undefined).resume());
+    const streams = await Promise.all(Array.from({ length: 20 }, busy));
     await assert.rejects(front.ask('/find'), { code: 'ECONNRESET' });
     for (const one of streams) one.destroy();
     await sleep(50);
@@ -211,11 +213,15 @@ describe('a client that leaves', () => {
 
   it('may finish what is in flight when the plugin stops, for a moment', async () => {
     const short = front.ask('/wait?ms=100', { token });
-    const long = assert.rejects(front.ask('/wait', { token }), /ECONNRESET|socket hang up/);
+    const long = front.ask('/wait', { token }).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
     await sleep(30);
     await front.host.stop();
     assert.equal((await short).status, 200);
-    await long;
+    // In a worker its call may fail a moment before its connection is cut.
+    assert.ok(['ECONNRESET', 503].includes(await long), await long);
     await assert.rejects(front.ask('/find'), /ECONNREFUSED/);
     assert.deepEqual(front.host.leaks(), []);
   });
