@@ -14,8 +14,8 @@ import { type Decoder, failed, type Segment } from './decoder.ts';
 import type { Pool } from './pool.ts';
 
 /** Powers of ten between the phrase and a loop of phones: what strictness 0 and 1 ask for. */
-const LENIENT = -60;
-const STRICT = 30;
+const LENIENT = -75;
+const STRICT = 0;
 /** Scores of the search are units of 1024 * ln(1.0001), less this. */
 const OFFSET = 1_500;
 const DECADE = Math.LN10 / (1_024 * Math.log(1.0001));
