@@ -35,7 +35,7 @@ export class Room {
     if (end - now * PER_MS > this.#most || (over && waiting + samples.length > MOST_OVER * this.#most))
       throw new CoreError('BUSY', { what: 'more sound', limit: `${msOf(this.#most) / 1_000} s of sound` });
     this.#sounds.push({ first, samples });
-    if (!over) this.#injected = end;
+    this.#injected = Math.max(this.#injected, end);
     return { from: first / PER_MS, to: end / PER_MS };
   }
 
