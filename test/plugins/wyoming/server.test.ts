@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CoreError } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import { CoreError, type DeviceInfo, device } from '@device-core/plugin-api';
+import { given, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FORMAT, Ours, offer, tellSound } from './ours.ts';
-import { eventually, failure, healthOf, start } from './start.ts';
+import { eventually, failure, healthOf, type Started, start } from './start.ts';
 import { bytesOf, Peer, type Told } from './wire.ts';
 
 after(leakCheck());
@@ -33,6 +33,35 @@ async function refused(peer: Peer): Promise<string> {
 }
 
 const names = (told: unknown): string[] => (told as { readonly name: string }[]).map(({ name }) => name);
+
+/** Where the plugin may make a socket, at every level of isolation. */
+class Place implements AsyncDisposable {
+  readonly path: string;
+  readonly #root: string;
+
+  private constructor(root: string) {
+    this.#root = root;
+    this.path = join(root, 'run', 'wyoming', 'a.sock');
+  }
+
+  static async make(): Promise<Place> {
+    const root = await mkdtemp(join(tmpdir(), 'dc-'));
+    for (const name of ['etc', 'var', 'run/wyoming']) await mkdir(join(root, name), { recursive: true });
+    return new Place(root);
+  }
+
+  serve(): Promise<Started> {
+    const root = this.#root;
+    const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+    const info = { id: 'test', sku: 'test', title: 'Test', simulated: true, version: '1.0.0', paths };
+    const at = given(device, { info: async () => info as unknown as DeviceInfo });
+    return start({ serve: { uri: `unix://${this.path}` } }, [...new Ours().services(), at]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return rm(this.#root, { recursive: true });
+  }
+}
 
 describe('our engines over Wyoming', { timeout: 120_000 }, () => {
   it('are described: those of this device, in its order', async () => {
@@ -367,35 +396,26 @@ describe('where our engines are', { timeout: 60_000 }, () => {
     });
 
   it('is a Unix socket that only its owner and group reach; a dead one is cleared away', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'wyoming-'));
-    try {
-      const path = join(folder, 'w', 'a.sock');
-      for (const _ of [1, 2]) {
-        await using started = await start({ serve: { uri: `unix://${path}` } }, new Ours().services());
-        await eventually('the server', async () => /at unix/.test((await healthOf(started.host)).message ?? ''));
-        assert.equal((await stat(path)).mode & 0o777, 0o660);
-        using peer = await Peer.open({ path });
-        peer.tell('ping');
-        await peer.until('pong');
-      }
-    } finally {
-      await rm(folder, { recursive: true });
+    await using place = await Place.make();
+    const { path } = place;
+    for (const _ of [1, 2]) {
+      await using started = await place.serve();
+      await eventually('the server', async () => /at unix/.test((await healthOf(started.host)).message ?? ''));
+      assert.equal((await stat(path)).mode & 0o777, 0o660);
+      using peer = await Peer.open({ path });
+      peer.tell('ping');
+      await peer.until('pong');
     }
   });
 
   it('is not where something else lies, which is told and looked at again', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'wyoming-'));
-    try {
-      const path = join(folder, 'a.sock');
-      await writeFile(path, 'mine');
-      await using started = await start({ serve: { uri: `unix://${path}` } }, new Ours().services());
-      await eventually('the problem', async () => /no socket/.test((await healthOf(started.host)).message ?? ''));
-      assert.equal((await healthOf(started.host)).status, 'error');
-      await rm(path);
-      await eventually('the server', async () => (await healthOf(started.host)).status === 'okay');
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    await using place = await Place.make();
+    await writeFile(place.path, 'mine');
+    await using started = await place.serve();
+    await eventually('the problem', async () => /no socket/.test((await healthOf(started.host)).message ?? ''));
+    assert.equal((await healthOf(started.host)).status, 'error');
+    await rm(place.path);
+    await eventually('the server', async () => (await healthOf(started.host)).status === 'okay');
   });
 
   it('is a port that somebody else has until it is free', async () => {
