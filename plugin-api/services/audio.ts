@@ -45,7 +45,8 @@ export interface AudioDevice {
   mute(muted: boolean): Promise<void>;
   /**
    * Plays chunks of `playRate` one after the other, asking for the next about 40 ms before it is due. Resolves when the last sample has been heard,
-   * or at once after an abort. `started` is told the monotonic time at which the first sample is heard.
+   * or at once after an abort. `started` is told the monotonic time at which the first sample is heard; a device that knows of a gap tells it again,
+   * as if all before had begun so much later.
    */
   play(
     chunks: AsyncIterable<Int16Array>,
@@ -54,6 +55,35 @@ export interface AudioDevice {
 }
 
 export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0');
+
+/** 20 ms of the microphone, and what the speaker played meanwhile: FRAME_SAMPLES each, at CAPTURE_RATE. */
+export interface EchoFrame {
+  readonly seq: number;
+  readonly near: Int16Array;
+  /** Of the same moments, or a little later ones: the sound of the speaker never comes before it. Silence where nothing was played. */
+  readonly far: Int16Array;
+}
+
+export interface CleanFrame {
+  /** Of the frame that was cleaned. */
+  readonly seq: number;
+  /** FRAME_SAMPLES, of the same moments as `near`. */
+  readonly samples: Int16Array;
+}
+
+/**
+ * Takes what the speaker plays out of what the microphone hears. Optional: `audio` asks while something is played and shortly after it, and passes
+ * on as it is what does not come back in time.
+ */
+export interface EchoCanceller {
+  /**
+   * One frame for each, in order, until they end; what it knows of the room it keeps meanwhile, over pauses of any length. Rejects with
+   * AUDIO_UNAVAILABLE (it cannot work now), PARAMS_INVALID (a frame of another size), BUSY.
+   */
+  clean(frames: AsyncIterable<EchoFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<CleanFrame>;
+}
+
+export const echoCanceller = serviceRef<EchoCanceller>('echo-canceller', '1.0.0');
 
 /** What is heard over what: higher ones duck or silence lower ones. */
 export type AudioPriority = 'media' | 'notification' | 'speech' | 'alarm';

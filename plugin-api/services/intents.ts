@@ -54,6 +54,26 @@ export type IntentMatch =
   | { readonly outcome: 'ambiguous'; readonly candidates: readonly IntentPlan[] }
   | { readonly outcome: 'none'; readonly reason: string };
 
+/** What an interpreter says of itself. */
+export interface InterpreterDescription {
+  /** `^[a-z][a-z0-9-]{0,31}$`, unique. */
+  readonly id: string;
+  readonly title: string;
+  /** BCP 47; empty: any. */
+  readonly languages: readonly string[];
+  /** Where the text goes: those in the `cloud` are never asked while the device is set to local only. */
+  readonly stage: 'local' | 'cloud';
+}
+
+/** Somebody else who knows what sentences mean that are none of ours: an external engine. */
+export interface IntentInterpreter {
+  /** The id of an intent and its slots, or undefined: it does not know. Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */
+  interpret(
+    text: string,
+    options: { readonly language: string; readonly signal: AbortSignal },
+  ): Promise<{ readonly intent: string; readonly slots: Readonly<Record<string, SlotValue>> } | undefined>;
+}
+
 /** From words to what is to be done (plugin `intent`). */
 export interface Intents {
   /** Throws PARAMS_INVALID (template, slot, id). Disposing removes it. */
@@ -75,6 +95,18 @@ export interface Intents {
   >;
   /** After each change of what can be said. */
   onChange(listener: () => void): Disposable;
+  /** Throws PARAMS_INVALID (description, or a second one of this id). */
+  addInterpreter(description: InterpreterDescription, interpreter: IntentInterpreter, owner: string): AsyncDisposable;
+  /** In the order in which they came. */
+  interpreters(): Promise<readonly InterpreterDescription[]>;
+  /**
+   * What a text means that is no sentence of ours, by one of the interpreters. Never a guess: an intent that nobody has, or slots that no sentence of it
+   * could set, are as good as no answer. Rejects with ENGINE_MISSING, TIMEOUT, and what the interpreter rejects with.
+   */
+  interpret(
+    text: string,
+    options: { readonly language: string; readonly interpreter: string; readonly signal: AbortSignal },
+  ): Promise<IntentMatch>;
 }
 
 export const intents = serviceRef<Intents>('intents', '1.0.0');

@@ -12,6 +12,13 @@ const MOST_HEARD_MS = 20_000;
 /** Who holds what is wired to the device: to make it hear something is no business of apps. */
 const capability = 'system.bridge';
 
+interface Injection {
+  readonly wav: string;
+  readonly gain?: number;
+  readonly over?: boolean;
+  readonly wait?: boolean;
+}
+
 interface Injected {
   readonly ms: number;
   readonly from: number;
@@ -25,15 +32,20 @@ export function simOperations(parts: {
   readonly recordings: Recordings;
 }): readonly Operation<never, unknown>[] {
   const { scope, room, microphone, recordings } = parts;
-  const inject: Operation<{ readonly wav: string; readonly gain?: number; readonly wait?: boolean }, Injected> = {
+  const inject: Operation<Injection, Injected> = {
     name: 'audio.inject',
     summary: 'Let the simulated microphone hear a WAV file',
-    description: `At most ${MOST_SECONDS} s, after what was injected before.`,
+    description: `At most ${MOST_SECONDS} s, after what was injected before or over it.`,
     capability,
     params: exactly(
       {
         wav: base64Schema(MOST_BYTES, 'A WAV file'),
         gain: { type: 'number', minimum: 0, maximum: 4, default: 1 },
+        over: {
+          type: 'boolean',
+          default: false,
+          description: 'Now, whatever else there is to be heard: speech over noise.',
+        },
         wait: { type: 'boolean', default: false, description: 'Answer when its last sample was captured.' },
       },
       ['wav'],
@@ -46,7 +58,7 @@ export function simOperations(parts: {
     rest: { method: 'POST', path: '/audio/inject', bodyLimit: MOST_BYTES * 2 },
     timeoutMs: 150_000,
     errors: ['PARAMS_INVALID', 'AUDIO_UNAVAILABLE', 'BUSY', 'CANCELLED'],
-    async run({ wav, gain = 1, wait = false }, { signal }) {
+    async run({ wav, gain = 1, over = false, wait = false }, { signal }) {
       const pcm = decodeWav(bytesOf(wav, 'wav'));
       if (pcm.samples.length > MOST_SECONDS * pcm.rate)
         throw new CoreError('PARAMS_INVALID', { where: 'wav', reason: `it is longer than ${MOST_SECONDS} s` });
@@ -55,7 +67,7 @@ export function simOperations(parts: {
       const samples = resample(pcm, CAPTURE_RATE).samples.map((sample) =>
         Math.max(-32_768, Math.min(32_767, Math.round(sample * gain))),
       );
-      const times = room.inject(samples, monotonicMs());
+      const times = room.inject(samples, monotonicMs(), over);
       if (wait && !(await waitUntil(scope, times.to, signal)))
         throw new CoreError('CANCELLED', { what: 'audio.inject', reason: 'nobody waits for it' });
       return { ms: msOf(samples.length), ...times };

@@ -11,6 +11,8 @@ interface Sound {
 const PER_MS = CAPTURE_RATE / 1_000;
 /** Injected sound begins so much later than it came, so that all of it is heard. */
 const AHEAD_MS = 40;
+/** What is over each other may be so many times as much. */
+const MOST_OVER = 2;
 
 export class Room {
   readonly #most: number;
@@ -23,15 +25,17 @@ export class Room {
     this.#most = mostSeconds * CAPTURE_RATE;
   }
 
-  /** After what was injected before. Resolves the times of its first and last sample. Throws BUSY. */
-  inject(samples: Int16Array, now: number): { readonly from: number; readonly to: number } {
+  /** After what was injected before, or over it. The times of its first and last sample. Throws BUSY. */
+  inject(samples: Int16Array, now: number, over = false): { readonly from: number; readonly to: number } {
     this.#forget(now);
-    const first = Math.max(this.#injected, Math.round((now + AHEAD_MS) * PER_MS));
+    const soon = Math.round((now + AHEAD_MS) * PER_MS);
+    const first = over ? soon : Math.max(this.#injected, soon);
     const end = first + samples.length;
-    if (end - now * PER_MS > this.#most)
+    const waiting = this.#sounds.reduce((sum, sound) => sum + sound.samples.length, 0);
+    if (end - now * PER_MS > this.#most || (over && waiting + samples.length > MOST_OVER * this.#most))
       throw new CoreError('BUSY', { what: 'more sound', limit: `${msOf(this.#most) / 1_000} s of sound` });
     this.#sounds.push({ first, samples });
-    this.#injected = end;
+    this.#injected = Math.max(this.#injected, end);
     return { from: first / PER_MS, to: end / PER_MS };
   }
 

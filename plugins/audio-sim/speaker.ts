@@ -69,6 +69,7 @@ export class Speaker {
     const echo = this.#echo();
     const block = (rate * BLOCK_MS) / 1_000;
     let due: number | undefined;
+    let played = 0;
     try {
       if (signal.aborted) return false;
       for (;;) {
@@ -87,6 +88,7 @@ export class Speaker {
           const gap = now + DELAY_MS - due;
           this.#write(new Int16Array(Math.round((Math.min(gap, MOST_GAP_MS) * rate) / 1_000)));
           due += gap;
+          started?.(due - msOf(played, rate));
         }
         for (let from = 0; from < item.value.length; from += block) {
           if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
@@ -94,6 +96,7 @@ export class Speaker {
           this.#write(samples);
           echo?.(samples, due);
           due += msOf(samples.length, rate);
+          played += samples.length;
         }
         if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
       }
@@ -117,11 +120,13 @@ export class Speaker {
     if (echo.gain === 0) return undefined;
     const resampler = new Resampler(rate, CAPTURE_RATE);
     let given = 0;
-    let began: number | undefined;
+    let taken = 0;
     return (samples, at) => {
-      began ??= at;
       const heard = resampler.push(samples).map((sample) => Math.round(sample * echo.gain));
-      room.add(heard, began + msOf(given) + echo.delayMs, monotonicMs());
+      // The resampler holds some back.
+      const held = msOf(taken, rate) - msOf(given);
+      room.add(heard, at - held + echo.delayMs, monotonicMs());
+      taken += samples.length;
       given += heard.length;
     };
   }

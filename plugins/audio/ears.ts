@@ -15,6 +15,10 @@ export interface EarsOptions {
   readonly queue: number;
   readonly onChange: () => void;
   readonly onLoss: (owner: string, frames: number) => void;
+  /** What becomes of a frame before it is handed out; `hand` gets it back. */
+  readonly clean: (frame: AudioFrame) => void;
+  /** What is being cleaned is for nobody. */
+  readonly forget: () => void;
 }
 
 interface Reader {
@@ -66,7 +70,15 @@ export class Ears {
   mute(muted: boolean): void {
     if (this.#muted && !muted) this.#since = monotonicMs();
     this.#muted = muted;
-    if (muted) for (const { queue } of this.#readers) queue.clear();
+    if (!muted) return;
+    this.#options.forget();
+    for (const { queue } of this.#readers) queue.clear();
+  }
+
+  /** To everybody who hears. */
+  hand(frame: AudioFrame): void {
+    if (this.#muted) return;
+    for (const { queue } of this.#readers) queue.push(frame);
   }
 
   async *capture(owner: string, signal: AbortSignal): AsyncGenerator<AudioFrame> {
@@ -139,8 +151,7 @@ export class Ears {
     const seq = Math.max(frame.seq + base, this.#next);
     this.#next = seq + 1;
     if (this.#muted || frame.at - FRAME_MS < this.#since) return;
-    const own = { ...frame, seq };
-    for (const { queue } of this.#readers) queue.push(own);
+    this.#options.clean({ ...frame, seq });
   }
 
   #tell(problem: string | undefined): void {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { audio, audioDevice, definePlugin, device, operations } from '@device-core/plugin-api';
+import { audio, audioDevice, definePlugin, device, echoCanceller, operations } from '@device-core/plugin-api';
 import { Ears } from './ears.ts';
+import { EchoStage } from './echo.ts';
+import { FarEnd } from './far-end.ts';
 import { audioOperations } from './operations.ts';
 import { Player } from './player.ts';
 import { AudioService } from './service.ts';
@@ -14,6 +16,7 @@ interface Settings {
   readonly soundsPerOwner: number;
   readonly stallMs: number;
   readonly queueMs: number;
+  readonly echo: { readonly deadlineMs: number; readonly aheadMs: number };
 }
 
 const FRAME_MS = 20;
@@ -22,10 +25,12 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
   requires: { device, operations },
   async setup(host, services) {
     const { scope, log, bus, capabilities } = host;
-    const { volume, duckDb, sounds, soundsPerOwner, stallMs, queueMs } = host.config;
+    const { volume, duckDb, sounds, soundsPerOwner, stallMs, queueMs, echo: echoSettings } = host.config;
     const { paths } = await services.device.info();
     const kept = await KeptSettings.open(join(paths.var, 'audio', 'state.json'), { volume, muted: false });
     const onChange = () => service.changed();
+    const farEnd = new FarEnd();
+    const echo = new EchoStage({ scope, log, farEnd, ...echoSettings, hand: (frame) => ears.hand(frame) });
     const player = new Player({
       scope,
       volume: kept.value.volume,
@@ -34,11 +39,14 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       soundsPerOwner,
       stallMs,
       onChange,
+      farEnd,
     });
     let lost = 0;
-    const ears = new Ears({
+    const ears: Ears = new Ears({
       scope,
       queue: Math.ceil(queueMs / FRAME_MS),
+      clean: (frame) => echo.take(frame),
+      forget: () => echo.clear(),
       onChange,
       onLoss(owner, frames) {
         lost += frames;
@@ -74,6 +82,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     for (const stream of [captureStream(service), playbackStream(service, capabilities)])
       scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
     host.when(audioDevice, (implementation, part) => service.attach(implementation, part));
+    host.when(echoCanceller, (canceller, part) => echo.attach(canceller, part));
     host.tap('health.collect', (report) => {
       const { problem } = service.now;
       if (problem !== undefined)
@@ -81,6 +90,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       else if (kept.problem !== undefined)
         report.add('audio', { status: 'error', code: 'STATE_CORRUPT', message: `volume and mute: ${kept.problem}` });
       else report.add('audio', { status: 'okay' });
+      if (echo.health) report.add('audio.echo', echo.health);
     });
   },
 });

@@ -10,6 +10,7 @@ import {
   type Scope,
 } from '@device-core/plugin-api';
 import { waitUntil } from '@device-core/plugin-api/audio';
+import type { FarEnd, FarRun } from './far-end.ts';
 import { Mixer, type Voice } from './mixer.ts';
 import { Sound } from './sound.ts';
 
@@ -21,6 +22,8 @@ export interface PlayerOptions {
   readonly soundsPerOwner: number;
   readonly stallMs: number;
   readonly onChange: () => void;
+  /** Told what is heard, and when. */
+  readonly farEnd: FarEnd;
 }
 
 interface Speaker {
@@ -32,6 +35,7 @@ interface Speaker {
 /** One play() of the device. */
 interface Run {
   readonly speaker: Speaker;
+  readonly far: FarRun;
   /** Monotonic time of its first sample. */
   at: number | undefined;
   /** Samples that were mixed so far. */
@@ -133,7 +137,9 @@ export class Player {
       if (sound.over && sound.from === undefined && !sound.settled) sound.finish();
     }
     if (this.#run || !this.#speaker || ![...this.#sounds].some(({ ready }) => ready)) return;
-    const run = { speaker: this.#speaker, at: undefined, position: 0, ending: new Set<Sound>(), complete: false };
+    const speaker = this.#speaker;
+    const far = this.#options.farEnd.run(speaker.rate);
+    const run = { speaker, far, at: undefined, position: 0, ending: new Set<Sound>(), complete: false };
     this.#run = run;
     this.mixer.rest();
     void this.#play(run);
@@ -158,7 +164,10 @@ export class Player {
   }
 
   #started(run: Run, at: number): void {
+    const again = run.at !== undefined;
     run.at = at;
+    run.far.started(at);
+    if (again) return;
     for (const sound of this.#sounds) if (sound.from !== undefined) sound.started(this.#timeOf(run, sound.from));
     for (const sound of run.ending) void this.#finishWhenHeard(run, sound);
   }
@@ -178,6 +187,7 @@ export class Player {
       if (silent > 0 && (!halting || silent > GAP_BLOCKS)) break;
       const mixed = this.mixer.mix([...sounds, ...fading], length);
       for (const sound of sounds) this.#mixed(run, sound, length);
+      run.far.add(mixed, run.position);
       run.position += length;
       yield mixed;
     }
@@ -200,7 +210,12 @@ export class Player {
   /** The run may go on with other sounds. */
   async #finishWhenHeard(run: Run, sound: Sound): Promise<void> {
     if (run.at === undefined || sound.to === undefined) return;
-    if (await waitUntil(this.#options.scope, this.#timeOf(run, sound.to), run.speaker.gone)) sound.finish();
+    // A gap in the device makes it later.
+    for (let at = 0; at < this.#timeOf(run, sound.to); ) {
+      at = this.#timeOf(run, sound.to);
+      if (!(await waitUntil(this.#options.scope, at, run.speaker.gone))) return;
+    }
+    sound.finish();
   }
 
   #timeOf(run: Run, position: number): number {

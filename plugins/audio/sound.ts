@@ -159,7 +159,11 @@ export class Sound {
     const { scope, stallMs, owner } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const { signal } = this.#stop;
-    if (signal.aborted) return undefined;
+    if (signal.aborted) {
+      // It was asked for and is wanted no more, however it ends.
+      next.catch(() => undefined);
+      return undefined;
+    }
     const late = () => reject(new CoreError('TIMEOUT', { what: `the next sound of ${owner}`, ms: stallMs }));
     const timer = scope.timeout(`sound of ${owner}`, stallMs, late);
     const stop = () => resolve(undefined);

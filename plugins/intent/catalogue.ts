@@ -39,7 +39,7 @@ const MAX_WORDS = 64;
 const MAX_SAY = 2_000;
 const TELL_AFTER_MS = 50;
 
-export class Catalogue implements Intents {
+export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters' | 'interpret'> {
   readonly #rows = new Map<string, Row>();
   readonly #indices = new Map<string, Index>();
   readonly #grammars = new Map<string, SpeechGrammar>();
@@ -57,6 +57,10 @@ export class Catalogue implements Intents {
 
   get size(): number {
     return this.#rows.size;
+  }
+
+  rowOf(intent: string): Row | undefined {
+    return this.#rows.get(intent);
   }
 
   add(definition: IntentDefinition, run: Work, owner: string): AsyncDisposable {

@@ -4,6 +4,7 @@ import { appSockets, audio, definePlugin, device, functions, intents, operations
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';
 import { addAudio, addGeneral } from './device-intents.ts';
+import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
 import { Timers } from './timers.ts';
 
@@ -19,6 +20,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const { scope, log, capabilities, config } = host;
     const { language, maxIntents, maxTimers } = config;
     const catalogue = new Catalogue(scope, log, maxIntents);
+    const interpreters = new Interpreters(scope, (intent) => catalogue.rowOf(intent));
     const apps = new AppIntents(catalogue, capabilities, log, language);
     let speaker: Audio | undefined;
     const { paths } = await services.device.info();
@@ -70,6 +72,10 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       run: (plan, options) => catalogue.run(plan, options),
       list: (options) => catalogue.list(options),
       onChange: (listener) => catalogue.onChange(listener),
+      addInterpreter: (description, interpreter) => interpreters.add(description, interpreter),
+      interpreters: async () => interpreters.list(),
+      interpret: (text, { language, interpreter, signal }) =>
+        interpreters.interpret(text, interpreter, language, signal),
     });
     for (const operation of intentOperations(catalogue, apps, capabilities, language))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));

@@ -28,7 +28,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       // A phrase has a language, the way to ask for it has none: the first language is that of the phrases.
       if (index > 0) continue;
       const wake = { id: 'soundswallower', title: `${TITLE}: phrases`, languages: [language], stage: 'local' } as const;
-      const waker = new Waker(voice, model.phones, host.config);
+      const waker = new Waker(voice, model.phones, host.config, host.scope.signal);
       host.scope.use('wake engine soundswallower', services.speech.register('wake', wake, waker, owner));
     }
     const description = {
@@ -39,7 +39,12 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       streaming: true,
       needsGrammar: true,
     } as const;
-    const registered = services.speech.register('stt', description, new Transcriber(voices, strictness), owner);
+    const registered = services.speech.register(
+      'stt',
+      description,
+      new Transcriber(voices, strictness, host.scope.signal),
+      owner,
+    );
     host.scope.use('stt engine soundswallower', registered);
   },
 });

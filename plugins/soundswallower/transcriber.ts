@@ -8,6 +8,7 @@ import {
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
+import { checkRules, untilAborted } from '@device-core/plugin-api/audio';
 import { plainWords, sentences, withoutPrefix } from './grammar.ts';
 import { contrastOf, type Evidence, judge, levelOf, type Verdict } from './judge.ts';
 import type { Lexicon } from './lexicon.ts';
@@ -32,11 +33,13 @@ const LOOK = 2;
 export class Transcriber implements SttEngine {
   readonly #voices: ReadonlyMap<string, Voice>;
   readonly #strictness: number;
+  readonly #ends: AbortSignal;
 
-  /** `voices` by language. */
-  constructor(voices: ReadonlyMap<string, Voice>, strictness: number) {
+  /** `voices` by language; `ends` is aborted when the engine leaves. */
+  constructor(voices: ReadonlyMap<string, Voice>, strictness: number, ends: AbortSignal) {
     this.#voices = voices;
     this.#strictness = strictness;
+    this.#ends = ends;
   }
 
   async transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript> {
@@ -50,8 +53,9 @@ export class Transcriber implements SttEngine {
     using lease = await voice.pairs.take(key, (known) => prepare(known, voice.lexicon, grammar, prefixes));
     try {
       const heard = new Heard(lease.pair, prefixes, this.#strictness);
-      await listen(heard, frames, options);
+      await listen(heard, untilAborted(frames, AbortSignal.any([signal, this.#ends])), options);
       if (signal.aborted) throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'nobody waits for it' });
+      if (this.#ends.aborted) throw gone();
       return { ...heard.result(), language };
     } catch (error) {
       if (error instanceof CoreError) throw error;
@@ -61,16 +65,20 @@ export class Transcriber implements SttEngine {
   }
 }
 
+/** The plugin stops in the middle. */
+export function gone(): CoreError {
+  return new CoreError('SPEECH_FAILED', { engine: 'soundswallower', reason: 'it leaves' });
+}
+
 async function listen(
   heard: Heard,
   frames: AsyncIterable<AudioFrame>,
-  { partial, signal, language }: TranscribeOptions,
+  { partial, language }: TranscribeOptions,
 ): Promise<void> {
   const pace = new Pace();
   let count = 0;
   let told = '';
   for await (const { samples } of frames) {
-    if (signal.aborted) return;
     heard.feed(samples);
     count++;
     if (partial && count % LOOK === 0) {
@@ -91,6 +99,7 @@ async function prepare(
   grammar: SpeechGrammar,
   prefixes: readonly string[],
 ): Promise<void> {
+  checkRules(grammar);
   const words = [...new Set([...grammar.words, ...prefixes.flatMap((phrase) => phrase.split(' '))])];
   for (let at = 0; at < words.length; at += AT_ONCE) {
     known.teach(lexicon.entries(words.slice(at, at + AT_ONCE)));

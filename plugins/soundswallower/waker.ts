@@ -8,12 +8,13 @@ import {
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
+import { untilAborted } from '@device-core/plugin-api/audio';
 import { Gate } from './gate.ts';
 import { phrasesAfterAnything, plainWords } from './grammar.ts';
 import { contrastOf, judge, levelOf } from './judge.ts';
 import type { Decoder } from './library.ts';
 import { Pace, type Pair } from './pairs.ts';
-import type { Voice } from './transcriber.ts';
+import { gone, type Voice } from './transcriber.ts';
 
 export interface WakeSettings {
   /** 0..1 of phrases that name none. */
@@ -47,11 +48,14 @@ export class Waker implements WakeEngine {
   readonly #voice: Voice;
   readonly #sounds: readonly string[];
   readonly #settings: WakeSettings;
+  readonly #ends: AbortSignal;
 
-  constructor(voice: Voice, sounds: readonly string[], settings: WakeSettings) {
+  /** `ends` is aborted when the engine leaves. */
+  constructor(voice: Voice, sounds: readonly string[], settings: WakeSettings, ends: AbortSignal) {
     this.#voice = voice;
     this.#sounds = sounds;
     this.#settings = settings;
+    this.#ends = ends;
   }
 
   async *detect(
@@ -67,12 +71,12 @@ export class Waker implements WakeEngine {
     const search = new Search(lease.pair, wanted, this.#settings);
     const pace = new Pace();
     try {
-      for await (const frame of frames) {
-        if (signal.aborted) return;
+      for await (const frame of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
         const hit = search.feed(frame);
         if (hit) yield hit;
         await pace.breathe();
       }
+      if (this.#ends.aborted && !signal.aborted) throw gone();
     } catch (error) {
       if (error instanceof CoreError) throw error;
       lease.discard();

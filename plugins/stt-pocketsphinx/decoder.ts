@@ -61,9 +61,12 @@ export class Decoder implements Disposable {
     }
   }
 
-  /** The words must be known. Throws SPEECH_FAILED. */
+  /** The words must be known. Throws PARAMS_INVALID, SPEECH_FAILED. */
   useGrammar(name: string, jsgf: () => string): void {
-    this.#use(name, () => this.#ps.ps_set_jsgf_string(this.#decoder, name, jsgf()));
+    const make = () => this.#ps.ps_set_jsgf_string(this.#decoder, name, jsgf());
+    // All that the library tells is that it failed; its words are known, so that it is the grammar.
+    const reason = `${ENGINE} cannot make a search of it`;
+    this.#use(name, make, () => new CoreError('PARAMS_INVALID', { where: 'grammar', reason }));
   }
 
   /** The lines are `phrase /1e-20/`; the library takes them from a file only. Rejects with SPEECH_FAILED. */
@@ -72,7 +75,8 @@ export class Decoder implements Disposable {
     try {
       const file = join(folder, 'list');
       await writeFile(file, `${lines.join('\n')}\n`);
-      this.#use(name, () => this.#ps.ps_set_kws(this.#decoder, name, file));
+      const refused = () => failed('it does not take the phrases');
+      this.#use(name, () => this.#ps.ps_set_kws(this.#decoder, name, file), refused);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -119,9 +123,9 @@ export class Decoder implements Disposable {
     this.#ps.cmd_ln_free_r(this.#config);
   }
 
-  #use(name: string, make: () => number): void {
+  #use(name: string, make: () => number, refused: () => CoreError): void {
     const known = this.#searches.includes(name);
-    if (!known && make() < 0) throw failed('it does not take the grammar');
+    if (!known && make() < 0) throw refused();
     this.#searches = [...this.#searches.filter((other) => other !== name), name];
     if (this.#ps.ps_set_search(this.#decoder, name) < 0) throw failed('it does not take the search');
     if (this.#searches.length > MOST_SEARCHES) this.#ps.ps_unset_search(this.#decoder, this.#searches.shift()!);

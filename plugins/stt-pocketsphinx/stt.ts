@@ -7,7 +7,8 @@ import {
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
-import { type Decoder, ENGINE } from './decoder.ts';
+import { checkRules, untilAborted } from '@device-core/plugin-api/audio';
+import { type Decoder, ENGINE, failed } from './decoder.ts';
 import { commandOf, withGarbage } from './grammar.ts';
 import { cancelled, type Pool } from './pool.ts';
 
@@ -19,10 +20,13 @@ const BREATH = 25;
 export class Recogniser implements SttEngine {
   readonly #pool: Pool;
   readonly #language: string;
+  readonly #ends: AbortSignal;
 
-  constructor(pool: Pool, language: string) {
+  /** `ends` is aborted when the engine leaves. */
+  constructor(pool: Pool, language: string, ends: AbortSignal) {
     this.#pool = pool;
     this.#language = language;
+    this.#ends = ends;
   }
 
   async transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript> {
@@ -35,6 +39,7 @@ export class Recogniser implements SttEngine {
         where: 'grammar',
         reason: `${ENGINE} hears the sentences of a grammar only`,
       });
+    checkRules(grammar);
     const prefix = (options.prefix ?? [])
       .map((phrase) => phrase.trim().toLowerCase())
       .filter((phrase) => phrase !== '');
@@ -59,8 +64,7 @@ export class Recogniser implements SttEngine {
     decoder.start();
     let told = '';
     let count = 0;
-    for await (const { samples } of frames) {
-      if (signal.aborted) throw cancelled('nobody waits for it');
+    for await (const { samples } of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
       decoder.feed(samples);
       count++;
       if (count % BREATH === 0) await breath();
@@ -71,6 +75,7 @@ export class Recogniser implements SttEngine {
       partial({ text, language });
     }
     if (signal.aborted) throw cancelled('nobody waits for it');
+    if (this.#ends.aborted) throw failed('it leaves');
     decoder.stop();
     return commandOf(decoder.text, prefix);
   }

@@ -9,12 +9,13 @@ import {
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import type { Decoder, Segment } from './decoder.ts';
+import { untilAborted } from '@device-core/plugin-api/audio';
+import { type Decoder, failed, type Segment } from './decoder.ts';
 import type { Pool } from './pool.ts';
 
 /** Powers of ten between the phrase and a loop of phones: what strictness 0 and 1 ask for. */
-const LENIENT = -60;
-const STRICT = 30;
+const LENIENT = -75;
+const STRICT = 0;
 /** Scores of the search are units of 1024 * ln(1.0001), less this. */
 const OFFSET = 1_500;
 const DECADE = Math.LN10 / (1_024 * Math.log(1.0001));
@@ -68,8 +69,7 @@ export class PhraseSpotter implements WakeEngine {
     const times: number[] = [];
     let count = 0;
     decoder.start();
-    for await (const { samples, at } of frames) {
-      if (signal.aborted || this.#ends.aborted) return;
+    for await (const { samples, at } of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
       decoder.feed(samples);
       times[count % REMEMBERED] = at;
       count++;
@@ -84,6 +84,7 @@ export class PhraseSpotter implements WakeEngine {
         if (found) yield { phrase: found.phrase.phrase, score: found.score, at: heard };
       }
     }
+    if (this.#ends.aborted && !signal.aborted) throw failed('it leaves');
   }
 
   /** Throws PARAMS_INVALID. */

@@ -69,7 +69,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       ledger,
       budget,
       speech: () => attention.speech(),
-      match: async (text) => attention.intents().match(text, { language }),
+      intents: () => attention.intents(),
       localOnly: () => userLocalOnly,
       online: () => network === undefined || network === 'online',
       prefix: config.wake.map(({ phrase }) => phrase),

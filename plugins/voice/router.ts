@@ -4,8 +4,8 @@ import {
   CoreError,
   type ErrorCode,
   FRAME_SAMPLES,
-  type IntentMatch,
   type IntentPlan,
+  type Intents,
   type LedgerEntry,
   monotonicMs,
   reasonOf,
@@ -16,6 +16,7 @@ import {
 import type { Budget } from './budget.ts';
 import { within } from './deadline.ts';
 import type { Ledger } from './ledger.ts';
+import { Others } from './others.ts';
 import type { Heard, Utterance } from './utterance.ts';
 
 export interface RouterSettings {
@@ -72,8 +73,8 @@ export interface RouterParts {
   readonly budget: Budget;
   /** Throws SERVICE_MISSING. */
   readonly speech: () => Speech;
-  /** Rejects with SERVICE_MISSING. */
-  readonly match: (text: string) => Promise<IntentMatch>;
+  /** Throws SERVICE_MISSING. */
+  readonly intents: () => Intents;
   /** The user's own word, beside that of the configuration. */
   readonly localOnly: () => boolean;
   readonly online: () => boolean;
@@ -87,10 +88,20 @@ const UNSENT = 50;
 export class Router {
   readonly #parts: RouterParts;
   readonly #early = new WeakMap<Utterance, Promise<Reading>>();
+  readonly #others: Others;
   #unsent: Unsent[] = [];
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
+    const { scope, settings, ledger, intents } = parts;
+    this.#others = new Others({
+      scope,
+      language: settings.language,
+      intents,
+      note: (entry) => ledger.append(entry),
+      refusal: () => this.#refusal(0),
+      failed: (turn, stage, reason) => stage === 'cloud' && this.#tell(turn, 'no-intent', reason),
+    });
   }
 
   /** Newest first. */
@@ -109,7 +120,7 @@ export class Router {
   async understand(utterance: Utterance, turn: string, signal: AbortSignal): Promise<Understood> {
     const { settings } = this.#parts;
     if (!utterance.local) return this.#cloudAlone(utterance, turn, signal);
-    const local = this.#local(utterance.local, signal);
+    const local = this.#local(utterance.local, turn, signal);
     const first = settings.hedgeMs > 0 && !this.#barred ? await this.#before(local, settings.hedgeMs) : await local;
     signal.throwIfAborted();
     if (first && (enough(first) || first.outcome === 'empty')) return { reading: first };
@@ -144,14 +155,17 @@ export class Router {
     signal: AbortSignal,
   ): Promise<Reading> {
     const stop = new AbortController();
-    const cloud = this.#cloud(utterance, turn, rule, AbortSignal.any([signal, stop.signal]));
     try {
       if (first) {
-        const reading = await cloud;
+        // Words are asked about before the sound: they are less to send, and it is well known what they are.
+        const meant = first.outcome === 'none' && (await this.#meant(first, turn, 'cloud', signal));
+        if (meant) return meant;
+        const reading = await this.#cloud(utterance, turn, rule, AbortSignal.any([signal, stop.signal]));
         return reading.outcome === 'failed' || (reading.outcome === 'empty' && first.outcome !== 'failed')
           ? first
           : reading;
       }
+      const cloud = this.#cloud(utterance, turn, rule, AbortSignal.any([signal, stop.signal]));
       const winner = await Promise.race([
         local.then((reading) => (enough(reading) ? reading : undefined)),
         cloud.then((reading) => (enough(reading) ? reading : undefined)),
@@ -172,14 +186,15 @@ export class Router {
   }
 
   /** The rest of the local transcription; never rejects. */
-  async #local(work: Promise<Heard>, signal: AbortSignal): Promise<Reading> {
+  async #local(work: Promise<Heard>, turn: string, signal: AbortSignal): Promise<Reading> {
     const { scope, settings } = this.#parts;
     try {
       const heard = await within(scope, 'the local transcription', settings.localMs, signal, work);
       if (heard.text === '' && heard.inGrammar !== false) return { outcome: 'empty' };
       if (heard.inGrammar === false) return { outcome: 'none', heard, reason: 'out-of-grammar' };
       if ((heard.confidence ?? 1) < settings.unsureBelow) return { outcome: 'none', heard, reason: 'unsure' };
-      return await this.#read(heard);
+      const reading = await this.#read(heard);
+      return (await this.#meant(reading, turn, 'local', signal)) ?? reading;
     } catch (error) {
       return failed(error);
     }
@@ -222,16 +237,43 @@ export class Router {
       // The clock runs from the end of the utterance; nothing waits longer than the turn.
       await utterance.whole;
       const heard = await within(scope, 'the cloud transcription', settings.cloudMs, signal, whole);
-      return heard.text === '' ? { outcome: 'empty' } : await this.#read(heard);
+      if (heard.text === '') return { outcome: 'empty' };
+      const reading = await this.#read(heard);
+      return (await this.#meantBy(reading, turn, signal)) ?? reading;
     } catch (error) {
       if (!signal.aborted) this.#tell(turn, rule, reasonOf(error), at);
       return failed(error);
     }
   }
 
+  /** What words mean that were never speech: by our sentences, by interpreters here, and by those in the cloud. Rejects with CANCELLED, SERVICE_MISSING. */
+  async meaning(heard: Heard, turn: string, signal: AbortSignal): Promise<Reading> {
+    const reading = await this.#read(heard);
+    return (await this.#meantBy(reading, turn, signal)) ?? reading;
+  }
+
+  async #meantBy(reading: Reading, turn: string, signal: AbortSignal): Promise<Reading | undefined> {
+    return (await this.#meant(reading, turn, 'local', signal)) ?? (await this.#meant(reading, turn, 'cloud', signal));
+  }
+
+  /** What others take words for that are no sentence of ours; undefined where they do not know. Rejects with CANCELLED. */
+  async #meant(
+    reading: Reading,
+    turn: string,
+    stage: 'local' | 'cloud',
+    signal: AbortSignal,
+  ): Promise<Reading | undefined> {
+    if (reading.outcome !== 'none' || reading.reason !== 'no-intent') return undefined;
+    const { heard, matched } = reading;
+    const ms = stage === 'local' ? this.#parts.settings.localMs : this.#parts.settings.cloudMs;
+    const match = await this.#others.ask(heard.text, { turn, stage, rule: 'no-intent', ms, signal });
+    if (!match) return undefined;
+    return { outcome: 'plan', plan: match.plan, heard, matched: [matched?.[0] ?? monotonicMs(), monotonicMs()] };
+  }
+
   async #read(heard: Heard): Promise<Reading> {
     const from = monotonicMs();
-    const match = await this.#parts.match(heard.text);
+    const match = await this.#parts.intents().match(heard.text, { language: this.#parts.settings.language });
     const words = { heard, matched: [from, monotonicMs()] as const };
     if (match.outcome === 'plan') return { ...words, outcome: 'plan', plan: match.plan };
     if (match.outcome === 'ambiguous') return { ...words, outcome: 'ambiguous', candidates: match.candidates };

@@ -83,16 +83,13 @@ export class Thinker {
 
   /** The same for text that was never speech. */
   async read(text: string, turn: string, signal: AbortSignal): Promise<Told> {
-    const { intents, language, traces, scope, callMs } = this.#parts;
+    const { router, language, traces, scope, callMs } = this.#parts;
     const from = monotonicMs();
     traces.set(turn, { heard: text });
     const heard: Heard = { text, language, engine: 'text', stage: 'local' };
     try {
-      const match = await within(scope, 'the intents', callMs, signal, intents().match(text, { language }));
+      const reading = await within(scope, 'the intents', callMs, signal, router.meaning(heard, turn, signal));
       traces.span(turn, 'intent', from, monotonicMs());
-      if (match.outcome === 'plan') return await this.#run(match.plan, turn, signal);
-      const reading: Reading =
-        match.outcome === 'ambiguous' ? { ...match, heard } : { outcome: 'none', heard, reason: 'no-intent' };
       return await this.#answer(reading, turn, signal, undefined);
     } catch (error) {
       return this.#failure(error);

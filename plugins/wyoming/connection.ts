@@ -42,7 +42,11 @@ export class Connection implements AsyncDisposable {
     socket.setNoDelay(true);
     const reader = new EventReader(settings.limits);
     socket.on('data', (chunk) => this.#read(reader, chunk));
-    socket.on('end', () => (reader.within ? this.fail('it ended within an event') : this.#end()));
+    socket.on('end', () => {
+      if (reader.within) this.fail('it ended within an event');
+      else if (socket.allowHalfOpen) this.#heardAll();
+      else this.#end();
+    });
     socket.on('error', (error: NodeJS.ErrnoException) => this.fail(error.code ?? 'the connection broke'));
     socket.on('close', () => this.#end());
     socket.on('drain', () => this.#flow());
@@ -158,7 +162,10 @@ export class Connection implements AsyncDisposable {
     this.#unreadable ??= this.#unavailable('it was told that it is over');
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#socket.once('close', resolve);
-    using _limit = this.#scope.timeout('the last words', Math.min(this.#settings.stallMs, LAST_WORDS_MS), resolve);
+    const { stallMs } = this.#settings;
+    // Who has ended its own side waits for nothing but these.
+    const ms = this.#ended ? stallMs : Math.min(stallMs, LAST_WORDS_MS);
+    using _limit = this.#scope.timeout('the last words', ms, resolve);
     // What is left unread would make the end a reset, which may overtake the last words.
     this.#socket.resume();
     this.#socket.end();
@@ -185,6 +192,13 @@ export class Connection implements AsyncDisposable {
   #flow(): void {
     this.#drained?.resolve();
     this.#drained = undefined;
+  }
+
+  /** Nothing more comes, but the peer may still listen. */
+  #heardAll(): void {
+    this.#ended = true;
+    this.calm();
+    this.#wake.resolve();
   }
 
   #end(): void {

@@ -14,21 +14,31 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       const reason = 'it is where our own engines are served, which would ask themselves';
       throw new CoreError('PARAMS_INVALID', { where: `the address of engine ${itself.id}`, reason });
     }
-    const remotes = config.engines.map(
-      (engine) => new Remote(engine, { scope, log, speech: services.speech, owner, settings: config }),
-    );
     let known: Intents | undefined;
+    const world = { scope, log, speech: services.speech, intents: () => known, owner, settings: config };
+    const remotes = config.engines.map((engine) => new Remote(engine, world));
+    const interpreters = remotes.filter(({ kind }) => kind === 'intent');
+    if (config.serve || interpreters.length > 0)
+      host.when(intents, async (service, while_) => {
+        known = service;
+        const renew = async () => void (await Promise.all(interpreters.map((one) => one.renew())));
+        while_.defer('intents', async () => {
+          known = undefined;
+          await renew();
+        });
+        await renew();
+      });
     let server: Server | undefined;
     if (config.serve) {
-      host.when(intents, (service, while_) => {
-        known = service;
-        while_.defer('intents', () => {
-          known = undefined;
-        });
-      });
       const offer = new Offer(services.speech, config.serve, () => known);
-      const world = { speech: services.speech, offer, settings: config.serve, answerMs: config.answerMs, log };
-      server = new Server(scope, config, world);
+      server = new Server(scope, config, {
+        speech: services.speech,
+        intents: () => known,
+        offer,
+        settings: config.serve,
+        answerMs: config.answerMs,
+        log,
+      });
     }
     const work = [...remotes.map((remote) => remote.watch()), ...(server ? [server.serve()] : [])];
     scope.defer('Wyoming', async () => void (await Promise.allSettled(work)));

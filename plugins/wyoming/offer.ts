@@ -41,6 +41,9 @@ export class Offer {
     const woken = phrases.map((phrase) => {
       return { ...BY, name: nameOf(phrase), description: phrase, phrase, languages: wakers[0]?.languages ?? [] };
     });
+    const ours =
+      this.#intents() === undefined ? [] : [{ ...BY, name: 'sentences', description: 'Sentences of this device' }];
+    const understood = ours.map((model) => ({ ...model, languages: [this.#settings.language] }));
     const streaming = { supports_transcript_streaming: false };
     return {
       asr: models.length === 0 ? [] : [program('Speech to text of this device', { models, ...streaming })],
@@ -50,7 +53,7 @@ export class Offer {
           : [program('Voices of this device', { voices: spoken, supports_synthesize_streaming: false })],
       wake: woken.length === 0 ? [] : [program('Wake phrases of this device', { models: woken })],
       handle: [],
-      intent: [],
+      intent: understood.length === 0 ? [] : [program('What sentences mean to this device', { models: understood })],
       mic: [],
       snd: [],
     };

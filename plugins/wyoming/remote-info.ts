@@ -1,7 +1,7 @@
 /** What a Wyoming service says of itself in its `info`, as far as it is understood. */
 import { baseOf } from './words.ts';
 
-export type RemoteKind = 'stt' | 'tts' | 'wake';
+export type RemoteKind = 'stt' | 'tts' | 'wake' | 'intent';
 
 export interface RemoteModel {
   readonly name: string;
@@ -20,7 +20,12 @@ export interface RemoteService {
   readonly streaming: boolean;
 }
 
-const MEMBERS = { stt: ['asr', 'models'], tts: ['tts', 'voices'], wake: ['wake', 'models'] } as const;
+const MEMBERS = {
+  stt: ['asr', 'models'],
+  tts: ['tts', 'voices'],
+  wake: ['wake', 'models'],
+  intent: ['intent', 'models'],
+} as const;
 /** Some services know hundreds of voices. */
 const MOST_MODELS = 1_000;
 const MOST_TEXT = 200;

@@ -1,8 +1,17 @@
 /** One external engine: registered as long as it is there, looked for as long as it is not. */
-import { type EngineDescription, type Logger, reasonOf, type Scope, type Speech } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type EngineDescription,
+  type Intents,
+  type Logger,
+  reasonOf,
+  type Scope,
+  type Speech,
+} from '@device-core/plugin-api';
 import { isLocal, parseAddress } from './address.ts';
 import { Link } from './link.ts';
 import { type RemoteService, serviceOf } from './remote-info.ts';
+import { RemoteIntent } from './remote-intent.ts';
 import { RemoteStt } from './remote-stt.ts';
 import { RemoteTts } from './remote-tts.ts';
 import { RemoteWake } from './remote-wake.ts';
@@ -13,6 +22,8 @@ export interface World {
   readonly scope: Scope;
   readonly log: Logger;
   readonly speech: Speech;
+  /** Undefined: nobody is there whom an intent engine could serve. */
+  readonly intents: () => Intents | undefined;
   readonly owner: string;
   readonly settings: Settings;
 }
@@ -46,6 +57,16 @@ export class Remote {
   /** Why it is not there; undefined while it is. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  get kind(): EngineSettings['kind'] {
+    return this.#engine.kind;
+  }
+
+  /** Whom it serves has come or gone: it registers anew. */
+  async renew(): Promise<void> {
+    await this.#unregister();
+    this.#wake.resolve();
   }
 
   /** Looks after the engine until the scope ends. */
@@ -87,26 +108,14 @@ export class Remote {
   }
 
   async #present(service: RemoteService): Promise<void> {
-    const { scope, speech, owner, log } = this.#world;
+    const { scope, log } = this.#world;
     const known = JSON.stringify(service);
     if (this.#registration && known === this.#known) return;
     await this.#unregister();
-    const { kind } = this.#engine;
-    const description = this.#description(service);
     const child = scope.child(this.name);
     this.#registration = child;
     try {
-      const registered =
-        kind === 'stt'
-          ? speech.register(kind, description, new RemoteStt(this.#link, service, this.#engine.model), owner)
-          : kind === 'tts'
-            ? speech.register(kind, description, new RemoteTts(this.#link, service, this.#engine), owner)
-            : speech.register(
-                kind,
-                description,
-                new RemoteWake(this.#link, service, this.#engine.phrases ?? {}),
-                owner,
-              );
+      const registered = this.#register(service);
       child.use('registration', registered);
       // Across a border a refusal comes later.
       await registered;
@@ -117,6 +126,31 @@ export class Remote {
     this.#known = known;
     this.#problem = undefined;
     log.info({ engine: this.name, uri: this.#engine.uri }, 'an external engine is there');
+  }
+
+  /** Throws PARAMS_INVALID, ENGINE_MISSING. */
+  #register(service: RemoteService): AsyncDisposable {
+    const { speech, owner } = this.#world;
+    const { kind, model, phrases = {}, intents = {} } = this.#engine;
+    const description = this.#description(service);
+    switch (kind) {
+      case 'stt':
+        return speech.register(kind, description, new RemoteStt(this.#link, service, model), owner);
+      case 'tts':
+        return speech.register(kind, description, new RemoteTts(this.#link, service, this.#engine), owner);
+      case 'wake':
+        return speech.register(kind, description, new RemoteWake(this.#link, service, phrases), owner);
+      case 'intent': {
+        const ours = this.#world.intents();
+        if (!ours)
+          throw new CoreError('ENGINE_MISSING', { kind, reason: 'nobody here has intents that it could mean' });
+        const { id, title, languages, stage } = description;
+        const interpreter = new RemoteIntent(this.#link, service, intents);
+        // Its own object across a border: the class has more than is asked for.
+        const interpret = (...args: Parameters<RemoteIntent['interpret']>) => interpreter.interpret(...args);
+        return ours.addInterpreter({ id, title, languages, stage }, { interpret }, owner);
+      }
+    }
   }
 
   #description({ title, languages, models, streaming }: RemoteService): EngineDescription {

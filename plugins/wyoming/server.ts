@@ -47,7 +47,8 @@ export class Server {
   async serve(): Promise<void> {
     const { leastPauseMs, mostPauseMs } = this.#settings;
     for (let misses = 0; !this.#scope.signal.aborted; ) {
-      const server = createServer((socket) => this.#accept(socket));
+      // Who has asked for something and has nothing more to say still waits for the answer.
+      const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
       // Those beyond the limit are told, unless there are too many even of them.
       server.maxConnections = this.#world.settings.connections * 2;
       try {

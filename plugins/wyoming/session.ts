@@ -1,14 +1,17 @@
 /** One client of our engines. */
-import { CoreError, FRAME_MS, type Logger, type Speech, toCoreError } from '@device-core/plugin-api';
+import { CoreError, FRAME_MS, type Intents, type Logger, type Speech, toCoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, resample } from '@device-core/plugin-api/audio';
 import type { WyomingEvent } from './codec.ts';
 import type { Connection } from './connection.ts';
 import { Incoming } from './incoming.ts';
 import type { Offer } from './offer.ts';
 import type { ServeSettings } from './settings.ts';
+import { tagOf } from './words.ts';
 
 export interface SessionWorld {
   readonly speech: Speech;
+  /** Undefined while there are none. */
+  readonly intents: () => Intents | undefined;
   readonly offer: Offer;
   readonly settings: ServeSettings;
   /** For a result after the last sound. */
@@ -34,6 +37,8 @@ const USUAL: Task = { kind: 'stt', name: undefined, language: undefined };
 /** Samples in one event: others have caps, too. */
 const PIECE = 4_096;
 const MOST_PING = 1_000;
+/** Characters of a text to be recognised. */
+const MOST_SENTENCE = 500;
 
 export class Session {
   readonly #connection: Connection;
@@ -54,7 +59,7 @@ export class Session {
       for (;;) {
         connection.expect('an event', this.#world.settings.idleMs);
         const event = await connection.next();
-        if (!event) return;
+        if (!event) return await connection.hangUp();
         connection.calm();
         await this.#handle(event);
       }
@@ -97,6 +102,8 @@ export class Session {
         return this.#finish();
       case 'synthesize':
         return this.#speak(data);
+      case 'recognize':
+        return this.#recognise(data);
       default:
       // There are events for other services, and there will be more of them.
     }
@@ -199,6 +206,25 @@ export class Session {
       throw error;
     }
     await this.#connection.send('audio-stop', { timestamp: timestamp() });
+  }
+
+  /** What a text means; nothing is done. What could mean two things is not recognised: nobody guesses. */
+  async #recognise({ text, context }: WyomingEvent['data']): Promise<void> {
+    const { settings, intents } = this.#world;
+    if (typeof text !== 'string' || text.length > MOST_SENTENCE) {
+      const reason = `it is not a string of at most ${MOST_SENTENCE} characters`;
+      throw new CoreError('PARAMS_INVALID', { where: 'the text', reason });
+    }
+    const known = intents();
+    if (!known) throw new CoreError('ENGINE_MISSING', { kind: 'intent', reason: 'none is offered' });
+    const { language } = Object(context) as Readonly<Record<string, unknown>>;
+    const asked = typeof language === 'string' && language !== '' ? tagOf(language) : settings.language;
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, this.#connection.signal]);
+    const match = await this.#inTime(unless(signal, known.match(text, { language: asked })), stop);
+    if (match.outcome !== 'plan') return this.#connection.send('not-recognized', { text });
+    const entities = Object.entries(match.plan.slots).map(([name, value]) => ({ name, value }));
+    await this.#connection.send('intent', { name: match.plan.intent, entities, text });
   }
 
   /** An engine that takes longer is stopped, which makes `work` reject. */

@@ -16,6 +16,8 @@ export interface EngineSettings {
   readonly speaker?: string;
   /** Wake: names of its models by phrase, where it names them otherwise. */
   readonly phrases?: Readonly<Record<string, string>>;
+  /** Intent: ids of our intents by the names that it has for them, where it names them otherwise. */
+  readonly intents?: Readonly<Record<string, string>>;
 }
 
 export interface ServeSettings {

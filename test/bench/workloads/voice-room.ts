@@ -6,53 +6,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CAPTURE_RATE, monotonicMs, type VoiceTurn } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { CoreProcess } from '../../fixtures/core-process.ts';
-import { type Colour, join as concatenate, inNoise, say, silence, type Voice } from '../../fixtures/speech.ts';
+import { type Colour, join as concatenate, noise, say, silence, type Voice } from '../../fixtures/speech.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const START_MS = 30_000;
-const TURN_MS = 20_000;
+const START_MS = 60_000;
+/** Five seconds after its start a Core writes its compile cache, which takes it up to a second. */
+const SETTLE_MS = 7_000;
+/** Longer than any turn may be. */
+const TURN_MS = 70_000;
+/** A wake phrase of which nothing has come so long after the last word was missed. */
+const MISSED_MS = 2_000;
 /** What is louder is speech: flite is silent to the last bit before and after it. */
 const LOUD = 200;
+/** RMS of the loud samples of whatever is said here, whoever says it: -20 dB of full scale. */
+const SPEECH_LEVEL = 3_277;
+/** The estimates of the noise have settled. */
+const NOISE_BEFORE_MS = 8_000;
+const NOISE_CHUNK_MS = 40_000;
+/** So much noise must be left when somebody begins to speak. */
+const NOISE_LEFT_MS = 15_000;
+const PHRASE_GAP_MS = 120;
 
 export const WAKE = 'hey computer';
-export const VOICES: readonly Voice[] = ['slt', 'rms'];
-/** What the simulated device with the agenda understands, with answers that are short. */
-export const COMMANDS = [
-  'what is on my agenda today',
-  'what is on my agenda tomorrow',
-  'what is next on my agenda',
-  'what time is it now',
-  'set the volume to forty percent',
-  'turn the volume up',
-  'turn the volume down',
-  'set a timer for five minutes',
-  'how long is left on the timer',
-  'cancel all timers',
-  'tell me the time',
-  'what is the volume',
-] as const;
-/** What it does not. */
-export const STRANGE = [
-  'purple elephants never dance on sunday',
-  'the weather in paris is lovely this time of year',
-  'please order three pizzas with extra cheese',
-  'who won the football match last night',
-  'play some music by the beatles',
-  'my grandmother bakes the best apple pie',
-  'turn on the lights in the kitchen',
-  'how far is it from berlin to munich',
-  'add milk and bread to the shopping list',
-  'i think we should leave before the rain starts',
-  'tell me a joke about computers',
-  'what is the capital of australia',
-] as const;
 
 export interface Noise {
   readonly colour: Colour;
+  /** Decibels between the loud samples of speech and the noise. */
   readonly snr: number;
 }
 
 export interface Said {
+  readonly text: string;
+  readonly voice: Voice;
   readonly turn: VoiceTurn | undefined;
   /** Wake event after the last sample of the phrase, and first sample of the answer after the last one of the command; milliseconds. */
   readonly wakeMs?: number;
@@ -62,15 +47,18 @@ export interface Said {
 export class VoiceRoom implements AsyncDisposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'dc-'));
   #core!: CoreProcess;
+  #noise: { readonly level: number; readonly colour: Colour; seed: number; until: number } | undefined;
 
-  /** `change` rewrites the SKU of the simulator. */
+  /** `change` rewrites the SKU of the simulator. Resolves when it listens and has settled. */
   static async open(change: (sku: string) => string = (sku) => sku): Promise<VoiceRoom> {
     const room = new VoiceRoom();
     const sku = join(room.#root, 'voice.yaml');
     writeFileSync(sku, change(readFileSync(join(ROOT, 'manifests/skus/simulator.yaml'), 'utf8')));
     const app = join(ROOT, 'docs/examples/agenda');
     room.#core = await CoreProcess.start(room.#root, '--sku', sku, '--no-tcp', '--app', app);
+    const settled = monotonicMs() + SETTLE_MS;
     await room.#until('the chain', START_MS, () => room.#ready());
+    await sleep(Math.max(0, settled - monotonicMs()));
     return room;
   }
 
@@ -83,48 +71,52 @@ export class VoiceRoom implements AsyncDisposable {
     return join(this.#root, 'run');
   }
 
-  get(path: string) {
-    return this.#core.get(path);
+  /** There is noise from now on, over what is left of the noise from before. Resolves when the device is used to it. */
+  async settle(around: Noise | undefined): Promise<void> {
+    this.#noise = around && {
+      ...{ colour: around.colour, level: SPEECH_LEVEL / 10 ** (around.snr / 20) },
+      ...{ seed: 1, until: 0 },
+    };
+    await this.#keepNoise();
+    if (around) await sleep(NOISE_BEFORE_MS);
+    await this.#idle();
   }
 
-  /** In one breath, the phrase first unless it is left out; in noise where it is named. */
-  async tell(text: string, voice: Voice, noise?: Noise, phrase = true): Promise<Said> {
-    const call = phrase ? trimmed(await say(WAKE, voice)) : silence(0);
+  /** The phrase and the text in one breath. Resolves when the turn is over. */
+  async tell(text: string, voice: Voice): Promise<Said> {
+    const call = trimmed(await say(WAKE, voice));
     const command = trimmed(await say(text, voice));
-    const gap = phrase ? 120 : 0;
-    const before = 600;
-    let samples = concatenate(silence(before), call, silence(gap), command, silence(1_200));
-    if (noise) samples = inNoise(samples, noise.colour, noise.snr, text.length);
-    const last = await this.#newest();
-    const wav = Buffer.from(encodeWav({ rate: CAPTURE_RATE, samples })).toString('base64');
-    const { body, status } = await this.#core.post('/audio/inject', { wav, wait: true });
-    if (status !== 200) throw new Error(`audio.inject answered ${status}: ${JSON.stringify(body)}`);
-    const turn = await this.#over(last?.turn);
-    if (!turn) return { turn };
+    await this.#keepNoise();
+    const samples = leveled(concatenate(call, silence(PHRASE_GAP_MS), command));
+    const former = (await this.#newest())?.turn;
+    const { from, to } = await this.#inject(samples, true);
+    const said = { text, voice };
+    await sleep(Math.max(0, to - monotonicMs()));
+    const turn = await this.#over(former, to + MISSED_MS);
+    // A speaker that has just ended is still heard by some engines, and nobody says the next thing at once.
+    await sleep(300);
+    if (!turn) return { ...said, turn };
     const epoch = Date.now() - monotonicMs();
-    const heardAt = (ms: number) => epoch + body.from + ms;
     const ms = (part: Int16Array) => (part.length / CAPTURE_RATE) * 1_000;
+    const [called, asked] = [epoch + from + ms(call), epoch + to];
     const span = (name: string) => turn.spans.find((one) => one.name === name)?.to;
     const [woke, spoke] = [span('wake'), span('tts')];
-    const called = heardAt(before + ms(call));
-    const asked = heardAt(before + ms(call) + gap + ms(command));
     return {
-      turn,
+      ...{ ...said, turn },
       ...(woke === undefined ? {} : { wakeMs: Math.max(0, turn.at + woke - called) }),
       ...(spoke === undefined ? {} : { answerMs: Math.max(0, turn.at + spoke - asked) }),
     };
   }
 
-  /** Sound without an answer expected; resolves when its last sample was captured. */
+  /** Sound that is nobody's command; resolves when its last sample was captured. */
   async play(samples: Int16Array): Promise<void> {
-    const wav = Buffer.from(encodeWav({ rate: CAPTURE_RATE, samples })).toString('base64');
-    const { status, body } = await this.#core.post('/audio/inject', { wav, wait: true });
-    if (status !== 200) throw new Error(`audio.inject answered ${status}: ${JSON.stringify(body)}`);
+    const { to } = await this.#inject(samples, true);
+    await sleep(Math.max(0, to - monotonicMs()));
   }
 
-  /** Turns so far, newest first. */
+  /** Turns so far. */
   async turns(): Promise<readonly VoiceTurn[]> {
-    return (await this.#core.get('/voice/turns')).body.turns;
+    return (await this.#core.get('/voice/turns?limit=1000')).body.turns;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -132,23 +124,47 @@ export class VoiceRoom implements AsyncDisposable {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  async #newest(): Promise<VoiceTurn | undefined> {
-    return (await this.turns())[0];
+  /** Sound that goes on from what there was. */
+  async #keepNoise(): Promise<void> {
+    const around = this.#noise;
+    if (!around || around.until - monotonicMs() > NOISE_LEFT_MS) return;
+    const more = noise(around.colour, NOISE_CHUNK_MS, around.level, around.seed++);
+    const { to } = await this.#inject(more, around.until < monotonicMs());
+    around.until = to;
+    await sleep(300);
   }
 
-  async #over(former: string | undefined): Promise<VoiceTurn | undefined> {
-    await this.#until('the end of the turn', TURN_MS, async () => {
+  async #inject(samples: Int16Array, over: boolean): Promise<{ readonly from: number; readonly to: number }> {
+    const wav = Buffer.from(encodeWav({ rate: CAPTURE_RATE, samples })).toString('base64');
+    const { status, body } = await this.#core.post('/audio/inject', { wav, over });
+    if (status !== 200) throw new Error(`audio.inject answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  async #newest(): Promise<VoiceTurn | undefined> {
+    return (await this.#core.get('/voice/turns?limit=1')).body.turns[0];
+  }
+
+  /** The turn that came after `former`, when it is over; undefined where there is none at `missed`, a monotonic time. */
+  async #over(former: string | undefined, missed: number): Promise<VoiceTurn | undefined> {
+    return this.#until('the end of the turn', TURN_MS, async () => {
+      const { body } = await this.#core.get('/voice');
+      if (body.state !== 'idle') return undefined;
+      const newest = await this.#newest();
+      if (newest && newest.turn !== former && newest.outcome !== 'running') return { found: newest };
+      return monotonicMs() > missed ? { found: undefined } : undefined;
+    }).then(({ found }) => found);
+  }
+
+  async #idle(): Promise<void> {
+    await this.#until('the end of what is said', TURN_MS, async () => {
       const { body } = await this.#core.get('/voice');
       return body.state === 'idle' ? true : undefined;
     });
-    // A speaker that has just ended is still heard by some engines.
-    await sleep(300);
-    const newest = await this.#newest();
-    return newest?.turn === former ? undefined : newest;
   }
 
   async #ready(): Promise<true | undefined> {
-    const match = await this.#core.post('/intents/match', { text: COMMANDS[0] });
+    const match = await this.#core.post('/intents/match', { text: 'what is on my agenda today' });
     const { body } = await this.#core.get('/voice');
     const engines = await this.#core.get('/speech/engines');
     const kinds = new Set(engines.body.engines?.map(({ kind }: { kind: string }) => kind));
@@ -157,8 +173,12 @@ export class VoiceRoom implements AsyncDisposable {
   }
 
   async #until<T>(what: string, ms: number, look: () => Promise<T | undefined>): Promise<T> {
-    for (const end = Date.now() + ms; Date.now() < end; await sleep(25)) {
-      const found = await look();
+    for (const end = Date.now() + ms; Date.now() < end; await sleep(40)) {
+      const found = await look().catch((error: unknown) => {
+        throw new Error(
+          `the Core is gone: ${String(error)}\n${this.#core.out.slice(-2_000)}\n${this.#core.err.slice(-2_000)}`,
+        );
+      });
       if (found !== undefined) return found;
     }
     throw new Error(`${what} never came`);
@@ -166,7 +186,14 @@ export class VoiceRoom implements AsyncDisposable {
 }
 
 /** From the first loud sample to the last. */
-export function trimmed(samples: Int16Array): Int16Array {
+function trimmed(samples: Int16Array): Int16Array {
   const loud = (sample: number) => Math.abs(sample) > LOUD;
   return samples.slice(Math.max(0, samples.findIndex(loud)), samples.findLastIndex(loud) + 1);
+}
+
+/** As loud as everybody else. */
+export function leveled(samples: Int16Array): Int16Array {
+  const loud = samples.filter((sample) => Math.abs(sample) > LOUD);
+  const rms = Math.sqrt(loud.reduce((sum, sample) => sum + sample ** 2, 0) / Math.max(1, loud.length)) || 1;
+  return samples.map((sample) => Math.max(-32_768, Math.min(32_767, Math.round((sample * SPEECH_LEVEL) / rms))));
 }

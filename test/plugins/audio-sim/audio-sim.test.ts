@@ -98,6 +98,25 @@ describe('audio-sim', () => {
     assert.ok(near(4_000) > 1_400 && near(2_000) > 1_400, `${near(4_000)} and ${near(2_000)} samples`);
   });
 
+  it('hears an injected sound over another', async () => {
+    await using sim = await start();
+    await using ear = listening(sim.device);
+    await until('a frame', () => ear.frames.length > 0);
+    const inject = (samples: number, value: number, over: boolean) =>
+      sim.table.run('audio.inject', { wav: wav(constant(samples, value)), over }) as Promise<{
+        from: number;
+        to: number;
+      }>;
+    // Long enough for a slow machine to be in the midst of it when the second one comes.
+    const noise = await inject(16 * 10_000, 1_000, false);
+    const speech = await inject(1_600, 4_000, true);
+    assert.ok(speech.from > noise.from && speech.to < noise.to);
+    await until('its end', () => ear.frames.at(-1)!.at > speech.to + 20);
+    const values = ear.frames.flatMap(({ samples }) => [...samples]);
+    assert.equal(values.filter((value) => Math.abs(value - 5_000) < 100).length, 1_600);
+    assert.equal(values.filter((value) => Math.abs(value - 4_000) < 100).length, 0);
+  });
+
   const REFUSED = [
     ['what is no WAV file', { wav: 'AAAA' }, 'PARAMS_INVALID'],
     ['what is no base64', { wav: 'a' }, 'PARAMS_INVALID'],
@@ -119,6 +138,9 @@ describe('audio-sim', () => {
     await sim.table.run('audio.inject', minute);
     await sim.table.run('audio.inject', minute);
     await assert.rejects(sim.table.run('audio.inject', minute), { code: 'BUSY' });
+    await sim.table.run('audio.inject', { ...minute, over: true });
+    await sim.table.run('audio.inject', { ...minute, over: true });
+    await assert.rejects(sim.table.run('audio.inject', { ...minute, over: true }), { code: 'BUSY' });
   });
 
   it('gives the last sound that was played, and the one before it', async () => {

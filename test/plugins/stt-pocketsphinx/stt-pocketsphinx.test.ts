@@ -16,6 +16,8 @@ import {
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/stt-pocketsphinx/index.ts';
+import { sttContract } from '../../contracts/stt.ts';
+import { wakeContract } from '../../contracts/wake.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
 import {
@@ -89,6 +91,28 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 const spot = (engine: WakeEngine, samples: Int16Array, ...phrases: string[]) =>
   collect(engine.detect(framesOf(samples), { phrases: phrases.map((phrase) => ({ phrase })), signal: NEVER }));
+
+describe('stt-pocketsphinx as an engine for sentences', { skip }, () => {
+  const open = async () => {
+    const { engine, host } = await start('stt', { decoders: 4 });
+    const leave = () => host.stop();
+    return { engine, leave, [Symbol.asyncDispose]: leave };
+  };
+  sttContract(open, { needsGrammar: true, streaming: true, foreign: 'de' });
+});
+
+describe('stt-pocketsphinx as an engine for phrases', { skip }, () => {
+  const open = async () => {
+    const { engine, host } = await start('wake', { decoders: 4 });
+    const leave = () => host.stop();
+    return { engine, leave, [Symbol.asyncDispose]: leave };
+  };
+  wakeContract(open, {
+    phrases: ['hey computer', 'good morning device'],
+    impossible: ['', '  ', '42', 'x\ny <z>'],
+    tellsEndWithinMs: 250,
+  });
+});
 
 describe('stt-pocketsphinx', { skip }, () => {
   it('agrees with its manifest, registers both engines, and leaves with the plugin', async () => {
@@ -167,7 +191,7 @@ describe('stt-pocketsphinx', { skip }, () => {
     const strange = { ...COMMANDS, id: 'strange', words: [...COMMANDS.words, '42'] };
     assert.equal(await codeOf(hear(engine, silence(100), { grammar: strange })), 'PARAMS_INVALID');
     const broken = { ...COMMANDS, id: 'broken', jsgf: '#JSGF V1.0;\ngrammar g;\npublic <command> = ((;\n' };
-    assert.equal(await codeOf(hear(engine, silence(100), { grammar: broken })), 'SPEECH_FAILED');
+    assert.equal(await codeOf(hear(engine, silence(100), { grammar: broken })), 'PARAMS_INVALID');
     const stop = new AbortController();
     const work = engine.transcribe(stopping(stop), { language: 'en', grammar: COMMANDS, signal: stop.signal });
     assert.equal(await codeOf(work), 'CANCELLED');
@@ -213,8 +237,12 @@ describe('stt-pocketsphinx', { skip }, () => {
     await using target = await start('wake');
     const said = join(silence(600), await say('hey computer'), silence(600));
     assert.equal((await spot(target.engine, join(said, said, said), 'hey computer')).length, 3);
+    // A decoder gets used to a room: to this one, not to the silence before.
+    await using noisyRoom = await start('wake');
     const low = join(silence(600), await say('hey computer', 'rms'), silence(600));
-    assert.equal((await spot(target.engine, inNoise(low, 'pink', 20), 'hey computer')).length, 1);
+    const phrases = [{ phrase: 'hey computer', threshold: 0.35 }];
+    const noisy = framesOf(inNoise(low, 'pink', 20));
+    assert.equal((await collect(noisyRoom.engine.detect(noisy, { phrases, signal: NEVER }))).length, 1);
   });
 
   it('is stricter with a higher threshold', async () => {

@@ -251,6 +251,10 @@ type Answer = (run: Pick<IntentRun, 'turn' | 'signal' | 'deadline'>) => Promise<
 /** Sentences with what answers them. `a|b` means both. */
 export class FakeIntents {
   readonly ran: string[] = [];
+  /** What interpreters take texts for, by their id; and what they were asked. */
+  readonly interpreters: Record<string, { readonly stage: 'local' | 'cloud'; readonly means: Record<string, string> }> =
+    {};
+  readonly interpreted: string[] = [];
   readonly #sentences: Readonly<Record<string, Answer | 'ambiguous'>>;
 
   constructor(sentences: Readonly<Record<string, Answer | 'ambiguous'>>) {
@@ -277,6 +281,16 @@ export class FakeIntents {
       },
       list: async () => [],
       onChange: () => ({ [Symbol.dispose]: () => undefined }),
+      addInterpreter: () => ({ [Symbol.asyncDispose]: async () => undefined }),
+      interpreters: async () =>
+        Object.entries(this.interpreters).map(([id, { stage }]) => ({ id, title: 'A test', languages: ['en'], stage })),
+      interpret: async (text, { interpreter }): Promise<IntentMatch> => {
+        this.interpreted.push(`${interpreter}: ${text}`);
+        const meant = this.interpreters[interpreter]!.means[text];
+        if (meant === 'fail') throw new CoreError('SPEECH_FAILED', { engine: interpreter, reason: 'it fails' });
+        if (meant === undefined) return { outcome: 'none', reason: 'it does not know' };
+        return { outcome: 'plan', plan: plan(meant) };
+      },
     };
   }
 }

@@ -8,29 +8,29 @@ import { CoreError, speech } from '@device-core/plugin-api';
 import { checkManifest, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/wyoming/index.ts';
 import { INFO, type Manner, Service } from './service.ts';
-import { all, eventually, failure, frames, healthOf, MANIFEST, NEVER, type Started, start } from './start.ts';
+import {
+  all,
+  answering,
+  eventually,
+  failure,
+  frames,
+  healthOf,
+  MANIFEST,
+  NEVER,
+  type Started,
+  start,
+  withEngine,
+} from './start.ts';
 import type { Peer, Told } from './wire.ts';
 
 after(leakCheck());
 
 const SOUND = { rate: 22_050, width: 2, channels: 1 };
 
-async function withEngine(kind: 'stt' | 'tts' | 'wake', service: Service, more: object = {}, config: object = {}) {
-  const started = await start({ engines: [{ kind, id: 'other', uri: service.uri, ...more }], ...config });
-  await eventually('its registration', () => started.registry.rows.length === 1);
-  return started;
-}
-
 async function stt(started: Started, options: object = {}, count = 5) {
   const { engine } = started.registry.find('stt');
   return engine.transcribe(frames(count), { language: 'en', signal: NEVER, ...options });
 }
-
-const answering =
-  (...told: readonly (readonly [type: string, data?: object])[]): Manner =>
-  (peer, { type }) => {
-    if (type === 'audio-stop') for (const [name, data] of told) peer.tell(name, data);
-  };
 
 /** 100 ms of sound in ten pieces. */
 function speaks(peer: Peer, { type }: Told): void {
@@ -460,72 +460,5 @@ describe('external voices', { timeout: 60_000 }, () => {
       for await (const _ of engine.speak('Hello.', { signal: stop.signal })) if (++count === 3) stop.abort();
     };
     assert.equal((await failure(work())).code, 'CANCELLED');
-  });
-});
-
-describe('external wake engines', { timeout: 60_000 }, () => {
-  const PHRASES = [{ phrase: 'hey jarvis' }];
-  const detect = (started: Started, count: number, options: object = {}, each?: () => Promise<void>) =>
-    all(
-      started.registry.find('wake').engine.detect(frames(count, each), { phrases: PHRASES, signal: NEVER, ...options }),
-    );
-
-  it('tell a phrase and when it ended', async () => {
-    await using service = await Service.start();
-    service.manner = (peer, { type, data }) => {
-      if (type === 'audio-chunk' && data.timestamp === 60)
-        peer.tell('detection', { name: 'hey_jarvis_v0.1', timestamp: 40 });
-      if (type === 'audio-chunk' && data.timestamp === 80) peer.tell('detection', { name: 'another', timestamp: 60 });
-    };
-    await using started = await withEngine('wake', service);
-    assert.deepEqual(await detect(started, 10), [{ phrase: 'hey jarvis', score: 1, at: 1_040 }]);
-    assert.deepEqual(service.heardOf('detect')[0]?.data, { names: ['hey_jarvis_v0.1'] });
-  });
-
-  it('end without a phrase', async () => {
-    await using service = await Service.start();
-    service.manner = answering(['not-detected']);
-    await using started = await withEngine('wake', service);
-    assert.deepEqual(await detect(started, 3), []);
-  });
-
-  it('are called again where they hang up after a phrase, and fail where they hang up before', async () => {
-    await using service = await Service.start();
-    service.manner = (peer, { type, data }) => {
-      if (type === 'audio-chunk' && data.timestamp === 40) {
-        peer.tell('detection', { timestamp: null });
-        peer.socket.end();
-      }
-    };
-    await using started = await withEngine('wake', service);
-    const hits = await detect(started, 12, {}, () => sleep(20));
-    assert.ok(hits.length >= 2, `${hits.length} hits`);
-    assert.ok(hits.every(({ phrase }) => phrase === 'hey jarvis'));
-    service.manner = (peer, { type }) => void (type === 'audio-chunk' && peer.socket.end());
-    assert.equal((await failure(detect(started, 12, {}, () => sleep(20)))).code, 'SPEECH_FAILED');
-  });
-
-  it('know the phrases of the configuration, and no others', async () => {
-    await using service = await Service.start();
-    service.manner = answering(['not-detected']);
-    await using started = await withEngine('wake', service, { phrases: { 'Good morning': 'gm_2' } });
-    await detect(started, 1, { phrases: [{ phrase: 'good morning' }] });
-    assert.deepEqual(service.heardOf('detect')[0]?.data, { names: ['gm_2'] });
-    assert.equal((await failure(detect(started, 1, { phrases: [{ phrase: 'open sesame' }] }))).code, 'PARAMS_INVALID');
-  });
-
-  it('stop when nobody waits any more, though the microphone is muted', async () => {
-    await using service = await Service.start();
-    await using started = await withEngine('wake', service);
-    const stop = new AbortController();
-    const { engine } = started.registry.find('wake');
-    async function* muted() {
-      yield* frames(2);
-      await new Promise(() => undefined);
-    }
-    const hits = all(engine.detect(muted(), { phrases: PHRASES, signal: stop.signal }));
-    await eventually('the sound', () => service.heardOf('audio-chunk').length === 2);
-    stop.abort();
-    assert.equal((await failure(hits)).code, 'CANCELLED');
   });
 });

@@ -10,6 +10,7 @@ import type { TestHostOptions } from '@device-core/plugin-api/testing';
 import { createTestHost, type GivenService, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/wyoming/index.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import type { Manner, Service } from './service.ts';
 
 export const MANIFEST = 'manifests/plugins/wyoming.yaml';
 export const NEVER = new AbortController().signal;
@@ -80,3 +81,22 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) list.push(item);
   return list;
 }
+
+/** One external engine, which is there. */
+export async function withEngine(
+  kind: 'stt' | 'tts' | 'wake',
+  service: Service,
+  more: object = {},
+  config: object = {},
+) {
+  const started = await start({ engines: [{ kind, id: 'other', uri: service.uri, ...more }], ...config });
+  await eventually('its registration', () => started.registry.rows.length === 1);
+  return started;
+}
+
+/** What a service tells when the sound has ended. */
+export const answering =
+  (...told: readonly (readonly [type: string, data?: object])[]): Manner =>
+  (peer, { type }) => {
+    if (type === 'audio-stop') for (const [name, data] of told) peer.tell(name, data);
+  };

@@ -1,0 +1,12 @@
+import type { EngineKind } from '@device-core/plugin-api';
+import { plugin } from '../../../plugins/soundswallower/index.ts';
+import { startEngine } from '../../fixtures/speech-registry.ts';
+
+export const MANIFEST = 'manifests/plugins/soundswallower.yaml';
+
+/** One of its engines, which leaves with the plugin. */
+export async function start<K extends EngineKind>(kind: K, config: object = {}) {
+  const target = await startEngine(plugin, MANIFEST, kind, config);
+  const leave = () => target.host.stop();
+  return { engine: target.engine, target, leave, [Symbol.asyncDispose]: leave };
+}
