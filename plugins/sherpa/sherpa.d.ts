@@ -57,8 +57,4 @@ declare module 'sherpa-onnx-node' {
     readonly KeywordSpotter: new (config: object) => KeywordSpotter;
     readonly OfflineTts: { createAsync(config: object): Promise<OfflineTts> };
   }
-  const sherpa: Sherpa;
-
-  // biome-ignore lint/style/noDefaultExport: what import() makes of a CommonJS package
-  export { sherpa as default };
 }
