@@ -124,6 +124,8 @@ function addRecords(voice: Command): void {
 
 /** The turn that the wake phrase of a file begins. */
 async function called(client: CoreClient, wav: string): Promise<VoiceTurn> {
+  if ((await client.get('/voice')).body.muted === true)
+    throw new Failure(EXIT.answered, 'VOICE_MUTED', 'the microphone is muted: devicectl voice unmute');
   const [before] = await latest(client, 1);
   const injected = await client.post('/audio/inject', { wav });
   const deadline = performance.now() + Number(injected.body.ms) + TURN_MS;
@@ -164,7 +166,8 @@ async function tell(
   const line = (name: string, text: string | undefined) =>
     text === undefined ? Promise.resolve() : out.line(`${indent}${name.padEnd(9)}${cell(text)}`);
   const slots = Object.entries(plan?.slots ?? {}).map(([name, value]) => `${name}=${value}`);
-  await line('heard', words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`);
+  const nothing = words === '' ? 'nothing that is known' : undefined;
+  await line('heard', nothing ?? (words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`));
   await line('plan', plan && [plan.intent, ...slots].join(' '));
   await line('said', said);
   await line('outcome', code ? `${outcome}, ${code}` : outcome);
