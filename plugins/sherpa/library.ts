@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import type { Sherpa } from 'sherpa-onnx-node';
 import { Missing } from './models.ts';
 import type { Shape } from './shapes.ts';
+import type { Sherpa } from './sherpa.ts';
 
 export const SHERPA = 'sherpa-onnx-node';
 const PROGRAM = fileURLToPath(new URL('probe.ts', import.meta.url));

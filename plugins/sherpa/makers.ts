@@ -2,7 +2,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { CoreError, type EngineDescription, type Engines } from '@device-core/plugin-api';
-import type { Sherpa } from 'sherpa-onnx-node';
 import { loadSherpa, probe, sherpaThere } from './library.ts';
 import { folderThere, Missing, ModelCheck, type ModelFile, type ModelFiles, stampOf } from './models.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type WakeSettings,
   wakeShape,
 } from './shapes.ts';
+import type { Sherpa } from './sherpa.ts';
 import { ENGINE, StreamingRecogniser, WholeRecogniser } from './stt.ts';
 import { Speaker } from './tts.ts';
 import { Silero } from './vad.ts';

@@ -3,8 +3,8 @@
  * stderr only; here that costs nothing but the answer. Its arguments are the package and a Shape.
  */
 import { createRequire } from 'node:module';
-import type { Sherpa } from 'sherpa-onnx-node';
 import type { Shape } from './shapes.ts';
+import type { Sherpa } from './sherpa.ts';
 
 const RATE = 16_000;
 const [name = '', shape = '{}'] = process.argv.slice(2);

@@ -10,9 +10,9 @@ import {
   type Transcript,
 } from '@device-core/plugin-api';
 import { concatSamples, untilAborted } from '@device-core/plugin-api/audio';
-import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from 'sherpa-onnx-node';
 import { toFloats } from './samples.ts';
 import { base } from './shapes.ts';
+import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from './sherpa.ts';
 
 export const ENGINE = 'sherpa';
 const PARTIAL = 5;

@@ -1,9 +1,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { type AudioFrame, CoreError, reasonOf, type VadEngine, type VadResult } from '@device-core/plugin-api';
 import { untilAborted } from '@device-core/plugin-api/audio';
-import type { Sherpa, Vad } from 'sherpa-onnx-node';
 import { toFloats } from './samples.ts';
 import type { Shape } from './shapes.ts';
+import type { Sherpa, Vad } from './sherpa.ts';
 
 /** Seconds of speech that it keeps for who would take segments, which nobody does; its room grows when it is too small. */
 const KEPT_S = 30;

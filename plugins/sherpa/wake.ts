@@ -12,9 +12,9 @@ import {
   type WakePhrase,
 } from '@device-core/plugin-api';
 import { untilAborted } from '@device-core/plugin-api/audio';
-import type { KeywordSpotter, Sherpa } from 'sherpa-onnx-node';
 import { toFloats } from './samples.ts';
 import { type Shape, type WakeSettings, wakeShape } from './shapes.ts';
+import type { KeywordSpotter, Sherpa } from './sherpa.ts';
 
 const FRAMES_PER_SECOND = 50;
 const BREATH = 10;
