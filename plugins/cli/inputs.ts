@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { usage } from './failure.ts';
 
@@ -54,6 +54,14 @@ export async function readBytes(file: string): Promise<Buffer> {
     return await readFile(file);
   } catch (error) {
     throw usage(`cannot read ${file}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+export async function writeBytes(file: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFile(file, bytes);
+  } catch (error) {
+    throw usage(`cannot write ${file}: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 

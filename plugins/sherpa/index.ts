@@ -20,10 +20,18 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       makers.wake && part('wake', makers.wake),
       makers.tts && part('tts', makers.tts),
     ].filter((one) => one !== undefined);
-    const look = async (): Promise<void> => {
+    let looking: Promise<void> | undefined;
+    const lookAtAll = async (): Promise<void> => {
       for (const one of parts) if (!scope.signal.aborted) await one.look();
     };
-    await look();
+    const look = (): Promise<void> => {
+      looking ??= lookAtAll().finally(() => {
+        looking = undefined;
+      });
+      return looking;
+    };
+    // A large model takes longer to try than a plugin may take to start.
+    void look();
     scope.interval('look for models', config.lookMs, look);
     host.tap('health.collect', (report: HealthReport) => {
       if (parts.length === 0) report.add(host.id, { status: 'okay', message: 'no engine is configured' });

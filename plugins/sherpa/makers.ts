@@ -1,10 +1,9 @@
 /** From configuration to engines: files are checked, then tried in a process of their own, and only then opened here. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { EngineDescription, Engines } from '@device-core/plugin-api';
-import type { Sherpa } from 'sherpa-onnx-node';
-import { loadSherpa, probe } from './library.ts';
-import { folderThere, Missing, ModelCheck, type ModelFile, type ModelFiles } from './models.ts';
+import { CoreError, type EngineDescription, type Engines } from '@device-core/plugin-api';
+import { loadSherpa, probe, sherpaThere } from './library.ts';
+import { folderThere, Missing, ModelCheck, type ModelFile, type ModelFiles, stampOf } from './models.ts';
 import {
   type SttSettings,
   sttShape,
@@ -13,7 +12,9 @@ import {
   type VadSettings,
   vadShape,
   type WakeSettings,
+  wakeShape,
 } from './shapes.ts';
+import type { Sherpa } from './sherpa.ts';
 import { ENGINE, StreamingRecogniser, WholeRecogniser } from './stt.ts';
 import { Speaker } from './tts.ts';
 import { Silero } from './vad.ts';
@@ -24,10 +25,16 @@ export interface Settings {
   readonly stt?: SttSettings;
   readonly wake?: WakeSettings;
   readonly tts?: TtsSettings;
+  readonly library: string;
   readonly lookMs: number;
 }
 
-export type Maker<T> = () => Promise<{ readonly description: EngineDescription; readonly engine: T }>;
+export interface Maker<T> {
+  /** Rejects with Missing, MODEL_INVALID, PARAMS_INVALID, TIMEOUT, CANCELLED. */
+  make(): Promise<{ readonly description: EngineDescription; readonly engine: T }>;
+  /** While it stays the same, what was refused would be refused again. */
+  stamp(): Promise<string>;
+}
 
 /** silero_vad_v6.onnx of @ricky0123/vad-web 0.0.31, which has run here. */
 const SILERO_V6 = '1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3';
@@ -35,7 +42,7 @@ const SILERO_PACKAGE = '@ricky0123/vad-web';
 
 export function engineMakers(config: Settings, signal: AbortSignal) {
   const check = new ModelCheck();
-  const { vad, stt, wake, tts } = config;
+  const { vad, stt, wake, tts, library } = config;
   return {
     vad: vad.enabled ? vadMaker(vad) : undefined,
     stt: stt && sttMaker(stt),
@@ -44,18 +51,14 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
   };
 
   function vadMaker(settings: Settings['vad']): Maker<Engines['vad']> {
-    return async () => {
+    const make = async () => {
+      sherpaThere(library);
       const model = settings.model ?? sileroOfPackage();
       await check.check(model);
-      addonThere();
       const shape = vadShape(model.path, settings);
-      if (model.sha256 !== SILERO_V6) await probe(model.path, shape, signal);
-      let loaded: Promise<Sherpa> | undefined;
-      const load = () => {
-        loaded ??= loadSherpa();
-        return loaded;
-      };
-      const vadEngine = new Silero(load, shape);
+      // That one is known: trying it would load 33 MB for an engine that may never be asked.
+      if (model.sha256 !== SILERO_V6) await probe(library, model.path, shape, signal);
+      const vadEngine = new Silero(() => loadSherpa(library), shape);
       const description = {
         id: 'silero',
         title: 'Silero voice activity',
@@ -63,15 +66,17 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
         stage: 'local',
         models: [model],
       } as const;
-      return { description, engine: { detect: (frames, options) => vadEngine.detect(frames, options) } };
+      const engine: Engines['vad'] = { detect: (frames, options) => vadEngine.detect(frames, options) };
+      return { description, engine };
     };
+    return { make, stamp: () => stampOf(settings.model ? [settings.model.path] : []) };
   }
 
   function sttMaker(settings: SttSettings): Maker<Engines['stt']> {
-    return async () => {
+    const make = async () => {
       const shape = sttShape(settings);
       const sherpa = await ready(settings.files);
-      await probe(firstOf(settings.files), shape, signal);
+      await probe(library, firstOf(settings.files), shape, signal);
       const streaming = shape.make === 'OnlineRecognizer';
       const { languages } = settings;
       const recogniser = streaming
@@ -83,36 +88,49 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
         streaming,
         needsGrammar: false,
       };
-      return { description, engine: { transcribe: (frames, options) => recogniser.transcribe(frames, options) } };
+      const engine: Engines['stt'] = { transcribe: (frames, options) => recogniser.transcribe(frames, options) };
+      return { description, engine };
     };
+    return { make, stamp: () => stampOf(pathsIn(settings.files)) };
   }
 
   function wakeMaker(settings: WakeSettings): Maker<Engines['wake']> {
-    return async () => {
+    const make = async () => {
+      wakeShape(settings, '');
       const sherpa = await ready(settings.files);
-      await withPhrases(settings, settings.phrases, (shape) => probe(firstOf(settings.files), shape, signal));
+      await withPhrases(settings, settings.phrases, (shape) => probe(library, firstOf(settings.files), shape, signal));
       const spotter = new PhraseSpotter(sherpa, settings);
       const description = { ...described(settings), title: 'sherpa-onnx keyword spotter', streaming: true };
-      return { description, engine: { detect: (frames, options) => spotter.detect(frames, options) } };
+      const engine: Engines['wake'] = { detect: (frames, options) => spotter.detect(frames, options) };
+      return { description, engine };
     };
+    return { make, stamp: () => stampOf(pathsIn(settings.files)) };
   }
 
   function ttsMaker(settings: TtsSettings): Maker<Engines['tts']> {
-    return async () => {
+    const make = async () => {
       const shape = ttsShape(settings);
       if (settings.dataDir !== undefined) await folderThere(settings.dataDir);
       const sherpa = await ready(settings.files);
-      await probe(firstOf(settings.files), shape, signal);
-      const speaker = new Speaker(await sherpa.OfflineTts.createAsync(shape.config), settings);
+      await probe(library, firstOf(settings.files), shape, signal);
       const { voices } = settings;
+      const tts = await sherpa.OfflineTts.createAsync(shape.config);
+      if (voices.length > tts.numSpeakers) {
+        const reason = `the model has ${tts.numSpeakers} speakers, and ${voices.length} are named`;
+        throw new CoreError('PARAMS_INVALID', { where: 'voices', reason });
+      }
+      const speaker = new Speaker(tts, settings);
       const description = { ...described(settings), title: `sherpa-onnx ${settings.kind}`, streaming: true, voices };
-      return { description, engine: { speak: (text, options) => speaker.speak(text, options) } };
+      const engine: Engines['tts'] = { speak: (text, options) => speaker.speak(text, options) };
+      return { description, engine };
     };
+    return { make, stamp: () => stampOf(pathsIn(settings.files)) };
   }
 
   async function ready(files: ModelFiles): Promise<Sherpa> {
+    sherpaThere(library);
     await check.checkAll(files);
-    return loadSherpa();
+    return loadSherpa(library);
   }
 }
 
@@ -120,17 +138,12 @@ function described({ files, languages }: { readonly files: ModelFiles; readonly 
   return { id: ENGINE, languages, stage: 'local', models: Object.values(files) } as const;
 }
 
-function firstOf(files: ModelFiles): string {
-  return Object.values(files)[0]!.path;
+function pathsIn(files: ModelFiles): readonly string[] {
+  return Object.values(files).map(({ path }) => path);
 }
 
-/** Without opening it: it has 33 MB. Throws Missing. */
-function addonThere(): void {
-  try {
-    createRequire(import.meta.url).resolve('sherpa-onnx-node');
-  } catch (cause) {
-    throw new Missing('the npm package sherpa-onnx-node is not installed', { cause });
-  }
+function firstOf(files: ModelFiles): string {
+  return Object.values(files)[0]!.path;
 }
 
 /** Throws Missing. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 
 export interface ModelFile {
   readonly path: string;
@@ -31,22 +31,41 @@ export class ModelCheck {
   }
 
   async #hash(path: string): Promise<string> {
-    const info = await stat(path).catch((cause: unknown) => {
-      throw new Missing(`there is no model ${path}`, { cause });
+    const info = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')
+        throw new Missing(`there is no model ${path}`, { cause });
+      throw unreadable(path, cause);
     });
     if (!info.isFile()) throw new CoreError('MODEL_INVALID', { path, reason: 'it is no file' });
     const stamp = `${info.size} ${info.mtimeMs} ${info.ino}`;
     const known = this.#known.get(path);
     if (known?.stamp === stamp) return known.sha256;
     const hash = createHash('sha256');
-    for await (const piece of createReadStream(path)) hash.update(piece as Uint8Array);
+    try {
+      for await (const piece of createReadStream(path)) hash.update(piece as Uint8Array);
+    } catch (cause) {
+      throw unreadable(path, cause);
+    }
     const sha256 = hash.digest('hex');
     this.#known.set(path, { stamp, sha256 });
     return sha256;
   }
 }
 
-/** Every folder and file must be there. Rejects with Missing. */
+/** Changes when one of the files does. */
+export async function stampOf(paths: readonly string[]): Promise<string> {
+  const stamps = paths.map(async (path) => {
+    const info = await stat(path).catch(() => undefined);
+    return info ? `${info.size} ${info.mtimeMs} ${info.ino}` : '';
+  });
+  return (await Promise.all(stamps)).join('|');
+}
+
+function unreadable(path: string, cause: unknown): CoreError {
+  return new CoreError('MODEL_INVALID', { path, reason: `it cannot be read: ${reasonOf(cause)}` }, { cause });
+}
+
+/** Rejects with Missing. */
 export async function folderThere(path: string): Promise<void> {
   const info = await stat(path).catch(() => undefined);
   if (!info?.isDirectory()) throw new Missing(`there is no folder ${path}`);

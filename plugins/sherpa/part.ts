@@ -12,17 +12,19 @@ import { Missing } from './models.ts';
 
 export class Part<K extends EngineKind = EngineKind> {
   readonly kind: K;
-  readonly #make: Maker<Engines[K]>;
+  readonly #maker: Maker<Engines[K]>;
   readonly #register: (description: EngineDescription, engine: Engines[K]) => void;
+  /** Of the files that were refused. */
+  #refused: string | undefined;
   #health: ComponentHealth = { status: 'waiting', message: 'it is looked for' };
 
   constructor(
     kind: K,
-    make: Maker<Engines[K]>,
+    maker: Maker<Engines[K]>,
     register: (description: EngineDescription, engine: Engines[K]) => void,
   ) {
     this.kind = kind;
-    this.#make = make;
+    this.#maker = maker;
     this.#register = register;
   }
 
@@ -32,13 +34,17 @@ export class Part<K extends EngineKind = EngineKind> {
 
   async look(): Promise<void> {
     if (this.#health.status === 'okay') return;
+    const stamp = await this.#maker.stamp();
+    // A trial is dear: what was refused is tried again when it has changed.
+    if (stamp === this.#refused) return;
     try {
-      const { description, engine } = await this.#make();
+      const { description, engine } = await this.#maker.make();
       this.#register(description, engine);
       this.#health = { status: 'okay' };
     } catch (error) {
       const message = reasonOf(error);
       const code = error instanceof CoreError ? error.code : 'ENGINE_MISSING';
+      this.#refused = code === 'MODEL_INVALID' || code === 'PARAMS_INVALID' ? stamp : undefined;
       this.#health = { status: error instanceof Missing ? 'waiting' : 'error', code, message };
     }
   }

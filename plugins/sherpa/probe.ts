@@ -1,12 +1,15 @@
 /**
  * A program of its own: makes an engine and lets it work a little. A model that sherpa-onnx cannot use ends the process that tries it, and says why on
- * stderr only; here that costs nothing but the answer. Its argument is a Shape, and text for voices.
+ * stderr only; here that costs nothing but the answer. Its arguments are the package and a Shape.
  */
+import { createRequire } from 'node:module';
 import type { Shape } from './shapes.ts';
+import type { Sherpa } from './sherpa.ts';
 
 const RATE = 16_000;
-const { make, config } = JSON.parse(process.argv[2] ?? '{}') as Shape;
-const { default: sherpa } = await import('sherpa-onnx-node');
+const [name = '', shape = '{}'] = process.argv.slice(2);
+const { make, config } = JSON.parse(shape) as Shape;
+const sherpa = createRequire(import.meta.url)(name) as Sherpa;
 const wave = { samples: new Float32Array(RATE), sampleRate: RATE };
 switch (make) {
   case 'Vad': {

@@ -6,5 +6,5 @@ export function toFloats(samples: Int16Array): Float32Array {
 }
 
 export function toInts(samples: Float32Array): Int16Array {
-  return Int16Array.from(samples, (sample) => toSample(sample * 32_767));
+  return Int16Array.from(samples, (sample) => toSample(sample));
 }

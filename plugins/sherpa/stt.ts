@@ -4,14 +4,15 @@ import {
   type AudioFrame,
   CAPTURE_RATE,
   CoreError,
+  reasonOf,
   type SttEngine,
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
-import { concatSamples } from '@device-core/plugin-api/audio';
-import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from 'sherpa-onnx-node';
+import { concatSamples, untilAborted } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import { base } from './shapes.ts';
+import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from './sherpa.ts';
 
 export const ENGINE = 'sherpa';
 const PARTIAL = 5;
@@ -32,11 +33,20 @@ abstract class Recogniser implements SttEngine {
     const { language, prefix = [] } = options;
     if (!this.#languages.includes(base(language)))
       throw new CoreError('LANGUAGE_UNSUPPORTED', { engine: ENGINE, language });
-    const text = plain(await this.hear(frames, options));
+    const text = plain(await this.#heard(frames, options));
     const said = prefix
       .map(plain)
       .find((phrase) => phrase !== '' && (text === phrase || text.startsWith(`${phrase} `)));
     return { text: said === undefined ? text : text.slice(said.length).trim(), language };
+  }
+
+  async #heard(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<string> {
+    try {
+      return await this.hear(frames, options);
+    } catch (cause) {
+      if (cause instanceof CoreError) throw cause;
+      throw new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: reasonOf(cause) }, { cause });
+    }
   }
 
   protected abstract hear(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<string>;
@@ -55,8 +65,7 @@ export class StreamingRecogniser extends Recogniser {
     const stream = this.#recognizer.createStream();
     let told = '';
     let count = 0;
-    for await (const { samples } of frames) {
-      if (signal.aborted) throw cancelled();
+    for await (const { samples } of untilAborted(frames, signal)) {
       this.#feed(stream, toFloats(samples));
       count++;
       if (count % BREATH === 0) await breath();
@@ -93,8 +102,7 @@ export class WholeRecogniser extends Recogniser {
 
   protected override async hear(frames: AsyncIterable<AudioFrame>, { signal }: TranscribeOptions): Promise<string> {
     const pieces: Int16Array[] = [];
-    for await (const { samples } of frames) {
-      if (signal.aborted) throw cancelled();
+    for await (const { samples } of untilAborted(frames, signal)) {
       if (pieces.length >= MOST_FRAMES)
         throw new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: 'the speech is longer than a minute' });
       pieces.push(samples);

@@ -1,8 +1,8 @@
 import { CoreError, type PcmChunk, reasonOf, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
 import { clausesOf } from '@device-core/plugin-api/audio';
-import type { OfflineTts } from 'sherpa-onnx-node';
 import { toInts } from './samples.ts';
 import { base, type TtsSettings } from './shapes.ts';
+import type { OfflineTts } from './sherpa.ts';
 import { ENGINE } from './stt.ts';
 
 const MOST_CHARACTERS = 5_000;

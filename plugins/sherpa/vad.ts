@@ -1,8 +1,9 @@
 import { setImmediate as breath } from 'node:timers/promises';
-import type { AudioFrame, VadEngine, VadResult } from '@device-core/plugin-api';
-import type { Sherpa, Vad } from 'sherpa-onnx-node';
+import { type AudioFrame, CoreError, reasonOf, type VadEngine, type VadResult } from '@device-core/plugin-api';
+import { untilAborted } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import type { Shape } from './shapes.ts';
+import type { Sherpa, Vad } from './sherpa.ts';
 
 /** Seconds of speech that it keeps for who would take segments, which nobody does; its room grows when it is too small. */
 const KEPT_S = 30;
@@ -12,11 +13,11 @@ const BREATH = 25;
 const MOST_IDLE = 2;
 
 export class Silero implements VadEngine {
-  readonly #load: () => Promise<Sherpa>;
+  readonly #load: () => Sherpa;
   readonly #shape: Shape;
   readonly #idle: Vad[] = [];
 
-  constructor(load: () => Promise<Sherpa>, shape: Shape) {
+  constructor(load: () => Sherpa, shape: Shape) {
     this.#load = load;
     this.#shape = shape;
   }
@@ -25,13 +26,11 @@ export class Silero implements VadEngine {
     frames: AsyncIterable<AudioFrame>,
     { signal }: { readonly signal: AbortSignal },
   ): AsyncGenerator<VadResult, void, undefined> {
-    const sherpa = await this.#load();
-    const vad = this.#idle.pop() ?? new sherpa.Vad(this.#shape.config, KEPT_S);
+    const vad = this.#idle.pop() ?? this.#open();
     let probability = 0;
     let count = 0;
     try {
-      for await (const { seq, samples } of frames) {
-        if (signal.aborted) return;
+      for await (const { seq, samples } of untilAborted(frames, signal)) {
         vad.acceptWaveform(toFloats(samples));
         while (!vad.isEmpty()) vad.pop();
         const speech = vad.isDetected();
@@ -43,6 +42,15 @@ export class Silero implements VadEngine {
     } finally {
       vad.reset();
       if (this.#idle.length < MOST_IDLE) this.#idle.push(vad);
+    }
+  }
+
+  /** Throws SPEECH_FAILED. */
+  #open(): Vad {
+    try {
+      return new (this.#load().Vad)(this.#shape.config, KEPT_S);
+    } catch (cause) {
+      throw new CoreError('SPEECH_FAILED', { engine: 'silero', reason: reasonOf(cause) }, { cause });
     }
   }
 }

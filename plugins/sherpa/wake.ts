@@ -11,14 +11,15 @@ import {
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import type { KeywordSpotter, Sherpa } from 'sherpa-onnx-node';
+import { untilAborted } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import { type Shape, type WakeSettings, wakeShape } from './shapes.ts';
+import type { KeywordSpotter, Sherpa } from './sherpa.ts';
 
 const FRAMES_PER_SECOND = 50;
 const BREATH = 10;
-/** Times of frames that are remembered: a hit is told within a second of its end. */
-const REMEMBERED = 256;
+/** Times of frames that are remembered: a hit is told within two seconds of its end. */
+const REMEMBERED = 100;
 
 type Phrases = WakeSettings['phrases'];
 
@@ -43,8 +44,7 @@ export class PhraseSpotter implements WakeEngine {
     const stream = spotter.createStream();
     const times: number[] = [];
     let count = 0;
-    for await (const { samples, at } of frames) {
-      if (signal.aborted) return;
+    for await (const { samples, at } of untilAborted(frames, signal)) {
       times[count % REMEMBERED] = at;
       count++;
       stream.acceptWaveform({ samples: toFloats(samples), sampleRate: CAPTURE_RATE });
@@ -55,9 +55,9 @@ export class PhraseSpotter implements WakeEngine {
         const phrase = known[Number(keyword.replace(/^@/, ''))];
         if (keyword === '' || !phrase) continue;
         spotter.reset(stream);
-        const frame = Math.floor((timestamps.at(-1) ?? Number.POSITIVE_INFINITY) * FRAMES_PER_SECOND);
-        const oldest = Math.max(0, count - REMEMBERED);
-        const end = Math.max(oldest, Math.min(count - 1, frame));
+        const told = Math.floor((timestamps.at(-1) ?? 0) * FRAMES_PER_SECOND);
+        // A time that is not of the last seconds is counted from another beginning: the present is nearer.
+        const end = told < count && told >= count - REMEMBERED ? told : count - 1;
         // The spotter does not tell how sure it is: its threshold was met.
         yield { phrase: phrase.phrase, score: 1, at: times[end % REMEMBERED] ?? at };
       }

@@ -102,7 +102,8 @@ export class Chain {
           yield chunk;
           late.begin();
         }
-        if (begun || text.trim() === '') {
+        // Signs alone have no sound; that is no fault of the engine.
+        if (begun || !/[\p{L}\p{N}]/u.test(text)) {
           this.#registry.served(row);
           return;
         }

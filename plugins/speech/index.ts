@@ -1,6 +1,6 @@
-import { definePlugin, type HealthReport, operations, speech } from '@device-core/plugin-api';
+import { definePlugin, type HealthReport, type Operation, operations, speech } from '@device-core/plugin-api';
 import { Chain } from './chain.ts';
-import { engineOperation } from './operations.ts';
+import { engineOperation, synthesisOperation } from './operations.ts';
 import { KINDS, Registry, type Settings } from './registry.ts';
 
 interface Config extends Settings {
@@ -26,8 +26,8 @@ export const plugin = definePlugin<{ operations: typeof operations }, Config>({
       speak: (text, options) => chain.speak(text, options),
       onChange: (listener) => registry.onChange(listener),
     });
-    const operation = engineOperation(registry);
-    scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    for (const operation of [engineOperation(registry), synthesisOperation(chain)])
+      scope.use(`operation ${operation.name}`, services.operations.add(operation as Operation<never, unknown>));
     host.tap('health.collect', (report) => tell(report, registry));
   },
 });

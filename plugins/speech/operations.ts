@@ -1,6 +1,13 @@
-import type { EngineInfo, EngineKind, Operation } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/buses';
+import { CoreError, type EngineInfo, type EngineKind, type Operation, type Speech } from '@device-core/plugin-api';
+import { concatSamples, encodeWav, msOf, resample } from '@device-core/plugin-api/audio';
+import { exactly, PerCaller, textOf } from '@device-core/plugin-api/buses';
 import { KINDS, type Registry } from './registry.ts';
+
+const MOST_CHARACTERS = 500;
+/** As base64 it fits into a message of an app socket. */
+const MOST_SECONDS = 20;
+const PER_CALLER = 2;
+const SPEAKING_MS = 30_000;
 
 export function engineOperation(
   registry: Registry,
@@ -17,5 +24,55 @@ export function engineOperation(
     rest: { method: 'GET', path: '/speech/engines' },
     errors: [],
     run: async ({ kind }) => ({ engines: registry.list(kind) }),
+  };
+}
+
+interface Sentence {
+  readonly text: string;
+  readonly voice?: string;
+  readonly language?: string;
+}
+
+/** A sentence as sound, without a speaker. */
+export function synthesisOperation(speech: Pick<Speech, 'speak'>): Operation<Sentence, object> {
+  const callers = new PerCaller(PER_CALLER);
+  return {
+    name: 'speech.synthesize',
+    summary: 'Speak a text into a WAV file',
+    description: `By an engine on the device, at most ${MOST_SECONDS} s. Nobody hears it: that is \`voice.say\`.`,
+    params: exactly(
+      {
+        text: { type: 'string', minLength: 1, maxLength: MOST_CHARACTERS },
+        voice: { type: 'string', minLength: 1, maxLength: 64, description: 'one that an engine names' },
+        language: { type: 'string', minLength: 2, maxLength: 35, description: 'BCP 47' },
+      },
+      ['text'],
+    ),
+    result: exactly({
+      wav: { type: 'string', description: 'base64' },
+      ms: { type: 'number', description: 'how long it is' },
+    }),
+    capability: 'audio.playback',
+    rest: { method: 'POST', path: '/speech/synthesize' },
+    timeoutMs: SPEAKING_MS,
+    errors: ['PARAMS_INVALID', 'ENGINE_MISSING', 'SPEECH_FAILED', 'LANGUAGE_UNSUPPORTED', 'BUSY', 'CANCELLED'],
+    run: ({ text, ...options }, { caller, signal }) =>
+      callers.run(caller, async () => {
+        const pieces: Int16Array[] = [];
+        let rate: number | undefined;
+        let ms = 0;
+        for await (const chunk of speech.speak(text, { ...options, signal, stage: 'local' })) {
+          // One file has one rate, whoever goes on where an engine failed.
+          rate ??= chunk.rate;
+          const { samples } = chunk.rate === rate ? chunk : resample(chunk, rate);
+          pieces.push(samples);
+          ms += msOf(samples.length, rate);
+          if (ms > MOST_SECONDS * 1_000)
+            throw new CoreError('PARAMS_INVALID', { where: 'text', reason: `it takes more than ${MOST_SECONDS} s` });
+        }
+        if (rate === undefined)
+          throw new CoreError('PARAMS_INVALID', { where: 'text', reason: 'there is nothing to say' });
+        return { wav: textOf(encodeWav({ rate, samples: concatSamples(pieces) })), ms: Math.round(ms) };
+      }),
   };
 }

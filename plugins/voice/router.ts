@@ -213,7 +213,10 @@ export class Router {
         .toSorted((one, other) => one.rank! - other.rank!);
       // One that failed may be well again: who is asked finds out.
       const engine = ranked.find(({ problem }) => problem === undefined) ?? ranked[0];
-      if (!engine) throw new CoreError('ENGINE_MISSING', { kind: 'stt', reason: 'there is none in the cloud' });
+      const missing = new CoreError('ENGINE_MISSING', { kind: 'stt', reason: 'there is none in the cloud' });
+      // A device that has no cloud, and needs none, is not told each time that nothing was sent.
+      if (!engine && utterance.local) return failed(missing);
+      if (!engine) throw missing;
       const entry = { turn, to: `${engine.id} (${engine.title})`, what: 'audio', rule } as const;
       let told = 0;
       const tell = async (frames: number) => {

@@ -28,6 +28,7 @@ export class RemoteWake implements WakeEngine {
     frames: AsyncIterable<AudioFrame>,
     { phrases, signal }: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
   ): AsyncGenerator<WakeHit, void, undefined> {
+    if (phrases.length === 0) throw new CoreError('PARAMS_INVALID', { where: 'phrases', reason: 'there is none' });
     const models = new Map(phrases.map(({ phrase }) => [this.#model(phrase), phrase]));
     const source = frames[Symbol.asyncIterator]();
     try {

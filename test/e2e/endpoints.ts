@@ -165,6 +165,15 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'sensors.list': get('/sensors'),
   'sensors.read': get('/sensors/environment', [], admin),
   'speech.engines': get('/speech/engines', [], admin),
+  'speech.synthesize': post(
+    '/speech/synthesize',
+    { text: 'Hello.' },
+    [
+      ['nothing to say', { text: '' }, 400, 'PARAMS_INVALID'],
+      ['signs only', { text: '...' }, 400, 'PARAMS_INVALID'],
+    ],
+    admin,
+  ),
   'nfc.readers': get('/nfc/readers', [], admin),
   'nfc.poll': post('/NFC_poll', {}, BUS, admin),
   'nfc.read': post('/NFC_read', {}, BUS, admin),

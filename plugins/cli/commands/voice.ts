@@ -4,13 +4,18 @@ import type { Command } from 'commander';
 import { action } from '../cli.ts';
 import type { CoreClient } from '../client.ts';
 import { EXIT, Failure, usage } from '../failure.ts';
-import { readBytes } from '../inputs.ts';
+import { readBytes, writeBytes } from '../inputs.ts';
 import { cell, type Output, timeOf } from '../output.ts';
 
 /** A turn lasts a minute at most, and an announcement may wait for one. */
 const TURN_MS = 75_000;
 const SAY_MS = 140_000;
 const POLL_MS = 100;
+
+interface SayOptions {
+  readonly voice?: string;
+  readonly out?: string;
+}
 
 export function addVoice(program: Command): void {
   const voice = program.command('voice').description('what the device hears and says');
@@ -31,8 +36,13 @@ export function addVoice(program: Command): void {
     .command('say <text>')
     .description('speak a text')
     .option('--voice <name>', 'another voice of the speech engine')
+    .option('--out <file>', 'into a WAV file instead of the speaker')
     .action(
-      action<[string], { readonly voice?: string }>(async ({ client, out }, [text], { voice: named }) => {
+      action<[string], SayOptions>(async ({ client, out }, [text], { voice: named, out: file }) => {
+        if (file !== undefined) {
+          const answer = await client.post('/speech/synthesize', { text, ...(named && { voice: named }) });
+          return await keep(out, file, answer.body);
+        }
         const answer = await client.post('/voice/say', { text, ...(named && { voice: named }) }, { timeoutMs: SAY_MS });
         await out.line(out.json ? answer.text : 'said');
       }),
@@ -59,6 +69,12 @@ export function addVoice(program: Command): void {
         if (out.json) return out.line(JSON.stringify({ ok: true, ...turn }));
         await tell(out, turn);
       }),
+    );
+  voice
+    .command('heard <file>')
+    .description('what the simulated speaker played last, into a WAV file')
+    .action(
+      action<[string]>(async ({ client, out }, [file]) => keep(out, file, (await client.get('/audio/heard')).body)),
     );
   addRecords(voice);
   for (const [name, muted] of [
@@ -124,6 +140,8 @@ function addRecords(voice: Command): void {
 
 /** The turn that the wake phrase of a file begins. */
 async function called(client: CoreClient, wav: string): Promise<VoiceTurn> {
+  if ((await client.get('/voice')).body.muted === true)
+    throw new Failure(EXIT.answered, 'VOICE_MUTED', 'the microphone is muted: devicectl voice unmute');
   const [before] = await latest(client, 1);
   const injected = await client.post('/audio/inject', { wav });
   const deadline = performance.now() + Number(injected.body.ms) + TURN_MS;
@@ -164,10 +182,19 @@ async function tell(
   const line = (name: string, text: string | undefined) =>
     text === undefined ? Promise.resolve() : out.line(`${indent}${name.padEnd(9)}${cell(text)}`);
   const slots = Object.entries(plan?.slots ?? {}).map(([name, value]) => `${name}=${value}`);
-  await line('heard', words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`);
+  const nothing = words === '' ? 'nothing that is known' : undefined;
+  await line('heard', nothing ?? (words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`));
   await line('plan', plan && [plan.intent, ...slots].join(' '));
   await line('said', said);
   await line('outcome', code ? `${outcome}, ${code}` : outcome);
+}
+
+/** Sound of an answer as a file. */
+async function keep(out: Output, file: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const { wav, ms: length } = body as { readonly wav: string; readonly ms: number };
+  await writeBytes(file, Buffer.from(wav, 'base64'));
+  const seconds = (length / 1_000).toFixed(1);
+  await out.line(out.json ? JSON.stringify({ ok: true, file, ms: length }) : `${file}: ${seconds} s`);
 }
 
 function ms(value: number): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -29,6 +29,8 @@ describe('devicectl voice', () => {
     core = await FakeCore.start({
       'GET /voice': { ok: true, state: 'listening', muted: false },
       'POST /voice/say': { ok: true },
+      'POST /speech/synthesize': { ok: true, wav: 'UklGRg==', ms: 1_940 },
+      'GET /audio/heard': { ok: true, wav: 'UklGRg==', ms: 600, at: 0, playing: false, count: 1 },
       'POST /voice/ask': { ok: true, ...TURN },
       'POST /voice/listen': { ok: true, ...TURN },
       'PUT /voice/mute': { ok: true, muted: true },
@@ -57,6 +59,18 @@ describe('devicectl voice', () => {
   test('speaks', async () => {
     await prints(['voice', 'say', 'Hello.', '--voice', 'slt'], /^said$/m);
     assert.deepEqual(core.seen.at(-1)?.body, { text: 'Hello.', voice: 'slt' });
+  });
+
+  test('speaks into a file, and keeps what the speaker played', async () => {
+    const [said, heard] = [join(core.root, 'out.wav'), join(core.root, 'heard.wav')];
+    await prints(['voice', 'say', 'Hello.', '--out', said], /out\.wav: 1\.9 s$/m);
+    assert.deepEqual(core.seen.at(-1)?.body, { text: 'Hello.' });
+    assert.equal(await readFile(said, 'latin1'), 'RIFF');
+    await prints(['voice', 'heard', heard, '--json'], /^\{"ok":true,"file":".*heard\.wav","ms":600\}$/m);
+    assert.equal(await readFile(heard, 'latin1'), 'RIFF');
+    const { code, stderr } = await devicectl(['voice', 'heard', '/no/such/folder/x.wav', ...at]);
+    assert.equal(code, 2);
+    assert.match(stderr, /cannot write \/no\/such\/folder\/x\.wav: ENOENT/);
   });
 
   test('asks, and tells what was understood and said', () =>
