@@ -71,6 +71,11 @@ export class AppStream implements StreamChannel {
     return { [Symbol.asyncIterator]: () => ({ next: () => this.#read() }) };
   }
 
+  /** Bytes that the app wrote and the plugin has not taken. */
+  get held(): number {
+    return this.#held;
+  }
+
   send(chunk: Uint8Array): Promise<void> {
     if (this.signal.aborted) return Promise.reject(this.signal.reason);
     if (this.#isKnown && this.#waiting === 0 && chunk.length <= Math.min(this.#credit, this.#options.piece)) {

@@ -30,7 +30,7 @@ export interface OpenParams {
 
 /** Large chunks go in pieces, so that other messages of the session get in between. */
 const PIECE = 1024 * 1024;
-/** How long a plugin may go on with a stream after the app closed it. */
+/** How long a plugin may go on with a stream after the app closed it, and after it last took what the app had written. */
 const LINGER_MS = 10_000;
 
 export interface OpenResult {
@@ -136,12 +136,19 @@ export class SessionStreams {
     const { direction } = this.#open.get(stream.id)!;
     if (!stream.finish()) return;
     if (direction === 'read') this.#over(stream, undefined);
-    else
-      this.#deadlines.add({
-        expires: performance.now() + LINGER_MS,
-        expire: () =>
-          this.#over(stream, new CoreError('TIMEOUT', { what: `the end of ${stream.name}`, ms: LINGER_MS })),
-      });
+    else this.#linger(stream, stream.held);
+  }
+
+  /** A plugin that still takes what was written is at work, however long that is: sound that is played, for example. */
+  #linger(stream: AppStream, held: number): void {
+    this.#deadlines.add({
+      expires: performance.now() + LINGER_MS,
+      expire: () => {
+        if (stream.signal.aborted) return;
+        if (stream.held < held) this.#linger(stream, stream.held);
+        else this.#over(stream, new CoreError('TIMEOUT', { what: `the end of ${stream.name}`, ms: LINGER_MS }));
+      },
+    });
   }
 
   /** Nobody will use it: the request that opened it was withdrawn. */

@@ -1,4 +1,11 @@
-import { definePlugin, type HealthReport, type Operation, operations, speech } from '@device-core/plugin-api';
+import {
+  definePlugin,
+  type HealthReport,
+  monotonicMs,
+  type Operation,
+  operations,
+  speech,
+} from '@device-core/plugin-api';
 import { Chain } from './chain.ts';
 import { engineOperation, synthesisOperation } from './operations.ts';
 import { KINDS, Registry, type Settings } from './registry.ts';
@@ -6,6 +13,7 @@ import { KINDS, Registry, type Settings } from './registry.ts';
 interface Config extends Settings {
   readonly resultMs: number;
   readonly utteranceMs: number;
+  readonly absentAfterMs: number;
 }
 
 const FRAME_MS = 20;
@@ -28,9 +36,26 @@ export const plugin = definePlugin<{ operations: typeof operations }, Config>({
     });
     for (const operation of [engineOperation(registry), synthesisOperation(chain)])
       scope.use(`operation ${operation.name}`, services.operations.add(operation as Operation<never, unknown>));
-    host.tap('health.collect', (report) => tell(report, registry));
+    const began = monotonicMs();
+    host.tap('health.collect', (report) => {
+      tell(report, registry);
+      // Engines need a moment to load; one that is not there then is misspelt, or waits for something: it says for what.
+      const absent = monotonicMs() - began < config.absentAfterMs ? [] : absentOf(config.order, registry);
+      if (absent.length > 0)
+        report.warn(
+          'ENGINES_ABSENT',
+          `the order of engines names ${absent.join(', ')}: not there, so others are asked`,
+        );
+    });
   },
 });
+
+function absentOf(order: Settings['order'], registry: Registry): readonly string[] {
+  return KINDS.flatMap((kind) => {
+    const there = new Set(registry.list(kind).map(({ id }) => id));
+    return (order[kind] ?? []).filter((id) => !there.has(id)).map((id) => `${kind} ${id}`);
+  });
+}
 
 /** A kind without any engine waits for one; a kind whose engines all fail is in error; one that fails beside others is named. */
 function tell(report: HealthReport, registry: Registry): void {

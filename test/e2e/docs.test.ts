@@ -15,6 +15,7 @@ const RUN = [
   'docs/guides/plugin-author.md',
   'docs/guides/oem.md',
   'docs/guides/buses.md',
+  'docs/guides/voice.md',
 ];
 
 const PATIENCE_MS = 10_000;

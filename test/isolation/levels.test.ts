@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { PluginManifest } from '@device-core/plugin-api';
@@ -12,6 +12,7 @@ import { parse } from 'yaml';
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test/plugins');
 
+<<<<<<< HEAD
 /** Test files of a plugin that start it where the environment says: by createTestHost() or startBuses(), themselves or by a helper beside them. */
 function suites(id: string): readonly string[] {
   const folder = join(TESTS, id);
@@ -26,10 +27,23 @@ function suites(id: string): readonly string[] {
     if (/createTestHost\(|startBuses\(/.test(source)) return true;
     const beside = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, file]) => file!);
     return beside.some((file) => starts(file, new Set([...seen, name])));
+=======
+/** Test files of a plugin that start it through createTestHost(), themselves or by a helper of the tests. */
+function suites(id: string): readonly string[] {
+  const folder = join(TESTS, id);
+  const starts = (file: string, seen: Set<string> = new Set()): boolean => {
+    if (seen.has(file) || !file.startsWith(join(ROOT, 'test/'))) return false;
+    seen.add(file);
+    const source = readFileSync(file, 'utf8');
+    if (source.includes('createTestHost(')) return true;
+    const others = [...source.matchAll(/from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path!));
+    return others.some((other) => starts(other, seen));
+>>>>>>> voice
   };
-  return [...sources.keys()]
-    .filter((name) => name.endsWith('.test.ts') && starts(name))
-    .map((name) => join(folder, name));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(folder, name))
+    .filter((file) => starts(file));
 }
 
 async function run(files: readonly string[], level: string): Promise<{ code: number | null; said: string }> {

@@ -63,8 +63,8 @@ async function checkSku(file: string): Promise<{ problems: string }> {
 describe('what is refused', () => {
   const cases: readonly (readonly [args: readonly string[], stderr: RegExp])[] = [
     [
-      ['x', '--kind', 'stt'],
-      /argument 'stt' is invalid. Allowed choices are service, driver, operation, events, stream/,
+      ['x', '--kind', 'ears'],
+      /argument 'ears' is invalid. Allowed choices are service, driver, operation, events, stt, tts, stream/,
     ],
     [['x'], /required option '--kind <kind>' not specified/],
     [['Big', '--kind', 'service'], /"Big" is not a plugin id: 1 to 40 small letters/],

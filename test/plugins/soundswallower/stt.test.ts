@@ -44,13 +44,15 @@ describe('soundswallower and sentences', { timeout: 110_000 }, () => {
   });
 
   it('is stricter where the device says so', async () => {
-    const said = await utterance('turn on the kitchen knife');
-    const texts: string[] = [];
+    const taken: number[] = [];
     for (const strictness of [0, 1]) {
       await using one = await start('stt', { strictness });
-      texts.push((await hear(one.engine, said)).text);
+      let count = 0;
+      for (const like of ['turn on the kitchen knife', 'turn up the bedroom light', 'what wine is it'])
+        if ((await hear(one.engine, await utterance(like))).text !== '') count++;
+      taken.push(count);
     }
-    assert.deepEqual(texts, ['turn on the kitchen light', '']);
+    assert.ok(taken[0]! > taken[1]!, JSON.stringify(taken));
   });
 
   it('understands the same after minutes of other sound', async () => {

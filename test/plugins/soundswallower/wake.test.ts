@@ -49,7 +49,7 @@ describe('soundswallower and phrases', { timeout: 110_000 }, () => {
     for (const snr of [20, 10]) assert.equal(await count('hum', snr), 2, `hum at ${snr} dB`);
     // Noise that covers the consonants hides a phrase of four syllables: what is asked for is what was measured.
     assert.ok((await count('pink', 40)) + (await count('white', 40)) >= 2, 'at 40 dB');
-    for (const snr of [20, 10]) for (const colour of ['white', 'pink'] as const) await count(colour, snr);
+    for (const colour of ['white', 'pink'] as const) await count(colour, 20);
   });
 
   it('finds one phrase only where two come at once', async () => {
@@ -65,9 +65,14 @@ describe('soundswallower and phrases', { timeout: 110_000 }, () => {
 
   it('is stricter with a higher threshold', async () => {
     await using one = await start('wake');
-    const said = await called('hey compute it');
-    const hits = [0, 1].map(async (threshold) => (await spot(one.engine, said, [PHRASE], { threshold })).length);
-    assert.deepEqual(await Promise.all(hits), [1, 0]);
+    const count = async (threshold: number) => {
+      let found = 0;
+      for (const like of [PHRASE, 'hey computers', 'hey compute it', 'they computer'])
+        found += (await spot(one.engine, await called(like), [PHRASE], { threshold })).length;
+      return found;
+    };
+    const [lenient, strict] = [await count(0), await count(1)];
+    assert.ok(lenient > strict && lenient > 0, `${lenient} and ${strict}`);
   });
 
   it('finds the same whether or not it waits for something loud', async () => {

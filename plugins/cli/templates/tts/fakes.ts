@@ -1,0 +1,21 @@
+/** What stands in for the services that the plugin requires: the tests start it with this, and so does `devicectl plugin check`. */
+import { type EngineDescription, type Speech, speech, type TtsEngine } from '@device-core/plugin-api';
+import { given } from '@device-core/plugin-api/testing';
+
+/** Keeps what is registered. */
+export class FakeSpeech {
+  readonly engines = new Map<string, { readonly description: EngineDescription; readonly engine: TtsEngine }>();
+
+  service() {
+    const implementation: Partial<Speech> = {
+      register: (kind, description, engine) => {
+        const key = `${kind} ${description.id}`;
+        this.engines.set(key, { description, engine: engine as TtsEngine });
+        return { [Symbol.asyncDispose]: async () => void this.engines.delete(key) };
+      },
+    };
+    return given(speech, implementation);
+  }
+}
+
+export const services = () => [new FakeSpeech().service()];
