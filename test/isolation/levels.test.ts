@@ -12,22 +12,6 @@ import { parse } from 'yaml';
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test/plugins');
 
-<<<<<<< HEAD
-/** Test files of a plugin that start it where the environment says: by createTestHost() or startBuses(), themselves or by a helper beside them. */
-function suites(id: string): readonly string[] {
-  const folder = join(TESTS, id);
-  const sources = new Map(
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => [name, readFileSync(join(folder, name), 'utf8')] as const),
-  );
-  const starts = (name: string, seen: ReadonlySet<string> = new Set()): boolean => {
-    const source = sources.get(name);
-    if (source === undefined || seen.has(name)) return false;
-    if (/createTestHost\(|startBuses\(/.test(source)) return true;
-    const beside = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, file]) => file!);
-    return beside.some((file) => starts(file, new Set([...seen, name])));
-=======
 /** Test files of a plugin that start it through createTestHost(), themselves or by a helper of the tests. */
 function suites(id: string): readonly string[] {
   const folder = join(TESTS, id);
@@ -38,7 +22,6 @@ function suites(id: string): readonly string[] {
     if (source.includes('createTestHost(')) return true;
     const others = [...source.matchAll(/from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path!));
     return others.some((other) => starts(other, seen));
->>>>>>> voice
   };
   return readdirSync(folder)
     .filter((name) => name.endsWith('.test.ts'))
