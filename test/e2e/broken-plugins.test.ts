@@ -30,9 +30,9 @@ const FAULTS: Readonly<Record<string, string>> = {
   'throws when it is imported': "throw new Error('broken for a test');",
 };
 
-/** The SKU line of a plugin of this id that claims the same services, hooks and taps, and is broken. */
+/** The SKU line of a plugin of this id that claims the same services, hooks and taps, and is broken; inline, where it can do most harm. */
 function broken(id: string, module: string): SkuPlugin {
-  const { config: _, ...manifest }: PluginManifest = read(`plugins/${id}.yaml`);
+  const { config: _, isolation: __, ...manifest }: PluginManifest = read(`plugins/${id}.yaml`);
   const at = mkdtempSync(join(folder, `${id}-`));
   mkdirSync(at, { recursive: true });
   writeFileSync(join(at, 'plugin.yaml'), stringify({ ...manifest, main: 'index.js' }));
