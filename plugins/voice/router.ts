@@ -224,14 +224,17 @@ export class Router {
         await ledger.append({ ...entry, at: Date.now(), bytes: frames * FRAME_BYTES } satisfies LedgerEntry);
         await budget.spend((frames * FRAME_SAMPLES) / 16_000, Date.now());
       };
-      const work = speech.transcribe(toldFirst(utterance, tell, signal), {
-        language,
-        prefix,
-        partial: (transcript) => partial(turn, transcript),
-        signal,
-        stage: 'cloud',
-        engine: engine.id,
-      });
+      const work = speech.transcribe(
+        toldFirst(utterance, tell, () => this.#allow(), signal),
+        {
+          language,
+          prefix,
+          partial: (transcript) => partial(turn, transcript),
+          signal,
+          stage: 'cloud',
+          engine: engine.id,
+        },
+      );
       const whole = work.finally(async () => {
         // What was said while it was sent already.
         if (told > 0 && utterance.sent > told) await tell(utterance.sent - told);
@@ -287,6 +290,12 @@ export class Router {
     return this.#parts.settings.localOnly || this.#parts.localOnly();
   }
 
+  /** Throws CANCELLED: the user has said so meanwhile. */
+  #allow(): void {
+    if (this.#barred)
+      throw new CoreError('CANCELLED', { what: 'the cloud transcription', reason: 'the device is set to local only' });
+  }
+
   /** Why nothing may be sent now. */
   #refusal(seconds: number): string | undefined {
     if (this.#barred) return 'the device is set to local only';
@@ -305,14 +314,19 @@ export class Router {
   }
 }
 
-/** The utterance, of which nothing is given before it has been written down that it is. */
+/** The utterance, of which nothing is given before it has been written down that it is, and nothing more from when it is not allowed any more. */
 async function* toldFirst(
   utterance: Utterance,
   tell: (frames: number) => Promise<void>,
+  allow: () => void,
   signal: AbortSignal,
 ): AsyncGenerator<AudioFrame> {
   await tell(utterance.sent);
-  if (!signal.aborted) yield* utterance.followCalled();
+  if (signal.aborted) return;
+  for await (const frame of utterance.followCalled()) {
+    allow();
+    yield frame;
+  }
 }
 
 function enough({ outcome }: Reading): boolean {

@@ -8,7 +8,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Budget } from '../../../plugins/voice/budget.ts';
 import { Ledger } from '../../../plugins/voice/ledger.ts';
-import type { FakeSpeech } from './fakes.ts';
+import { eventually, type FakeSpeech } from './fakes.ts';
 import { start } from './started.ts';
 
 after(leakCheck());
@@ -230,6 +230,32 @@ describe('who understands', { concurrency: 4, timeout: 60_000 }, () => {
     sound.say('_ hey-computer next _ _ _ _ _ _');
     const [turn] = await over();
     assert.deepEqual([turn!.outcome, engines.sent], ['failed', 0]);
+  });
+});
+
+describe('the word of the user', { timeout: 60_000 }, () => {
+  it('counts in the middle of a command that is being sent', async () => {
+    const { host, sound, engines, over, events } = await start({ router: { local: false } });
+    await using _host = host;
+    engines.cloudThere = true;
+    const words = 'one two three four five six seven eight nine ten';
+    sound.say(`_ hey-computer ${words} ${words} ${words} ${words} _ _ _ _ _ _`);
+    await eventually('the first frame in the cloud', () => engines.sent > 0);
+    const entry = { key: 'voice.localOnly', value: true, source: 'device', revision: 1 } as const;
+    await host.appear(config, {
+      get: async () => entry,
+      list: async () => [entry],
+      set: async () => entry,
+      watch: () => ({ [Symbol.dispose]: () => undefined }),
+      describeApp: async () => undefined,
+    });
+    await host.settle();
+    const { sent } = engines;
+    const [turn] = await over();
+    assert.equal(turn!.outcome, 'failed');
+    // One frame may have been on its way.
+    assert.ok(engines.sent <= sent + 1, `${engines.sent - sent} frames went after it`);
+    assert.deepEqual(events('audio.stt.final'), []);
   });
 });
 
