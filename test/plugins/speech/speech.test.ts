@@ -115,7 +115,7 @@ describe('speech', () => {
   });
 
   it('gives the next engine all that the one before it had heard, and puts that one aside for a while', async () => {
-    await using device = await start({ order: { stt: ['first'] } });
+    await using device = await start({ order: { stt: ['first'] }, leastPauseMs: 500, mostPauseMs: 5_000 });
     const first = counting(3);
     const second = counting();
     device.register('stt', named('first'), first, 'plugin.test');
@@ -131,10 +131,10 @@ describe('speech', () => {
     const info = (await device.service.list('stt'))[0]!;
     assert.deepEqual([info.uses, info.failures], [1, 1]);
     assert.match(info.problem!, /out of tune/);
-    await sleep(70);
+    await sleep(700);
     await ask();
     assert.equal(first.heard.length, 2, 'it was asked again');
-    await sleep(60);
+    await sleep(550);
     await ask();
     assert.equal(first.heard.length, 2, 'the second pause is longer');
     await device.host.settle();
