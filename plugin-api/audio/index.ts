@@ -3,6 +3,7 @@ export * from './clauses.ts';
 export * from './clock.ts';
 export * from './jsgf.ts';
 export * from './latest.ts';
+export * from './noise-floor.ts';
 export * from './pcm.ts';
 export * from './resampler.ts';
 export * from './until-aborted.ts';

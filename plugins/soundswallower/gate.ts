@@ -1,8 +1,6 @@
 /** Opens where something is louder than the noise, so that a quiet room costs next to nothing. */
-import { FRAME_MS } from '@device-core/plugin-api';
+import { NoiseFloor } from '@device-core/plugin-api/audio';
 
-const FALL = 0.3;
-const RISE_DB = 3;
 /** Frames that it stays open in quiet. */
 const HOLD = 30;
 const ONSET = 2;
@@ -10,7 +8,7 @@ const CLOSE_DB = 2;
 
 export class Gate {
   readonly #marginDb: number;
-  #floor: number | undefined;
+  readonly #floor = new NoiseFloor();
   #loud = 0;
   /** Who begins to listen may do so in the midst of a word. */
   #open = HOLD;
@@ -21,16 +19,13 @@ export class Gate {
   }
 
   get floor(): number {
-    return this.#floor ?? 0;
+    return this.#floor.level ?? 0;
   }
 
   /** Is it open for a frame of this level, in decibels? */
   passes(level: number): boolean {
-    const floor = this.#floor ?? level;
-    this.#floor =
-      level < floor ? floor + FALL * (level - floor) : Math.min(level, floor + (RISE_DB * FRAME_MS) / 1_000);
+    const over = level - this.#floor.follow(level);
     if (this.#marginDb === 0) return true;
-    const over = level - this.#floor;
     this.#loud = over > this.#marginDb ? this.#loud + 1 : 0;
     if (this.#loud >= ONSET || (this.#open > 0 && over > this.#marginDb - CLOSE_DB)) this.#open = HOLD;
     else if (this.#open > 0) this.#open--;

@@ -6,7 +6,7 @@ export interface Evidence {
   readonly lead: number;
   /** Frames of 10 ms that the words take. */
   readonly words: number;
-  /** Frames of 10 ms that the sounds take: what is not silence. */
+  /** Frames of 10 ms that are not silence. */
   readonly sounds: number;
   /** Decibels between what is loud and what is quiet in it. */
   readonly contrast: number;
@@ -18,25 +18,34 @@ export interface Verdict {
   readonly confidence: number;
 }
 
-/** Lead by frame that is asked for in a quiet room; measured on 1,500 sentences of four voices and of people. */
-const QUIET_LEAD = 7;
-/** Noise makes every word a worse fit, but sounds fit it as well as before: below this contrast less is asked for, by decibel. */
+/** Lead by frame that is asked for; measured on sentences and phrases of four voices in quiet and in noise of 25 to 10 dB. */
+export interface Demand {
+  /** In a quiet room. */
+  readonly quiet: number;
+  /** Noise makes every word a worse fit, but sounds fit it as well as before: by decibel of contrast that is missing so much less is asked for. */
+  readonly noise: number;
+  readonly least: number;
+  /** From not strict at all to absolutely strict. */
+  readonly span: number;
+}
+
+export const SENTENCES: Demand = { quiet: 17.5, noise: 0, least: 0, span: 40 };
+export const PHRASES: Demand = { quiet: 18, noise: 1.4, least: -3, span: 24 };
+/** Contrast of a quiet room. */
 const QUIET_DB = 34;
-const NOISE_LEAD = 0.6;
-const LEAST_LEAD = -4;
 /** Of what was not silence, that words must cover: a grammar takes for silence what it has no words for. */
-const COVER = 0.6;
-const COVER_DB = 30;
-/** Lead by frame from not at all to absolutely. */
-const STRICTNESS = 16;
+const COVER = 0.8;
 const SLOPE = 3;
+/** Where speech begins between what is quiet and what is loud; decibels at least. */
+const LOUD = 0.4;
+const LEAST_OVER = 4;
 
 /** `strictness` 0..1, 0.5 as measured. `frames` is what the lead is spread over. */
-export function judge(evidence: Evidence, strictness: number, frames: number): Verdict {
+export function judge(evidence: Evidence, strictness: number, frames: number, demand: Demand): Verdict {
   const { lead, words, sounds, contrast } = evidence;
-  const asked = Math.max(LEAST_LEAD, QUIET_LEAD - NOISE_LEAD * Math.max(0, QUIET_DB - contrast));
-  const spare = lead / Math.max(1, frames) - asked - (strictness - 0.5) * STRICTNESS;
-  const covered = contrast < COVER_DB || words >= COVER * sounds;
+  const asked = Math.max(demand.least, demand.quiet - demand.noise * Math.max(0, QUIET_DB - contrast));
+  const spare = lead / Math.max(1, frames) - asked - (strictness - 0.5) * demand.span;
+  const covered = words >= COVER * sounds;
   const confidence = 1 / (1 + Math.exp(-spare / SLOPE));
   return covered ? { accepted: spare >= 0, confidence } : { accepted: false, confidence: Math.min(confidence, 0.49) };
 }
@@ -49,7 +58,19 @@ export function levelOf(samples: Int16Array): number {
 }
 
 export function contrastOf(levels: readonly number[]): number {
+  const [quiet, loud] = range(levels);
+  return loud - quiet;
+}
+
+/** How many of the levels are those of speech. */
+export function loudOf(levels: readonly number[]): number {
+  const [quiet, loud] = range(levels);
+  const least = quiet + Math.max(LEAST_OVER, LOUD * (loud - quiet));
+  return levels.filter((level) => level >= least).length;
+}
+
+function range(levels: readonly number[]): readonly [quiet: number, loud: number] {
   const sorted = [...levels].sort((one, other) => one - other);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return at(0.95) - at(0.1);
+  return [at(0.1), at(0.95)];
 }

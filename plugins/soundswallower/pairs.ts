@@ -1,10 +1,11 @@
 import { CoreError } from '@device-core/plugin-api';
-import { anything, soundWord } from './grammar.ts';
+import { soundWord } from './grammar.ts';
 import type { Decoder, Library, Model } from './library.ts';
 
-/** Makes the probabilities of sounds count as much as was measured. */
-const SOUND_WEIGHT = 3;
 const MARGIN_MS = 15;
+
+/** Gives both decoders of a pair their grammars. */
+export type Prepare = (pair: Pair) => void | Promise<void>;
 
 /** One decoder looks for known words, the other follows what is said as mere sounds: words must be better than those. */
 export interface Pair {
@@ -42,18 +43,23 @@ export class Pairs {
     this.#most = most;
   }
 
+  /** Phones of the model: what mere sounds are made of. */
+  get phones(): readonly string[] {
+    return this.#model.phones;
+  }
+
   /** Makes pairs before they are wanted. */
   async warm(count: number): Promise<void> {
     while (this.#slots.length < Math.min(count, this.#most)) this.#slots.push(await this.#make());
   }
 
-  /** `prepare` gives `known` its grammar where no free pair has it. Rejects with BUSY, and with what `prepare` throws. */
-  async take(key: string, prepare: (known: Decoder) => Promise<void>): Promise<Lease> {
+  /** `prepare` is asked where no free pair has the grammars of `key`. Rejects with BUSY, and with what `prepare` throws. */
+  async take(key: string, prepare: Prepare): Promise<Lease> {
     const slot = await this.#slot(key);
     try {
       if (slot.key !== key) {
         slot.key = undefined;
-        await prepare(slot.pair.known);
+        await prepare(slot.pair);
         slot.key = key;
       }
     } catch (error) {
@@ -94,7 +100,6 @@ export class Pairs {
     const words = phones.map((phone) => [soundWord(phone), phone] as const);
     pair.known.teach(words);
     pair.sounds.teach(words);
-    pair.sounds.setGrammar(anything(phones), SOUND_WEIGHT);
     return { pair, key: undefined, taken: false, used: 0 };
   }
 }

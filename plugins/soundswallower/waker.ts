@@ -9,10 +9,10 @@ import {
   type WakePhrase,
 } from '@device-core/plugin-api';
 import { untilAborted } from '@device-core/plugin-api/audio';
+import { Cleaner } from './cleaner.ts';
 import { Gate } from './gate.ts';
-import { phrasesAfterAnything, plainWords } from './grammar.ts';
-import { contrastOf, judge, levelOf } from './judge.ts';
-import type { Decoder } from './library.ts';
+import { anything, phrasesAfterAnything, plainWords } from './grammar.ts';
+import { contrastOf, judge, levelOf, PHRASES } from './judge.ts';
 import { Pace, type Pair } from './pairs.ts';
 import { gone, type Voice } from './transcriber.ts';
 
@@ -37,7 +37,8 @@ interface Heard {
   readonly level: number;
 }
 
-const WEIGHT = 3;
+/** How much each further sound costs: as was measured, a phrase stands out best from mere sounds that cost that much, in quiet and in noise. */
+const SOUND_WEIGHT = 40;
 /** Frames before the gate opened that are heard all the same, and again when a search begins anew. */
 const BEFORE = 15;
 const AGAIN = 60;
@@ -65,9 +66,7 @@ export class Waker implements WakeEngine {
     const wanted = phrases.map((phrase) => this.#wanted(phrase));
     if (wanted.length === 0) throw invalid('there is none');
     const texts = wanted.map(({ words }) => words.join(' '));
-    using lease = await this.#voice.pairs.take(`wake ${texts.join(',')}`, async (known) =>
-      this.#prepare(known, wanted),
-    );
+    using lease = await this.#voice.pairs.take(`wake ${texts.join(',')}`, (pair) => this.#prepare(pair, wanted));
     const search = new Search(lease.pair, wanted, this.#settings);
     const pace = new Pace();
     try {
@@ -90,10 +89,11 @@ export class Waker implements WakeEngine {
     return { phrase, words, threshold };
   }
 
-  #prepare(known: Decoder, wanted: readonly Wanted[]): void {
+  #prepare({ known, sounds }: Pair, wanted: readonly Wanted[]): void {
     known.teach(this.#voice.lexicon.entries(new Set(wanted.flatMap(({ words }) => words))));
     const texts = wanted.map(({ words }) => words.join(' '));
-    known.setGrammar(phrasesAfterAnything(texts, this.#sounds), WEIGHT);
+    known.setGrammar(phrasesAfterAnything(texts, this.#sounds), SOUND_WEIGHT);
+    sounds.setGrammar(anything(this.#sounds), SOUND_WEIGHT);
   }
 }
 
@@ -105,6 +105,7 @@ class Search {
   readonly #gate: Gate;
   /** What the search has heard; while the gate is closed, what it would hear first. */
   #heard: Heard[] = [];
+  #cleaner = new Cleaner();
   #running = false;
   #votes = 0;
   #quietUntil = Number.NEGATIVE_INFINITY;
@@ -142,6 +143,7 @@ class Search {
     this.#heard = [];
     this.#votes = 0;
     this.#running = true;
+    this.#cleaner = new Cleaner();
     this.#pair.known.start();
     this.#pair.sounds.start();
     for (const one of before) this.#hear(one);
@@ -149,8 +151,9 @@ class Search {
 
   #hear(one: Heard): void {
     this.#heard.push(one);
-    this.#pair.known.feed(one.frame.samples);
-    this.#pair.sounds.feed(one.frame.samples);
+    const clean = this.#cleaner.clean(one.frame.samples);
+    this.#pair.known.feed(clean);
+    this.#pair.sounds.feed(clean);
   }
 
   #end(keep: Heard[]): void {
@@ -174,7 +177,7 @@ class Search {
     const lead = this.#pair.known.score() - this.#pair.sounds.score();
     const loud = contrastOf(this.#heard.map(({ level }) => level).concat(this.#gate.floor));
     const evidence = { lead, words: frames, sounds: frames, contrast: loud };
-    const { accepted, confidence } = judge(evidence, found.threshold, frames);
+    const { accepted, confidence } = judge(evidence, found.threshold, frames, PHRASES);
     if (!accepted) return undefined;
     this.#quietUntil = now + this.#settings.refractoryMs;
     const end = Math.min(this.#heard.length - 1, Math.floor(((last.from + last.frames) * 10) / FRAME_MS));

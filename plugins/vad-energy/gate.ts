@@ -1,5 +1,6 @@
 /** Speech is what is clearly louder than the quietest that was heard of late. */
-import { type AudioFrame, FRAME_MS, type VadEngine, type VadResult } from '@device-core/plugin-api';
+import type { AudioFrame, VadEngine, VadResult } from '@device-core/plugin-api';
+import { NoiseFloor } from '@device-core/plugin-api/audio';
 
 export interface Settings {
   /** Decibels over the noise at which speech begins. */
@@ -16,25 +17,24 @@ const HIGH_PASS = 0.93;
 const HYSTERESIS_DB = 3;
 /** Louder frames after each other before it counts: a click is no speech. */
 const ONSET = 2;
-/** How fast the estimate follows when it gets quieter. */
-const FALL = 0.3;
 
 export class Gate {
   readonly #settings: Settings;
   #band = new Band();
-  #floor: number | undefined;
+  readonly #floor: NoiseFloor;
   #loud = 0;
   #speech = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
+    this.#floor = new NoiseFloor(settings.riseDb);
   }
 
   judge(samples: Int16Array): Omit<VadResult, 'seq'> {
-    const { marginDb, riseDb, leastDb } = this.#settings;
+    const { marginDb, leastDb } = this.#settings;
     const level = Math.max(-96, this.#band.level(samples));
-    const floor = this.#floor ?? level;
-    this.#floor = level < floor ? floor + FALL * (level - floor) : Math.min(level, floor + (riseDb * FRAME_MS) / 1_000);
+    const floor = this.#floor.level ?? level;
+    this.#floor.follow(level);
     const threshold = Math.max(leastDb, floor + marginDb - (this.#speech ? HYSTERESIS_DB : 0));
     this.#loud = level > threshold ? this.#loud + 1 : 0;
     this.#speech = this.#loud > 0 && (this.#speech || this.#loud >= ONSET);

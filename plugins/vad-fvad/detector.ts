@@ -3,11 +3,11 @@ import {
   type AudioFrame,
   CAPTURE_RATE,
   CoreError,
-  FRAME_MS,
   FRAME_SAMPLES,
   type VadEngine,
   type VadResult,
 } from '@device-core/plugin-api';
+import { NoiseFloor } from '@device-core/plugin-api/audio';
 import type { Fvad } from '@echogarden/fvad-wasm';
 import { HighPass } from './high-pass.ts';
 
@@ -21,9 +21,6 @@ export interface Settings {
 
 /** The detector says yes or no: how sure it is shows in how it judged the frames before. */
 const MEMORY = 0.6;
-/** How fast the estimate of the noise follows down, and by how many decibels it may rise in a second. */
-const FALL = 0.3;
-const RISE_DB = 3;
 
 export function fvadEngine(fvad: Fvad, { aggressiveness, highPassHz, marginDb }: Settings): VadEngine {
   return {
@@ -33,7 +30,7 @@ export function fvadEngine(fvad: Fvad, { aggressiveness, highPassHz, marginDb }:
       const filter = new HighPass(highPassHz, CAPTURE_RATE);
       const passed = new Int16Array(FRAME_SAMPLES);
       let probability = 0;
-      let floor: number | undefined;
+      const floor = new NoiseFloor();
       try {
         if (address === 0) throw failed('it has no memory left');
         if (fvad._fvad_set_mode(vad, aggressiveness) !== 0) throw failed(`it knows no mode ${aggressiveness}`);
@@ -47,10 +44,8 @@ export function fvadEngine(fvad: Fvad, { aggressiveness, highPassHz, marginDb }:
           if (judged < 0) throw failed('it does not take the frame');
           // In loud noise that never changes the detector says yes for ever.
           const level = decibels(passed);
-          floor ??= level;
-          floor =
-            level < floor ? floor + FALL * (level - floor) : Math.min(level, floor + (RISE_DB * FRAME_MS) / 1_000);
-          const speech = judged === 1 && (marginDb === 0 || level > floor + marginDb);
+          const over = level - floor.follow(level);
+          const speech = judged === 1 && (marginDb === 0 || over > marginDb);
           probability = MEMORY * probability + (speech ? 1 - MEMORY : 0);
           yield { seq, speech, probability };
         }

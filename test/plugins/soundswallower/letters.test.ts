@@ -5,7 +5,7 @@ import { checkRules } from '@device-core/plugin-api/audio';
 import fc from 'fast-check';
 import { Gate } from '../../../plugins/soundswallower/gate.ts';
 import { plainWords, sentences, soundWord, withoutPrefix } from '../../../plugins/soundswallower/grammar.ts';
-import { judge } from '../../../plugins/soundswallower/judge.ts';
+import { judge, PHRASES, SENTENCES } from '../../../plugins/soundswallower/judge.ts';
 import { pronounceEnglish } from '../../../plugins/soundswallower/letters-en.ts';
 import { pronounceFrench } from '../../../plugins/soundswallower/letters-fr.ts';
 import { Lexicon } from '../../../plugins/soundswallower/lexicon.ts';
@@ -174,12 +174,13 @@ describe('the verdict', () => {
         evidence,
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.integer({ min: 0, max: 500 }),
-        (one, strict, frames) => {
-          const { accepted, confidence } = judge(one, strict, frames);
+        fc.constantFrom(SENTENCES, PHRASES),
+        (one, strict, frames, demand) => {
+          const { accepted, confidence } = judge(one, strict, frames, demand);
           assert.ok(confidence >= 0 && confidence <= 1);
           assert.equal(accepted, confidence >= 0.5);
-          assert.ok(accepted || !judge(one, Math.min(1, strict + 0.1), frames).accepted);
-          assert.ok(accepted || !judge({ ...one, lead: one.lead - 100 }, strict, frames).accepted);
+          assert.ok(accepted || !judge(one, Math.min(1, strict + 0.1), frames, demand).accepted);
+          assert.ok(accepted || !judge({ ...one, lead: one.lead - 100 }, strict, frames, demand).accepted);
         },
       ),
       { numRuns: 500 },

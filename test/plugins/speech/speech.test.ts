@@ -115,7 +115,7 @@ describe('speech', () => {
   });
 
   it('gives the next engine all that the one before it had heard, and puts that one aside for a while', async () => {
-    await using device = await start({ order: { stt: ['first'] } });
+    await using device = await start({ order: { stt: ['first'] }, leastPauseMs: 500, mostPauseMs: 5_000 });
     const first = counting(3);
     const second = counting();
     device.register('stt', named('first'), first, 'plugin.test');
@@ -131,10 +131,10 @@ describe('speech', () => {
     const info = (await device.service.list('stt'))[0]!;
     assert.deepEqual([info.uses, info.failures], [1, 1]);
     assert.match(info.problem!, /out of tune/);
-    await sleep(70);
+    await sleep(700);
     await ask();
     assert.equal(first.heard.length, 2, 'it was asked again');
-    await sleep(60);
+    await sleep(550);
     await ask();
     assert.equal(first.heard.length, 2, 'the second pause is longer');
     await device.host.settle();
@@ -142,7 +142,7 @@ describe('speech', () => {
   });
 
   it('says why there is none when all have failed, and takes one back that works', async () => {
-    await using device = await start();
+    await using device = await start({ leastPauseMs: 500, mostPauseMs: 5_000 });
     let broken = true;
     const engine: SttEngine = {
       async transcribe() {
@@ -155,7 +155,7 @@ describe('speech', () => {
     assert.equal(await code(ask()), 'SPEECH_FAILED');
     await assert.rejects(ask(), /put aside: .*no model/);
     broken = false;
-    await sleep(60);
+    await sleep(600);
     assert.equal((await ask()).text, 'fine');
     assert.equal((await device.service.list())[0]!.problem, undefined);
   });

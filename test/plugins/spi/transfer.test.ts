@@ -257,8 +257,8 @@ suite('SPI transfers', () => {
     started.bridge.answer = () => answers.shift()!();
     const one = transfer(started, { handle: 'patient' });
     const two = transfer(started, { handle: 'patient' });
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(started.bridge.sent.length, 2);
+    while (started.bridge.sent.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await started.host.settle();
     first.resolve(new Uint8Array(4));
     await Promise.all([one, two]);
     assert.equal(started.bridge.sent.length, 3);
