@@ -7,10 +7,10 @@ import { monotonicMs } from '../services/audio.ts';
  */
 export async function waitUntil(scope: Scope, at: number, signal?: AbortSignal): Promise<boolean> {
   const gone = () => scope.signal.aborted || signal?.aborted === true;
-  // A timer may come part of a millisecond early.
+  // A timer leaves out parts of a millisecond, twice: it would come early, and again for what is left, at 50 frames a second.
   for (let left = at - monotonicMs(); left > 0.5 && !gone(); left = at - monotonicMs()) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = scope.timeout('the next sound', left, resolve);
+    const timer = scope.timeout('the next sound', Math.ceil(left) + 1, resolve);
     const stop = () => resolve();
     signal?.addEventListener('abort', stop, { once: true });
     scope.signal.addEventListener('abort', stop, { once: true });

@@ -9,6 +9,7 @@ interface Settings {
   readonly playRate: number;
   readonly leadMs: number;
   readonly bufferMs: number;
+  readonly periodMs: number;
   readonly arecord: string;
   readonly aplay: string;
   readonly alsaConfig?: string;
@@ -35,11 +36,13 @@ export const plugin = definePlugin<Record<never, never>, Settings>({
       if (reason === undefined) problems.delete(what);
       else problems.set(what, reason);
     };
-    const common = (pcm: string, rate: number) => [
+    const common = (pcm: string, rate: number, period = PERIOD_MS) => [
       ...['-q', '-D', pcm, '-t', 'raw', '-f', 'S16_LE', '-c', '1', '-r', String(rate)],
-      ...[`--period-time=${PERIOD_MS * 1_000}`, `--buffer-time=${bufferMs * 1_000}`],
+      ...[`--period-time=${period * 1_000}`, `--buffer-time=${bufferMs * 1_000}`],
     ];
-    const arecord = { command: config.arecord, args: common(source, CAPTURE_RATE), environment };
+    // Two periods fit into the buffer at least.
+    const capture = common(source, CAPTURE_RATE, Math.min(config.periodMs, bufferMs / 2));
+    const arecord = { command: config.arecord, args: capture, environment };
     // It begins when two periods are there, not when its buffer is full.
     const aplay = {
       command: config.aplay,

@@ -7,17 +7,19 @@ const QUEUE = 50;
 /** Behind the clock by more than this, the microphone goes on with the present. */
 const MOST_LATE_MS = 1_000;
 
-/** 20 ms of the room on each beat of the clock. */
+/** The room in frames of 20 ms: so many at a time as make a period, for a device that wakes up pays more for that than for what it does then. */
 export class Microphone {
   readonly #scope: Scope;
   readonly #room: Room;
+  readonly #together: number;
   #queue: Latest<AudioFrame> | undefined;
   #muted = false;
   #lost = 0;
 
-  constructor(scope: Scope, room: Room) {
+  constructor(scope: Scope, room: Room, periodMs: number) {
     this.#scope = scope;
     this.#room = room;
+    this.#together = Math.max(1, Math.round(periodMs / FRAME_MS));
   }
 
   get inUse(): boolean {
@@ -59,7 +61,8 @@ export class Microphone {
     let at = monotonicMs();
     for (let seq = 0; ; seq++) {
       at += FRAME_MS;
-      if (!(await waitUntil(part, at, signal))) return queue.close();
+      const left = this.#together - 1 - (seq % this.#together);
+      if (!(await waitUntil(part, at + left * FRAME_MS, signal))) return queue.close();
       const late = Math.floor((monotonicMs() - at - MOST_LATE_MS) / FRAME_MS);
       if (late > 0) {
         seq += late;

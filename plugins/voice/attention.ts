@@ -58,6 +58,8 @@ export class Attention {
   #speech: Speech | undefined;
   #intents: Intents | undefined;
   #muting = 0;
+  /** What was to be asked first when the ear began. */
+  #detector: { readonly ear: Ear; readonly id: string } | undefined;
   /** Of the ear, one after the other, and what the last one was. */
   #failures = 0;
   #told: string | undefined;
@@ -121,6 +123,7 @@ export class Attention {
       'changes of engines',
       speech.onChange(() => {
         if (!this.#ear) void this.#rewire();
+        else void this.#prefer(this.#ear);
       }),
     );
     void this.#rewire();
@@ -195,7 +198,24 @@ export class Attention {
     this.deaf = undefined;
     const ear = new Ear({ audio, speech, settings: this.#settings, events: this.#events(), scope: this.#scope });
     this.#ear = ear;
+    void this.#prefer(ear);
     this.#earRun = before.then(() => this.#hear(ear, stop));
+  }
+
+  /** Engines come one after the other: the detector of speech that is to be asked first may not be the first that came. */
+  async #prefer(ear: Ear): Promise<void> {
+    const speech = this.#speech;
+    try {
+      const [best] = (await speech?.list('vad')) ?? [];
+      if (this.#ear !== ear || !best || best.rank === undefined || best.problem !== undefined) return;
+      this.#detector ??= { ear, id: best.id };
+      if (this.#detector.ear !== ear) this.#detector = { ear, id: best.id };
+      if (this.#detector.id === best.id) return;
+      if (this.#whose.machine.state === 'idle') return void this.#rewire();
+      this.#scope.timeout('another detector of speech', this.#settings.retryMs, () => this.#prefer(ear));
+    } catch (error) {
+      this.#log.debug({ reason: reasonOf(error) }, 'cannot get the engines');
+    }
   }
 
   async #hear(ear: Ear, stop: AbortController): Promise<void> {

@@ -102,17 +102,21 @@ async function share(room: VoiceRoom, seconds: number, sound: Int16Array | undef
 }
 
 async function idle({ quick }: { readonly quick: boolean }): Promise<Record<string, Measured>> {
-  const seconds = quick ? 6 : 20;
+  const seconds = quick ? 6 : 15;
   const whole = seconds + 9;
   await using room = await VoiceRoom.open();
   await sleep(3_000);
   const quiet = await share(room, seconds, undefined);
+  await room.mute(true);
+  const muted = await share(room, seconds, undefined);
+  await room.mute(false);
   const memory = processMemory(room.pid) / 2 ** 20;
   const loud = await share(room, seconds, noise('pink', whole * 1_000, 600));
   const talking = await share(room, seconds, await speechWithoutPhrase(whole));
   const after = processMemory(room.pid) / 2 ** 20;
   return {
     'quiet room': quiet,
+    'of that, listening': single(quiet.median - muted.median, `${muted.median.toFixed(2)} % while it is muted`),
     noise: loud,
     'speech without the phrase': talking,
     'memory, quiet': single(memory),
@@ -170,6 +174,7 @@ export const rows: readonly Row[] = [
     title: 'Voice: CPU of the whole simulated device, percent of one core',
     goals: [
       { name: 'quiet room', goal: 2.5, unit: '%' },
+      { name: 'of that, listening', goal: 2, unit: '%' },
       { name: 'noise', goal: 5, unit: '%' },
       { name: 'speech without the phrase', goal: 25, unit: '%' },
       { name: 'memory, quiet', goal: 400, unit: 'MiB' },

@@ -26,6 +26,8 @@ const NOISE_CHUNK_MS = 40_000;
 /** So much noise must be left when somebody begins to speak. */
 const NOISE_LEFT_MS = 15_000;
 const PHRASE_GAP_MS = 120;
+/** Times come from traces: to look more often would only load the device. */
+const LOOK_MS = 150;
 
 export const WAKE = 'hey computer';
 
@@ -114,6 +116,11 @@ export class VoiceRoom implements AsyncDisposable {
     await sleep(Math.max(0, to - monotonicMs()));
   }
 
+  async mute(muted: boolean): Promise<void> {
+    const { status } = await this.#core.put('/voice/mute', { muted });
+    if (status !== 200) throw new Error(`voice.mute answered ${status}`);
+  }
+
   /** Turns so far. */
   async turns(): Promise<readonly VoiceTurn[]> {
     return (await this.#core.get('/voice/turns?limit=1000')).body.turns;
@@ -173,7 +180,7 @@ export class VoiceRoom implements AsyncDisposable {
   }
 
   async #until<T>(what: string, ms: number, look: () => Promise<T | undefined>): Promise<T> {
-    for (const end = Date.now() + ms; Date.now() < end; await sleep(40)) {
+    for (const end = Date.now() + ms; Date.now() < end; await sleep(LOOK_MS)) {
       const found = await look().catch((error: unknown) => {
         throw new Error(
           `the Core is gone: ${String(error)}\n${this.#core.out.slice(-2_000)}\n${this.#core.err.slice(-2_000)}`,

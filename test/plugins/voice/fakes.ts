@@ -152,6 +152,9 @@ export class FakeSpeech {
   ttsHangs = false;
   wakeTwice = false;
   readonly asked: string[] = [];
+  /** Detectors of speech in their order, and how often one was begun. */
+  detectors: readonly string[] = [];
+  detecting = 0;
   readonly #listeners = new Set<() => void>();
 
   constructor(words: Words) {
@@ -165,13 +168,24 @@ export class FakeSpeech {
     this.stt = { local: engine(), cloud: { ...engine(), ms: 60 } };
   }
 
+  /** Engines came or went. */
+  changed(detectors: readonly string[]): void {
+    this.detectors = detectors;
+    for (const listener of this.#listeners) listener();
+  }
+
   service(): Speech {
     const { words } = this;
     const self = this;
     return {
       register: () => ({ [Symbol.asyncDispose]: async () => undefined }),
-      list: async () =>
-        self.cloudThere
+      list: async (kind) => {
+        if (kind === 'vad')
+          return self.detectors.map((id, rank) => ({
+            ...{ id, title: id, kind, languages: [], stage: 'local', owner: 'plugin.test' },
+            ...{ rank, uses: 0, failures: 0 },
+          }));
+        return self.cloudThere
           ? [
               {
                 ...{
@@ -185,8 +199,10 @@ export class FakeSpeech {
                 ...{ rank: 1, uses: 0, failures: 0 },
               },
             ]
-          : [],
+          : [];
+      },
       async *detectSpeech(frames, { signal }) {
+        self.detecting++;
         for await (const frame of frames) {
           if (signal.aborted) return;
           const speech = words.word(frame) !== '';

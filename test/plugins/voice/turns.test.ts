@@ -275,6 +275,21 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     assert.equal((await heard).said, 'Tea.');
   });
 
+  it('goes over to a detector of speech that is to be asked first when it comes', async () => {
+    const voice = await start();
+    await using _host = voice.host;
+    const { engines } = voice;
+    engines.changed(['energy']);
+    await eventually('the one that is there', () => engines.detecting === 1);
+    engines.changed(['energy', 'other']);
+    engines.changed(['fvad', 'energy']);
+    await eventually('the better one', () => engines.detecting === 2);
+    voice.sound.say('_ _ hey-computer next _ _ _ _ _ _');
+    const [turn] = await voice.over();
+    assert.equal(turn?.outcome, 'answered');
+    assert.equal(engines.detecting, 2);
+  });
+
   it('listens again by itself when the microphone was lost', async () => {
     const { host, sound, service, becomes } = await start();
     await using _host = host;
