@@ -281,7 +281,9 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     const { engines } = voice;
     engines.changed(['energy']);
     await eventually('the one that is there', () => engines.detecting === 1);
+    await voice.host.settle();
     engines.changed(['energy', 'other']);
+    await voice.host.settle();
     engines.changed(['fvad', 'energy']);
     await eventually('the better one', () => engines.detecting === 2);
     voice.sound.say('_ _ hey-computer next _ _ _ _ _ _');
