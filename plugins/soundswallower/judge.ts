@@ -22,15 +22,18 @@ export interface Verdict {
 export interface Demand {
   /** In a quiet room. */
   readonly quiet: number;
-  /** Noise makes every word a worse fit, but sounds fit it as well as before: by decibel of contrast that is missing so much less is asked for. */
-  readonly noise: number;
+  /** By decibel of contrast that is missing in noise, within the two limits. */
+  readonly byNoise: number;
   readonly least: number;
+  readonly most: number;
   /** From not strict at all to absolutely strict. */
   readonly span: number;
 }
 
-export const SENTENCES: Demand = { quiet: 17.5, noise: 0, least: 0, span: 40 };
-export const PHRASES: Demand = { quiet: 18, noise: 1.4, least: -3, span: 24 };
+/** In noise other sentences fit better by chance: they are asked for more. */
+export const SENTENCES: Demand = { quiet: 17.5, byNoise: 0.7, least: 17.5, most: 23.5, span: 40 };
+/** Noise makes the words of a phrase a worse fit, but sounds fit it as well as before; what is no phrase is none in noise either. */
+export const PHRASES: Demand = { quiet: 18, byNoise: -1.4, least: -3, most: 18, span: 24 };
 /** Contrast of a quiet room. */
 const QUIET_DB = 34;
 /** Of what was not silence, that words must cover: a grammar takes for silence what it has no words for. */
@@ -43,7 +46,8 @@ const LEAST_OVER = 4;
 /** `strictness` 0..1, 0.5 as measured. `frames` is what the lead is spread over. */
 export function judge(evidence: Evidence, strictness: number, frames: number, demand: Demand): Verdict {
   const { lead, words, sounds, contrast } = evidence;
-  const asked = Math.max(demand.least, demand.quiet - demand.noise * Math.max(0, QUIET_DB - contrast));
+  const { quiet, byNoise, least, most } = demand;
+  const asked = Math.min(most, Math.max(least, quiet + byNoise * Math.max(0, QUIET_DB - contrast)));
   const spare = lead / Math.max(1, frames) - asked - (strictness - 0.5) * demand.span;
   const covered = words >= COVER * sounds;
   const confidence = 1 / (1 + Math.exp(-spare / SLOPE));

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CAPTURE_RATE, monotonicMs, type VoiceTurn } from '@device-core/plugin-api';
+import { CAPTURE_RATE, type IntentPlan, monotonicMs, type VoiceTurn } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { CoreProcess } from '../../fixtures/core-process.ts';
 import { type Colour, join as concatenate, noise, say, silence, type Voice } from '../../fixtures/speech.ts';
@@ -21,7 +21,7 @@ const LOUD = 200;
 /** RMS of the loud samples of whatever is said here, whoever says it: -20 dB of full scale. */
 const SPEECH_LEVEL = 3_277;
 /** The estimates of the noise have settled. */
-const NOISE_BEFORE_MS = 8_000;
+const NOISE_BEFORE_MS = 5_000;
 const NOISE_CHUNK_MS = 40_000;
 /** So much noise must be left when somebody begins to speak. */
 const NOISE_LEFT_MS = 15_000;
@@ -39,6 +39,8 @@ export interface Noise {
 
 export interface Said {
   readonly text: string;
+  /** Intent and slots of the text, where it has any. */
+  readonly meant: string | undefined;
   readonly voice: Voice;
   readonly turn: VoiceTurn | undefined;
   /** Wake event after the last sample of the phrase, and first sample of the answer after the last one of the command; milliseconds. */
@@ -92,7 +94,7 @@ export class VoiceRoom implements AsyncDisposable {
     const samples = leveled(concatenate(call, silence(PHRASE_GAP_MS), command));
     const former = (await this.#newest())?.turn;
     const { from, to } = await this.#inject(samples, true);
-    const said = { text, voice };
+    const said = { text, voice, meant: await this.#meaning(text) };
     await sleep(Math.max(0, to - monotonicMs()));
     const turn = await this.#over(former, to + MISSED_MS);
     // A speaker that has just ended is still heard by some engines, and nobody says the next thing at once.
@@ -129,6 +131,11 @@ export class VoiceRoom implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#core.stop();
     rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  async #meaning(text: string): Promise<string | undefined> {
+    const { body } = await this.#core.post('/intents/match', { text });
+    return body.outcome === 'plan' ? meaningOf(body.plan) : undefined;
   }
 
   /** Sound that goes on from what there was. */
@@ -190,6 +197,11 @@ export class VoiceRoom implements AsyncDisposable {
     }
     throw new Error(`${what} never came`);
   }
+}
+
+/** What is to be done, whatever the words. */
+export function meaningOf({ intent, slots }: Pick<IntentPlan, 'intent' | 'slots'>): string {
+  return `${intent} ${JSON.stringify(slots)}`;
 }
 
 /** From the first loud sample to the last. */

@@ -14,20 +14,21 @@ export const LEVELS: readonly (readonly [name: string, noise: Noise | undefined]
   ['10 dB', { colour: 'pink', snr: 10 }],
   ['0 dB', { colour: 'pink', snr: 0 }],
 ];
-/** What the simulated device with the agenda understands, with answers that are short. */
+/** What the simulated device with the agenda understands: twelve that it answers in a few words, and one that it answers by a sound. */
 export const COMMANDS = [
   'what is on my agenda today',
   'what is on my agenda tomorrow',
   'what is next on my agenda',
   'what time is it now',
   'set the volume to forty percent',
-  'turn the volume up',
-  'turn the volume down',
+  'what is the volume',
+  'what is the time',
+  'read my agenda for tomorrow',
   'set a timer for five minutes',
   'how long is left on the timer',
   'cancel all timers',
   'tell me the time',
-  'what is the volume',
+  'what is my next appointment',
 ] as const;
 /** What it does not: talk, and near misses of what it does. */
 export const STRANGE = [
@@ -80,28 +81,31 @@ async function hold(quick: boolean): Promise<Session> {
   rmSync(LOG, { force: true });
   await using rooms = new AsyncDisposableStack();
   const four = await Promise.all(COLOURS.map(async () => rooms.use(await VoiceRoom.open())));
-  const two = four.slice(0, VOICES.length);
+  const seconds = quick ? 10 : 40;
+  const talk = await speechWithoutPhrase(seconds);
+  const inSpeech = await alarms(four, (index) => rotated(talk, index / four.length));
+  const inNoise = await alarms(four, (index) => noise(COLOURS[index]!, seconds * 1_000, 1_000, index + 1));
   const levels = new Map<string, Level>();
+  // Noise is over what is left of softer noise.
   for (const [name, around] of LEVELS) {
     await Promise.all(four.map((room) => room.settle(around)));
-    const cpu = () => two.reduce((sum, { pid }) => sum + wholeCpu(pid) / 1e6, 0);
-    const before = cpu();
-    const said = await commands(two, quick);
-    const cpuSeconds = (cpu() - before) / said.length;
-    const tasks = quick ? STRANGE.slice(0, 4) : STRANGE;
-    const strange = await share(
-      four,
-      VOICES.flatMap((voice) => tasks.map((text) => ({ text, voice }))),
-    );
-    levels.set(name, { said, strange, cpuSeconds });
-    for (const one of [...said, ...strange]) appendFileSync(LOG, `${JSON.stringify({ level: name, ...one })}\n`);
+    const level = await speakIn(four, quick);
+    levels.set(name, level);
+    for (const one of [...level.said, ...level.strange])
+      appendFileSync(LOG, `${JSON.stringify({ level: name, ...one })}\n`);
   }
-  await Promise.all(four.map((room) => room.settle(undefined)));
-  const seconds = quick ? 10 : 50;
-  const talk = await speechWithoutPhrase(seconds);
-  const inNoise = await alarms(four, (index) => noise(COLOURS[index]!, seconds * 1_000, 1_000, index + 1));
-  const inSpeech = await alarms(four, (index) => rotated(talk, index / four.length));
   return { levels, inNoise, inSpeech };
+}
+
+async function speakIn(rooms: readonly VoiceRoom[], quick: boolean): Promise<Level> {
+  const two = rooms.slice(0, VOICES.length);
+  const cpu = () => two.reduce((sum, { pid }) => sum + wholeCpu(pid) / 1e6, 0);
+  const before = cpu();
+  const said = await commands(two, quick);
+  const cpuSeconds = (cpu() - before) / said.length;
+  const texts = quick ? STRANGE.slice(0, 4) : STRANGE;
+  const tasks = VOICES.flatMap((voice) => texts.map((text) => ({ text, voice })));
+  return { said, strange: await share(rooms, tasks), cpuSeconds };
 }
 
 /** One voice for each of the devices. */
