@@ -14,6 +14,7 @@ import {
 import { deepFreeze } from '@device-core/plugin-api/host';
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { treeManifests } from '@device-core/plugin-api/tree';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 import semver from 'semver';
@@ -46,6 +47,7 @@ export function resolveSku(file: string, settings: readonly Setting[] = [], stat
 
 class SkuCheck {
   readonly problems: Problem[] = [];
+  readonly #tree = treeManifests(TREE);
   readonly #settings: readonly Setting[];
   readonly #lines = new Map<string, Lines>();
   #sku: Lines | undefined;
@@ -120,9 +122,7 @@ class SkuCheck {
     const listed = sku.value.plugins[id] ?? '*';
     const line: SkuPlugin = typeof listed === 'string' ? { version: listed } : listed;
     const tree = line.path === undefined;
-    const file = manifestOf(
-      line.path === undefined ? join(TREE, 'manifests/plugins', `${id}.yaml`) : resolve(dirname(sku.file), line.path),
-    );
+    const file = manifestOf(line.path === undefined ? this.#inTree(id) : resolve(dirname(sku.file), line.path));
     const source = this.#manifest(sku, id, file);
     const manifest = source?.value ?? { id, version: '0.0.0', summary: 'cannot be read', api: '*', main: '.' };
     const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
@@ -136,6 +136,10 @@ class SkuCheck {
       budget: { ...manifest.budget, ...line.budget },
       ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },
     };
+  }
+
+  #inTree(id: string): string {
+    return this.#tree.get(id) ?? join(TREE, 'manifests/plugins', '<wing>', `${id}.yaml`);
   }
 
   #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {

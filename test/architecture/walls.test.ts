@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { HOOKS, type PluginManifest } from '@device-core/plugin-api';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { WINGS } from '@device-core/plugin-api/tree';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 
@@ -23,10 +24,13 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 })
   .split('\n')
   .filter((file) => file !== '' && existsSync(join(ROOT, file)));
-const manifests = sources('manifests/plugins/*.yaml').map((file) => ({
+const manifests = sources('manifests/plugins/*/*.yaml').map((file) => ({
   file,
   manifest: parse(read(file)) as PluginManifest,
 }));
+
+/** `manifests/plugins/<wing>/<id>.yaml` -> `plugins/<wing>/<id>`. */
+const folderOf = (file: string) => file.replace(/^manifests\/(.*)\.yaml$/, '$1');
 
 /** Specifiers of every import and export of a module, dynamic ones included. */
 function imports(file: string): string[] {
@@ -54,9 +58,9 @@ const inside = (folder: string, name: string, file: string) =>
 
 test('a plugin imports plugin-api, its own files, node and packages; never the kernel, another plugin or test parts', () => {
   checkImports('plugins/**/*.ts', (name, file) => {
-    const own = file.split('/').slice(0, 2).join('/');
+    const own = file.split('/').slice(0, 3).join('/');
     // What the scaffold writes has its tests beside it.
-    const template = /^plugins\/cli\/templates\/.*(\.test|\/fakes)\.ts$/.test(file);
+    const template = /^plugins\/interface\/cli\/templates\/.*(\.test|\/fakes)\.ts$/.test(file);
     if (template && /^(@device-core\/plugin-api\/testing|node:test)$/.test(name)) return true;
     if (api(name)) return !/\/(host|testing)$/.test(name);
     return builtin(name) || npm(name) || inside(own, name, file);
@@ -74,7 +78,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(testing|app|host\/isolation|(pack|durable|installed|package-tree)\.ts)/.test(file);
+      /^plugin-api\/(testing|app|host\/isolation|(pack|durable|installed|package-tree|tree)\.ts)/.test(file);
     return node || ['tapable', 'semver', 'ajv', 'yaml'].includes(name) || inside('plugin-api', name, file);
   });
 });
@@ -93,22 +97,37 @@ test('no file has more than 500 lines', () => {
 });
 
 test('plugin manifests and plugin folders are one to one, and each plugin has tests', () => {
-  const ids = readdirSync(join(ROOT, 'plugins')).sort();
+  const entries = (folder: string) =>
+    readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  const wings = entries('plugins');
   assert.deepEqual(
-    manifests.map(({ file }) => file.split('/').at(-1)),
-    ids.map((id) => `${id}.yaml`).sort(),
+    wings.filter((wing) => !WINGS.some((one) => one === wing)),
+    [],
+    'not a wing',
+  );
+  assert.deepEqual(
+    manifests.map(({ file }) => file.replace('manifests/', '')).sort(),
+    wings.flatMap((wing) => entries(`plugins/${wing}`).map((id) => `plugins/${wing}/${id}.yaml`)).sort(),
+  );
+  const ids = manifests.map(({ manifest }) => manifest.id);
+  assert.deepEqual(
+    ids.filter((id, index) => ids.indexOf(id) !== index),
+    [],
+    'two wings have a plugin of this id',
   );
   for (const { file, manifest } of manifests) {
-    assert.equal(`manifests/plugins/${manifest.id}.yaml`, file);
-    assert.equal(manifest.main, `../../plugins/${manifest.id}/index.ts`);
+    assert.ok(file.endsWith(`/${manifest.id}.yaml`), file);
+    assert.equal(manifest.main, `../../../${folderOf(file)}/index.ts`);
     assert.ok(sources(`test/plugins/${manifest.id}/*.test.ts`).length > 0, `${manifest.id} has no tests`);
     assert.deepEqual(manifestProblems(manifest), [], file);
   }
 });
 
 test('every manifest agrees with its plugin', async () => {
-  for (const { manifest } of manifests) {
-    const { plugin } = (await import(`../../plugins/${manifest.id}/index.ts`)) as { plugin: { requires?: object } };
+  for (const { file, manifest } of manifests) {
+    const { plugin } = (await import(`../../${folderOf(file)}/index.ts`)) as { plugin: { requires?: object } };
     const required = Object.values(plugin.requires ?? {}).map(({ id }: { id: string }) => id);
     assert.deepEqual(required.sort(), Object.keys(manifest.requires ?? {}).sort(), manifest.id);
   }
@@ -134,8 +153,10 @@ test('every hook has its owner, and every hook of a manifest is used in its plug
     const manifest = manifests.find((one) => one.manifest.id === owner)?.manifest;
     assert.ok(manifest?.hooks?.includes(hook), `${owner} does not own ${hook}`);
   }
-  for (const { manifest } of manifests) {
-    const code = sources(`plugins/${manifest.id}/**/*.ts`).map(read).join('\n');
+  for (const { file, manifest } of manifests) {
+    const code = sources(`${folderOf(file)}/**/*.ts`)
+      .map(read)
+      .join('\n');
     for (const hook of manifest.hooks ?? [])
       assert.match(code, new RegExp(`hook\\(\\s*'${hook}'`), `${manifest.id} never asks for ${hook}`);
     for (const hook of manifest.taps ?? [])
@@ -146,7 +167,7 @@ test('every hook has its owner, and every hook of a manifest is used in its plug
 test('plugins read no environment of their own', () => {
   // The command-line client is a program of its own beside its plugin.
   const reading = sources('plugins/**/*.ts').filter(
-    (file) => !file.startsWith('plugins/cli/') && /process\.env\b/.test(read(file)),
+    (file) => !file.startsWith('plugins/interface/cli/') && /process\.env\b/.test(read(file)),
   );
   assert.deepEqual(reading, []);
 });

@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { openPacket } from '../../plugins/cbp/packet.ts';
-import { SeededRandom } from '../../plugins/port-sim/sim/random.ts';
+import { openPacket } from '../../plugins/hardware/cbp/packet.ts';
+import { SeededRandom } from '../../plugins/hardware/port-sim/sim/random.ts';
 import { buildFolder, CORE_FILES, compile, noCompiler, STRICT } from '../fixtures/responder.ts';
 
 interface Vector {

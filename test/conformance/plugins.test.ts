@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { bridge, bridgePort } from '@device-core/plugin-api';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin as cbp } from '../../plugins/cbp/index.ts';
-import { plugin as portSim } from '../../plugins/port-sim/index.ts';
+import { plugin as cbp } from '../../plugins/hardware/cbp/index.ts';
+import { plugin as portSim } from '../../plugins/hardware/port-sim/index.ts';
 import { buildResponder, noCompiler } from '../fixtures/responder.ts';
 
-const manifest = (id: string) => new URL(`../../manifests/plugins/${id}.yaml`, import.meta.url).pathname;
+const manifest = (id: string) => new URL(`../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
 
 let command = '';
 before(() => {

@@ -1,4 +1,4 @@
-/** The real host of plugins/cbp against the bridge in C: two implementations of one text. */
+/** The real host of plugins/hardware/cbp against the bridge in C: two implementations of one text. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { FRAME, type Frame, type FrameHead, PayloadWriter } from '../../plugins/cbp/frame.ts';
-import { HELLO_LENGTH, NO_FIRMWARE, sidOf, writeHello } from '../../plugins/cbp/hello.ts';
-import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../plugins/cbp/packet.ts';
-import { STATUS } from '../../plugins/cbp/status.ts';
-import type { SimPort } from '../../plugins/port-sim/port.ts';
-import { SeededRandom } from '../../plugins/port-sim/sim/random.ts';
+import { FRAME, type Frame, type FrameHead, PayloadWriter } from '../../plugins/hardware/cbp/frame.ts';
+import { HELLO_LENGTH, NO_FIRMWARE, sidOf, writeHello } from '../../plugins/hardware/cbp/hello.ts';
+import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../plugins/hardware/cbp/packet.ts';
+import { STATUS } from '../../plugins/hardware/cbp/status.ts';
+import type { SimPort } from '../../plugins/hardware/port-sim/port.ts';
+import { SeededRandom } from '../../plugins/hardware/port-sim/sim/random.ts';
 import { buildResponder, noCompiler, ResponderProcess } from '../fixtures/responder.ts';
 
 const N = 256;

@@ -3,8 +3,8 @@
  * `node test/conformance/worked-trace.ts` writes the page; a test finds out when it is no longer true.
  */
 import { writeFileSync } from 'node:fs';
-import { FRAME, type Frame } from '../../plugins/cbp/frame.ts';
-import { openPacket, PACKET_OVERHEAD, type Packet } from '../../plugins/cbp/packet.ts';
+import { FRAME, type Frame } from '../../plugins/hardware/cbp/frame.ts';
+import { openPacket, PACKET_OVERHEAD, type Packet } from '../../plugins/hardware/cbp/packet.ts';
 import { Lab } from '../fixtures/bridge-lab.ts';
 
 export const PAGE = new URL('../../docs/cbp-trace.md', import.meta.url);
@@ -166,7 +166,7 @@ export async function worked(): Promise<string> {
   );
   return [
     '# CBP: a worked trace\n',
-    'Every byte below was said by the host of `plugins/cbp` and the simulated bridge of `plugins/port-sim`; `node test/conformance/worked-trace.ts` writes this page, and a test finds out when it is no longer true. The words are those of [the protocol](cbp.md).\n',
+    'Every byte below was said by the host of `plugins/hardware/cbp` and the simulated bridge of `plugins/hardware/port-sim`; `node test/conformance/worked-trace.ts` writes this page, and a test finds out when it is no longer true. The words are those of [the protocol](cbp.md).\n',
     `Each transaction shows when it ended, and both packets in hex up to their CRC; zeros fill the rest. Both leave at once: what the bridge says was armed before it heard what stands above it. The board has a GPIO endpoint 1 and an SPI endpoint 2 with a loopback; N is ${N}, the clock 8 MHz after the bring-up at 1 MHz.\n`,
     ...sections,
   ].join('\n');

@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { packPluginApi } from '../../plugin-api/pack.ts';
-import { KIND_NAMES } from '../../plugins/cli/scaffold/kinds.ts';
+import { KIND_NAMES } from '../../plugins/interface/cli/scaffold/kinds.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const DEVICECTL = join(ROOT, 'plugins/cli/devicectl.ts');
+const DEVICECTL = join(ROOT, 'plugins/interface/cli/devicectl.ts');
 const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
 
 let folder: string;

@@ -13,11 +13,14 @@ import {
   type SkuPlugin,
 } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';
 
-const read = (file: string) => parse(readFileSync(new URL(`../../manifests/${file}`, import.meta.url), 'utf8'));
-const sku: SkuManifest = read('skus/simulator.yaml');
+const ROOT = join(import.meta.dirname, '../..');
+const TREE = treeManifests(ROOT);
+const read = (file: string) => parse(readFileSync(file, 'utf8'));
+const sku: SkuManifest = read(join(ROOT, 'manifests/skus/simulator.yaml'));
 const lines = Object.fromEntries(
   Object.entries(sku.plugins).map(([id, line]) => [id, typeof line === 'string' ? { version: line } : line]),
 ) as Readonly<Record<string, SkuPlugin>>;
@@ -32,7 +35,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 /** The SKU line of a plugin of this id that claims the same services, hooks and taps, and is broken; inline, where it can do most harm. */
 function broken(id: string, module: string): SkuPlugin {
-  const { config: _, isolation: __, ...manifest }: PluginManifest = read(`plugins/${id}.yaml`);
+  const { config: _, isolation: __, ...manifest }: PluginManifest = read(TREE.get(id)!);
   const at = mkdtempSync(join(folder, `${id}-`));
   mkdirSync(at, { recursive: true });
   writeFileSync(join(at, 'plugin.yaml'), stringify({ ...manifest, main: 'index.js' }));

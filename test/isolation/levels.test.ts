@@ -7,9 +7,11 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, refusal } from '@device-core/plugin-api/testing';
+import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
 
 const ROOT = join(import.meta.dirname, '../..');
+const TREE = treeManifests(ROOT);
 const TESTS = join(ROOT, 'test/plugins');
 
 /** Test files of a plugin that start it through createTestHost(), themselves or by a helper of the tests. */
@@ -44,7 +46,7 @@ async function run(files: readonly string[], level: string): Promise<{ code: num
 for (const level of ['worker', 'process'] as const) {
   describe(`in a ${level}`, { concurrency: 2 }, () => {
     for (const id of readdirSync(TESTS)) {
-      const file = join(ROOT, 'manifests/plugins', `${id}.yaml`);
+      const file = TREE.get(id)!;
       const reason = refusal(parse(readFileSync(file, 'utf8')) as PluginManifest, level);
       const files = suites(id);
       if (reason !== undefined || files.length === 0) {

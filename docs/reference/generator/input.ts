@@ -1,8 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { OperationInfo, PluginManifest, StreamInfo } from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
-import { readSource } from './source.ts';
 
 /** What the pages are made of. */
 export interface Input {
@@ -13,9 +13,6 @@ export interface Input {
 
 /** Manifests of every plugin of the tree, by id. */
 export function readManifests(): readonly PluginManifest[] {
-  const folder = fileURLToPath(new URL('../../../manifests/plugins', import.meta.url));
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.yaml'))
-    .sort()
-    .map((file) => parse(readSource(`manifests/plugins/${file}`)) as PluginManifest);
+  const files = treeManifests(fileURLToPath(new URL('../../../', import.meta.url))).values();
+  return [...files].map((file) => parse(readFileSync(file, 'utf8')) as PluginManifest);
 }

@@ -11,9 +11,9 @@ export function manifestsPage({ manifests }: Input): string {
     'Manifests',
     'Three kinds of YAML files, read and checked before any code of a plugin or an app runs. Unknown members are refused, except those that begin with `x-`. `manifests/schema/` holds JSON Schemas for editors.',
     '## Plugin',
-    'One file per plugin, `manifests/plugins/<id>.yaml`. A plugin outside the tree keeps its `plugin.yaml` in its own folder.',
+    'One file per plugin, `manifests/plugins/<wing>/<id>.yaml`. A plugin outside the tree keeps its `plugin.yaml` in its own folder.',
     fence('ts', declaration(manifest, 'PluginManifest')),
-    fence('yaml', readSource('manifests/plugins/cli.yaml')),
+    fence('yaml', readSource('manifests/plugins/interface/cli.yaml')),
     'The plugins of the tree:',
     table(
       ['plugin', 'version', 'what', 'provides', 'requires', 'optional'],

@@ -12,14 +12,14 @@ export interface Place {
   readonly checkout: string | undefined;
 }
 
-/** A folder with a plugin.yaml, or `plugins/<id>` of a checkout. Undefined where there is neither. */
+/** A folder with a plugin.yaml, or `plugins/<wing>/<id>` of a checkout. Undefined where there is neither. */
 export function placeOf(path: string): Place | undefined {
   const folder = resolve(path);
   const own = join(folder, 'plugin.yaml');
   if (existsSync(own)) return { folder, manifest: own, checkout: undefined, ...testsIn(folder) };
   const id = basename(folder);
-  const checkout = dirname(dirname(folder));
-  const manifest = join(checkout, 'manifests/plugins', `${id}.yaml`);
+  const checkout = dirname(dirname(dirname(folder)));
+  const manifest = join(checkout, 'manifests/plugins', basename(dirname(folder)), `${id}.yaml`);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory() || !existsSync(manifest)) return undefined;
   return { folder, manifest, checkout, ...testsIn(join(checkout, 'test/plugins', id)) };
 }

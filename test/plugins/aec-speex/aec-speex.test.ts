@@ -7,12 +7,12 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/aec-speex/index.ts';
+import { plugin } from '../../../plugins/voice/aec-speex/index.ts';
 import { echoFrames, echoOf, loudnessOf, mixed } from '../../fixtures/echo-room.ts';
 import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
 import { collect, join, say, silence } from '../../fixtures/speech.ts';
 
-const MANIFEST = joinPath(import.meta.dirname, '../../../manifests/plugins/aec-speex.yaml');
+const MANIFEST = joinPath(import.meta.dirname, '../../../manifests/plugins/voice/aec-speex.yaml');
 const NAME = 'libspeexdsp.so.1';
 const skip = withoutLibrary(NAME, 'libspeexdsp1') ?? false;
 const NEVER = new AbortController().signal;

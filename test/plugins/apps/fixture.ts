@@ -26,9 +26,9 @@ import {
   type SessionInfo,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/apps/index.ts';
+import { plugin } from '../../../plugins/apps/apps/index.ts';
 
-const MANIFEST = new URL('../../../manifests/plugins/apps.yaml', import.meta.url).pathname;
+const MANIFEST = new URL('../../../manifests/plugins/apps/apps.yaml', import.meta.url).pathname;
 
 /** Connects as an app does, and stays until it is told to go. */
 export const CONNECT = `

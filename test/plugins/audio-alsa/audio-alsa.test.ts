@@ -8,12 +8,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, type ComponentHealth, type CoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, samplesOfBytes } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/audio-alsa/index.ts';
+import { plugin } from '../../../plugins/voice/audio-alsa/index.ts';
 import { audioDeviceContract, framesOf, toneSource } from '../../contracts/audio-device.ts';
 
 after(leakCheck());
 
-const manifest = join(import.meta.dirname, '../../../manifests/plugins/audio-alsa.yaml');
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio-alsa.yaml');
 const installed = (() => {
   try {
     execFileSync('arecord', ['--version'], { stdio: 'ignore' });

@@ -6,12 +6,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type AudioFrame, audioDevice, FRAME_SAMPLES, operations } from '@device-core/plugin-api';
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/audio-sim/index.ts';
+import { plugin } from '../../../plugins/voice/audio-sim/index.ts';
 import { audioDeviceContract, toneSource } from '../../contracts/audio-device.ts';
 
 after(leakCheck());
 
-const manifest = join(import.meta.dirname, '../../../manifests/plugins/audio-sim.yaml');
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio-sim.yaml');
 const RATE = 16_000;
 
 async function start(config: object = {}) {

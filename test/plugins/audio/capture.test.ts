@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, monotonicMs } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/audio/index.ts';
+import { plugin } from '../../../plugins/voice/audio/index.ts';
 import { FakeDevice, listening, manifest, start, until } from './fixture.ts';
 
 after(leakCheck());

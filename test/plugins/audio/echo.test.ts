@@ -13,7 +13,7 @@ import {
 } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { FarEnd, NearClock } from '../../../plugins/audio/far-end.ts';
+import { FarEnd, NearClock } from '../../../plugins/voice/audio/far-end.ts';
 import { healthOf } from '../../fixtures/native.ts';
 import { level, listening, start, until } from './fixture.ts';
 

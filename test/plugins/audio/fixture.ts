@@ -13,9 +13,9 @@ import {
 } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/audio/index.ts';
+import { plugin } from '../../../plugins/voice/audio/index.ts';
 
-export const manifest = join(import.meta.dirname, '../../../manifests/plugins/audio.yaml');
+export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio.yaml');
 export const RATE = 16_000;
 
 export class FakeDevice implements AudioDevice {

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, type CoreError, monotonicMs, type PcmChunk } from '@device-core/plugin-api';
 import { encodeWav, factorOf } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { KeptSettings } from '../../../plugins/audio/settings.ts';
+import { KeptSettings } from '../../../plugins/voice/audio/settings.ts';
 import { FakeDevice, level, RATE, start, until } from './fixture.ts';
 
 after(leakCheck());

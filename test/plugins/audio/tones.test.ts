@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ToneSpec } from '@device-core/plugin-api';
 import fc from 'fast-check';
-import { duckedBy, Mixer } from '../../../plugins/audio/mixer.ts';
-import { checkTones, FEEDBACK, samplesOf } from '../../../plugins/audio/tones.ts';
+import { duckedBy, Mixer } from '../../../plugins/voice/audio/mixer.ts';
+import { checkTones, FEEDBACK, samplesOf } from '../../../plugins/voice/audio/tones.ts';
 
 const RATE = 48_000;
 

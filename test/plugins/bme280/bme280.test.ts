@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { Calibration } from '../../../plugins/bme280/calibration.ts';
+import { Calibration } from '../../../plugins/hardware/bme280/calibration.ts';
 import { eventually, startBuses } from '../../fixtures/bus-core.ts';
 
 after(leakCheck());

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { type CanArrival, can } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { frameBody, frameIn, matches } from '../../../plugins/can/messages.ts';
+import { frameBody, frameIn, matches } from '../../../plugins/hardware/can/messages.ts';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
 
 after(leakCheck());

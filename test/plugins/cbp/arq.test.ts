@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Arq } from '../../../plugins/cbp/arq.ts';
+import { Arq } from '../../../plugins/hardware/cbp/arq.ts';
 
 const payload = (value: number) => Uint8Array.of(value);
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { FRAME_HEAD, PayloadWriter } from '../../../plugins/cbp/frame.ts';
-import { openPacket, PACKET_OVERHEAD, sealPacket, TRANSACTION_SIZES } from '../../../plugins/cbp/packet.ts';
-import { decodePacket, encodeFrame, encodePacket } from '../../../plugins/port-sim/sim/wire-format.ts';
+import { FRAME_HEAD, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
+import { openPacket, PACKET_OVERHEAD, sealPacket, TRANSACTION_SIZES } from '../../../plugins/hardware/cbp/packet.ts';
+import { decodePacket, encodeFrame, encodePacket } from '../../../plugins/hardware/port-sim/sim/wire-format.ts';
 
 const byte = fc.integer({ min: 0, max: 255 });
 const frame = fc.record({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SeededRandom } from '../../../plugins/port-sim/sim/random.ts';
+import { SeededRandom } from '../../../plugins/hardware/port-sim/sim/random.ts';
 import { openLab } from '../../fixtures/bridge-lab.ts';
 
 const BOARD = {

@@ -11,11 +11,11 @@ import {
   type LinkState,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/cbp/index.ts';
-import { plugin as portSim } from '../../../plugins/port-sim/index.ts';
+import { plugin } from '../../../plugins/hardware/cbp/index.ts';
+import { plugin as portSim } from '../../../plugins/hardware/port-sim/index.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
-const manifest = (id: string) => new URL(`../../../manifests/plugins/${id}.yaml`, import.meta.url).pathname;
+const manifest = (id: string) => new URL(`../../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
 
 class Device implements AsyncDisposable {
   readonly port: TestHost;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { EventCredit, SendCredit } from '../../../plugins/cbp/credit.ts';
-import { FRAME, FRAME_HEAD, PayloadWriter } from '../../../plugins/cbp/frame.ts';
-import { Scheduler, type Source } from '../../../plugins/cbp/scheduler.ts';
+import { EventCredit, SendCredit } from '../../../plugins/hardware/cbp/credit.ts';
+import { FRAME, FRAME_HEAD, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
+import { Scheduler, type Source } from '../../../plugins/hardware/cbp/scheduler.ts';
 
 /** An endpoint with so many bytes left, in frames of at most `most` body bytes. */
 class Backlog implements Source {

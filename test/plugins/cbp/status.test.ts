@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { STATUS, type StatusName, statusError, statusName } from '../../../plugins/cbp/status.ts';
+import { STATUS, type StatusName, statusError, statusName } from '../../../plugins/hardware/cbp/status.ts';
 
 const CODES = {
   CANCELLED: 'CANCELLED',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { readDescriptors } from '../../../plugins/cbp/descriptor.ts';
-import { FRAME, PayloadWriter } from '../../../plugins/cbp/frame.ts';
-import { HELLO_LENGTH, readHello, writeHello } from '../../../plugins/cbp/hello.ts';
-import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../../plugins/cbp/packet.ts';
-import { transferBody } from '../../../plugins/cbp/spix.ts';
-import { STATUS } from '../../../plugins/cbp/status.ts';
+import { readDescriptors } from '../../../plugins/hardware/cbp/descriptor.ts';
+import { FRAME, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
+import { HELLO_LENGTH, readHello, writeHello } from '../../../plugins/hardware/cbp/hello.ts';
+import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../../plugins/hardware/cbp/packet.ts';
+import { transferBody } from '../../../plugins/hardware/cbp/spix.ts';
+import { STATUS } from '../../../plugins/hardware/cbp/status.ts';
 
 interface Vector {
   readonly name: string;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Command } from 'commander';
-import { createProgram } from '../../../plugins/cli/program.ts';
+import { createProgram } from '../../../plugins/interface/cli/program.ts';
 import { FakeCore } from './fake-core.ts';
 import { devicectl } from './run-devicectl.ts';
 

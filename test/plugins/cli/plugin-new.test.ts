@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { KIND_NAMES } from '../../../plugins/cli/scaffold/kinds.ts';
+import { KIND_NAMES, KINDS } from '../../../plugins/interface/cli/scaffold/kinds.ts';
 import { devicectl } from './run-devicectl.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -135,7 +135,7 @@ describe('in the tree', () => {
       await symlink(join(ROOT, link), join(checkout, link));
   });
   const inside = (...args: string[]) =>
-    run(process.execPath, [join(ROOT, 'plugins/cli/devicectl.ts'), 'plugin', 'new', ...args, '--in-tree'], {
+    run(process.execPath, [join(ROOT, 'plugins/interface/cli/devicectl.ts'), 'plugin', 'new', ...args, '--in-tree'], {
       cwd: join(checkout, 'plugins'),
       env: environment,
     });
@@ -143,19 +143,24 @@ describe('in the tree', () => {
   for (const kind of KIND_NAMES)
     test(`${kind}: each part has its place, the test passes, and the linter has nothing to say`, async () => {
       const id = `tree-${kind}`;
+      const { wing } = KINDS[kind];
       const { stdout } = await inside(id, '--kind', kind);
-      for (const file of [`manifests/plugins/${id}.yaml`, `plugins/${id}/index.ts`, `test/plugins/${id}/${id}.test.ts`])
+      for (const file of [
+        `manifests/plugins/${wing}/${id}.yaml`,
+        `plugins/${wing}/${id}/index.ts`,
+        `test/plugins/${id}/${id}.test.ts`,
+      ])
         assert.match(stdout, new RegExp(`^ {2}${file}$`, 'm'));
       assert.match(stdout, new RegExp(`^ {2}add the line "${id}: \\^1.0.0" to a SKU`, 'm'));
       assert.deepEqual(
-        (await readdir(join(checkout, 'plugins', id))).filter((name) => !/\.ts$|\.test\./.test(name)),
+        (await readdir(join(checkout, 'plugins', wing, id))).filter((name) => !/\.ts$|\.test\./.test(name)),
         [],
       );
-      const manifest = await readFile(join(checkout, `manifests/plugins/${id}.yaml`), 'utf8');
-      assert.match(manifest, new RegExp(`^main: ../../plugins/${id}/index.ts$`, 'm'));
+      const manifest = await readFile(join(checkout, `manifests/plugins/${wing}/${id}.yaml`), 'utf8');
+      assert.match(manifest, new RegExp(`^main: ../../../plugins/${wing}/${id}/index.ts$`, 'm'));
       await run(process.execPath, ['--test', join(checkout, `test/plugins/${id}/${id}.test.ts`)], { env: environment });
       const biome = dirname(createPath('@biomejs/cli-linux-x64/package.json', '@biomejs/cli-linux-arm64/package.json'));
-      const places = [`plugins/${id}`, `test/plugins/${id}`];
+      const places = [`plugins/${wing}/${id}`, `test/plugins/${id}`];
       const options = ['check', '--vcs-enabled=false', '--error-on-warnings', ...places];
       await run(join(biome, 'biome'), options, { cwd: checkout });
     });
@@ -164,18 +169,21 @@ describe('in the tree', () => {
     await inside('twice', '--kind', 'service');
     const ended = await inside('twice', '--kind', 'events').catch((error) => error);
     assert.match(ended.stderr, /there is a plugin twice in the tree already/);
-    assert.ok(!existsSync(join(checkout, 'plugins/twice/tally.ts')));
+    assert.ok(!existsSync(join(checkout, 'plugins/interface/twice/tally.ts')));
     await mkdir(join(checkout, 'test/plugins/halfway'));
     await writeFile(join(checkout, 'test/plugins/halfway/halfway.test.ts'), '');
     const halfway = await inside('halfway', '--kind', 'service').catch((error) => error);
     assert.match(halfway.stderr, /halfway.test.ts exists already/);
-    assert.ok(!existsSync(join(checkout, 'manifests/plugins/halfway.yaml')));
+    assert.ok(!existsSync(join(checkout, 'manifests/plugins/interface/halfway.yaml')));
   });
 
   test('outside of a checkout it is refused', async () => {
     const ended = await run(
       process.execPath,
-      [join(ROOT, 'plugins/cli/devicectl.ts'), ...['plugin', 'new', 'lost', '--kind', 'service', '--in-tree']],
+      [
+        join(ROOT, 'plugins/interface/cli/devicectl.ts'),
+        ...['plugin', 'new', 'lost', '--kind', 'service', '--in-tree'],
+      ],
       { cwd: tmpdir() },
     ).catch((error) => error);
     assert.match(ended.stderr, /--in-tree works in a checkout of the Core, and here is none/);

@@ -7,10 +7,10 @@ import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { httpServer } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/cli/index.ts';
+import { plugin } from '../../../plugins/interface/cli/index.ts';
 import { FakeCore } from './fake-core.ts';
 
-const MANIFEST = 'manifests/plugins/cli.yaml';
+const MANIFEST = 'manifests/plugins/interface/cli.yaml';
 const run = promisify(execFile);
 
 after(leakCheck());

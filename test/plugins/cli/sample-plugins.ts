@@ -45,14 +45,14 @@ export class SamplePlugins implements AsyncDisposable {
   /** A plugin as it lies in a checkout; resolves with its folder. */
   async writeInTree(testing: string): Promise<string> {
     const checkout = join(this.folder, String(++this.#count));
-    for (const name of ['plugins/sample', 'manifests/plugins', 'test/plugins/sample'])
+    for (const name of ['plugins/state/sample', 'manifests/plugins/state', 'test/plugins/sample'])
       await mkdir(join(checkout, name), { recursive: true });
     await symlink(join(ROOT, 'tsconfig.json'), join(checkout, 'tsconfig.json'));
-    const manifest = [...MANIFEST.slice(0, -1), 'main: ../../plugins/sample/index.ts', INLINE, ''].join('\n');
-    await writeFile(join(checkout, 'manifests/plugins/sample.yaml'), manifest);
-    await writeFile(join(checkout, 'plugins/sample/index.ts'), EMPTY);
+    const manifest = [...MANIFEST.slice(0, -1), 'main: ../../../plugins/state/sample/index.ts', INLINE, ''].join('\n');
+    await writeFile(join(checkout, 'manifests/plugins/state/sample.yaml'), manifest);
+    await writeFile(join(checkout, 'plugins/state/sample/index.ts'), EMPTY);
     await writeFile(join(checkout, 'test/plugins/sample/sample.test.ts'), testing);
-    return join(checkout, 'plugins/sample');
+    return join(checkout, 'plugins/state/sample');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

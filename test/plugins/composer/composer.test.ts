@@ -14,9 +14,9 @@ import {
   type SkuChange,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/composer/index.ts';
+import { plugin } from '../../../plugins/life/composer/index.ts';
 
-const MANIFEST = 'manifests/plugins/composer.yaml';
+const MANIFEST = 'manifests/plugins/life/composer.yaml';
 const NOTHING: SkuChange = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
 
 after(leakCheck());

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type ConfigChange, config, type JsonSchema } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/config/index.ts';
+import { plugin } from '../../../plugins/state/config/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
 import { MANIFEST, type Started, start } from './start.ts';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
 import { createTestHost, type TestHost, type TestHostOptions } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/config/index.ts';
+import { plugin } from '../../../plugins/state/config/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
-export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/config.yaml');
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/state/config.yaml');
 
 export interface Started extends AsyncDisposable {
   readonly host: TestHost;

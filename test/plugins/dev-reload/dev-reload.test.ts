@@ -12,9 +12,9 @@ import {
   pluginManager,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/dev-reload/index.ts';
+import { plugin } from '../../../plugins/life/dev-reload/index.ts';
 
-const MANIFEST = 'manifests/plugins/dev-reload.yaml';
+const MANIFEST = 'manifests/plugins/life/dev-reload.yaml';
 
 after(leakCheck());
 

@@ -17,10 +17,10 @@ import {
   type Session,
 } from '@device-core/plugin-api';
 import { createTestHost, type GivenService, given, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/events/index.ts';
+import { plugin } from '../../../plugins/interface/events/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
-export const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/events.yaml', import.meta.url));
+export const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/interface/events.yaml', import.meta.url));
 export const AGENDA = 'com.example.agenda';
 
 export interface Fixture extends AsyncDisposable {

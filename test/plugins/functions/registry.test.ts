@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { CoreError, type DeviceInfo, type FunctionEntry, functions } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/functions/index.ts';
+import { plugin } from '../../../plugins/interface/functions/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
 import { agenda, MANIFEST, start } from './start.ts';
 

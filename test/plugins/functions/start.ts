@@ -11,10 +11,10 @@ import {
   type SessionInfo,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/functions/index.ts';
+import { plugin } from '../../../plugins/interface/functions/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
-export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/functions.yaml');
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/interface/functions.yaml');
 
 type SessionEvent = SessionInfo & { readonly state: 'open' | 'closed' };
 type Answer = (call: AppCall) => unknown;

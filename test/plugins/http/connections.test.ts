@@ -6,7 +6,7 @@ import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpServer, type Identity } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
-import { Connections } from '../../../plugins/http/connections.ts';
+import { Connections } from '../../../plugins/interface/http/connections.ts';
 import { FLASH, type Front, startFront } from './front.ts';
 import { aborted, FIND, produced, ROWS } from './rows.ts';
 

@@ -13,11 +13,12 @@ import {
   operations,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin as httpPlugin } from '../../../plugins/http/index.ts';
-import { plugin as identityPlugin } from '../../../plugins/identity/index.ts';
-import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
+import { plugin as httpPlugin } from '../../../plugins/interface/http/index.ts';
+import { plugin as identityPlugin } from '../../../plugins/interface/identity/index.ts';
+import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 
-const manifest = (id: string) => fileURLToPath(new URL(`../../../manifests/plugins/${id}.yaml`, import.meta.url));
+const manifest = (id: string) =>
+  fileURLToPath(new URL(`../../../manifests/plugins/interface/${id}.yaml`, import.meta.url));
 
 export const FLASH = 'com.example.flash';
 export const PLAIN = 'com.example.plain';

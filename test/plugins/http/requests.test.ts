@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/http/index.ts';
+import { plugin } from '../../../plugins/interface/http/index.ts';
 import { type AskOptions, FLASH, type Front, PLAIN, startFront } from './front.ts';
 import { ROWS } from './rows.ts';
 
@@ -313,7 +313,8 @@ describe('refusals', () => {
 });
 
 describe('the listeners', () => {
-  it('agree with their manifest', () => assert.deepEqual(checkManifest('manifests/plugins/http.yaml', plugin), []));
+  it('agree with their manifest', () =>
+    assert.deepEqual(checkManifest('manifests/plugins/interface/http.yaml', plugin), []));
 
   it('let apps of every uid connect', async () => {
     assert.equal((await stat(front.socket)).mode & 0o777, 0o666);

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Credentials, device, identity, type PeerCredentials } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/identity/index.ts';
+import { plugin } from '../../../plugins/interface/identity/index.ts';
 
-const manifest = new URL('../../../manifests/plugins/identity.yaml', import.meta.url).pathname;
+const manifest = new URL('../../../manifests/plugins/interface/identity.yaml', import.meta.url).pathname;
 const startHost = () => createTestHost(plugin, { manifest });
 const uid = process.getuid?.() ?? 0;
 const children: ChildProcess[] = [];
@@ -113,7 +113,7 @@ for (const [name, spoil] of [
   ['a link to somewhere else', (file: string) => rm(file).then(() => symlink('/etc/hostname', file))],
 ] as const)
   test(`an operator token file that is ${name} is replaced`, async () => {
-    const { loadOperatorToken } = await import('../../../plugins/identity/operator-token.ts');
+    const { loadOperatorToken } = await import('../../../plugins/interface/identity/operator-token.ts');
     await using host = await startHost();
     const { run } = (await host.service(device).info()).paths;
     const file = join(run, 'second', 'operator.token');
@@ -193,7 +193,7 @@ test("every process of an app's session is the app although its user is the Core
 });
 
 test('a missing native library means that nobody is trusted by the peer', async () => {
-  const { loadPeerReader } = await import('../../../plugins/identity/peer-credentials.ts');
+  const { loadPeerReader } = await import('../../../plugins/interface/identity/peer-credentials.ts');
   const reader = await loadPeerReader(() => Promise.reject(new Error('cannot find koffi')));
   assert.equal(reader.read(0), undefined);
   assert.match(String(reader.failure), /cannot find koffi/);

@@ -3,10 +3,10 @@ import { after, suite, test } from 'node:test';
 import type { IntentDefinition, SlotType } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { buildSentence } from '../../../plugins/intent/build.ts';
-import { makeGrammar } from '../../../plugins/intent/grammar.ts';
-import { plugin } from '../../../plugins/intent/index.ts';
-import { ENGLISH_NUMBERS } from '../../../plugins/intent/numbers-en.ts';
+import { buildSentence } from '../../../plugins/voice/intent/build.ts';
+import { makeGrammar } from '../../../plugins/voice/intent/grammar.ts';
+import { plugin } from '../../../plugins/voice/intent/index.ts';
+import { ENGLISH_NUMBERS } from '../../../plugins/voice/intent/numbers-en.ts';
 import { sample, template } from './sentences.ts';
 import { MANIFEST, type Started, start } from './start.ts';
 

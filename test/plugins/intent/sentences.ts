@@ -1,7 +1,7 @@
 /** Readings of a tree and of a grammar that know nothing of the matcher. */
 import fc from 'fast-check';
-import { spokenOf } from '../../../plugins/intent/grammar.ts';
-import type { Node } from '../../../plugins/intent/tree.ts';
+import { spokenOf } from '../../../plugins/voice/intent/grammar.ts';
+import type { Node } from '../../../plugins/voice/intent/tree.ts';
 
 /** Every sentence of a small tree. */
 export function sentencesOf(node: Node): string[] {

@@ -17,9 +17,9 @@ import {
   operations,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/intent/index.ts';
+import { plugin } from '../../../plugins/voice/intent/index.ts';
 
-export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/intent.yaml');
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/voice/intent.yaml');
 export const APP = 'com.example.agenda';
 
 /** A registry of functions in which the test writes. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { buildSentence } from '../../../plugins/intent/build.ts';
-import { MAX_TEMPLATE, parseTemplate, TemplateError } from '../../../plugins/intent/template.ts';
+import { buildSentence } from '../../../plugins/voice/intent/build.ts';
+import { MAX_TEMPLATE, parseTemplate, TemplateError } from '../../../plugins/voice/intent/template.ts';
 import { sentencesOf } from './sentences.ts';
 
 const context = {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { CallContext, Caller, CoreError, Session } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/limits/index.ts';
-import { TokenBuckets } from '../../../plugins/limits/token-buckets.ts';
+import { plugin } from '../../../plugins/interface/limits/index.ts';
+import { TokenBuckets } from '../../../plugins/interface/limits/token-buckets.ts';
 
-const MANIFEST = 'manifests/plugins/limits.yaml';
+const MANIFEST = 'manifests/plugins/interface/limits.yaml';
 const APP: Caller = { kind: 'app', id: 'com.example.a' };
 const OTHER: Caller = { kind: 'app', id: 'com.example.b' };
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };

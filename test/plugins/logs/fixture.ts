@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operations } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/logs/index.ts';
+import { plugin } from '../../../plugins/state/logs/index.ts';
 import { OPERATOR, OperationTable } from '../../fixtures/operation-table.ts';
 
-const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/logs.yaml', import.meta.url));
+const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/state/logs.yaml', import.meta.url));
 
 export interface Fixture extends AsyncDisposable {
   readonly host: TestHost;

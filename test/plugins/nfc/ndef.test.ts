@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { CoreError, type NdefRecord } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { decodeNdef, encodeNdef } from '../../../plugins/nfc/ndef.ts';
+import { decodeNdef, encodeNdef } from '../../../plugins/hardware/nfc/ndef.ts';
 
 after(leakCheck());
 

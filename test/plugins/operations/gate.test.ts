@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/operations/index.ts';
-import { Schemas } from '../../../plugins/operations/schema.ts';
+import { plugin } from '../../../plugins/interface/operations/index.ts';
+import { Schemas } from '../../../plugins/interface/operations/schema.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
 
 after(leakCheck());
@@ -25,7 +25,7 @@ const code =
 
 describe('the gate', () => {
   it('agrees with its manifest', () => {
-    assert.deepEqual(checkManifest('manifests/plugins/operations.yaml', plugin), []);
+    assert.deepEqual(checkManifest('manifests/plugins/interface/operations.yaml', plugin), []);
   });
 
   it('hands params with defaults to the handler and its result to the caller', async () => {

@@ -8,9 +8,9 @@ import {
   operations,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/operations/index.ts';
+import { plugin } from '../../../plugins/interface/operations/index.ts';
 
-const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/operations.yaml', import.meta.url));
+const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/interface/operations.yaml', import.meta.url));
 
 export const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 export const FLASH: Caller = { kind: 'app', id: 'com.example.flash' };

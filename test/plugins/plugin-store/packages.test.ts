@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/plugin-store/index.ts';
+import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 import { Packages, QUIET } from '../../fixtures/packages.ts';
 import { type StoreBench, startStore } from './start.ts';
 import { archive, type Member, writeTarball } from './tarballs.ts';
@@ -37,7 +37,7 @@ function nothingIsLeft({ place, host }: StoreBench): void {
 }
 
 test('plugin and manifest agree', () => {
-  assert.deepEqual(checkManifest('manifests/plugins/plugin-store.yaml', plugin), []);
+  assert.deepEqual(checkManifest('manifests/plugins/apps/plugin-store.yaml', plugin), []);
 });
 
 test('a tarball of the form that is refused below is taken when nothing is wrong with it', async () => {

@@ -11,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/plugin-store/index.ts';
+import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 
 export interface StoreBench extends AsyncDisposable {
   readonly host: TestHost;
@@ -54,7 +54,7 @@ export async function startStore(config: object = {}, others = OTHERS): Promise<
   const change = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
   const manager: Partial<PluginManager> = { list, apply: async () => change };
   const host = await createTestHost(plugin, {
-    manifest: 'manifests/plugins/plugin-store.yaml',
+    manifest: 'manifests/plugins/apps/plugin-store.yaml',
     config,
     services: [[pluginManager, manager]],
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { decodeFrame, encodeFrame } from '../../../plugins/pn532/frame.ts';
+import { decodeFrame, encodeFrame } from '../../../plugins/hardware/pn532/frame.ts';
 import { APP, type BusCore, eventually, startBuses } from '../../fixtures/bus-core.ts';
 
 after(leakCheck());

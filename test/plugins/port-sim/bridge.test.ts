@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FRAME, PayloadWriter } from '../../../plugins/cbp/frame.ts';
-import { HELLO_LENGTH, NO_FIRMWARE, readHello, writeHello } from '../../../plugins/cbp/hello.ts';
-import { openPacket, type Packet, type PacketHead, sealPacket } from '../../../plugins/cbp/packet.ts';
-import { checkBoard } from '../../../plugins/port-sim/sim/board.ts';
-import { Bridge } from '../../../plugins/port-sim/sim/bridge.ts';
+import { FRAME, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
+import { HELLO_LENGTH, NO_FIRMWARE, readHello, writeHello } from '../../../plugins/hardware/cbp/hello.ts';
+import { openPacket, type Packet, type PacketHead, sealPacket } from '../../../plugins/hardware/cbp/packet.ts';
+import { checkBoard } from '../../../plugins/hardware/port-sim/sim/board.ts';
+import { Bridge } from '../../../plugins/hardware/port-sim/sim/bridge.ts';
 import { LAB_BOARD } from '../../fixtures/bridge-lab.ts';
 import { VirtualClock } from '../../fixtures/virtual-clock.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Flash, type FlashOptions } from '../../../plugins/port-sim/sim/flash.ts';
+import { Flash, type FlashOptions } from '../../../plugins/hardware/port-sim/sim/flash.ts';
 import { VirtualClock } from '../../fixtures/virtual-clock.ts';
 
 const OPTIONS: FlashOptions = {

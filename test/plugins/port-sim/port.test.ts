@@ -4,11 +4,11 @@ import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { bridgePort, CoreError } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/port-sim/index.ts';
+import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
 import { bridgePortContract } from '../../contracts/bridge-port.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
-const MANIFEST = new URL('../../../manifests/plugins/port-sim.yaml', import.meta.url).pathname;
+const MANIFEST = new URL('../../../manifests/plugins/hardware/port-sim.yaml', import.meta.url).pathname;
 
 function start(config: object = {}): Promise<TestHost> {
   return createTestHost(plugin, { manifest: MANIFEST, config });

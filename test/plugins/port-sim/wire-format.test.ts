@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { readGreeting, writeWelcome } from '../../../plugins/port-sim/sim/greeting.ts';
-import { decodePacket, encodeFrame, encodePacket } from '../../../plugins/port-sim/sim/wire-format.ts';
+import { readGreeting, writeWelcome } from '../../../plugins/hardware/port-sim/sim/greeting.ts';
+import { decodePacket, encodeFrame, encodePacket } from '../../../plugins/hardware/port-sim/sim/wire-format.ts';
 
 interface Vector {
   readonly name: string;

@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import { bridgePort } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/port-spidev/index.ts';
+import { plugin } from '../../../plugins/hardware/port-spidev/index.ts';
 import { noSpidev, SpidevLab } from '../../fixtures/spidev.ts';
 
-const MANIFEST = new URL('../../../manifests/plugins/port-spidev.yaml', import.meta.url).pathname;
+const MANIFEST = new URL('../../../manifests/plugins/hardware/port-spidev.yaml', import.meta.url).pathname;
 
 describe('port of a spidev', () => {
   after(leakCheck());

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { PresenceState } from '../../../plugins/presence/presence.ts';
+import { PresenceState } from '../../../plugins/hardware/presence/presence.ts';
 import { eventually, startBuses } from '../../fixtures/bus-core.ts';
 
 after(leakCheck());

@@ -14,10 +14,11 @@ import {
   type StreamEndpoint,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
-import { plugin as rpcPlugin } from '../../../plugins/rpc/index.ts';
+import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
+import { plugin as rpcPlugin } from '../../../plugins/interface/rpc/index.ts';
 
-const manifest = (id: string) => fileURLToPath(new URL(`../../../manifests/plugins/${id}.yaml`, import.meta.url));
+const manifest = (id: string) =>
+  fileURLToPath(new URL(`../../../manifests/plugins/interface/${id}.yaml`, import.meta.url));
 
 export const APP = 'com.example.agenda';
 

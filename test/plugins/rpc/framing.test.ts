@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameReader } from '../../../plugins/rpc/frame-reader.ts';
+import { FrameReader } from '../../../plugins/interface/rpc/frame-reader.ts';
 
 interface Sent {
   readonly value: object;

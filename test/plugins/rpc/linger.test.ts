@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Caller, Operations, Session, StreamChannel } from '@device-core/plugin-api';
-import type { Counters } from '../../../plugins/rpc/counters.ts';
-import type { Deadlines, Expiring } from '../../../plugins/rpc/deadlines.ts';
-import { SessionStreams } from '../../../plugins/rpc/session-streams.ts';
+import type { Counters } from '../../../plugins/interface/rpc/counters.ts';
+import type { Deadlines, Expiring } from '../../../plugins/interface/rpc/deadlines.ts';
+import { SessionStreams } from '../../../plugins/interface/rpc/session-streams.ts';
 
 test('what was written ahead is taken to its end, and a plugin that hangs is given up', async () => {
   const sent: { readonly method: string; readonly params: { readonly error?: object } }[] = [];

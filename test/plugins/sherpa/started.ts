@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ComponentHealth, EngineKind } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/sherpa/index.ts';
+import { plugin } from '../../../plugins/voice/sherpa/index.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { healthOf } from '../../fixtures/native.ts';
 
-export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/sherpa.yaml');
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/voice/sherpa.yaml');
 /** Stands in for the library where there is no model. */
 export const FAKE = join(import.meta.dirname, 'fake-sherpa.cjs');
 const PATIENCE_MS = 60_000;

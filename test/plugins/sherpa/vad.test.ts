@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/sherpa/index.ts';
+import { plugin } from '../../../plugins/voice/sherpa/index.ts';
 import { judge, share, vadContract } from '../../contracts/vad.ts';
 import { healthOf } from '../../fixtures/native.ts';
 import { inNoise, join, noise, recording, say, silence, WITHOUT_RECORDINGS } from '../../fixtures/speech.ts';

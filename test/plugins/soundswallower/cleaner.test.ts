@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Cleaner } from '../../../plugins/soundswallower/cleaner.ts';
-import { Spectrum } from '../../../plugins/soundswallower/spectrum.ts';
+import { Cleaner } from '../../../plugins/voice/soundswallower/cleaner.ts';
+import { Spectrum } from '../../../plugins/voice/soundswallower/spectrum.ts';
 import { type Colour, join, noise, say, silence } from '../../fixtures/speech.ts';
 
 const FRAME = 320;

@@ -1,8 +1,8 @@
 import type { EngineKind } from '@device-core/plugin-api';
-import { plugin } from '../../../plugins/soundswallower/index.ts';
+import { plugin } from '../../../plugins/voice/soundswallower/index.ts';
 import { startEngine } from '../../fixtures/speech-registry.ts';
 
-export const MANIFEST = 'manifests/plugins/soundswallower.yaml';
+export const MANIFEST = 'manifests/plugins/voice/soundswallower.yaml';
 
 /** One of its engines, which leaves with the plugin. */
 export async function start<K extends EngineKind>(kind: K, config: object = {}) {

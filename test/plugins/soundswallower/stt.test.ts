@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/soundswallower/index.ts';
+import { plugin } from '../../../plugins/voice/soundswallower/index.ts';
 import { hear, sttContract, utterance } from '../../contracts/stt.ts';
 import { codeOf } from '../../fixtures/commands.ts';
 import { join, silence } from '../../fixtures/speech.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { type ComponentHealth, operations, speech } from '@device-core/plugin-api';
 import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/speech/index.ts';
+import { plugin } from '../../../plugins/voice/speech/index.ts';
 
 after(leakCheck());
 
-const MANIFEST = 'manifests/plugins/speech.yaml';
+const MANIFEST = 'manifests/plugins/voice/speech.yaml';
 const LATER = 600_000;
 
 for (const [absentAfterMs, warned] of [

@@ -13,10 +13,10 @@ import {
   type WakeEngine,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/speech/index.ts';
+import { plugin } from '../../../plugins/voice/speech/index.ts';
 import { collect, framesOf, silence } from '../../fixtures/speech.ts';
 
-const MANIFEST = 'manifests/plugins/speech.yaml';
+const MANIFEST = 'manifests/plugins/voice/speech.yaml';
 after(leakCheck());
 
 const NEVER = new AbortController().signal;

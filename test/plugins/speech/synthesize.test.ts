@@ -3,11 +3,11 @@ import { after, describe, it } from 'node:test';
 import { operations, type PcmChunk, speech, type TtsEngine } from '@device-core/plugin-api';
 import { decodeWav } from '@device-core/plugin-api/audio';
 import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/speech/index.ts';
+import { plugin } from '../../../plugins/voice/speech/index.ts';
 
 after(leakCheck());
 
-const MANIFEST = 'manifests/plugins/speech.yaml';
+const MANIFEST = 'manifests/plugins/voice/speech.yaml';
 
 /** 100 ms for each word; the first is the number of the voice. */
 const says = (rate: number): TtsEngine => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { bridge, spi } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/spi/index.ts';
+import { plugin } from '../../../plugins/hardware/spi/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
 import { MANIFEST, start } from './start.ts';
 

@@ -10,10 +10,10 @@ import {
   type SpixTransfer,
 } from '@device-core/plugin-api';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/spi/index.ts';
+import { plugin } from '../../../plugins/hardware/spi/index.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
-export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/spi.yaml');
+export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/hardware/spi.yaml');
 
 export const HANDLES = [
   { name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 },

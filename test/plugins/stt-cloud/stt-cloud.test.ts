@@ -12,13 +12,13 @@ import {
 } from '@device-core/plugin-api';
 import { decodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/stt-cloud/index.ts';
-import { command } from '../../../plugins/stt-cloud/words.ts';
+import { plugin } from '../../../plugins/voice/stt-cloud/index.ts';
+import { command } from '../../../plugins/voice/stt-cloud/words.ts';
 import { type Fault, Stub } from './stub.ts';
 
 after(leakCheck());
 
-const manifest = join(import.meta.dirname, '../../../manifests/plugins/stt-cloud.yaml');
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/stt-cloud.yaml');
 const SECRET = 'sk-test-4711-do-not-tell';
 const CALM = new AbortController().signal;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { commandOf, withGarbage } from '../../../plugins/stt-pocketsphinx/grammar.ts';
-import { pronounce } from '../../../plugins/stt-pocketsphinx/pronounce.ts';
+import { commandOf, withGarbage } from '../../../plugins/voice/stt-pocketsphinx/grammar.ts';
+import { pronounce } from '../../../plugins/voice/stt-pocketsphinx/pronounce.ts';
 
 describe('pronunciations of words that no dictionary has', () => {
   for (const [word, phones] of [

@@ -15,7 +15,7 @@ import {
   type WakeEngine,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/stt-pocketsphinx/index.ts';
+import { plugin } from '../../../plugins/voice/stt-pocketsphinx/index.ts';
 import { sttContract } from '../../contracts/stt.ts';
 import { wakeContract } from '../../contracts/wake.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
@@ -33,7 +33,7 @@ import {
 } from '../../fixtures/speech.ts';
 import { startEngine } from '../../fixtures/speech-registry.ts';
 
-const MANIFEST = 'manifests/plugins/stt-pocketsphinx.yaml';
+const MANIFEST = 'manifests/plugins/voice/stt-pocketsphinx.yaml';
 const MODEL = '/usr/share/pocketsphinx/model/en-us/en-us';
 const NEVER = new AbortController().signal;
 const skip =

@@ -14,10 +14,10 @@ import {
   type StreamChannel,
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
-import { plugin } from '../../../plugins/system/index.ts';
+import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
+import { plugin } from '../../../plugins/interface/system/index.ts';
 
-const MANIFEST = 'manifests/plugins/system.yaml';
+const MANIFEST = 'manifests/plugins/interface/system.yaml';
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const APP: Caller = { kind: 'app', id: 'com.example.a' };
 
@@ -62,7 +62,7 @@ async function start(
       return change;
     },
   };
-  const gate = await createTestHost(operationsPlugin, { manifest: 'manifests/plugins/operations.yaml' });
+  const gate = await createTestHost(operationsPlugin, { manifest: 'manifests/plugins/interface/operations.yaml' });
   const table = gate.service(operations);
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,

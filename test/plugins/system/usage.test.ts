@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { ANONYMOUS, type Caller, operations, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { plugin as operationsPlugin } from '../../../plugins/operations/index.ts';
-import { plugin as systemPlugin } from '../../../plugins/system/index.ts';
+import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
+import { plugin as systemPlugin } from '../../../plugins/interface/system/index.ts';
 import { type MemoryPlugin, memoryKernel } from '../../fixtures/memory-kernel.ts';
 
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };

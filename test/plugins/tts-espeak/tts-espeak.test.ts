@@ -8,14 +8,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ComponentHealth } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin, tagsOf } from '../../../plugins/tts-espeak/index.ts';
-import { WavStream } from '../../../plugins/tts-espeak/wav-stream.ts';
+import { plugin, tagsOf } from '../../../plugins/voice/tts-espeak/index.ts';
+import { WavStream } from '../../../plugins/voice/tts-espeak/wav-stream.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 
 after(leakCheck());
 
-const manifest = join(import.meta.dirname, '../../../manifests/plugins/tts-espeak.yaml');
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/tts-espeak.yaml');
 const installed = (() => {
   try {
     execFileSync('espeak-ng', ['--version'], { stdio: 'ignore' });

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { plugin } from '../../../plugins/tts-flite/index.ts';
-import { normalText } from '../../../plugins/tts-flite/normal-text.ts';
+import { plugin } from '../../../plugins/voice/tts-flite/index.ts';
+import { normalText } from '../../../plugins/voice/tts-flite/normal-text.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 
 after(leakCheck());
 
-const manifest = join(import.meta.dirname, '../../../manifests/plugins/tts-flite.yaml');
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/tts-flite.yaml');
 
 async function start(config: object = {}) {
   const registry = new EngineRegistry();

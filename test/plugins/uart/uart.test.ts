@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { ReceiveBuffer } from '../../../plugins/uart/receive-buffer.ts';
+import { ReceiveBuffer } from '../../../plugins/hardware/uart/receive-buffer.ts';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
 
 after(leakCheck());

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/vad-fvad/index.ts';
+import { plugin } from '../../../plugins/voice/vad-fvad/index.ts';
 import { judge, share, vadContract } from '../../contracts/vad.ts';
 import { inNoise, join, noise, say, silence } from '../../fixtures/speech.ts';
 import { startEngine } from '../../fixtures/speech-registry.ts';
 
-const MANIFEST = 'manifests/plugins/vad-fvad.yaml';
+const MANIFEST = 'manifests/plugins/voice/vad-fvad.yaml';
 const start = (config = {}) => startEngine(plugin, MANIFEST, 'vad', config);
 after(leakCheck());
 

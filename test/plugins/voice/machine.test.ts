@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Effect, type Input, type Limits, type Machine, START, step } from '../../../plugins/voice/machine.ts';
+import {
+  type Effect,
+  type Input,
+  type Limits,
+  type Machine,
+  START,
+  step,
+} from '../../../plugins/voice/voice/machine.ts';
 
 const LIMITS: Limits = {
   listeningMs: 8_000,

@@ -6,8 +6,8 @@ import { after, describe, it } from 'node:test';
 import { CoreError, config, type LedgerEntry, type VoiceTurn } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { Budget } from '../../../plugins/voice/budget.ts';
-import { Ledger } from '../../../plugins/voice/ledger.ts';
+import { Budget } from '../../../plugins/voice/voice/budget.ts';
+import { Ledger } from '../../../plugins/voice/voice/ledger.ts';
 import { eventually, type FakeSpeech } from './fakes.ts';
 import { start } from './started.ts';
 

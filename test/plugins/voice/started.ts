@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { audio, CoreError, intents, operations, speech, type VoiceTurn, voice } from '@device-core/plugin-api';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/voice/index.ts';
+import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually, FakeAudio, FakeIntents, FakeSpeech, Words, waits } from './fakes.ts';
 
-export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice.yaml');
+export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/voice.yaml');
 const LIMITS = {
   listeningMs: 1_500,
   thinkingMs: 1_500,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { audio, CoreError, intents, speech, type VoiceTurn } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/voice/index.ts';
+import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually, FakeIntents, waits } from './fakes.ts';
 import { manifest, start } from './started.ts';
 

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreError, speech } from '@device-core/plugin-api';
 import { checkManifest, given, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/wyoming/index.ts';
+import { plugin } from '../../../plugins/voice/wyoming/index.ts';
 import { INFO, type Manner, Service } from './service.ts';
 import {
   all,

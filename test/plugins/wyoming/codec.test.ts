@@ -3,11 +3,11 @@ import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { isLocal, parseAddress } from '../../../plugins/wyoming/address.ts';
-import { EventReader, encodeEvent, type WyomingEvent } from '../../../plugins/wyoming/codec.ts';
-import { PcmReader } from '../../../plugins/wyoming/pcm.ts';
-import { serviceOf } from '../../../plugins/wyoming/remote-info.ts';
-import { commandOf, languageFor, phraseOf } from '../../../plugins/wyoming/words.ts';
+import { isLocal, parseAddress } from '../../../plugins/voice/wyoming/address.ts';
+import { EventReader, encodeEvent, type WyomingEvent } from '../../../plugins/voice/wyoming/codec.ts';
+import { PcmReader } from '../../../plugins/voice/wyoming/pcm.ts';
+import { serviceOf } from '../../../plugins/voice/wyoming/remote-info.ts';
+import { commandOf, languageFor, phraseOf } from '../../../plugins/voice/wyoming/words.ts';
 import { bytesOf } from './wire.ts';
 
 after(leakCheck());

@@ -8,11 +8,11 @@ import {
 } from '@device-core/plugin-api';
 import type { TestHostOptions } from '@device-core/plugin-api/testing';
 import { createTestHost, type GivenService, type TestHost } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/wyoming/index.ts';
+import { plugin } from '../../../plugins/voice/wyoming/index.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import type { Manner, Service } from './service.ts';
 
-export const MANIFEST = 'manifests/plugins/wyoming.yaml';
+export const MANIFEST = 'manifests/plugins/voice/wyoming.yaml';
 export const NEVER = new AbortController().signal;
 
 const QUICK = { connectMs: 500, answerMs: 400, stallMs: 400, checkMs: 100, leastPauseMs: 20, mostPauseMs: 60 };

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import { bridgePort } from '@device-core/plugin-api';
 import { createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
-import type { SpiAddon } from '../../../../plugins/port-spidev/addon.ts';
-import { plugin } from '../../../../plugins/port-spidev/index.ts';
+import type { SpiAddon } from '../../../../plugins/hardware/port-spidev/addon.ts';
+import { plugin } from '../../../../plugins/hardware/port-spidev/index.ts';
 import { bridgePortContract } from '../../../contracts/bridge-port.ts';
 import { SimControl } from '../../../fixtures/sim-control.ts';
 import { SpidevLab } from '../../../fixtures/spidev.ts';
 
-const MANIFEST = new URL('../../../../manifests/plugins/port-spidev.yaml', import.meta.url).pathname;
+const MANIFEST = new URL('../../../../manifests/plugins/hardware/port-spidev.yaml', import.meta.url).pathname;
 const EACCES = 13;
 const EIO = 5;
 

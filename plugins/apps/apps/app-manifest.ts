@@ -1,0 +1,133 @@
+import { readFile, stat } from 'node:fs/promises';
+import {
+  type AppManifest,
+  CoreError,
+  describeCapability,
+  parseFilter,
+  reasonOf,
+  suggestCapability,
+} from '@device-core/plugin-api';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { gt } from 'semver';
+import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
+
+const MAX_BYTES = 256 * 1024;
+const SCHEMA = new URL('../../../manifests/schema/app.json', import.meta.url);
+
+type Path = readonly (string | number)[];
+
+/** Reads and checks app.yaml. Every complaint names the file and the line. */
+export class AppManifestReader {
+  readonly #validate: ValidateFunction<AppManifest>;
+  readonly #coreVersion: string;
+
+  private constructor(validate: ValidateFunction<AppManifest>, coreVersion: string) {
+    this.#validate = validate;
+    this.#coreVersion = coreVersion;
+  }
+
+  static async load(coreVersion: string): Promise<AppManifestReader> {
+    const schema = JSON.parse(await readFile(SCHEMA, 'utf8'));
+    return new AppManifestReader(
+      new Ajv({ allowUnionTypes: true, verbose: true }).compile<AppManifest>(schema),
+      coreVersion,
+    );
+  }
+
+  /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
+  async read(file: string): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
+    const text = await readText(file);
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines });
+    const where = (offset: number | undefined) =>
+      offset === undefined ? file : `${file}:${lines.linePos(offset).line}`;
+    const [broken] = document.errors;
+    if (broken) {
+      const reason = broken.message.split('\n', 1)[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? broken.code;
+      throw new CoreError('MANIFEST_INVALID', { file: where(broken.pos[0]), reason });
+    }
+    const refuse = (path: Path, reason: string): never => {
+      throw new CoreError('MANIFEST_INVALID', { file: where(offsetOf(document, path)), reason });
+    };
+
+    const manifest = plain(document, (reason) => refuse([], reason));
+    if (!this.#validate(manifest)) {
+      const error = this.#validate.errors?.[0];
+      if (!error) return refuse([], 'it does not fit the schema');
+      return refuse(pathOf(error), `${pathOf(error).join('.') || 'the manifest'} ${explain(error)}`);
+    }
+    for (const [index, { id }] of manifest.capabilities.entries()) {
+      if (describeCapability(id)) continue;
+      const nearest = suggestCapability(id);
+      const place = where(offsetOf(document, ['capabilities', index, 'id']));
+      const suggestion = ` (${place})${nearest ? `; did you mean ${nearest}?` : ''}`;
+      throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
+    }
+    for (const list of ['subscribe', 'publish'] as const)
+      for (const [index, filter] of (manifest.events?.[list] ?? []).entries()) {
+        try {
+          parseFilter(filter);
+        } catch (thrown) {
+          refuse(['events', list, index], reasonOf(thrown));
+        }
+      }
+    if (manifest.minCore && gt(manifest.minCore, this.#coreVersion))
+      refuse(['minCore'], `it needs Core ${manifest.minCore} or newer, this is ${this.#coreVersion}`);
+    return { manifest, text };
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_BYTES} are read`);
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    throw new CoreError('MANIFEST_INVALID', { file, reason: `cannot read it: ${reasonOf(thrown)}` });
+  }
+}
+
+/** Where the fault is: of a member that is too many, that member itself. */
+function pathOf(error: ErrorObject): Path {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  const extra = error.params.additionalProperty;
+  return typeof extra === 'string' ? [...path, extra] : path;
+}
+
+function explain(error: ErrorObject): string {
+  if (error.keyword === 'additionalProperties')
+    return 'is not a member of app manifests; members of your own begin with "x-"';
+  if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`;
+  if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue)}`;
+  // A pattern says little to whoever does not read it; the schema says it in words.
+  const description: unknown = error.keyword === 'pattern' ? error.parentSchema?.description : undefined;
+  if (typeof description === 'string') return `${error.message} (${description})`;
+  return error.message ?? `breaks the rule ${error.keyword}`;
+}
+
+/** A small file may hold aliases that unfold to millions of nodes, and yaml gives up on them. */
+function plain(document: Document, refuse: (reason: string) => never): unknown {
+  try {
+    return document.toJS();
+  } catch (thrown) {
+    return refuse(reasonOf(thrown));
+  }
+}
+
+/** Offset of the node at a path or, where it is absent, of the nearest one around it. For a member of a map that of its key. */
+function offsetOf(document: Document, path: Path): number | undefined {
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  if (isMap(parent)) {
+    const pair = parent.items.find((item) => isNode(item.key) && String(item.key) === String(path.at(-1)));
+    if (pair && isNode(pair.key) && pair.key.range) return pair.key.range[0];
+  }
+  for (let length = path.length; length >= 0; length--) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return undefined;
+}

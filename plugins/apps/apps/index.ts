@@ -1,0 +1,147 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  appSockets,
+  apps,
+  type callerName,
+  config,
+  definePlugin,
+  device,
+  functions,
+  grants,
+  httpServer,
+  identity,
+  operations,
+  type PluginHost,
+  pluginManager,
+  reasonOf,
+} from '@device-core/plugin-api';
+import { scanApps } from './app-catalog.ts';
+import { healthOf } from './app-health.ts';
+import { AppManifestReader } from './app-manifest.ts';
+import { appOperations } from './app-operations.ts';
+import { watchFolders } from './folder-watch.ts';
+import { ProcessRecords } from './former-processes.ts';
+import { reportingOperations } from './reporting-operations.ts';
+import { Supervisor } from './supervisor.ts';
+import type { AppsConfig, Surroundings } from './surroundings.ts';
+
+const CORE = fileURLToPath(new URL('../../../', import.meta.url));
+/** Where the device does not become ready, or had become so before this plugin came, apps start nevertheless. */
+const READY_AT_THE_LATEST_MS = 5_000;
+
+export const plugin = definePlugin({
+  requires: { device, grants, pluginManager, identity, appSockets, operations },
+  async setup(host: PluginHost<AppsConfig>, services) {
+    const info = await services.device.info();
+    const records = await ProcessRecords.open(join(info.paths.run, 'apps'));
+    const former = await records.endFormer();
+    if (former.length > 0) host.log.warn({ apps: former }, 'apps of a former Core were still running and were ended');
+
+    const around: Surroundings = {
+      ...services,
+      device: info,
+      records,
+      scope: host.scope,
+      log: host.log,
+      config: host.config,
+      optional: {},
+    };
+    const supervisor = new Supervisor({
+      around,
+      listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
+      publish(event) {
+        const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
+        host.log[troubled ? 'warn' : 'info'](event, `app ${event.app} is ${event.state}`);
+        try {
+          host.bus.publish('app.state', event);
+        } catch (thrown) {
+          host.log.warn({ ...event, reason: reasonOf(thrown) }, 'cannot publish the state of an app');
+        }
+      },
+    });
+    host.scope.use(
+      'sessions',
+      services.appSockets.onSession((event) => supervisor.session(event)),
+    );
+    useOptionalServices(host, around, supervisor);
+
+    const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
+      host.capabilities.holds(caller, 'system.apps');
+    for (const operation of [...appOperations(supervisor, mayAdminister), ...reportingOperations(supervisor, host.log)])
+      host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    host.tap('health.collect', (report) => {
+      for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app, Date.now()));
+      for (const { id, error } of supervisor.bad)
+        report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });
+    });
+    host.bus.subscribe('plugin.changed', async ({ payload }) => {
+      if (!(payload as { readonly device?: boolean }).device) return;
+      around.device = await services.device.info();
+      await supervisor.regrant();
+    });
+    host.provide(apps, supervisor);
+    // Registered last of what an app leans on, so that apps are the first to go.
+    host.scope.defer('apps', () => supervisor.stopAll('the device stops it'));
+    await findApps(host, info.core.version, info.paths.var, supervisor, services.pluginManager);
+  },
+});
+
+function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings, supervisor: Supervisor): void {
+  const { optional } = around;
+  const describe = async () => {
+    await Promise.all(supervisor.all().map((app) => app.describe()));
+  };
+  host.when(config, async (service, scope) => {
+    optional.config = service;
+    scope.defer('config', () => void delete optional.config);
+    await describe();
+  });
+  host.when(functions, async (service, scope) => {
+    optional.functions = service;
+    scope.defer('functions', () => void delete optional.functions);
+    await describe();
+  });
+  host.when(httpServer, (service, scope) => {
+    optional.http = service;
+    scope.defer('http', () => void delete optional.http);
+  });
+}
+
+async function findApps(
+  host: PluginHost<AppsConfig>,
+  coreVersion: string,
+  state: string,
+  supervisor: Supervisor,
+  plugins: { list(): Promise<readonly { readonly id: string; readonly generation: number }[]> },
+): Promise<void> {
+  const installed = join(state, 'apps');
+  const folders = host.config.folders.map((folder) => resolve(CORE, folder));
+  await mkdir(installed, { recursive: true, mode: 0o711 });
+  const reader = await AppManifestReader.load(coreVersion);
+  let ready = false;
+  const scan = async () => supervisor.adopt(await scanApps(folders, installed, reader), ready);
+  await scan();
+  for (const { folder, error } of supervisor.bad)
+    host.log.error({ folder, code: error.code, reason: error.message }, 'an app cannot be used');
+
+  const begin = async () => {
+    if (ready || host.scope.signal.aborted) return;
+    ready = true;
+    await supervisor.autostart();
+  };
+  // Not awaited by the device: apps that take long to start do not hold up its readiness.
+  host.tap('kernel.ready', () => void host.scope.timeout('autostart', 0, begin));
+  const self = (await plugins.list()).find(({ id }) => id === host.id);
+  const again = self !== undefined && self.generation > 1;
+  host.scope.timeout('autostart', again ? 0 : READY_AT_THE_LATEST_MS, begin);
+
+  // One scan at a time: a folder may change while the apps of the last change still start.
+  let turn: Promise<void> = Promise.resolve();
+  if (host.config.watch)
+    watchFolders(folders, installed, host.scope, host.log, () => {
+      turn = turn.then(scan).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot look for apps'));
+      return turn;
+    });
+}

@@ -1,0 +1,92 @@
+/** Does a plugin fit among those that are there? */
+import { fileURLToPath } from 'node:url';
+import {
+  CoreError,
+  device,
+  eventBus,
+  grants,
+  type Isolation,
+  type PluginManifest,
+  type PluginStatus,
+  pluginManager,
+} from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/tree';
+import semver from 'semver';
+
+const KERNEL = new Map([device, eventBus, grants, pluginManager].map(({ id, version }) => [id, version]));
+const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
+const RESERVED: readonly string[] = ['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous'];
+const TREE = treeManifests(fileURLToPath(new URL('../../../', import.meta.url)));
+
+export interface Surroundings {
+  /** Every plugin of the running set. */
+  readonly running: readonly PluginStatus[];
+  /** Ids that were installed on the device. */
+  readonly installed: ReadonlySet<string>;
+  /** The least that the SKU allows. */
+  readonly leastIsolation: Isolation;
+}
+
+/** Throws PLUGIN_CONFLICT, SERVICE_ALREADY_PROVIDED, SERVICE_MISSING, ISOLATION_UNSUPPORTED. */
+export function checkFit(manifest: PluginManifest, isolation: Isolation, around: Surroundings): void {
+  const { id, provides = {}, requires = {} } = manifest;
+  const others = around.running.filter((one) => one.id !== id);
+  checkName(id, around);
+  checkIsolation(manifest, isolation, around.leastIsolation);
+  for (const service of Object.keys(provides)) {
+    const other = KERNEL.has(service) ? 'the kernel' : others.find((one) => service in one.provides)?.id;
+    if (other) throw new CoreError('SERVICE_ALREADY_PROVIDED', { service, plugin: other });
+  }
+  for (const [service, range] of Object.entries(requires)) {
+    const provider = others.find((one) => service in one.provides);
+    const version = KERNEL.get(service) ?? provider?.provides[service];
+    if (version !== undefined && semver.satisfies(version, range)) continue;
+    const reason =
+      version === undefined ? 'no plugin provides it' : `${provider?.id ?? 'the kernel'} provides ${version}`;
+    throw new CoreError('SERVICE_MISSING', { service, range, reason });
+  }
+  checkDependents(id, `install ${manifest.version} of`, provides, around);
+}
+
+/** Throws PLUGIN_CONFLICT when plugins need a service that would be gone. */
+export function checkDependents(
+  id: string,
+  verb: string,
+  provides: Readonly<Record<string, string>>,
+  { running }: Pick<Surroundings, 'running'>,
+): void {
+  const given = Object.keys(running.find((one) => one.id === id)?.provides ?? {});
+  for (const other of running) {
+    if (other.id === id || other.state === 'stopped') continue;
+    for (const service of given) {
+      const range = other.requires[service];
+      const version = provides[service];
+      if (range === undefined || (version !== undefined && semver.satisfies(version, range))) continue;
+      const reason = `plugin ${other.id} needs its service ${service} ${range}`;
+      throw new CoreError('PLUGIN_CONFLICT', { verb, plugin: id, reason });
+    }
+  }
+}
+
+function checkName(id: string, { running, installed }: Surroundings): void {
+  const refuse = (reason: string) => new CoreError('PLUGIN_CONFLICT', { verb: 'install', plugin: id, reason });
+  if (RESERVED.includes(id)) throw refuse('the name is reserved');
+  if (isOfTree(id)) throw refuse('a plugin of the Core has this id');
+  if (!installed.has(id) && running.some((one) => one.id === id)) throw refuse('a plugin of the SKU has this id');
+}
+
+/** Is it a plugin that comes with the Core, whether this SKU has it or not? */
+export function isOfTree(id: string): boolean {
+  return TREE.has(id);
+}
+
+function checkIsolation(
+  { id, isolation: floor = 'inline' }: PluginManifest,
+  isolation: Isolation,
+  least: Isolation,
+): void {
+  const refuse = (reason: string) => new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
+  const below = (one: Isolation) => LEVELS.indexOf(isolation) < LEVELS.indexOf(one);
+  if (below(floor)) throw refuse(`its manifest asks for ${floor} at least`);
+  if (below(least)) throw refuse(`this device runs installed plugins at level ${least} at least`);
+}

@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url';
+import * as contract from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/tree';
+import { usage } from '../failure.ts';
+
+const ID = /^[a-z][a-z0-9-]{0,39}$/;
+/** Sources of events and callers are named after these. */
+const RESERVED: ReadonlySet<string> = new Set(['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous']);
+const TREE = treeManifests(fileURLToPath(new URL('../../../../', import.meta.url)));
+
+/** The three forms in which a plugin's id stands in its files. The templates are written for the plugin `plugin-id`. */
+export class PluginNames {
+  readonly id: string;
+  /** `myPlugin`: names of operations and constants. */
+  readonly camel: string;
+  /** `MyPlugin`: names of types. */
+  readonly pascal: string;
+
+  private constructor(id: string) {
+    const words = id.split('-').filter((word) => word !== '');
+    const upper = words.map((word) => word[0]!.toUpperCase() + word.slice(1));
+    this.id = id;
+    this.pascal = upper.join('');
+    this.camel = [words[0], ...upper.slice(1)].join('');
+  }
+
+  /** Throws a Failure for an id that breaks the rules or is taken. */
+  static of(id: string): PluginNames {
+    if (!ID.test(id)) {
+      throw usage(`"${id}" is not a plugin id: 1 to 40 small letters, digits and "-", the first a letter`);
+    }
+    if (RESERVED.has(id)) throw usage(`${id} is a name that the Core uses itself`);
+    if (TREE.has(id)) throw usage(`there is a plugin ${id} in the Core already`);
+    if (SERVICES.has(id)) throw usage(`${id} is the id of a service of plugin-api; another plugin provides it`);
+    return new PluginNames(id);
+  }
+
+  /** A template's text, written for this plugin. */
+  fill(text: string): string {
+    return text.replaceAll('plugin-id', this.id).replaceAll('pluginId', this.camel).replaceAll('PluginId', this.pascal);
+  }
+}
+
+const SERVICES: ReadonlySet<string> = new Set(
+  Object.values(contract).flatMap((value) => (isServiceRef(value) ? [value.id] : [])),
+);
+
+function isServiceRef(value: unknown): value is { readonly id: string } {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service';
+}
