@@ -13,7 +13,7 @@ import {
   touches,
   unknownCapability,
 } from '@device-core/plugin-api';
-import type { GrantSource } from '@device-core/plugin-api/host';
+import type { GrantSource } from './grants.ts';
 
 const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */

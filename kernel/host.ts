@@ -7,12 +7,15 @@ import {
   type PluginHost,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import { type EventBusCore, type HookRegistry, type PluginMeter, PluginScope } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
+import type { EventBusCore } from './bus/event-bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
-import type { Watch } from './isolation/watch.ts';
+import type { HookRegistry } from './hooks.ts';
 import type { PluginEntry } from './resolved.ts';
+import { PluginScope } from './scope.ts';
 import type { ServiceRegistry } from './services.ts';
+import type { PluginMeter } from './usage/usage.ts';
+import type { Watch } from './usage/watch.ts';
 
 /** The parts of the kernel that plugins reach. */
 export interface KernelParts {

@@ -9,15 +9,16 @@ import {
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import { EventBusCore, HookRegistry } from '@device-core/plugin-api/host';
 import type { Logger } from 'pino';
+import { EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
 import { Composition, checkResolved, type Sets } from './composition.ts';
 import type { Clock } from './crash-policy.ts';
-import { Watch } from './isolation/watch.ts';
+import { HookRegistry } from './hooks.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
+import { Watch } from './usage/watch.ts';
 
 export { CORE_VERSION } from './composition.ts';
 

@@ -7,8 +7,8 @@ import {
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
-import { within } from '@device-core/plugin-api/host';
 import { type Clock, CrashPolicy, SYSTEM_CLOCK } from './crash-policy.ts';
+import { within } from './deadline.ts';
 import { type Difference, dependentsOf, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { loadPlugin } from './loader.ts';

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CoreError, type DeviceInfo, type PluginDefinition } from '@device-core/plugin-api';
-import type { GuestUsage } from '@device-core/plugin-api/isolation';
+import type { GuestUsage } from './isolation/index.ts';
 import type { PluginEntry } from './resolved.ts';
 
 /** `onCrash` hears of the end of a plugin outside this process or thread, once per start. */
@@ -19,7 +19,7 @@ let mapped = false;
 export async function loadPlugin(entry: PluginEntry, options: LoadOptions): Promise<PluginDefinition> {
   const { id, isolation: level, manifest, main, budget } = entry;
   if (level !== 'inline') {
-    const { isolatedPlugin } = await import('@device-core/plugin-api/isolation');
+    const { isolatedPlugin } = await import('./isolation/index.ts');
     return isolatedPlugin({ level, manifest, main, budget: budget ?? {}, ...options });
   }
   if (!entry.tree && !mapped) {

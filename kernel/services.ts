@@ -1,6 +1,7 @@
 import { CoreError, FOR_USER, type ServiceUser } from '@device-core/plugin-api';
-import { type PluginScope, viewFor } from '@device-core/plugin-api/host';
 import semver from 'semver';
+import type { PluginScope } from './scope.ts';
+import { viewFor } from './usage/usage.ts';
 
 interface Provided {
   readonly id: string;

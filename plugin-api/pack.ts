@@ -7,7 +7,10 @@ const HERE = import.meta.dirname;
 const ROOT = dirname(HERE);
 /** Of this process alone: two may pack at the same time. */
 const DIST = join(HERE, 'dist', String(process.pid));
+const OWN = '@device-core/plugin-api';
 const SCHEMA = 'plugin.schema.json';
+/** Modules of the kernel that the test kit starts by their paths; what they import comes with them. No export leads to it. */
+const KIT = ['kernel/testing/check/main.ts', 'kernel/testing/check/start-stop.ts', 'kernel/isolation/entry.ts'];
 
 interface PackageJson {
   readonly version: string;
@@ -41,9 +44,10 @@ function compile(): void {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
       ...{ noEmit: false, declaration: true, rewriteRelativeImportExtensions: true, allowImportingTsExtensions: false },
-      ...{ rootDir: HERE, outDir: DIST, types: ['node'] },
+      ...{ rootDir: ROOT, outDir: DIST, types: ['node'] },
     },
     include: [join(HERE, '**/*.ts')],
+    files: KIT.map((file) => join(ROOT, file)),
     exclude: [join(HERE, 'dist'), join(HERE, 'pack.ts')],
   };
   mkdirSync(DIST, { recursive: true });
@@ -65,7 +69,7 @@ function packageJson(): PackageJson {
   const { devDependencies: _, exports, ...own } = read(join(HERE, 'package.json'));
   const versions = read(join(ROOT, 'package.json')).dependencies;
   const built = Object.entries(exports).map(([name, path]) => {
-    const base = path.replace(/\.ts$/, '');
+    const base = path.replace(/^\.\/(.*)\.ts$/, './plugin-api/$1');
     return [name, { types: `${base}.d.ts`, default: `${base}.js` }];
   });
   const dependencies = imported().map((name) => {
@@ -82,7 +86,8 @@ function imported(): readonly string[] {
   for (const file of globSync('**/*.{js,d.ts}', { cwd: DIST })) {
     const text = readFileSync(join(DIST, file), 'utf8');
     for (const [, name = ''] of text.matchAll(/^(?:import|export) (?:[^;'"]* from )?'([@a-z][^']*)';/gm)) {
-      if (!name.startsWith('node:')) names.add(name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+      if (name.startsWith('node:') || name.startsWith(OWN)) continue;
+      names.add(name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
     }
   }
   return [...names].sort();

@@ -11,18 +11,18 @@ import {
   type SkuPlugin,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { deepFreeze } from '@device-core/plugin-api/host';
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 import semver from 'semver';
+import { deepFreeze } from '../freeze.ts';
 import { cyclesOf, providersOf } from '../graph.ts';
 import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
-import { isolationProblem, manifestOf, setMember } from '../sku-line.ts';
 import type { Setting } from './arguments.ts';
 import { type Place, QUICK, readManifest, type Source, shown } from './manifests.ts';
+import { isolationProblem, manifestOf, setMember } from './sku-line.ts';
 
 type Sku = Source<SkuManifest>;
 /** Where a plugin is listed: the SKU, or what was installed on the device. */

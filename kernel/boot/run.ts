@@ -1,14 +1,14 @@
 import { flushCompileCache } from 'node:module';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
-import { printBanner } from '../banner.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
-import { createLog } from '../log.ts';
 import type { Problem } from '../resolved.ts';
-import { RunRecord } from '../run-record.ts';
 import type { Arguments } from './arguments.ts';
+import { printBanner } from './banner.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
+import { createLog } from './log.ts';
 import { shown } from './manifests.ts';
+import { RunRecord } from './run-record.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
 

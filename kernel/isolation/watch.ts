@@ -1,211 +1,113 @@
-/**
- * Watches the event loop and what the plugins take of it. A callback that takes long is known to the plugin it was made into (UsageBoard); a delay
- * that no such callback explains is counted, and looked for by sampling if it comes again.
- */
-import { createHistogram } from 'node:perf_hooks';
-import type { CallbackKind, LoopUsage, PluginUsage, SampledUsage, UsageWarning } from '@device-core/plugin-api';
-import { type PluginMeter, UsageBoard } from '@device-core/plugin-api/host';
-import type { Logger } from 'pino';
-import { type Folder, Sampler } from './sampler.ts';
+import { readFileSync } from 'node:fs';
+import type { CoreError, PluginBudget } from '@device-core/plugin-api';
+import type { GuestUsage } from './guest/protocol.ts';
+import { crash, HEAP_MB } from './launch.ts';
 
-/** How often lateness is measured: seldom while the event loop has next to nothing to do, for waking up costs more than the rest. */
-const TICK_MS = { active: 20, idle: 200 };
-/** The loop is idle again when it was busy for less than this share of every second, for so long. */
-const IDLE = { below: 0.05, afterMs: 10_000 };
-/** A delay of the event loop that somebody else notices. */
-const STALL_MS = 50;
-const WINDOW_MS = 10_000;
-const SECOND_MS = 1_000;
-/** How long a warning stands, and how often it is logged for one plugin at most. */
-const WARNING_MS = 60_000;
-/** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
-const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
-/** Microseconds with two digits: 20 KiB each. */
-const DELAYS = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
+export const WATCH = {
+  /** Between two pings. */
+  intervalMs: 1_000,
+  /** A guest that answers no ping for this long hangs. */
+  silentMs: 5_000,
+  /** Messages that a guest may begin in a second, where its budget says nothing. */
+  messagesPerSecond: 20_000,
+  /** Memory outside of the heap, beside Node's own, in megabytes. */
+  outsideMB: 192,
+};
+export type WatchLimits = Readonly<typeof WATCH>;
+const PAGE = 4_096;
+const PROCESSOR_MS = 10_000;
 
+/** Finds out that a guest hangs, floods, or takes more memory than it may. */
 export class Watch {
-  readonly usage = new UsageBoard();
-  readonly #log: Logger;
-  readonly #sampler: Sampler;
-  readonly #logged = new Map<string, { at: number; untold: number }>();
-  /** Busy milliseconds by plugin, a list for each of the last ten seconds. */
-  #history: { readonly at: number; readonly busy: ReadonlyMap<PluginMeter, number> }[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #tickMs = TICK_MS.active;
-  #activeAt = 0;
-  #lastSecond = performance.eventLoopUtilization();
-  #last = 0;
-  /** Milliseconds of long callbacks since the last tick. */
-  #explained = 0;
-  #recent = createHistogram(DELAYS);
-  #former = createHistogram(DELAYS);
-  #since = performance.eventLoopUtilization();
-  #formerSince = this.#since;
-  #windowEnds = 0;
-  #secondEnds = 0;
-  #stalls = 0;
-  #unattributed = 0;
-  #unknown: number[] = [];
-  #hunt: Promise<void> | undefined;
-  #hunted = Number.NEGATIVE_INFINITY;
+  readonly #plugin: string;
+  readonly #budget: PluginBudget;
+  readonly #limits: WatchLimits;
+  readonly #pid: number | undefined;
+  readonly #onCrash: (error: CoreError) => void;
+  readonly #onBusy: (percent: number, allowed: number) => void;
+  #silent = 0;
+  #processor = { at: 0, ms: 0 };
+  #second = 0;
+  #messages = 0;
 
-  constructor(log: Logger) {
-    this.#log = log;
-    this.#sampler = new Sampler(() => this.#folders());
-    this.usage.onLong = (meter, kind, ms) => this.#long(meter, kind, ms);
+  constructor(
+    plugin: string,
+    budget: PluginBudget,
+    limits: WatchLimits,
+    pid: number | undefined,
+    onCrash: (error: CoreError) => void,
+    onBusy: (percent: number, allowed: number) => void,
+  ) {
+    this.#plugin = plugin;
+    this.#budget = budget;
+    this.#limits = limits;
+    this.#pid = pid;
+    this.#onCrash = onCrash;
+    this.#onBusy = onBusy;
   }
 
-  start(): void {
-    this.stop();
-    this.#last = performance.now();
-    this.#windowEnds = this.#last + WINDOW_MS;
-    this.#activeAt = this.#last;
-    this.#since = performance.eventLoopUtilization();
-    this.#formerSince = this.#since;
-    this.#tickEvery(TICK_MS.active);
+  /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
+  tick(): void {
+    const { intervalMs, silentMs } = this.#limits;
+    if (this.#silent * intervalMs >= silentMs)
+      this.#crash(`it hangs: it did not answer for ${this.#silent * intervalMs} ms`);
+    this.#silent++;
+    if (this.#pid !== undefined) this.#checkResident(this.#pid);
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#sampler.finish();
+  alive({ heapBytes, externalBytes, cpuMs }: GuestUsage): void {
+    this.#silent = 0;
+    this.#checkProcessor(cpuMs);
+    const allowed = this.#heapMB + this.#limits.outsideMB;
+    if (heapBytes + externalBytes > allowed * 2 ** 20)
+      this.#crash(`its memory grew to ${toMB(heapBytes + externalBytes)} MB, ${allowed} MB are allowed`);
   }
 
-  plugins(): readonly PluginUsage[] {
-    const list = [...this.usage.meters].map((meter) => meter.usage());
-    return list.sort((a, b) => (a.plugin < b.plugin ? -1 : 1));
+  /** To be called for each message that the guest begins. */
+  message(): void {
+    const limit = this.#budget.messagesPerSecond ?? this.#limits.messagesPerSecond;
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#messages = 0;
+    }
+    this.#messages++;
+    if (this.#messages === limit + 1) this.#crash(`it flooded the Core: more than ${limit} messages in a second`);
   }
 
-  loop(): LoopUsage {
-    const delays = createHistogram(DELAYS);
-    delays.add(this.#former);
-    delays.add(this.#recent);
-    const none = delays.count === 0;
-    const ms = (micros: number) => (none ? 0 : Math.round(micros / 10) / 100);
-    const { utilization } = performance.eventLoopUtilization(this.#formerSince);
-    return {
-      p50Ms: ms(delays.percentile(50)),
-      p99Ms: ms(delays.percentile(99)),
-      maxMs: ms(delays.max),
-      utilization: Math.round(utilization * 1000) / 1000,
-      stalls: this.#stalls,
-      unattributed: this.#unattributed,
-    };
-  }
-
-  /** Looks at all code that runs for so long, whoever called it. Rejects with BUSY while another one does. */
-  async sample(ms: number): Promise<readonly SampledUsage[]> {
-    if (this.#hunt) this.#sampler.finish();
-    await this.#hunt;
-    return this.#sampler.run(ms);
-  }
-
-  #tickEvery(ms: number): void {
-    clearInterval(this.#timer);
-    this.#tickMs = ms;
-    this.#timer = setInterval(() => this.#tick(), ms).unref();
-  }
-
-  #folders(): readonly Folder[] {
-    return [...this.usage.meters].flatMap(({ plugin, folder }) => (folder === undefined ? [] : [[plugin, folder]]));
-  }
-
-  #tick(): void {
+  /** More than its budget for ten seconds is told; it harms others only as far as the system lets it. */
+  #checkProcessor(cpuMs: number): void {
+    const { cpuPercent } = this.#budget;
     const now = performance.now();
-    const late = Math.max(0, now - this.#last - this.#tickMs);
-    this.#last = now;
-    this.#recent.record(Math.max(1, Math.round(late * 1000)));
-    if (late >= STALL_MS) this.#stalled(late, now);
-    this.#explained = 0;
-    if (now >= this.#secondEnds) this.#second(now);
-    if (now >= this.#windowEnds) this.#rotate(now);
+    const { at, ms } = this.#processor;
+    if (at > 0 && now - at < PROCESSOR_MS) return;
+    this.#processor = { at: now, ms: cpuMs };
+    const percent = Math.round(((cpuMs - ms) / (now - at)) * 100);
+    if (at > 0 && cpuPercent !== undefined && percent > cpuPercent) this.#onBusy(percent, cpuPercent);
   }
 
-  #stalled(late: number, now: number): void {
-    this.#stalls++;
-    if (this.#explained >= late / 2) return;
-    if (this.#sampler.running) {
-      if (this.#hunt && this.#sampler.looking) this.#sampler.finish();
-      return;
-    }
-    this.#unattributed++;
-    this.#unknown = [...this.#unknown.filter((at) => now - at < WARNING_MS), now].slice(-HUNT.delays);
-    this.#log.debug({ ms: Math.round(late) }, 'the event loop was late, and no callback explains it');
-    if (this.#unknown.length < HUNT.delays || now - this.#hunted < HUNT.everyMs) return;
-    this.#hunted = now;
-    this.#hunt = this.#seek().finally(() => {
-      this.#hunt = undefined;
-    });
+  get #heapMB(): number {
+    return this.#budget.heapMB ?? HEAP_MB;
   }
 
-  /** Waits for the next such delay with the sampler on: it sees continuations and what Node calls directly. */
-  async #seek(): Promise<void> {
+  /** Buffers do not count as heap, but as memory of the process. */
+  #checkResident(pid: number): void {
+    let pages: number;
     try {
-      const found = await this.#sampler.run(HUNT.forMs);
-      for (const { plugin, longestMs, where } of found) {
-        const meter = this.usage.find(plugin);
-        if (!meter || longestMs < meter.budget.stallMs) continue;
-        meter.continued(longestMs);
-        meter.stalls++;
-        const what = `it kept the event loop for ${Math.round(longestMs)} ms outside of a callback of the host, in ${where}`;
-        this.#warn(meter, 'STALL', what, { ms: longestMs, where });
-      }
-    } catch (err) {
-      this.#log.debug({ err }, 'cannot look for what delays the event loop');
+      pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+    } catch {
+      return; // it has just ended, which is told elsewhere
     }
+    const allowed = this.#heapMB + this.#limits.outsideMB;
+    if (pages * PAGE > allowed * 2 ** 20)
+      this.#crash(`its memory grew to ${toMB(pages * PAGE)} MB, ${allowed} MB are allowed`);
   }
 
-  #long(meter: PluginMeter, kind: CallbackKind, ms: number): void {
-    this.#explained += ms;
-    const { stallMs } = meter.budget;
-    if (ms < stallMs || kind === 'lifecycle') return;
-    meter.stalls++;
-    const what = `it kept the event loop for ${Math.round(ms)} ms in one callback (${kind}), its budget is ${stallMs} ms`;
-    this.#warn(meter, 'STALL', what, { kind, ms });
+  #crash(reason: string): void {
+    this.#onCrash(crash(this.#plugin, reason));
   }
+}
 
-  #second(now: number): void {
-    this.#secondEnds = now + SECOND_MS;
-    const { utilization } = performance.eventLoopUtilization(this.#lastSecond);
-    this.#lastSecond = performance.eventLoopUtilization();
-    if (utilization >= IDLE.below) this.#activeAt = now;
-    const wanted = now - this.#activeAt < IDLE.afterMs ? TICK_MS.active : TICK_MS.idle;
-    if (wanted !== this.#tickMs) this.#tickEvery(wanted);
-    const meters = [...this.usage.meters];
-    const oldest = this.#history[0];
-    for (const meter of meters) {
-      const busy = meter.busyMs - (oldest?.busy.get(meter) ?? 0);
-      meter.busyPercent = Math.round((busy / Math.max(WINDOW_MS, now - (oldest?.at ?? now))) * 1000) / 10;
-      const { busyPercent } = meter.budget;
-      if (meter.busyPercent >= busyPercent) {
-        const what = `it kept the event loop busy for ${meter.busyPercent} % of ten seconds, its budget is ${busyPercent} %`;
-        this.#warn(meter, 'BUSY', what, { busyPercent: meter.busyPercent });
-      } else if (meter.warning && Date.now() - meter.warning.at > WARNING_MS) meter.warning = undefined;
-    }
-    this.#history.push({ at: now, busy: new Map(meters.map((meter) => [meter, meter.busyMs])) });
-    if (this.#history.length > WINDOW_MS / SECOND_MS) this.#history.shift();
-  }
-
-  /** Told in /health for a minute; in the log once a minute, with the number of those that were not logged. */
-  #warn(meter: PluginMeter, code: UsageWarning['code'], message: string, details: object): void {
-    const at = Date.now();
-    meter.warning = { code, message, at };
-    const { plugin } = meter;
-    const told = this.#logged.get(`${plugin} ${code}`) ?? { at: 0, untold: 0 };
-    this.#logged.set(`${plugin} ${code}`, told);
-    if (at - told.at < WARNING_MS) {
-      told.untold++;
-      return;
-    }
-    this.#log.warn({ plugin, code, ...details, untold: told.untold }, `plugin ${plugin}: ${message}`);
-    Object.assign(told, { at, untold: 0 });
-  }
-
-  #rotate(now: number): void {
-    this.#windowEnds = now + WINDOW_MS;
-    [this.#former, this.#recent] = [this.#recent, this.#former];
-    this.#recent.reset();
-    this.#formerSince = this.#since;
-    this.#since = performance.eventLoopUtilization();
-  }
+function toMB(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
 }

@@ -9,8 +9,8 @@ import { MessageChannel } from 'node:worker_threads';
 import { CoreError, type Logger } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { pipePort, threadPort } from '../../plugin-api/host/isolation/ports.ts';
-import { type Message, Peer, type Port, type RemoteLimits } from '../../plugin-api/host/remote/index.ts';
+import { pipePort, threadPort } from '../../kernel/isolation/ports.ts';
+import { type Message, Peer, type Port, type RemoteLimits } from '../../kernel/isolation/remote/index.ts';
 
 after(leakCheck());
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { createLog } from '../../kernel/log.ts';
+import { createLog } from '../../kernel/boot/log.ts';
 
 function withLog(use: (log: ReturnType<typeof createLog>, file: string) => void): string {
   const folder = mkdtempSync(join(tmpdir(), 'dl-'));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller, operations, type PluginHost, pluginManager, serviceRef } from '@device-core/plugin-api';
-import { summary } from '../../kernel/isolation/sampler.ts';
+import { summary } from '../../kernel/usage/sampler.ts';
 import { plugin as operationsPlugin } from '../../plugins/interface/operations/index.ts';
 import { startCore } from '../fixtures/core.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';

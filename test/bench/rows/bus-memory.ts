@@ -1,6 +1,6 @@
 /** Row 5: what a subscriber that never gets done costs in memory, and what it loses. */
 import type { LossReceipt, Priority } from '@device-core/plugin-api';
-import { EventBusCore } from '@device-core/plugin-api/host';
+import { EventBusCore } from '../../../kernel/bus/event-bus.ts';
 import { collectGarbage, type Measured, peer, quartiles, type Row } from '../harness.ts';
 
 const MESSAGES = 300_000;

@@ -1,5 +1,5 @@
 /** Topics, filters and peers of the bus rows: rooms, devices and measurements, of which each topic has about six subscribers. */
-import { EventBusCore } from '@device-core/plugin-api/host';
+import { EventBusCore } from '../../../kernel/bus/event-bus.ts';
 import { peer } from '../harness.ts';
 
 const ROOMS = 200;

@@ -1,0 +1,188 @@
+import { CoreError, HOOKS, type HookCaller, type HookId, reasonOf } from '@device-core/plugin-api';
+import {
+  AsyncParallelHook,
+  AsyncSeriesBailHook,
+  AsyncSeriesHook,
+  AsyncSeriesWaterfallHook,
+  SyncWaterfallHook,
+} from 'tapable';
+import { type PluginMeter, UsageBoard } from './usage/usage.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: arguments differ by hook; the public types are in plugin-api
+type AnyFunction = (...args: any[]) => any;
+type Done = (error: Error | null, result?: unknown) => void;
+interface AnyHook {
+  tap(name: string, fn: AnyFunction): void;
+  tapAsync(name: string, fn: AnyFunction): void;
+  call: AnyFunction;
+  promise: AnyFunction;
+}
+interface Tapped {
+  readonly meter: PluginMeter;
+  readonly stage: number;
+  readonly order: number;
+  readonly fn: AnyFunction;
+  /** Calls that it has not answered yet. */
+  waiting: number;
+}
+
+const KINDS: Readonly<Record<(typeof HOOKS)[HookId]['kind'], new (args: readonly string[]) => unknown>> = {
+  AsyncParallelHook: AsyncParallelHook as never,
+  AsyncSeriesBailHook: AsyncSeriesBailHook as never,
+  AsyncSeriesHook: AsyncSeriesHook as never,
+  AsyncSeriesWaterfallHook: AsyncSeriesWaterfallHook as never,
+  SyncWaterfallHook: SyncWaterfallHook as never,
+};
+
+/** What the border to an isolated owner asks beside HookCaller: to be told, at once and later, whether anybody taps. */
+export interface WatchedHook {
+  watch(listener: (used: boolean) => void): Disposable;
+}
+
+/** One hook: tapable has no way to remove a tap, so the list is kept here and the hook built anew when it changes. */
+class Hook<K extends HookId> {
+  readonly #id: K;
+  #taps: readonly Tapped[] = [];
+  #hook: AnyHook;
+  readonly #watchers = new Set<(used: boolean) => void>();
+  /** The owner's end; it stays the same object while taps come and go. */
+  readonly caller: HookCaller<K>;
+
+  constructor(id: K) {
+    this.#id = id;
+    this.#hook = this.#build();
+    const caller: HookCaller<'event.publish'> & WatchedHook = {
+      call: (...args) => this.#hook.call(...args),
+      promise: (...args) => (HOOKS[id].kind === 'AsyncParallelHook' ? this.#all(args) : this.#hook.promise(...args)),
+      isUsed: () => this.#taps.length > 0,
+      unanswered: async () => [
+        ...new Set(this.#taps.filter(({ waiting }) => waiting > 0).map(({ meter }) => meter.plugin)),
+      ],
+      watch: (listener) => {
+        this.#watchers.add(listener);
+        listener(this.#taps.length > 0);
+        return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
+      },
+    };
+    this.caller = Object.freeze(caller) as unknown as HookCaller<K>;
+  }
+
+  /** Taps of one stage run in the order of their plugins' ids: the order of start must not show. */
+  tap(tapped: Tapped): () => void {
+    this.#set(
+      [...this.#taps, tapped].sort(
+        (a, b) => a.stage - b.stage || compare(a.meter.plugin, b.meter.plugin) || a.order - b.order,
+      ),
+    );
+    return () => this.#set(this.#taps.filter((one) => one !== tapped));
+  }
+
+  /** tapable ends a parallel hook at its first error and skips the taps behind it; here each of them runs, whatever becomes of another. */
+  async #all(args: readonly unknown[]): Promise<void> {
+    const failures: CoreError[] = [];
+    await this.#hook.promise(...args, failures);
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(reasonOf).join('; '));
+  }
+
+  #set(taps: readonly Tapped[]): void {
+    this.#taps = taps;
+    this.#hook = this.#build();
+    for (const watcher of this.#watchers) watcher(taps.length > 0);
+  }
+
+  #build(): AnyHook {
+    const { kind, args } = HOOKS[this.#id];
+    const hook = new KINDS[kind](kind === 'AsyncParallelHook' ? [...args, 'failures'] : [...args]) as AnyHook;
+    for (const tapped of this.#taps) {
+      const { meter, fn } = tapped;
+      const { plugin } = meter;
+      const failed = (error: unknown): CoreError => {
+        if (error instanceof CoreError) return error;
+        meter.failed('hook');
+        return new CoreError('HOOK_FAILED', { plugin, hook: this.#id, reason: reasonOf(error) }, { cause: error });
+      };
+      if (kind === 'SyncWaterfallHook') hook.tap(plugin, (...values) => attempt(() => fn(...values), failed));
+      else if (kind === 'AsyncParallelHook') hook.tapAsync(plugin, (...values) => collect(tapped, values, failed));
+      else hook.tapAsync(plugin, (...values) => settle(tapped, values, failed));
+    }
+    return hook;
+  }
+}
+
+function attempt(fn: () => unknown, failed: (error: unknown) => CoreError): unknown {
+  try {
+    return fn();
+  } catch (error) {
+    throw failed(error);
+  }
+}
+
+/** Calls a tap with tapable's callback as the last value; a tap that answers at once costs no promise. */
+function settle(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
+  const done = values.pop() as Done;
+  let result: unknown;
+  try {
+    result = tapped.fn(...values);
+  } catch (error) {
+    done(failed(error));
+    return;
+  }
+  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') {
+    done(null, result);
+    return;
+  }
+  tapped.waiting++;
+  Promise.resolve(result).then(
+    (value) => {
+      tapped.waiting--;
+      done(null, value);
+    },
+    (error) => {
+      tapped.waiting--;
+      done(failed(error));
+    },
+  );
+}
+
+/** As settle(); what fails goes into the list that #all() gave to tapable behind the arguments of the hook. */
+function collect(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
+  const done = values.pop() as Done;
+  const failures = values.pop() as unknown[];
+  const end: Done = (error) => {
+    if (error) failures.push(error);
+    done(null);
+  };
+  settle(tapped, [...values, end], failed);
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+export class HookRegistry {
+  readonly #hooks = new Map<HookId, Hook<HookId>>();
+  readonly #usage: UsageBoard;
+  #order = 0;
+
+  constructor(usage = new UsageBoard()) {
+    this.#usage = usage;
+  }
+
+  tap(id: HookId, plugin: string, fn: AnyFunction, stage: number): () => void {
+    const meter = this.#usage.of(plugin);
+    return this.#get(id).tap({
+      ...{ meter, stage, fn: meter.measured('hook', fn), order: this.#order++, waiting: 0 },
+    });
+  }
+
+  caller<K extends HookId>(id: K): HookCaller<K> {
+    return this.#get(id).caller as unknown as HookCaller<K>;
+  }
+
+  #get(id: HookId): Hook<HookId> {
+    const hook = this.#hooks.get(id) ?? new Hook(id);
+    this.#hooks.set(id, hook);
+    return hook;
+  }
+}

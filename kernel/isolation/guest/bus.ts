@@ -1,0 +1,98 @@
+import type { PluginManifest } from '@device-core/plugin-api';
+import {
+  type Bus,
+  CoreError,
+  checkTopic,
+  type EventHandler,
+  matchesTopic,
+  PRIORITIES,
+  parseFilter,
+  reasonOf,
+  type SubscribeOptions,
+  type Subscription,
+} from '@device-core/plugin-api';
+import { boundSize } from '../../bus/payload-size.ts';
+import type { PluginScope } from '../../scope.ts';
+import type { Peer } from '../remote/index.ts';
+import type { RemoteCall } from '../remote/remote-call.ts';
+import { receiver } from './delivery.ts';
+
+const PAYLOAD_BYTES = 64 << 10;
+const SMALL = 4096;
+
+/** The bus as a guest sees it: what is wrong with an event or a filter is told at once, the rest is up to the host's bus. */
+export class GuestBus implements Bus {
+  readonly #peer: Peer;
+  readonly #scope: PluginScope;
+  readonly #manifest: PluginManifest;
+  #fullUntil = 0;
+
+  constructor(peer: Peer, scope: PluginScope, manifest: PluginManifest) {
+    this.#peer = peer;
+    this.#scope = scope;
+    this.#manifest = manifest;
+  }
+
+  congested(retryAfterMs: number): void {
+    this.#fullUntil = Date.now() + retryAfterMs;
+  }
+
+  publish(topic: string, payload: object, priority?: (typeof PRIORITIES)[number]): void {
+    const { id, publishes = [] } = this.#manifest;
+    if (!publishes.some((filter) => matchesTopic(filter, topic))) {
+      const allowed = publishes.join(', ') || 'nothing';
+      throw new CoreError('TOPIC_DENIED', { caller: `plugin.${id}`, topic, allowed });
+    }
+    checkTopic(topic);
+    if (priority !== undefined && !PRIORITIES.includes(priority))
+      throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
+    checkPayload(payload);
+    const retryAfterMs = this.#fullUntil - Date.now();
+    if (retryAfterMs > 0)
+      throw new CoreError('QUEUE_FULL', { what: topic, reason: 'events wait for delivery', retryAfterMs });
+    this.#peer.notify('publish', topic, payload, priority);
+  }
+
+  subscribe(filter: string | readonly string[], fn: EventHandler, options: SubscribeOptions = {}): Subscription {
+    checkFilter(filter);
+    let ended = false;
+    const deliver = receiver((event) => (ended ? undefined : fn(event)));
+    const remote = this.#peer.call('subscribe', filter, deliver, options) as RemoteCall<{
+      update(filter: string | readonly string[]): Promise<void>;
+    }>;
+    const held = this.#scope.hold(`subscription ${filter}`, () => {
+      ended = true;
+      remote[Symbol.dispose]();
+    });
+    return {
+      [Symbol.dispose]: () => held[Symbol.dispose](),
+      update: (filters) => {
+        checkFilter(filters);
+        if (!ended) void remote.then((subscription) => subscription.update(filters)).catch(() => undefined); // it ended meanwhile
+      },
+    };
+  }
+}
+
+function checkFilter(filter: string | readonly string[]): void {
+  const filters = typeof filter === 'string' ? [filter] : filter;
+  if (filters.length === 0) throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
+  filters.forEach(parseFilter);
+}
+
+function checkPayload(payload: object): void {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
+    throw invalid('payload', 'it must be an object');
+  let size: number;
+  try {
+    size = boundSize(payload, SMALL);
+  } catch (error) {
+    throw invalid('payload', reasonOf(error));
+  }
+  if (size > PAYLOAD_BYTES)
+    throw invalid('payload', `it has ${size} bytes as JSON, at most ${PAYLOAD_BYTES} are allowed`);
+}
+
+function invalid(where: string, reason: string): CoreError {
+  return new CoreError('PARAMS_INVALID', { where, reason });
+}

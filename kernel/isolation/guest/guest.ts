@@ -1,0 +1,107 @@
+import type { PluginDefinition } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { Peer, type Port } from '../remote/index.ts';
+import { GuestHost } from './host.ts';
+import type { GuestRoot, GuestStart, GuestUsage, RunningGuest } from './protocol.ts';
+
+/** How long the start waits for calls that nobody waits for: what is refused inline is refused here, too. */
+const QUIET_MS = 2_000;
+
+export interface GuestOptions {
+  load(): Promise<PluginDefinition>;
+  usage(): GuestUsage;
+  /** Ends the guest. */
+  exit(): void;
+}
+
+/** Serves one plugin at its end of the border. */
+export class Guest implements Omit<GuestRoot, 'turns'> {
+  readonly #peer: Peer;
+  readonly #options: GuestOptions;
+  #running: GuestHost | undefined;
+  /** Failures that nobody waited for, while the plugin starts. */
+  #unheard: unknown[] | undefined;
+
+  constructor(port: Port, options: GuestOptions) {
+    this.#options = options;
+    const told = (level: 'warn' | 'error') => (fields: object, message: string) =>
+      this.#peer.notify('log', level, fields, message);
+    const quiet = () => undefined;
+    this.#peer = new Peer(port, {
+      name: 'the Core',
+      root: {
+        start: (start: GuestStart, services: Readonly<Record<string, object>>) => this.start(start, services),
+        ping: () => this.ping(),
+        turns,
+        granted: (caller: string, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
+        congested: (ms: number) => this.congested(ms),
+      } satisfies GuestRoot,
+      log: { debug: quiet, info: told('warn'), warn: told('warn'), error: told('error') },
+      onBreach: (error) => this.crash(error),
+      onUnheard: (error) => this.#onUnheard(error),
+    });
+  }
+
+  async start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest> {
+    this.#unheard = [];
+    const guest = new GuestHost(this.#peer, start);
+    this.#running = guest;
+    const { id, manifest } = { id: start.manifest.id, manifest: start.manifest };
+    try {
+      const plugin = await this.#options.load();
+      const resolved: Record<string, object> = {};
+      for (const [name, ref] of Object.entries(plugin.requires ?? {})) {
+        const service = services[ref.id];
+        if (!service) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
+        resolved[name] = service;
+      }
+      await plugin.setup(guest.host, resolved as never);
+      await Promise.all(guest.whens);
+      await this.#peer.quiet(QUIET_MS);
+      await new Promise((resolve) => setImmediate(resolve)); // failures are told a tick later
+      if (this.#unheard.length > 0) throw this.#unheard[0];
+      for (const service of Object.keys(manifest.provides ?? {})) {
+        if (guest.provided.has(service)) continue;
+        throw new CoreError('PLUGIN_START_FAILED', { plugin: id, reason: `it did not provide ${service}` });
+      }
+    } catch (error) {
+      await guest.scope.end(manifest.stopTimeoutMs);
+      throw error;
+    } finally {
+      this.#unheard = undefined;
+    }
+    return {
+      stop: (ms) => guest.scope.end(ms),
+      [Symbol.asyncDispose]: () => guest.scope[Symbol.asyncDispose](),
+    };
+  }
+
+  ping(): void {
+    this.#peer.notify('alive', this.#options.usage());
+  }
+
+  granted(caller: string, capabilities: readonly string[] | undefined): void {
+    this.#running?.capabilities.set(caller, capabilities);
+  }
+
+  congested(retryAfterMs: number): void {
+    this.#running?.bus.congested(retryAfterMs);
+  }
+
+  /** Tells the host of an error that nobody caught, and ends. */
+  crash(error: unknown): void {
+    this.#peer.notify('crashed', error instanceof Error ? error : new Error(String(error)));
+    this.#peer.close(new CoreError('UNAVAILABLE', { what: 'the Core', reason: 'the plugin crashed' }));
+    this.#options.exit();
+  }
+
+  #onUnheard(error: unknown): void {
+    if (this.#unheard) this.#unheard.push(error);
+    else this.#running?.host.log.warn({ err: error }, `a call that nobody waited for failed: ${reasonOf(error)}`);
+  }
+}
+
+/** Long enough for what was put off by a turn, and for what follows from it. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,73 @@
+/** What host and guest of one plugin offer each other over their border. */
+import type {
+  Caller,
+  CapabilityId,
+  CoreError,
+  EventEnvelope,
+  HookId,
+  Logger,
+  PluginManifest,
+  Priority,
+  SubscribeOptions,
+} from '@device-core/plugin-api';
+
+/** Everything a guest needs to start its plugin, as data. */
+export interface GuestStart {
+  readonly manifest: PluginManifest;
+  readonly config: object;
+  /** Lines of level debug are wanted. */
+  readonly debug: boolean;
+  /** What each caller holds, by caller name. */
+  readonly grants: readonly (readonly [caller: string, capabilities: readonly string[]])[];
+}
+
+/** Time and memory of a guest so far. */
+export interface GuestUsage {
+  readonly cpuMs: number;
+  readonly heapBytes: number;
+  /** Memory outside of the heap: buffers. */
+  readonly externalBytes: number;
+}
+
+/** A plugin that runs. Services that it was given live as long as this. */
+export interface RunningGuest extends AsyncDisposable {
+  /** Ends its scope; resolves with the labels of what did not let go within the time. */
+  stop(ms: number): Promise<readonly string[]>;
+}
+
+/** What the host calls. */
+export interface GuestRoot {
+  start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest>;
+  /** Answered by HostRoot.alive(). */
+  ping(): void;
+  /** Resolves some turns of its event loop later. */
+  turns(): Promise<void>;
+  granted(caller: string, capabilities: readonly string[] | undefined): void;
+  /** The bus took no event: publishing throws QUEUE_FULL until then. */
+  congested(retryAfterMs: number): void;
+}
+
+/** Updates in time what a guest knows of a hook that it owns. */
+export type HookUse = (used: boolean) => void;
+
+/** What the guest calls. */
+export interface HostRoot {
+  log(level: keyof Logger, fields: object, message: string): void;
+  publish(topic: string, payload: object, priority: Priority | undefined): void;
+  subscribe(
+    filter: string | readonly string[],
+    deliver: (event: EventEnvelope) => PromiseLike<unknown>,
+    options: SubscribeOptions,
+  ): Disposable & { update(filter: string | readonly string[]): void };
+  provide(service: string, implementation: object): Disposable;
+  when(service: string, appear: (service: object) => Promise<AsyncDisposable>): Disposable;
+  tap(hook: HookId, fn: (...args: unknown[]) => unknown, stage: number | undefined): Disposable;
+  hook(
+    hook: HookId,
+    use: HookUse,
+  ): Disposable & { promise(...args: unknown[]): Promise<unknown>; unanswered(): Promise<readonly string[]> };
+  /** A refusal of the guest's mirror, to be remembered. */
+  refused(kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId, wanted?: string): void;
+  alive(usage: GuestUsage): void;
+  crashed(error: CoreError | Error): void;
+}

@@ -1,0 +1,129 @@
+import type { PluginDefinition, PluginHost, ServiceRef } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { within } from '../deadline.ts';
+import type { GrantSource } from '../grants.ts';
+import type { GuestRoot, GuestUsage, RunningGuest } from './guest/protocol.ts';
+import { hostRoot } from './host-root.ts';
+import { crash, type LaunchOptions, launch } from './launch.ts';
+import { BoundedLog } from './output.ts';
+import { Peer } from './remote/index.ts';
+import { WATCH, Watch, type WatchLimits } from './watch.ts';
+
+export interface IsolatedOptions extends LaunchOptions {
+  /** It ended, or was ended, while nobody asked it to: once for each start. What it held is revoked already. */
+  readonly onCrash: (error: CoreError) => void;
+  readonly onUsage?: (usage: GuestUsage) => void;
+  readonly limits?: Partial<WatchLimits>;
+  /** For tests: hears of the border once it stands. */
+  readonly onPeer?: (peer: Peer) => void;
+}
+
+/** How long the guest has to end after its scope has. */
+const EXIT_MS = 500;
+
+/** A plugin that runs in a worker or process of its own, as the definition that a host starts like any other. Each setup() starts a fresh one. */
+export function isolatedPlugin(options: IsolatedOptions): PluginDefinition {
+  const { manifest } = options;
+  const requires: Record<string, ServiceRef<unknown>> = {};
+  for (const id of Object.keys(manifest.requires ?? {})) requires[id] = { kind: 'service', id, version: '0.0.0' };
+  return {
+    requires,
+    setup: (host, services) => setup(host, services as Readonly<Record<string, object>>, options),
+  };
+}
+
+async function setup(
+  host: PluginHost,
+  services: Readonly<Record<string, object>>,
+  options: IsolatedOptions,
+): Promise<void> {
+  const { manifest, level, onCrash, onUsage } = options;
+  const { id, scope } = host;
+  const limits = { ...WATCH, ...options.limits };
+  const log = new BoundedLog(host.log);
+  const launched = launch(options);
+  let over = false;
+  const fail = (error: CoreError): void => {
+    if (over) return;
+    over = true;
+    peer.close(error);
+    void launched.kill();
+    log.told();
+    const { cause, details } = error;
+    const told = { plugin: id, reason: details.reason };
+    died.reject(new CoreError('PLUGIN_START_FAILED', told, { cause }));
+    if (started) onCrash(new CoreError('PLUGIN_CRASHED', told, { cause }));
+  };
+  const died = Promise.withResolvers<never>();
+  died.promise.catch(() => undefined); // after the start it is told by onCrash
+  let started = false;
+  const watch = new Watch(id, options.budget ?? manifest.budget ?? {}, limits, launched.pid, fail, (percent, allowed) =>
+    log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
+  );
+  const root = hostRoot({
+    host,
+    write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
+    alive(usage) {
+      watch.alive(usage);
+      onUsage?.(usage);
+    },
+    crashed: (error) => fail(crash(id, `an error escaped from it: ${error.message}`, error)),
+    congested: (ms) => peer.notify('congested', ms),
+    stopped: () => stopOnce(),
+  });
+  const peer = new Peer(launched.port, {
+    name: `plugin ${id}`,
+    root,
+    log: host.log,
+    // Starting and stopping have limits of their own.
+    limits: { callMs: Math.max(60_000, manifest.startTimeoutMs ?? 0, (manifest.stopTimeoutMs ?? 0) + EXIT_MS) },
+    onBreach: fail,
+    onRequest: () => watch.message(),
+    onUnheard: (err) => log.write('warn', { err }, `a call failed that nobody waited for: ${reasonOf(err)}`),
+  });
+  options.onPeer?.(peer);
+  for (const stream of launched.output) log.follow(stream);
+  void launched.exited.then(fail);
+
+  let running: RunningGuest | undefined;
+  const stop = async (): Promise<void> => {
+    if (!over) {
+      const ms = manifest.stopTimeoutMs ?? 5_000;
+      const outcome = await within(running ? running.stop(ms).catch(() => []) : [], ms + EXIT_MS);
+      const held = outcome.kind === 'done' ? outcome.value : ['its scope'];
+      if (held.length > 0) log.write('error', { held }, `${level} ended with ${held.join(', ')} still held`);
+    }
+    over = true;
+    peer.close(new CoreError('CANCELLED', { what: `plugin ${id}`, reason: 'it was stopped' }));
+    await launched.kill();
+    log.told();
+  };
+  let stopping: Promise<void> | undefined;
+  const stopOnce = () => {
+    stopping ??= stop();
+    return stopping;
+  };
+  scope.defer(level, stopOnce);
+  // The guest's scope begins to end when the host's does, not when everything else of it has.
+  scope.signal.addEventListener('abort', () => void stopOnce(), { once: true });
+
+  const grants: (readonly [string, readonly string[]])[] = [];
+  let mirrored = false;
+  const source = host.capabilities as Partial<GrantSource>;
+  if (!source.watch) throw new TypeError('this host does not tell its grants');
+  const watching = source.watch((caller, capabilities) => {
+    if (mirrored) peer.notify('granted', caller, capabilities);
+    else if (capabilities) grants.push([caller, capabilities]);
+  });
+  mirrored = true;
+  scope.use('mirror of the grants', watching);
+
+  const debug = (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
+  const start = peer.call<RunningGuest>('start', { manifest, config: host.config, debug, grants }, services);
+  running = await Promise.race([start, died.promise]);
+  started = true;
+  scope.interval('heartbeat', limits.intervalMs, () => {
+    watch.tick();
+    peer.notify('ping' satisfies keyof GuestRoot);
+  });
+}

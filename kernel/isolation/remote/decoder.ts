@@ -1,0 +1,124 @@
+import type { CallContext, Logger } from '@device-core/plugin-api';
+import { errorOf } from './errors.ts';
+import { AWAIT, DISPOSE, type Form, ITERATE, type Path, SELF, type Slots } from './protocol.ts';
+
+/** What a decoder asks of its peer: stand-ins for what stays on the other side. */
+export interface Importer {
+  readonly log: Logger;
+  own(ref: number, signal: boolean): object;
+  call(ref: number, method: string, args: readonly unknown[]): unknown;
+  iterate(ref: number, release: () => void): AsyncIterator<unknown>;
+  /** `lasting`: until it aborts, else until the call is over that brought it. */
+  signal(ref: number, lasting: boolean): AbortSignal;
+  /** The stand-in of a live object that came before. Throws where there is none. */
+  known(ref: number): object;
+  keep(ref: number, standIn: object, live: boolean, disposable: boolean): void;
+  release(ref: number): void;
+}
+
+/** Puts what the slots hold back into the value, which must be fresh from the port. Throws where a slot has no place. */
+export class Decoder {
+  readonly #importer: Importer;
+  constructor(importer: Importer) {
+    this.#importer = importer;
+  }
+
+  decode<T>(value: T, slots: Slots): T {
+    if (!slots) return value;
+    let root: unknown = value;
+    for (const [path, form] of slots) {
+      if (path.length === 0) root = this.#form(form);
+      else put(root, path, this.#form(form));
+    }
+    return root as T;
+  }
+
+  #form(form: Form): unknown {
+    switch (form[0]) {
+      case 'yours':
+        return this.#importer.own(form[1], form[2]);
+      case 'known':
+        return this.#importer.known(form[1]);
+      case 'function':
+        return this.#function(form[1]);
+      case 'object':
+        return this.#object(form);
+      case 'promise':
+        return this.#importer.call(form[1], AWAIT, []);
+      case 'signal':
+        return this.#importer.signal(form[1], false);
+      case 'aborted':
+        return AbortSignal.abort(this.decode(form[1], form[2]));
+      case 'context':
+        return this.#context(this.decode(form[1], form[2]) as CallContext);
+      case 'call': {
+        const [, kind, id, deadline, ref] = form;
+        return this.#context({
+          caller: { kind, id },
+          deadline,
+          signal: this.#importer.signal(ref, false),
+        } as CallContext);
+      }
+      case 'map': {
+        const items = this.decode(form[1], form[2]);
+        return new Map(Array.from({ length: items.length / 2 }, (_, at) => [items[2 * at], items[2 * at + 1]]));
+      }
+      case 'set':
+        return new Set(this.decode(form[1], form[2]));
+      default:
+        return errorOf(form, (details, slots) => this.decode(details, slots));
+    }
+  }
+
+  #function(ref: number): (...args: unknown[]) => unknown {
+    const importer = this.#importer;
+    const standIn = (...args: unknown[]): unknown => importer.call(ref, SELF, args);
+    importer.keep(ref, standIn, false, false);
+    return standIn;
+  }
+
+  #object([, ref, methods, data, slots, live]: Extract<Form, readonly ['object', ...unknown[]]>): object {
+    const importer = this.#importer;
+    const standIn = this.decode(data, slots) as Record<PropertyKey, unknown>;
+    const signal = live ? importer.signal(ref, true) : undefined;
+    if (signal) standIn.signal = signal;
+    const call = (method: string, args: readonly unknown[]) => {
+      if (signal?.aborted) return ended(signal.reason);
+      // Whoever holds a method holds the object: it must not be released as garbage before.
+      return standIn && importer.call(ref, method, args);
+    };
+    for (const method of methods) {
+      if (method === ITERATE) {
+        standIn[Symbol.asyncIterator] = () => importer.iterate(ref, () => void (standIn && importer.release(ref)));
+      } else if (method === DISPOSE) {
+        const dispose = async () => void (await call(DISPOSE, []));
+        standIn[Symbol.asyncDispose] = dispose;
+        standIn[Symbol.dispose] = () => void dispose().catch((err) => importer.log.warn({ err }, 'cannot dispose'));
+      } else if (method !== '__proto__') standIn[method] = (...args: unknown[]) => call(method, args);
+    }
+    importer.keep(ref, standIn, live, methods.includes(DISPOSE));
+    return standIn;
+  }
+
+  #context(context: CallContext): CallContext {
+    return Object.assign(context, { log: this.#importer.log });
+  }
+}
+
+function ended(reason: unknown): Promise<never> {
+  const failure = Promise.reject(reason);
+  failure.catch(() => undefined); // who does not wait for the answer does not want to know
+  return failure;
+}
+
+/** The place must be there already: nothing of the other side's choosing is ever reached through a prototype. */
+function put(root: unknown, path: Path, value: unknown): void {
+  let node = root as Record<string | number, unknown>;
+  for (const [depth, key] of path.entries()) {
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) {
+      throw new TypeError(`there is no ${path.join('.')} in the message`);
+    }
+    if (depth < path.length - 1) node = node[key] as typeof node;
+    else node[key] = value;
+  }
+}

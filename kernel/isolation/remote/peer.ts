@@ -1,0 +1,435 @@
+import type { Logger } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { Decoder, type Importer } from './decoder.ts';
+import { describe, Encoder, isActive } from './encoder.ts';
+import { Exports, released } from './exports.ts';
+import {
+  ABORT,
+  ANSWER,
+  AWAIT,
+  CALL,
+  DISPOSE,
+  LIMITS,
+  type Message,
+  NEXT,
+  type Port,
+  RELEASE,
+  RETURN,
+  type RemoteLimits,
+  SELF,
+  type Slots,
+} from './protocol.ts';
+import { RemoteCall } from './remote-call.ts';
+import { RemoteIterator } from './remote-iterator.ts';
+import { Serving } from './serving.ts';
+
+export interface PeerOptions {
+  /** Who is at the other end, for messages: `plugin weather`. */
+  readonly name: string;
+  /** What the other side may call from the beginning. */
+  readonly root: object;
+  /** Log of the contexts of calls that come in. */
+  readonly log: Logger;
+  readonly limits?: Partial<RemoteLimits>;
+  /** The other side broke the rules of the border: it cannot be trusted any more. */
+  readonly onBreach: (error: CoreError) => void;
+  /** Something failed whose caller did not wait for it. */
+  readonly onUnheard?: (error: unknown) => void;
+  /** Asked of each message that the other side begins; counts them. */
+  readonly onRequest?: () => void;
+}
+
+/** Messages that go out together. */
+const BATCH = 512;
+
+interface Pending {
+  readonly settle: (value: unknown) => void;
+  readonly fail: (error: unknown) => void;
+  readonly promise: RemoteCall<unknown>;
+  readonly held: readonly number[];
+  readonly target: number;
+  readonly what: string;
+  readonly began: number;
+  /** Of a session or stream that it lasts as long as. */
+  readonly signal: AbortSignal | undefined;
+  deadline: number;
+}
+
+/** The exports of a call that last until the last thing of its answer is released. */
+interface Group {
+  open: number;
+  readonly held: readonly number[];
+}
+
+/** One end of a border: calls what the other side exported, and lets it call what this side exports. */
+export class Peer {
+  readonly #port: Port;
+  readonly #options: PeerOptions;
+  readonly #limits: RemoteLimits;
+  readonly #pending = new Map<number, Pending>();
+  readonly #standIns = new WeakMap<object, number>();
+  readonly #lives = new Map<number, object>();
+  readonly #signals = new Map<number, AbortController>();
+  readonly #groups = new Map<number, Group>();
+  readonly #exports: Exports;
+  readonly #serving: Serving;
+  readonly #garbage = new FinalizationRegistry<number>((ref) => this.#release(ref));
+  readonly #importer: Importer;
+  #out: Message[] = [];
+  #transfer: ArrayBuffer[] = [];
+  #calls = 0;
+  #closed: CoreError | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(port: Port, options: PeerOptions) {
+    this.#port = port;
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#exports = new Exports(this.#standIns, (ref, reason) => this.#tellAbort(ref, reason));
+    this.#exports.root(options.root, describe(options.root).methods);
+    this.#importer = this.#makeImporter();
+    this.#serving = this.#makeServing();
+    port.onMessage((messages) => this.#receive(messages));
+  }
+
+  /** What is held now on this side; all zero when nothing is under way. */
+  get counts(): {
+    readonly exports: number;
+    readonly calls: number;
+    readonly running: number;
+    readonly groups: number;
+  } {
+    const exports = this.#exports.size - (this.#closed ? 0 : 1);
+    return { exports, calls: this.#pending.size, running: this.#serving.size, groups: this.#groups.size };
+  }
+
+  /** Calls a method of the other side's root. */
+  call<T = unknown>(method: string, ...args: readonly unknown[]): RemoteCall<T> {
+    return this.#call(0, method, args) as RemoteCall<T>;
+  }
+
+  /** The same for what the other side keeps: callbacks that are handed over live until the end. */
+  offer<T = unknown>(method: string, ...args: readonly unknown[]): RemoteCall<T> {
+    return this.#call(0, method, args, true) as RemoteCall<T>;
+  }
+
+  /** The same without an answer; what fails there is told there. */
+  notify(method: string, ...args: readonly unknown[]): void {
+    if (this.#closed) return;
+    const encoder = this.#encoder();
+    const [value, slots] = encoder.encode(args);
+    this.#send([CALL, 0, 0, method, value, slots], encoder);
+    this.#undo(encoder); // nobody would tell when it is over
+  }
+
+  /** Resolves when every call that nobody waits for is answered, or after `ms`. */
+  async quiet(ms: number): Promise<void> {
+    // What may last for ever is not waited for: a promise that was lent, or a call that lives as long as a session.
+    const unheard = [...this.#pending.values()].filter(
+      ({ promise, deadline }) => !promise.observed && deadline !== Number.POSITIVE_INFINITY,
+    );
+    if (unheard.length === 0) return;
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, ms);
+    const heard = unheard.map(({ promise }) => Promise.prototype.then.call(promise, undefined, () => undefined));
+    await Promise.race([Promise.all(heard), late.promise]);
+    clearTimeout(timer);
+  }
+
+  /** Everything under way fails with the reason; idempotent. */
+  close(reason: CoreError): void {
+    if (this.#closed) return;
+    this.#flush();
+    this.#closed = reason;
+    clearInterval(this.#sweeper);
+    this.#serving.close();
+    this.#exports.clear();
+    this.#groups.clear();
+    this.#lives.clear();
+    for (const controller of this.#signals.values()) controller.abort(reason);
+    this.#signals.clear();
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { fail } of pending) fail(reason);
+    this.#port.close();
+  }
+
+  // ---- calls from here ----
+
+  #call(target: number, method: string, args: readonly unknown[], forGood = false): RemoteCall<unknown> {
+    let settle: (value: unknown) => void = () => undefined;
+    let fail: (error: unknown) => void = () => undefined;
+    const promise = new RemoteCall<unknown>((resolve, reject) => {
+      settle = resolve;
+      fail = reject;
+    });
+    const untold = (error: unknown) => {
+      if (!promise.observed && !this.#closed) this.#options.onUnheard?.(error);
+    };
+    // A tick later, for the caller may still be on its way to wait for it.
+    Promise.prototype.then.call(promise, undefined, (error) => void setImmediate(untold, error));
+    const refusal = this.#refusal(method);
+    if (refusal) {
+      fail(refusal);
+      return promise;
+    }
+    const encoder = this.#encoder();
+    try {
+      const [value, slots] = encoder.encode(args);
+      const call = ++this.#calls;
+      const began = Date.now();
+      const { deadline, signal } = this.#deadline(method, args, began);
+      const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
+      promise.dispose = () => this.#disposeResult(call, promise);
+      this.#pending.set(call, {
+        settle,
+        fail,
+        promise,
+        held: forGood ? [] : encoder.held,
+        target,
+        what,
+        began,
+        deadline,
+        signal,
+      });
+      this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
+      this.#send([CALL, call, target, method, value, slots], encoder);
+    } catch (error) {
+      this.#undo(encoder);
+      fail(error);
+    }
+    return promise;
+  }
+
+  #refusal(method: string): CoreError | undefined {
+    if (this.#closed) return this.#closed;
+    if (this.#pending.size < this.#limits.inFlight) return undefined;
+    return new CoreError('BUSY', { what: `${method} of ${this.#options.name}`, limit: this.#limits.inFlight });
+  }
+
+  /** Ends what a call answers, or will answer, before what is asked next: what comes after may count on it. */
+  async #disposeResult(call: number, promise: RemoteCall<unknown>): Promise<void> {
+    const pending = this.#pending.get(call);
+    if (this.#closed) return;
+    if (!pending) {
+      await (promise.result as Partial<AsyncDisposable> | null | undefined)?.[Symbol.asyncDispose]?.();
+      return;
+    }
+    this.#exports.mute(pending.held);
+    const [disposed, result] = await Promise.allSettled([this.#call(-call, DISPOSE, []), promise]);
+    const ref = result.status === 'fulfilled' ? this.#standIns.get(Object(result.value)) : undefined;
+    if (ref !== undefined) this.#release(ref, false);
+    if (disposed.status === 'rejected' && !this.#closed) throw disposed.reason;
+  }
+
+  /** What lasts as long as a session or a stream has no deadline before that ends; neither has waiting for an item, or for the end of something. */
+  #deadline(method: string, args: readonly unknown[], now: number): Pick<Pending, 'deadline' | 'signal'> {
+    if (method === NEXT || method === AWAIT) return { deadline: Number.POSITIVE_INFINITY, signal: undefined };
+    let deadline = now + this.#limits.callMs;
+    let signal: AbortSignal | undefined;
+    for (const arg of args) {
+      if (typeof arg !== 'object' || arg === null || !('signal' in arg) || !(arg.signal instanceof AbortSignal))
+        continue;
+      if ('deadline' in arg && 'caller' in arg) deadline = Number(arg.deadline) + this.#limits.graceMs;
+      else if (isActive(arg)) signal = arg.signal;
+    }
+    return { deadline: signal ? Number.POSITIVE_INFINITY : deadline, signal };
+  }
+
+  #sweep(): void {
+    const now = Date.now();
+    for (const [call, pending] of this.#pending) {
+      if (pending.signal?.aborted) pending.deadline = Math.min(pending.deadline, now + this.#limits.callMs);
+      if (pending.deadline > now) continue;
+      const error = new CoreError('TIMEOUT', { what: pending.what, ms: now - pending.began });
+      this.#pending.delete(call);
+      this.#exports.abort(pending.held, error);
+      this.#exports.releaseAll(pending.held);
+      pending.fail(error);
+    }
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+
+  #answered(call: number, ok: boolean, value: unknown, slots: Slots): void {
+    const decoder = new Decoder(this.#importer);
+    const opened: number[] = [];
+    this.#opened = opened;
+    const result = decoder.decode(value, slots);
+    this.#opened = undefined;
+    const pending = this.#pending.get(call);
+    this.#pending.delete(call);
+    if (!pending) {
+      for (const ref of opened) this.#send([RELEASE, ref]); // it came too late
+      return;
+    }
+    if (opened.length === 0) this.#exports.releaseAll(pending.held);
+    else {
+      const group: Group = { open: opened.length, held: pending.held };
+      for (const ref of opened) this.#groups.set(ref, group);
+    }
+    pending.promise.result = result;
+    if (ok) pending.settle(result);
+    else pending.fail(result);
+  }
+
+  /** Signals that came with the call being decoded: they end with it. */
+  #arrived: number[] | undefined;
+  /** Stand-ins that came with the answer being decoded. */
+  #opened: number[] | undefined;
+
+  /** This side has no use for it any more. */
+  #release(ref: number, tell = true): void {
+    const group = this.#groups.get(ref);
+    if (!group) return;
+    this.#groups.delete(ref);
+    group.open--;
+    if (group.open === 0) this.#exports.releaseAll(group.held);
+    if (tell && !this.#closed) this.#send([RELEASE, ref]);
+  }
+
+  // ---- calls from there ----
+
+  #receive(messages: unknown): void {
+    if (this.#closed) return;
+    try {
+      for (const message of messages as Message[]) this.#dispatch(message);
+    } catch (error) {
+      const reason = `it broke the rules of the border: ${reasonOf(error)}`;
+      this.#options.onBreach(new CoreError('UNAVAILABLE', { what: this.#options.name, reason }, { cause: error }));
+    }
+  }
+
+  #dispatch(message: Message): void {
+    if (this.#closed) return;
+    switch (message[0]) {
+      case CALL: {
+        const [, call, target, method, args, slots] = message;
+        this.#options.onRequest?.();
+        this.#serving.serve(call, target, method, args, slots);
+        return;
+      }
+      case ANSWER:
+        this.#answered(message[1], message[2], message[3], message[4]);
+        return;
+      case RELEASE:
+        this.#exports.release(message[1]);
+        return;
+      case ABORT: {
+        const [, ref, reason, slots] = message;
+        this.#lives.delete(ref);
+        const controller = this.#signals.get(ref);
+        this.#signals.delete(ref);
+        controller?.abort(new Decoder(this.#importer).decode(reason, slots));
+        return;
+      }
+      default:
+        throw new TypeError('there is a message of no known kind');
+    }
+  }
+
+  // ---- the wire ----
+
+  #encoder(): Encoder {
+    return new Encoder(this.#exports, this.#port.clones, this.#limits.bytes);
+  }
+
+  #undo(encoder: Encoder): void {
+    this.#exports.releaseAll(encoder.held);
+    this.#exports.releaseAll(encoder.lives);
+  }
+
+  /** What one turn of the microtask queue has to say goes out together. */
+  #send(message: Message, encoder?: Encoder): void {
+    if (this.#closed) return;
+    if (this.#out.length === 0) queueMicrotask(() => this.#flush());
+    this.#out.push(message);
+    if (encoder && encoder.transfer.length > 0) this.#transfer.push(...encoder.transfer);
+    if (this.#out.length >= BATCH) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#closed || this.#out.length === 0) return;
+    const messages = this.#out;
+    const transfer = this.#transfer;
+    this.#out = [];
+    if (transfer.length > 0) this.#transfer = [];
+    this.#port.post(messages, transfer);
+  }
+
+  #tellAbort(ref: number, reason: unknown): void {
+    if (this.#closed) return;
+    const encoder = this.#encoder();
+    const [value, slots] = encoder.encode(reason);
+    this.#send([ABORT, ref, value, slots], encoder);
+  }
+
+  #makeServing(): Serving {
+    return new Serving({
+      name: this.#options.name,
+      exports: this.#exports,
+      limit: 2 * this.#limits.inFlight,
+      encoder: () => this.#encoder(),
+      decode: (args, slots, signals) => {
+        this.#arrived = signals;
+        const decoded = new Decoder(this.#importer).decode(args, slots);
+        this.#arrived = undefined;
+        return decoded;
+      },
+      forget: (signals) => {
+        for (const ref of signals) this.#signals.delete(ref);
+      },
+      send: (message, encoder) => this.#send(message, encoder),
+      undo: (encoder) => this.#undo(encoder),
+      onUnheard: (error) => this.#options.onUnheard?.(error),
+    });
+  }
+
+  #makeImporter(): Importer {
+    return {
+      log: this.#options.log,
+      own: (ref, signal) => {
+        const exported = this.#exports.get(ref);
+        if (exported) return exported.value;
+        return signal ? AbortSignal.abort(released('this side')) : () => Promise.reject(released('this side'));
+      },
+      call: (ref, method, args) => {
+        if (method === AWAIT) this.#opened?.push(ref);
+        if (method === DISPOSE) this.#exports.mute(this.#groups.get(ref)?.held ?? []);
+        const answer = this.#call(ref, method, args);
+        if (method !== DISPOSE && method !== AWAIT) return answer;
+        const gone = () => this.#release(ref, false); // the other side forgets it by itself
+        Promise.prototype.then.call(answer, gone, gone);
+        return answer;
+      },
+      iterate: (ref, release) =>
+        new RemoteIterator({
+          next: () => this.#call(ref, NEXT, []) as Promise<IteratorResult<unknown>>,
+          close: () => this.#call(ref, RETURN, []),
+          over: release,
+        }),
+      signal: (ref, lasting) => {
+        const controller = new AbortController();
+        this.#signals.set(ref, controller);
+        if (!lasting) this.#arrived?.push(ref);
+        if (!lasting) this.#standIns.set(controller.signal, ref);
+        return controller.signal;
+      },
+      known: (ref) => {
+        const standIn = this.#lives.get(ref);
+        if (!standIn) throw new TypeError(`there is no ${ref} any more`);
+        return standIn;
+      },
+      keep: (ref, standIn, live, disposable) => {
+        this.#standIns.set(standIn, ref);
+        if (live) this.#lives.set(ref, standIn);
+        else if (this.#opened) {
+          this.#opened.push(ref);
+          if (!disposable) this.#garbage.register(standIn, ref); // one that nobody keeps is one that nobody ends
+        }
+      },
+      release: (ref) => this.#release(ref),
+    };
+  }
+}

@@ -1,0 +1,173 @@
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import type { Encoder } from './encoder.ts';
+import { type Exported, type Exports, released } from './exports.ts';
+import { ANSWER, AWAIT, DISPOSE, ITERATE, type Message, NEXT, RETURN, SELF, type Slots } from './protocol.ts';
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+/** What calls that come in need of their peer. */
+export interface Served {
+  readonly name: string;
+  readonly exports: Exports;
+  /** Calls under way that no honest peer exceeds. */
+  readonly limit: number;
+  encoder(): Encoder;
+  /** Notes the signals that come with the arguments. */
+  decode(args: readonly unknown[], slots: Slots, signals: number[]): readonly unknown[];
+  /** Nobody listens to these signals any more. */
+  forget(signals: readonly number[]): void;
+  send(message: Message, encoder: Encoder): void;
+  undo(encoder: Encoder): void;
+  onUnheard(error: unknown): void;
+}
+
+/** Calls of the other side: each is answered once, and what it answers with stays until it is released. */
+export class Serving {
+  readonly #served: Served;
+  /** Not answered yet. */
+  readonly #calls = new Map<number, PromiseLike<unknown>>();
+  /** Answers that can be disposed of, by call. */
+  readonly #disposables = new Map<number, number>();
+  #closed = false;
+
+  constructor(served: Served) {
+    this.#served = served;
+  }
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  /** Throws where the other side breaks the rules. */
+  serve(call: number, target: number, method: string, args: readonly unknown[], slots: Slots): void {
+    const signals: number[] = [];
+    const decoded = this.#served.decode(args, slots, signals);
+    let result: unknown;
+    try {
+      result = this.#invoke(target, method, decoded);
+    } catch (error) {
+      this.#answer(call, false, error, signals);
+      return;
+    }
+    if (!isThenable(result)) {
+      this.#answer(call, true, result, signals);
+      return;
+    }
+    if (call !== 0) this.#calls.set(call, result);
+    if (this.#calls.size > this.#served.limit) throw new RangeError('there are too many calls under way');
+    result.then(
+      (value) => this.#answer(call, true, value, signals),
+      (error: unknown) => this.#answer(call, false, error, signals),
+    );
+  }
+
+  /** The other side is gone: what it was given to dispose of is disposed of, what it read is closed. */
+  close(): void {
+    this.#closed = true;
+    const { exports } = this.#served;
+    const given = [...this.#disposables.values()].flatMap((ref) => exports.get(ref)?.value ?? []);
+    // What was given last may lean on what was given first.
+    for (const value of given.reverse()) this.#end(() => dispose(value));
+    for (const iterator of exports.iterators()) this.#end(() => iterator.return?.());
+    this.#calls.clear();
+    this.#disposables.clear();
+  }
+
+  #end(fn: () => unknown): void {
+    new Promise((resolve) => resolve(fn())).catch((error: unknown) => this.#served.onUnheard(error));
+  }
+
+  #invoke(target: number, method: string, args: readonly unknown[]): unknown {
+    if (target < 0 && method === DISPOSE) return this.#disposeAnswer(-target);
+    const exported = this.#served.exports.get(target);
+    if (!exported) {
+      if (method === NEXT || method === RETURN) return { done: true, value: undefined };
+      if (method === DISPOSE) return undefined;
+      throw released('this side');
+    }
+    const { value, methods } = exported;
+    if (method === NEXT || method === RETURN) return iterate(exported, method);
+    if (!methods.has(method)) throw new CoreError('METHOD_NOT_FOUND', { name: method || 'of that object' });
+    if (exported.muted) return undefined;
+    if (method === SELF) return (value as Method)(...args);
+    if (method === AWAIT) return this.#last(target, value);
+    if (method === DISPOSE) return this.#last(target, dispose(value));
+    return (value as Record<string, Method>)[method]!(...args);
+  }
+
+  /** It is gone when this is done. */
+  async #last(ref: number, work: unknown): Promise<unknown> {
+    try {
+      return await work;
+    } finally {
+      this.#served.exports.release(ref);
+    }
+  }
+
+  #disposeAnswer(call: number): unknown {
+    const ref = this.#disposables.get(call);
+    if (ref !== undefined) return this.#invoke(ref, DISPOSE, []);
+    // It may still be under way, or have answered with something else.
+    return this.#calls.get(call)?.then(
+      (value) => dispose(Object(value)),
+      () => undefined,
+    );
+  }
+
+  #answer(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
+    this.#calls.delete(call);
+    if (this.#closed) {
+      if (ok && isDisposable(value)) this.#end(() => dispose(value as object)); // it came too late for whoever wanted it
+      return;
+    }
+    const { exports } = this.#served;
+    const over = () => this.#served.forget(signals);
+    if (call === 0) {
+      over();
+      if (!ok) this.#served.onUnheard(value);
+      return;
+    }
+    const encoder = this.#served.encoder();
+    try {
+      const [encoded, slots] = encoder.encode(value);
+      this.#served.send([ANSWER, call, ok, encoded, slots], encoder);
+    } catch (error) {
+      this.#served.undo(encoder);
+      this.#answer(call, false, error instanceof CoreError ? error : new Error(reasonOf(error)), signals);
+      return;
+    }
+    const [first] = encoder.held;
+    if (first !== undefined && isDisposable(value)) {
+      this.#disposables.set(call, first);
+      exports.whenReleased([first], () => void this.#disposables.delete(call));
+    }
+    // What the answer brings may still want to hear that its caller gives up.
+    if (encoder.held.length > 0 && signals.length > 0) exports.whenReleased(encoder.held, over);
+    else over();
+  }
+}
+
+/** Reads come one after the other, however many were asked for. */
+function iterate(exported: Exported, method: typeof NEXT | typeof RETURN): unknown {
+  if (!exported.methods.has(ITERATE)) throw new TypeError('that cannot be iterated');
+  exported.iterator ??= (exported.value as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  const { iterator } = exported;
+  if (method === RETURN) return iterator.return?.();
+  const read = () => iterator.next();
+  const item = exported.last ? exported.last.then(read, read) : read();
+  exported.last = item;
+  return item;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
+}
+
+function isDisposable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.asyncDispose in value || Symbol.dispose in value);
+}
+
+function dispose(value: object): unknown {
+  const { [Symbol.asyncDispose]: later, [Symbol.dispose]: now } = value as Partial<AsyncDisposable & Disposable>;
+  return later ? later.call(value) : now?.call(value);
+}

@@ -1,0 +1,85 @@
+/** A program of its own: starts and stops one plugin twice at one level, and prints what it found as JSON. What it starts may hang or exit. */
+import { pathToFileURL } from 'node:url';
+import type { Isolation, PluginDefinition } from '@device-core/plugin-api';
+import { operations, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
+import { createTestHost } from '../host.ts';
+import { leakCheck } from '../leak-check.ts';
+import { checkManifest, readManifest } from '../manifest.ts';
+import { TestOperations } from '../operations.ts';
+import { Observations } from './claims.ts';
+import { isKernelService, standIn } from './stand-in.ts';
+
+export interface StartStop {
+  /** What is wrong; empty when all is well. */
+  readonly problems: readonly string[];
+  /** What checkManifest() says. */
+  readonly disagreements: readonly string[];
+  /** Services that were stood in for by objects that answer nothing. */
+  readonly standIns: readonly string[];
+  readonly startMs: readonly number[];
+}
+
+/** What `fakes.ts` of a plugin exports, all of it optional. */
+interface Fakes {
+  readonly services?: () => readonly (readonly [ServiceRef<unknown>, object])[];
+  readonly config?: object;
+}
+
+const [manifest = '', main = '', level = 'inline', notes = '', fakesFile = ''] = process.argv.slice(2);
+const problems: string[] = [];
+const startMs: number[] = [];
+const standIns: string[] = [];
+let disagreements: readonly string[] = [];
+
+try {
+  await run();
+} catch (error) {
+  problems.push(reasonOf(error));
+}
+process.stdout.write(`\n${JSON.stringify({ problems, disagreements, standIns, startMs } satisfies StartStop)}\n`);
+// A leak is told above; it shall not keep us.
+process.exit(0);
+
+async function run(): Promise<void> {
+  const { plugin } = (await import(pathToFileURL(main).href)) as { readonly plugin?: PluginDefinition };
+  if (typeof plugin?.setup !== 'function') throw new Error('it exports no `plugin` with setup()');
+  disagreements = checkManifest(manifest, plugin);
+  const fakes: Fakes = fakesFile === '' ? {} : await import(pathToFileURL(fakesFile).href);
+  // They open with the first word that somebody says: that is no leak.
+  for (const stream of [process.stdout, process.stderr]) stream.write('');
+  const nothingLeft = leakCheck();
+  for (const round of ['first', 'second']) await startAndStop(plugin, fakes, round);
+  await nothingLeft();
+}
+
+async function startAndStop(plugin: PluginDefinition, fakes: Fakes, round: string): Promise<void> {
+  const began = performance.now();
+  const given = fakes.services?.() ?? [];
+  const services = [...missing(given), ...given];
+  const isolation = level as Isolation;
+  const host = await createTestHost(plugin, { manifest, config: fakes.config ?? {}, services, isolation });
+  startMs.push(performance.now() - began);
+  // Timers and first connections get a moment to go wrong.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await host.stop();
+  const told = host.logged.filter((line) => line.level === 'error');
+  for (const line of told) problems.push(`it logged an error after the ${round} start: ${line.message}`);
+  for (const label of host.leaks()) problems.push(`after the ${round} stop it still holds ${label}`);
+}
+
+/** Stand-ins for what it requires and nobody gave. */
+function missing(given: readonly (readonly [ServiceRef<unknown>, object])[]) {
+  const wanted = Object.keys(readManifest(manifest).requires ?? {});
+  const left = wanted.filter((id) => !isKernelService(id) && !given.some(([ref]) => ref.id === id));
+  return left.map((id): readonly [ServiceRef<unknown>, object] => {
+    if (id === operations.id) return [operations, new TestOperations()];
+    if (!standIns.includes(id)) standIns.push(id);
+    return [serviceRef<object>(id, '1.0.0'), standIn(level === 'inline' ? undefined : methodsOf(id))];
+  });
+}
+
+/** What an inline run called of a service. */
+function methodsOf(service: string): readonly string[] {
+  const called = new Observations(notes, readManifest(manifest).id).names('method');
+  return called.flatMap((name) => (name.startsWith(`${service}.`) ? [name.slice(service.length + 1)] : []));
+}

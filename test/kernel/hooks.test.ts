@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CoreError, type EventEnvelope } from '@device-core/plugin-api';
+import { HookRegistry } from '../../kernel/hooks.ts';
+
+test('taps run by stage, then by plugin, whatever the order in which they came', async () => {
+  const orders = [
+    ['b', 'a', 'late'],
+    ['late', 'a', 'b'],
+  ];
+  for (const order of orders) {
+    const hooks = new HookRegistry();
+    const seen: string[] = [];
+    for (const plugin of order)
+      hooks.tap('operation.before', plugin, () => void seen.push(plugin), plugin === 'late' ? 10 : 0);
+    await hooks.caller('operation.before').promise('x', {} as never);
+    assert.deepEqual(seen, ['a', 'b', 'late']);
+  }
+});
+
+test('a tap that left runs no more, and the owner keeps the same caller', async () => {
+  const hooks = new HookRegistry();
+  const caller = hooks.caller('kernel.ready');
+  let runs = 0;
+  const leave = hooks.tap('kernel.ready', 'a', async () => void runs++, 0);
+  assert.equal(caller.isUsed(), true);
+  await caller.promise();
+  leave();
+  leave();
+  await caller.promise();
+  assert.equal(runs, 1);
+  assert.equal(caller.isUsed(), false);
+});
+
+test('the first refusal of a bail hook wins, from a tap that answers at once or later', async () => {
+  const hooks = new HookRegistry();
+  const refusal = new CoreError('BUSY', { what: 'x', limit: 1 });
+  hooks.tap('operation.before', 'a', async () => undefined, 0);
+  hooks.tap('operation.before', 'b', async (name: string) => (name === 'slow' ? refusal : undefined), 0);
+  hooks.tap('operation.before', 'c', (name: string) => (name === 'quick' ? refusal : undefined), 0);
+  const before = hooks.caller('operation.before');
+  assert.equal(await before.promise('slow', {} as never), refusal);
+  assert.equal(await before.promise('quick', {} as never), refusal);
+  assert.equal(await before.promise('fine', {} as never), undefined);
+});
+
+test('an error names the plugin of the tap; one of the table passes as it is', async () => {
+  const hooks = new HookRegistry();
+  const cases: [fail: () => unknown, code: string][] = [
+    [() => assert.fail('broken'), 'HOOK_FAILED'],
+    [() => Promise.reject(new Error('broken')), 'HOOK_FAILED'],
+    [() => Promise.reject(new CoreError('BUSY')), 'BUSY'],
+  ];
+  for (const [fail, code] of cases) {
+    const leave = hooks.tap('operation.before', 'limits', fail, 0);
+    await assert.rejects(hooks.caller('operation.before').promise('x', {} as never), (error: CoreError) => {
+      assert.equal(error.code, code);
+      if (code === 'HOOK_FAILED') assert.match(error.message, /plugin limits failed in hook operation.before: broken/);
+      return true;
+    });
+    leave();
+  }
+});
+
+test('a waterfall hook hands the value on, changed or not', () => {
+  const hooks = new HookRegistry();
+  const event = { topic: 'a', payload: {} } as EventEnvelope;
+  hooks.tap('event.publish', 'a', (one: EventEnvelope) => ({ ...one, topic: 'b' }), 0);
+  hooks.tap('event.publish', 'b', () => undefined, 0);
+  assert.equal(hooks.caller('event.publish').call(event).topic, 'b');
+});
+
+test('every tap of a parallel hook runs, whichever of them fails, and the owner learns of each failure', async () => {
+  const hooks = new HookRegistry();
+  const caller = hooks.caller('kernel.ready');
+  const seen: string[] = [];
+  hooks.tap('kernel.ready', 'a', () => assert.fail('broken at once'), 0);
+  hooks.tap('kernel.ready', 'b', () => void seen.push('b'), 0);
+  await assert.rejects(caller.promise(), /plugin a failed in hook kernel.ready: broken at once/);
+  hooks.tap('kernel.ready', 'c', () => Promise.reject(new Error('broken later')), 0);
+  hooks.tap('kernel.ready', 'd', async () => void seen.push('d'), 0);
+  await assert.rejects(caller.promise(), /plugin a .*broken at once; plugin c .*broken later/);
+  assert.deepEqual(seen, ['b', 'b', 'd']);
+});
