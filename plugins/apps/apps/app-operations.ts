@@ -6,15 +6,11 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Supervisor } from './supervisor.ts';
 
 const ID = { type: 'string', minLength: 1, maxLength: 128, description: 'App id, or its short name.' };
-const BY_ID: JsonSchema = {
-  type: 'object',
-  required: ['id'],
-  additionalProperties: false,
-  properties: { id: ID },
-};
+const BY_ID: JsonSchema = exactly({ id: ID });
 const STATUS: JsonSchema = {
   type: 'object',
   required: ['id', 'name', 'version', 'title', 'state', 'since', 'restarts', 'capabilities', 'denied'],

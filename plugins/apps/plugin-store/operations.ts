@@ -8,6 +8,7 @@ import {
   type PluginState,
 } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Probation } from './probation.ts';
 import type { InstallRequest, Outcome, PluginStore } from './store.ts';
 
@@ -49,7 +50,7 @@ const OUTCOME: JsonSchema = {
     signer: { type: 'string', description: 'fingerprint of the trusted key that signed it' },
   },
 };
-const BY_ID: JsonSchema = { type: 'object', additionalProperties: false, required: ['id'], properties: { id: ID } };
+const BY_ID: JsonSchema = exactly({ id: ID });
 const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
 const UNDONE: readonly ErrorCode[] = ['STATE_UNWRITABLE', 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY'];
 
@@ -162,10 +163,7 @@ export function storeOperations(
     name: 'plugins.switch',
     summary: 'switch a plugin on or off, for good; in safe mode also one that does not run now',
     capability: 'system.plugins',
-    params: {
-      ...{ type: 'object', additionalProperties: false, required: ['id', 'enabled'] },
-      properties: { id: { ...ID, pattern: '^[a-z][a-z0-9-]{0,39}$' }, enabled: { type: 'boolean' } },
-    },
+    params: exactly({ id: { ...ID, pattern: '^[a-z][a-z0-9-]{0,39}$' }, enabled: { type: 'boolean' } }),
     result: {
       type: 'object',
       required: ['id', 'enabled'],

@@ -7,7 +7,8 @@ import {
   type CanHandle,
   CoreError,
 } from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, EVENT, filterBody, frameBody, frameIn, matches, OP, SLOTS, STATES } from './messages.ts';
 
 const DEADLINE_MS = 1_000;

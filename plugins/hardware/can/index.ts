@@ -8,7 +8,8 @@ import {
   operations,
   type Priority,
 } from '@device-core/plugin-api';
-import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Buses } from './buses.ts';
 import { canOperations, receiveStream, told } from './operations.ts';
 

@@ -1,7 +1,8 @@
 /** What an operator may ask of the bridge itself. */
-import type { Bridge, BridgeEndpoint, JsonSchema, Operation } from '@device-core/plugin-api';
+import type { Bridge, BridgeEndpoint, Operation } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 
-const NOTHING: JsonSchema = { type: 'object', additionalProperties: false, properties: {} };
+const NOTHING = exactly({});
 const CLASSES: Readonly<Record<number, string>> = {
   0: 'SYS',
   1: 'GPIO',
@@ -53,12 +54,7 @@ export function bridgeOperations(bridge: Bridge): readonly Operation<never, unkn
     summary: 'Abort what an endpoint of the bridge does and give it its default settings',
     description:
       'Handles of the endpoint are configured again with the next session; what apps had configured is gone.',
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['endpoint'],
-      properties: { endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Its label.' } },
-    },
+    params: exactly({ endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Its label.' } }),
     result: NOTHING,
     rest: { method: 'POST', path: '/bridge/endpoints/:endpoint/reset' },
     async run({ endpoint }, { signal }) {
@@ -70,11 +66,7 @@ export function bridgeOperations(bridge: Bridge): readonly Operation<never, unkn
     ...common,
     name: 'bridge.reboot',
     summary: 'Restart the IO bridge',
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { mode: { enum: ['app', 'bootloader'], default: 'app' } },
-    },
+    params: exactly({ mode: { enum: ['app', 'bootloader'], default: 'app' } }, []),
     result: NOTHING,
     rest: { method: 'POST', path: '/bridge/reboot' },
     async run({ mode = 'app' }, { signal }) {

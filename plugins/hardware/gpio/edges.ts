@@ -1,6 +1,7 @@
 /** Edges on their way to who listens: each listener by the handle, in order, with what was lost before. */
 import type { BridgeEvent, GpioEdge, GpioHandle, Logger } from '@device-core/plugin-api';
-import { type HandleRow, type HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import type { HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { EDGE_EVENT } from './messages.ts';
 
 export interface EdgeCounts {

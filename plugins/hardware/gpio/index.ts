@@ -1,5 +1,6 @@
 import { bridge, CoreError, definePlugin, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
-import { BusUser, HandleTable, PerCaller } from '@device-core/plugin-api/buses';
+import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Edges } from './edges.ts';
 import { Lines } from './lines.ts';
 import { checkLine } from './messages.ts';

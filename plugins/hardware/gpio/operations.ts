@@ -6,15 +6,8 @@ import type {
   Operation,
   StreamEndpoint,
 } from '@device-core/plugin-api';
-import {
-  BUS_ERRORS,
-  exactly,
-  HANDLE_NAME,
-  type HandleTable,
-  handlesOperation,
-  outflowOfLines,
-  type PerCaller,
-} from '@device-core/plugin-api/buses';
+import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
+import { exactly, outflowOfLines, type PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { Edges } from './edges.ts';
 import type { Lines } from './lines.ts';
 

@@ -1,5 +1,6 @@
 import { bridge, definePlugin, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
-import { BusUser, HandleTable, PerCaller } from '@device-core/plugin-api/buses';
+import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import { checkAddress, OP, speedBody } from './messages.ts';
 import { i2cOperations } from './operations.ts';
 import { Transfers } from './transfers.ts';

@@ -1,15 +1,6 @@
 import { type Capabilities, CoreError, type I2cHandle, type I2cSegment, type Operation } from '@device-core/plugin-api';
-import {
-  BUS_ERRORS,
-  base64Schema,
-  bytesOf,
-  exactly,
-  HANDLE_NAME,
-  type HandleTable,
-  handlesOperation,
-  type PerCaller,
-  textOf,
-} from '@device-core/plugin-api/buses';
+import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
+import { base64Schema, bytesOf, exactly, type PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
 import { MAX_BYTES } from './messages.ts';
 import type { Transfers } from './transfers.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonSchema, NdefRecord, NfcReaderInfo, NfcTag, Operation } from '@device-core/plugin-api';
-import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/buses';
+import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/operation-kit';
 import type { Readers } from './readers.ts';
 
 const READER: JsonSchema = { type: 'string', maxLength: 32, description: 'May be left out where there is one.' };

@@ -1,5 +1,6 @@
 import { bridge, definePlugin, operations, type PioHandle, pio } from '@device-core/plugin-api';
-import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Machines } from './machines.ts';
 import { pioOperations } from './operations.ts';
 

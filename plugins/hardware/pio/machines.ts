@@ -7,7 +7,8 @@ import {
   type PioMachineConfig,
   type PioWidth,
 } from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, enableBody, IRQ_EVENT, loadBody, OP, readBody, wordsIn, writeBody } from './messages.ts';
 
 const CONFIGURE_MS = 1_000;

@@ -6,14 +6,8 @@ import type {
   PioMachineConfig,
   PioWidth,
 } from '@device-core/plugin-api';
-import {
-  BUS_ERRORS,
-  exactly,
-  HANDLE_NAME,
-  type HandleTable,
-  handlesOperation,
-  type PerCaller,
-} from '@device-core/plugin-api/buses';
+import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
+import { exactly, type PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { Machines } from './machines.ts';
 import { MAX_BYTES, MAX_INSTRUCTIONS } from './messages.ts';
 

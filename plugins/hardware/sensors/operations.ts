@@ -6,7 +6,7 @@ import type {
   SensorReading,
   StreamEndpoint,
 } from '@device-core/plugin-api';
-import { exactly, outflowOfLines } from '@device-core/plugin-api/buses';
+import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
 import type { Registry } from './registry.ts';
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 32, description: 'Name of a sensor.' };

@@ -1,5 +1,6 @@
 import { bridge, definePlugin, operations, type UartChunk, type UartHandle, uart } from '@device-core/plugin-api';
-import { BusUser, HandleTable, Listeners, PerCaller } from '@device-core/plugin-api/buses';
+import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { receiveStream, uartOperations } from './operations.ts';
 import { Ports } from './ports.ts';
 

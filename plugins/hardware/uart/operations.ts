@@ -7,19 +7,16 @@ import {
   type UartHandle,
   type UartSettings,
 } from '@device-core/plugin-api';
+import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import {
-  BUS_ERRORS,
   base64Schema,
   bytesOf,
   exactly,
-  HANDLE_NAME,
-  type HandleTable,
-  handlesOperation,
   type Listeners,
   outflow,
   type PerCaller,
   textOf,
-} from '@device-core/plugin-api/buses';
+} from '@device-core/plugin-api/operation-kit';
 import type { Ports } from './ports.ts';
 
 const MOST_WRITTEN = 65_536;

@@ -1,6 +1,7 @@
 /** Serial lines by handle: what goes out, what comes in, and what was lost on the way. */
 import type { BridgeEvent, Scope, UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable, Listeners } from '@device-core/plugin-api/buses';
+import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
 import { ReceiveBuffer } from './receive-buffer.ts';
 

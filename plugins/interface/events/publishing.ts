@@ -14,6 +14,7 @@ import {
   PRIORITIES,
   type Priority,
 } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import { UiPayloads } from './ui-payloads.ts';
 
 interface Params {
@@ -38,22 +39,15 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
     summary: 'publish an event',
     description:
       'Apps may publish app.<their id>.event.**, ui.toast and ui.banner. Accepted means that the event is on its way; a full queue is refused with QUEUE_FULL.',
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['topic', 'payload'],
-      properties: {
+    params: exactly(
+      {
         topic: { type: 'string', description: 'dotted segments of letters, digits, _ and -' },
         payload: { type: 'object', description: 'at most 64 KiB as JSON' },
         priority: { enum: [...PRIORITIES], description: 'normal if absent; critical is for the Core' },
       },
-    },
-    result: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['id', 'seq'],
-      properties: { id: { type: 'string' }, seq: { type: 'integer' } },
-    },
+      ['topic', 'payload'],
+    ),
+    result: exactly({ id: { type: 'string' }, seq: { type: 'integer' } }),
     rest: { method: 'POST', path: '/events/publish', status: 202 },
     errors: ['TOPIC_INVALID', 'TOPIC_DENIED', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'QUEUE_FULL'],
     async run({ topic, payload, priority = 'normal' }, { caller }) {

@@ -1,5 +1,6 @@
 /** events.subscribe and events.unsubscribe: bound to the session that calls, and over with it. */
 import { type CallContext, CoreError, type Operation, type Session } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { SessionRegistry } from './session-registry.ts';
 import type { SubscriptionPolicy } from './subscription-policy.ts';
 
@@ -31,7 +32,7 @@ export function subscribeOperations(
       description:
         'All filters or none. Events come as notifications `event` with the envelope, each once however many filters match; retained events come at once. After a loss an event of the topic system.bus.dropped tells what is missing.',
       params,
-      result: { type: 'object', additionalProperties: false, required: ['filters'], properties: { filters } },
+      result: exactly({ filters }),
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'SUBSCRIPTION_LIMIT'],
       async run(wanted, call) {
         const session = sessionOf(call, 'events.subscribe');
@@ -48,12 +49,7 @@ export function subscribeOperations(
       name: 'events.unsubscribe',
       summary: 'stop receiving the events that match a filter',
       params,
-      result: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['removed', 'filters'],
-        properties: { removed: { type: 'integer' }, filters },
-      },
+      result: exactly({ removed: { type: 'integer' }, filters }),
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID'],
       async run(wanted, call) {
         const subscriber = registry.find(sessionOf(call, 'events.unsubscribe'));

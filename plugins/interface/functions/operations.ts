@@ -9,6 +9,7 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import { MAX_TIMEOUT_MS } from './entry.ts';
 
 const APP: JsonSchema = { type: 'string', maxLength: 128, description: 'Reverse-domain app identifier.' };
@@ -72,7 +73,7 @@ export function functionOperations(
     name: 'functions.register',
     summary: 'Register functions of the calling app',
     description: 'All or nothing. The same specification again is fine; another one under the same version is not.',
-    params: object(
+    params: exactly(
       {
         app: APP,
         functions: {
@@ -91,7 +92,11 @@ export function functionOperations(
         app: APP,
         functions: {
           type: 'array',
-          items: object({ name: NAME, version: { type: 'string' }, id: { type: 'string' } }, ['name', 'version', 'id']),
+          items: exactly({ name: NAME, version: { type: 'string' }, id: { type: 'string' } }, [
+            'name',
+            'version',
+            'id',
+          ]),
         },
       },
     },
@@ -117,11 +122,11 @@ export function functionOperations(
   const unregister: Operation<Selection> = {
     name: 'functions.unregister',
     summary: 'Remove functions: all of the app, all versions of a name, or one version',
-    params: object(
+    params: exactly(
       { app: APP, name: NAME, version: { type: 'string', description: 'major.minor.patch; needs a name.' } },
       [],
     ),
-    result: object({ removed: { type: 'integer' } }, ['removed']),
+    result: exactly({ removed: { type: 'integer' } }, ['removed']),
     rest: { method: 'POST', path: '/functions/unregister' },
     errors: ['CALLER_DENIED', 'PARAMS_INVALID'],
     async run({ app, name, version }, { caller }) {
@@ -134,8 +139,8 @@ export function functionOperations(
   const list: Operation<Selection, { readonly functions: readonly FunctionInfo[] }> = {
     name: 'functions.list',
     summary: 'List registered functions, newest version first',
-    params: object({ app: APP, name: NAME }, []),
-    result: object({ functions: { type: 'array', items: INFO } }, ['functions']),
+    params: exactly({ app: APP, name: NAME }, []),
+    result: exactly({ functions: { type: 'array', items: INFO } }, ['functions']),
     rest: { method: 'GET', path: '/functions' },
     errors: [],
     run: async (filter) => ({ functions: await functions.list(filter) }),
@@ -143,7 +148,7 @@ export function functionOperations(
   const describe: Operation<CallParams, FunctionInfo> = {
     name: 'functions.describe',
     summary: 'Describe one function',
-    params: object({ name: NAME, app: APP, version: RANGE }, ['name']),
+    params: exactly({ name: NAME, app: APP, version: RANGE }, ['name']),
     result: INFO,
     rest: { method: 'GET', path: '/functions/:name' },
     errors: ['FUNCTION_NOT_FOUND', 'PARAMS_INVALID'],
@@ -154,7 +159,7 @@ export function functionOperations(
     summary: 'Call a function of an app',
     description:
       'The caller holds `functions.call:<app>`; an app may always call its own. Inputs and result are checked against the specification.',
-    params: object(
+    params: exactly(
       {
         name: NAME,
         app: { ...APP, description: 'Needed where several apps have a function of this name.' },
@@ -164,7 +169,7 @@ export function functionOperations(
       },
       ['name'],
     ),
-    result: object({ result: { type: 'object' } }, ['result']),
+    result: exactly({ result: { type: 'object' } }, ['result']),
     rest: { method: 'POST', path: '/functions/call' },
     errors: [
       'FUNCTION_NOT_FOUND',
@@ -195,8 +200,4 @@ function ownerOf(caller: Caller, app: string | undefined, capabilities: Capabili
   capabilities.require(caller, 'system.apps');
   if (app !== undefined) return app;
   throw new CoreError('PARAMS_INVALID', { where: 'app', reason: 'it is missing' });
-}
-
-function object(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
-  return { type: 'object', additionalProperties: false, required, properties };
 }

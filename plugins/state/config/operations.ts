@@ -10,6 +10,7 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 
 const KEY: JsonSchema = {
   type: 'string',
@@ -71,7 +72,7 @@ export function configOperations(store: Store, capabilities: Capabilities): read
     summary: 'Read a setting',
     description:
       'An app sees its overrides over device state over defaults; the operator sees the device, or with `app` that app.',
-    params: object({ key: KEY, app: APP }, ['key']),
+    params: exactly({ key: KEY, app: APP }, ['key']),
     result: ENTRY,
     rest: { method: 'GET', path: '/config/:key' },
     errors: ['CONFIG_KEY_INVALID', 'CONFIG_KEY_NOT_FOUND', 'CALLER_DENIED', 'APP_NOT_FOUND'],
@@ -82,7 +83,7 @@ export function configOperations(store: Store, capabilities: Capabilities): read
     summary: 'Change a setting',
     description:
       'Durable when answered. An app changes its own overrides, the operator device state, or with `app` the overrides of that app.',
-    params: object(
+    params: exactly(
       {
         key: KEY,
         value: { description: 'Any JSON up to 64 KiB and 8 levels; null unsets.' },
@@ -116,7 +117,7 @@ export function configOperations(store: Store, capabilities: Capabilities): read
   const list: Operation<ListParams, { readonly entries: readonly ConfigEntry[] }> = {
     name: 'config.list',
     summary: 'List the settings in effect',
-    params: object({ prefix: { ...KEY, description: 'Only this key and those below it.' }, app: APP }, []),
+    params: exactly({ prefix: { ...KEY, description: 'Only this key and those below it.' }, app: APP }, []),
     result: {
       type: 'object',
       required: ['entries'],
@@ -127,8 +128,4 @@ export function configOperations(store: Store, capabilities: Capabilities): read
     run: async ({ prefix, app }, { caller }) => ({ entries: await store.list(await scopeOf(caller, app), prefix) }),
   };
   return [get, set, list] as readonly Operation<never, unknown>[];
-}
-
-function object(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): JsonSchema {
-  return { type: 'object', additionalProperties: false, required, properties };
 }

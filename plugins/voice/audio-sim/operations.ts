@@ -1,6 +1,6 @@
 import { CAPTURE_RATE, CoreError, monotonicMs, type Operation, type Scope } from '@device-core/plugin-api';
 import { decodeWav, encodeWav, msOf, resample, waitUntil } from '@device-core/plugin-api/audio';
-import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/buses';
+import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/operation-kit';
 import type { Microphone } from './microphone.ts';
 import type { Recordings } from './recordings.ts';
 import type { Room } from './room.ts';

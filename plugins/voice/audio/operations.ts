@@ -13,7 +13,7 @@ import {
   type ToneSpec,
 } from '@device-core/plugin-api';
 import { decodeWav, msOf } from '@device-core/plugin-api/audio';
-import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/buses';
+import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
 import { FEEDBACK, LONGEST_TONE_MS, MOST_TONES } from './tones.ts';
 
 const MOST_WAV_BYTES = 3 << 20;

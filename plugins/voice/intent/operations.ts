@@ -1,5 +1,5 @@
 import type { Capabilities, IntentMatch, JsonSchema, Operation, SpeechGrammar } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/buses';
+import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppIntents, LeftOut } from './app-intents.ts';
 import type { Catalogue } from './catalogue.ts';
 

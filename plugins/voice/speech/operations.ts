@@ -1,6 +1,6 @@
 import { CoreError, type EngineInfo, type EngineKind, type Operation, type Speech } from '@device-core/plugin-api';
 import { concatSamples, encodeWav, msOf, resample } from '@device-core/plugin-api/audio';
-import { exactly, PerCaller, textOf } from '@device-core/plugin-api/buses';
+import { exactly, PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
 import { KINDS, type Registry } from './registry.ts';
 
 const MOST_CHARACTERS = 500;

@@ -9,7 +9,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import { Listeners } from '@device-core/plugin-api/buses';
+import { Listeners } from '@device-core/plugin-api/operation-kit';
 
 export const KINDS: readonly EngineKind[] = ['vad', 'wake', 'stt', 'tts'];
 const ID = /^[a-z][a-z0-9-]{0,31}$/;

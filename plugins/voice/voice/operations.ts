@@ -1,5 +1,5 @@
 import type { ErrorCode, JsonSchema, LedgerEntry, Operation, VoiceTurn } from '@device-core/plugin-api';
-import { exactly, PerCaller } from '@device-core/plugin-api/buses';
+import { exactly, PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { Conductor } from './conductor.ts';
 import type { Router, Unsent } from './router.ts';
 import type { Traces } from './traces.ts';

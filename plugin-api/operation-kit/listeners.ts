@@ -1,7 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
-/** Who hears of what comes from which handle. Handles are names: a listener may come before its handle. */
+/** Who hears of what by which name. A listener may come before whatever has that name. */
 export class Listeners<T> {
   readonly #byName = new Map<string, Set<(value: T) => void>>();
   readonly #log: Logger;
@@ -28,7 +28,7 @@ export class Listeners<T> {
       try {
         listener(value);
       } catch (error) {
-        this.#log.error({ handle: name, error: reasonOf(error) }, 'a listener failed');
+        this.#log.error({ name, error: reasonOf(error) }, 'a listener failed');
       }
     }
   }

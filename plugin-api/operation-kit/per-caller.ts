@@ -1,0 +1,30 @@
+import { type Caller, callerName } from '../caller.ts';
+import { CoreError } from '../errors.ts';
+
+/** Bounds what one caller has in flight. */
+export class PerCaller {
+  readonly #limit: number;
+  readonly #what: string;
+  readonly #inFlight = new Map<string, number>();
+
+  /** `what` for messages: `a request`. */
+  constructor(limit: number, what = 'a request') {
+    this.#limit = limit;
+    this.#what = what;
+  }
+
+  /** Rejects with BUSY. */
+  async run<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+    const name = callerName(caller);
+    const count = this.#inFlight.get(name) ?? 0;
+    if (count >= this.#limit) throw new CoreError('BUSY', { what: `${this.#what} of ${name}`, limit: this.#limit });
+    this.#inFlight.set(name, count + 1);
+    try {
+      return await work();
+    } finally {
+      const left = this.#inFlight.get(name)! - 1;
+      if (left > 0) this.#inFlight.set(name, left);
+      else this.#inFlight.delete(name);
+    }
+  }
+}
