@@ -15,13 +15,12 @@ import { installedLines, readInstalled } from '@device-core/plugin-api/installed
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import { Ajv } from 'ajv';
 import semver from 'semver';
 import { deepFreeze } from '../freeze.ts';
 import { cyclesOf, providersOf } from '../graph.ts';
 import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
 import type { Setting } from './arguments.ts';
-import { type Place, QUICK, readManifest, type Source, shown } from './manifests.ts';
+import { configure, type Place, readManifest, type Source, shown } from './manifests.ts';
 import { isolationProblem, manifestOf, setMember } from './sku-line.ts';
 
 type Sku = Source<SkuManifest>;
@@ -29,7 +28,6 @@ type Sku = Source<SkuManifest>;
 type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
 const TREE = resolve(import.meta.dirname, '../..');
-const ajv = new Ajv(QUICK);
 
 /**
  * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
@@ -182,8 +180,7 @@ class SkuCheck {
       if (plugin === id) setMember(config, key.split('.'), value, append ?? false);
     }
     try {
-      ajv.validate({ ...(manifest.config ?? { type: 'object', additionalProperties: false }) }, config);
-      for (const { path, reason } of schemaProblems(ajv.errors)) {
+      for (const { path, reason } of schemaProblems(configure(manifest.config, config))) {
         const message = `configuration ${[id, ...path].join('.')} ${reason}`;
         this.report('core', sku, [...at, ...path], 'SKU_INVALID', message, id);
       }

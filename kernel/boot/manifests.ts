@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
-import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import { Ajv, type ValidateFunction } from 'ajv';
+import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { deepFreeze } from '../freeze.ts';
 
-/** A manifest that was read and fits its schema. */
+/** A manifest that was read and fits its schema. Its value is frozen: the same file gives the same value until it changes. */
 export interface Source<T> {
   readonly file: string;
   readonly value: T;
@@ -12,6 +13,7 @@ export interface Source<T> {
 }
 export type Place = Omit<Source<unknown>, 'value'>;
 export type Refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) => void;
+type Kind = 'plugin' | 'sku';
 
 /** For schemas that are used once: what costs more than it brings is off, the schema of schemas and the optimiser first of all. */
 export const QUICK = {
@@ -20,9 +22,24 @@ export const QUICK = {
 } as const;
 const INVALID = { plugin: 'MANIFEST_INVALID', sku: 'SKU_INVALID' } as const;
 const VALIDATORS = { plugin: compile('plugin'), sku: compile('sku') } as const;
+/** Files that are remembered: many times what a SKU lists. */
+const MOST_FILES = 512;
+
+interface Parsed {
+  readonly text: string;
+  readonly value: unknown;
+  readonly errors: YamlText['errors'];
+  readonly problems: ReturnType<typeof schemaProblems>;
+}
+
+/**
+ * What was read last, by file. A SKU is resolved again at each look at its file, and parsing forty manifests and compiling their schemas costs a
+ * tenth of a second; a file with the same text is not parsed again.
+ */
+const parsed = new Map<string, Parsed>();
 
 /** Reads a manifest; what is wrong with it goes to `refuse`. Undefined where it cannot be used. */
-export function readManifest<T>(file: string, kind: keyof typeof INVALID, refuse: Refuse): Source<T> | undefined {
+export function readManifest<T>(file: string, kind: Kind, refuse: Refuse): Source<T> | undefined {
   const code = INVALID[kind];
   let text: string;
   try {
@@ -31,15 +48,15 @@ export function readManifest<T>(file: string, kind: keyof typeof INVALID, refuse
     refuse({ file, line: () => 1 }, [], code, `it cannot be read: ${reasonOf(error)}`);
     return undefined;
   }
-  const { value, errors, line } = parseYaml(text);
+  const { value, errors, problems } = parse(file, text, kind);
   for (const error of errors) refuse({ file, line: () => error.line }, [], code, error.message);
   if (errors.length > 0) return undefined;
-  const validate = VALIDATORS[kind];
-  if (validate(value)) return { file, value: value as T, line };
-  for (const { path, reason } of schemaProblems(validate.errors)) {
+  // Lines are asked for by complaints only: the tree of the document is not kept for them.
+  const line = (path: YamlPath) => parseYaml(text).line(path);
+  for (const { path, reason } of problems) {
     refuse({ file, line }, path, code, `${path.join('.') || 'the file'} ${reason}`);
   }
-  return undefined;
+  return problems.length > 0 ? undefined : { file, value: value as T, line };
 }
 
 /** A path for people: relative to where they stand, unless that is further away. */
@@ -48,7 +65,43 @@ export function shown(file: string): string {
   return near.startsWith('..') ? file : near;
 }
 
-function compile(kind: keyof typeof INVALID): ValidateFunction {
+function parse(file: string, text: string, kind: Kind): Parsed {
+  const known = parsed.get(file);
+  parsed.delete(file);
+  if (known?.text === text) {
+    parsed.set(file, known);
+    return known;
+  }
+  const { value, errors } = parseYaml(text);
+  const validate = VALIDATORS[kind];
+  const problems = errors.length > 0 || validate(value) ? [] : schemaProblems(validate.errors);
+  const entry: Parsed = { text, value: deepFreeze(value), errors, problems };
+  parsed.set(file, entry);
+  const [oldest] = parsed.keys();
+  if (parsed.size > MOST_FILES && oldest !== undefined) parsed.delete(oldest);
+  return entry;
+}
+
+const configurations = new WeakMap<object, ValidateFunction>();
+const NO_CONFIGURATION = { type: 'object', additionalProperties: false } as const;
+
+/**
+ * Fills the defaults of a configuration schema in and returns what does not fit. Throws where the schema does not compile. A schema is compiled
+ * once as long as it is the same object, and goes with it: Ajv itself would keep every schema that it ever saw.
+ */
+export function configure(
+  schema: object = NO_CONFIGURATION,
+  config: Record<string, unknown>,
+): readonly ErrorObject[] | null | undefined {
+  let validate = configurations.get(schema);
+  if (!validate) {
+    validate = new Ajv(QUICK).compile(schema);
+    configurations.set(schema, validate);
+  }
+  return validate(config) ? [] : validate.errors;
+}
+
+function compile(kind: Kind): ValidateFunction {
   const url = new URL(`../../manifests/schema/${kind}.json`, import.meta.url);
   return new Ajv(QUICK).compile(JSON.parse(readFileSync(url, 'utf8')));
 }

@@ -18,20 +18,24 @@ type Path = readonly (string | number)[];
 
 /** Reads and checks app.yaml. Every complaint names the file and the line. */
 export class AppManifestReader {
-  readonly #validate: ValidateFunction<AppManifest>;
+  readonly #schema: object;
   readonly #coreVersion: string;
+  #compiled: ValidateFunction<AppManifest> | undefined;
 
-  private constructor(validate: ValidateFunction<AppManifest>, coreVersion: string) {
-    this.#validate = validate;
+  private constructor(schema: object, coreVersion: string) {
+    this.#schema = schema;
     this.#coreVersion = coreVersion;
+  }
+
+  /** Compiled for the first app: a device without apps does not wait for it. */
+  get #validate(): ValidateFunction<AppManifest> {
+    this.#compiled ??= new Ajv({ allowUnionTypes: true, verbose: true }).compile<AppManifest>(this.#schema);
+    return this.#compiled;
   }
 
   static async load(coreVersion: string): Promise<AppManifestReader> {
     const schema = JSON.parse(await readFile(SCHEMA, 'utf8'));
-    return new AppManifestReader(
-      new Ajv({ allowUnionTypes: true, verbose: true }).compile<AppManifest>(schema),
-      coreVersion,
-    );
+    return new AppManifestReader(schema, coreVersion);
   }
 
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */

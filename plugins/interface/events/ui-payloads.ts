@@ -30,20 +30,22 @@ const SCHEMAS = {
 };
 
 export class UiPayloads {
-  readonly #checks: ReadonlyMap<string, ValidateFunction>;
-
-  constructor() {
-    const ajv = new Ajv({ strict: true, strictRequired: false });
-    this.#checks = new Map(Object.entries(SCHEMAS).map(([topic, schema]) => [topic, ajv.compile(schema)]));
-  }
+  /** Compiled at first use: that takes longer than the rest of this plugin's start. */
+  readonly #checks = new Map<string, ValidateFunction>();
 
   /** Throws PARAMS_INVALID where `topic` is one of the panel's and the payload does not fit. */
   check(topic: string, payload: object): void {
-    const fits = this.#checks.get(topic);
-    if (!fits || fits(payload)) return;
+    if (!isSurface(topic)) return;
+    const fits = this.#checks.get(topic) ?? new Ajv({ strict: true, strictRequired: false }).compile(SCHEMAS[topic]);
+    this.#checks.set(topic, fits);
+    if (fits(payload)) return;
     // The failing branch explains itself before the `if` that chose it does.
     throw new CoreError('PARAMS_INVALID', { where: `payload of ${topic}`, reason: explain(fits.errors?.[0]) });
   }
+}
+
+function isSurface(topic: string): topic is keyof typeof SCHEMAS {
+  return Object.hasOwn(SCHEMAS, topic);
 }
 
 function explain(error: ErrorObject | undefined): string {
