@@ -1,8 +1,8 @@
 /** The two documents of the public interface as operations of their own: rpc.discover (OpenRPC) and system.openapi (OpenAPI). */
 import type { DeviceInfo, Operation, OperationInfo } from '@device-core/plugin-api';
+import type { Table } from '@device-core/plugin-api/operations';
 import { openapi } from './openapi.ts';
 import { openrpc } from './openrpc.ts';
-import type { Table } from './table.ts';
 
 const ANY_DOCUMENT = { type: 'object' };
 

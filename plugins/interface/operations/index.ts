@@ -1,9 +1,6 @@
-import { definePlugin, device, FOR_USER, type Operations, operations, type ServiceUser } from '@device-core/plugin-api';
+import { definePlugin, device, operations, type ServiceUser } from '@device-core/plugin-api';
+import { operationGate } from '@device-core/plugin-api/operations';
 import { discoveryOperations } from './discovery.ts';
-import { Gate } from './gate.ts';
-import { InFlight } from './in-flight.ts';
-import { Schemas } from './schema.ts';
-import { Table } from './table.ts';
 
 interface OperationsConfig {
   readonly validateResults?: boolean;
@@ -13,30 +10,19 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
   requires: { device },
   async setup(host, services) {
     const info = await services.device.info();
-    const inFlight = new InFlight(host.scope);
-    const table = new Table(new Schemas(), host.capabilities, host.scope, host.log, (entry) =>
-      inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
-    );
+    const { capabilities, scope, log } = host;
+    const before = host.hook('operation.before');
     const checkResults = host.config.validateResults ?? info.sku.simulated;
-    const gate = new Gate(table, inFlight, host.hook('operation.before'), host.log, checkResults);
+    const gate = operationGate({ capabilities, scope, log, before, checkResults });
 
     // Its own do not come through the service, where the host would measure them.
     const self: ServiceUser = { plugin: host.id, measured: (_kind, fn) => fn, failed: () => undefined };
-    for (const operation of discoveryOperations(table, info)) table.add(operation, self);
+    for (const operation of discoveryOperations(gate.table, info)) gate.table.add(operation, self);
     host.tap('health.collect', (report) => {
-      const late = gate.late > 0 ? { message: `${gate.late} answers came too late and were dropped` } : {};
-      report.add('operations', { status: 'okay', ...late });
+      const late = gate.late();
+      const message = `${late} answers came too late and were dropped`;
+      report.add('operations', late > 0 ? { status: 'okay', message } : { status: 'okay' });
     });
-    const serviceFor = (user?: ServiceUser): Operations => ({
-      add: (operation) => table.add(operation, user),
-      addStream: (endpoint) => table.addStream(endpoint, user),
-      list: async () => table.list(),
-      streams: async () => table.streams(),
-      watch: (listener) => table.watch(listener),
-      permitted: async (name, call) => gate.permitted(name, call),
-      invoke: (name, params, call) => gate.invoke(name, params, call),
-      openStream: (name, params, channel, call) => gate.openStream(name, params, channel, call),
-    });
-    host.provide<Operations>(operations, Object.assign(serviceFor(), { [FOR_USER]: serviceFor }));
+    host.provide(operations, gate.service);
   },
 });

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
+import { Schemas } from '@device-core/plugin-api/operations';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
-import { Schemas } from '../../../plugins/interface/operations/schema.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
 
 after(leakCheck());

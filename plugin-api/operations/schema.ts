@@ -1,6 +1,7 @@
 /** JSON Schemas of operations: closed, compiled by ajv without coercion, and messages that name the wrong member. */
-import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { CoreError, type JsonSchema, reasonOf } from '../index.ts';
 
 const SHOWN = 80;
 

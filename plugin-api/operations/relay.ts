@@ -1,5 +1,5 @@
 /** The AsyncIterable of an operation as its caller sees it: it ends when the call is ended from outside, and its errors are of the table. */
-import type { CoreError } from '@device-core/plugin-api';
+import type { CoreError } from '../index.ts';
 import type { PendingCall } from './pending-call.ts';
 
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

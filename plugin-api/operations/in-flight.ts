@@ -1,5 +1,5 @@
 /** Every call that has not been answered yet, with one timer for all deadlines. */
-import { CoreError, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '../index.ts';
 import { RETRY_AFTER_MS } from './departed.ts';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 

@@ -6,7 +6,7 @@ import {
   CoreError,
   describeCapability,
   suggestCapability,
-} from '@device-core/plugin-api';
+} from '../index.ts';
 
 /** Both throw UNAUTHENTICATED or CAPABILITY_DENIED. */
 export interface Authorization {

@@ -7,7 +7,7 @@ import {
   type Logger,
   type StreamChannel,
   toCoreError,
-} from '@device-core/plugin-api';
+} from '../index.ts';
 import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';

@@ -1,12 +1,5 @@
 /** One call on its way through the gate: what its handler knows of it, and the promise of its caller. Settles once. */
-import {
-  type CallContext,
-  type Caller,
-  CoreError,
-  type Invocation,
-  type Logger,
-  type Session,
-} from '@device-core/plugin-api';
+import { type CallContext, type Caller, CoreError, type Invocation, type Logger, type Session } from '../index.ts';
 
 export interface CallOwner {
   /** The call is over: nothing of it need be kept. */

@@ -1,5 +1,4 @@
 /** The one table: operations and stream endpoints by name, and who watches it. */
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Capabilities,
   CoreError,
@@ -12,7 +11,7 @@ import {
   type ServiceUser,
   type StreamEndpoint,
   type StreamInfo,
-} from '@device-core/plugin-api';
+} from '../index.ts';
 import { type Authorization, authorization } from './capability-template.ts';
 import { Departed } from './departed.ts';
 import { closed, type Schemas } from './schema.ts';
@@ -90,7 +89,7 @@ export class Table {
     if (owner !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: `${route} belongs to ${owner}` });
     // One that comes back the same is the same: nobody has to build his routes anew.
     const former = this.departed.take(name, route)?.info;
-    const info = former && isDeepStrictEqual(former, given) ? former : given;
+    const info = former && JSON.stringify(former) === JSON.stringify(given) ? former : given;
     const entry: OperationEntry = {
       ...this.#compile(info, operation.anonymous === true, operation.timeoutMs, user),
       info,

@@ -1,0 +1,55 @@
+/** The table of operations and its gate, for the plugin that provides the service `operations` and for the test kit: both answer the same. */
+import {
+  type Capabilities,
+  FOR_USER,
+  type HookCaller,
+  type Logger,
+  type Operations,
+  type Scope,
+  type ServesEachUser,
+  type ServiceUser,
+} from '../index.ts';
+import { Gate } from './gate.ts';
+import { InFlight } from './in-flight.ts';
+import { Schemas } from './schema.ts';
+import { Table } from './table.ts';
+
+export { Schemas } from './schema.ts';
+export type { Table } from './table.ts';
+
+export interface OperationGateOptions {
+  readonly capabilities: Capabilities;
+  /** Calls in flight end with it. */
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly before: HookCaller<'operation.before'>;
+  /** A result that does not fit its schema fails the call. */
+  readonly checkResults: boolean;
+}
+
+export interface OperationGate {
+  readonly table: Table;
+  /** What plugins get; those who add to it are told apart. */
+  readonly service: Operations & ServesEachUser<Operations>;
+  /** Answers that came after their deadline or cancellation, and were dropped. */
+  late(): number;
+}
+
+export function operationGate({ capabilities, scope, log, before, checkResults }: OperationGateOptions): OperationGate {
+  const inFlight = new InFlight(scope);
+  const table = new Table(new Schemas(), capabilities, scope, log, (entry) =>
+    inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
+  );
+  const gate = new Gate(table, inFlight, before, log, checkResults);
+  const serviceFor = (user?: ServiceUser): Operations => ({
+    add: (operation) => table.add(operation, user),
+    addStream: (endpoint) => table.addStream(endpoint, user),
+    list: async () => table.list(),
+    streams: async () => table.streams(),
+    watch: (listener) => table.watch(listener),
+    permitted: async (name, call) => gate.permitted(name, call),
+    invoke: (name, params, call) => gate.invoke(name, params, call),
+    openStream: (name, params, channel, call) => gate.openStream(name, params, channel, call),
+  });
+  return { table, service: Object.assign(serviceFor(), { [FOR_USER]: serviceFor }), late: () => gate.late };
+}
