@@ -13,6 +13,7 @@ const RUN = [
   'README.md',
   'docs/guides/app-developer.md',
   'docs/guides/plugin-author.md',
+  'docs/guides/i2c-sensor.md',
   'docs/guides/oem.md',
   'docs/guides/buses.md',
   'docs/guides/voice.md',

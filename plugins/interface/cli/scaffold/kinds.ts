@@ -15,8 +15,8 @@ export const KINDS = {
   service: { wing: 'interface', summary: 'offers a service to other plugins', needs: [] },
   driver: {
     wing: 'hardware',
-    summary: 'reads a chip behind the IO bridge',
-    needs: ['events', 'port-sim', 'cbp', 'spi'],
+    summary: 'reads a sensor on the IO bridge, over I2C or SPI',
+    needs: ['events', 'port-sim', 'cbp', 'i2c', 'spi', 'sensors'],
   },
   operation: { wing: 'interface', summary: 'offers an operation to apps', needs: [] },
   events: { wing: 'interface', summary: 'listens to events and publishes its own', needs: ['events'] },

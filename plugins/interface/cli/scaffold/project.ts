@@ -62,7 +62,7 @@ function packageJson({ id }: PluginNames, { kind, author, api }: ProjectOptions)
 }
 
 function sku({ id }: PluginNames, kind: Kind): string {
-  const config = kind === 'driver' ? ', config: { endpoint: spi1, cs: 0, speedHz: 125000 }' : '';
+  const config = kind === 'driver' ? ', config: { i2c: { endpoint: i2c0, address: 0x50 } }' : '';
   const needs = KINDS[kind].needs.map((need) => `  ${need}: ^1.0.0\n`).join('');
   return `# A device to try the plugin on: npm start -- --sku <this file>, in the checkout of the Core.
 skuVersion: 1

@@ -1,27 +1,40 @@
-import { definePlugin, type PluginHost, spi } from '@device-core/plugin-api';
-import { pluginIdService } from './contract.ts';
-import { MODE } from './max31855.ts';
-import { Thermometer } from './thermometer.ts';
+import { definePlugin, i2c, type Scope, sensors, spi } from '@device-core/plugin-api';
+import { measure, QUANTITIES, SPI_MODE } from './lps22hb.ts';
+import { type Registers, registersOverI2c, registersOverSpi } from './registers.ts';
 
 interface Settings {
-  readonly endpoint: string;
-  readonly cs: number;
-  readonly speedHz: number;
-  readonly everyMs: number;
+  /** One of the two: the schema in the manifest sees to it. */
+  readonly i2c?: { readonly endpoint: string; readonly address: number };
+  readonly spi?: { readonly endpoint: string; readonly cs: number; readonly speed: number };
+  readonly name: string;
+  readonly leastIntervalMs: number;
 }
 
-export const plugin = definePlugin({
-  requires: { spi },
-  setup(host: PluginHost<Settings>, services) {
-    const { endpoint, cs, speedHz, everyMs } = host.config;
-    const handle = { name: host.id, endpoint, cs, speed: speedHz, mode: MODE };
-    host.scope.use(`SPI handle ${handle.name}`, services.spi.register(handle, `plugin.${host.id}`));
-    const thermometer = new Thermometer(services.spi, handle.name, host.log, host.scope.signal);
-    host.provide(pluginIdService, thermometer);
-    host.tap('health.collect', (report) => report.add(host.id, thermometer.health));
-    host.scope.interval('measurement', everyMs, async () => {
-      const temperatures = await thermometer.measure();
-      if (temperatures) host.bus.publish('plugin.plugin-id.temperature', temperatures, 'low');
-    });
+export const plugin = definePlugin<{ sensors: typeof sensors }, Settings>({
+  requires: { sensors },
+  setup(host, services) {
+    const { name, leastIntervalMs, i2c: onI2c, spi: onSpi } = host.config;
+    const owner = `plugin.${host.id}`;
+    // The sensor is there as long as its bus is.
+    const offer = (registers: Registers, scope: Scope) => {
+      const description = { name, title: 'Temperature and air pressure', chip: 'LPS22HB' };
+      const source = { read: (options: { readonly signal: AbortSignal }) => measure(name, registers, options) };
+      const sensor = services.sensors.register(
+        { ...description, quantities: QUANTITIES, leastIntervalMs },
+        source,
+        owner,
+      );
+      scope.use(`sensor ${name}`, sensor);
+    };
+    if (onI2c)
+      host.when(i2c, (bus, scope) => {
+        scope.use(`I2C handle ${host.id}`, bus.register({ name: host.id, ...onI2c }, owner));
+        offer(registersOverI2c(bus, host.id), scope);
+      });
+    if (onSpi)
+      host.when(spi, (bus, scope) => {
+        scope.use(`SPI handle ${host.id}`, bus.register({ name: host.id, mode: SPI_MODE, ...onSpi }, owner));
+        offer(registersOverSpi(bus, host.id), scope);
+      });
   },
 });

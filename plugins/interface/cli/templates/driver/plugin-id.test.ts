@@ -1,79 +1,92 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type ComponentHealth, spi } from '@device-core/plugin-api';
+import { i2c, sensors, spi } from '@device-core/plugin-api';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
-import { pluginIdService } from './contract.ts';
-import { config, FakeSpi, WARM } from './fakes.ts';
+import { FakeChip, FakeI2c, FakeSensors, FakeSpi, MILD } from './fakes.ts';
 import { plugin } from './index.ts';
-import { decode } from './max31855.ts';
+import { decode } from './lps22hb.ts';
 
 const manifest = join(import.meta.dirname, 'plugin.yaml');
+const SENSOR = 'plugin-id';
+const BUSES = [
+  {
+    bus: 'I2C',
+    ref: i2c,
+    fake: FakeI2c,
+    config: { i2c: { endpoint: 'i2c0' } },
+    handle: { name: SENSOR, endpoint: 'i2c0', address: 0x5c },
+  },
+  {
+    bus: 'SPI',
+    ref: spi,
+    fake: FakeSpi,
+    config: { spi: { endpoint: 'spi0', cs: 1 } },
+    handle: { name: SENSOR, endpoint: 'spi0', cs: 1, speed: 10_000_000, mode: 3 },
+  },
+];
 
-async function start(frame: Uint8Array) {
-  const bus = new FakeSpi(frame);
-  return { bus, host: await createTestHost(plugin, { manifest, config, services: [[spi, bus]] }) };
+async function start({ ref, fake: Bus, config }: (typeof BUSES)[number], chip = new FakeChip(0xb1, MILD)) {
+  const bus = new Bus(chip);
+  const offered = new FakeSensors();
+  const services = [
+    [sensors, offered],
+    [ref, bus],
+  ] as const;
+  const host = await createTestHost(plugin, { manifest, config, services });
+  await host.settle();
+  return { chip, bus, offered, host };
 }
 
 test('manifest and plugin agree', () => {
   assert.deepEqual(checkManifest(manifest, plugin), []);
 });
 
-/** Columns of the tables of the data sheet: bits of the thermocouple, bits of the chip. */
-for (const [thermocouple, chip, celsius, chipCelsius] of [
-  ['01100100000000', '011111110000', 1600, 127],
-  ['00111110100000', '011001001001', 1000, 100.5625],
-  ['00000000000000', '000000000000', 0, 0],
-  ['11111111111111', '111111111111', -0.25, -0.0625],
-  ['11110000011000', '110010010000', -250, -55],
-] as const) {
-  test(`${thermocouple} and ${chip} are ${celsius} and ${chipCelsius} degrees`, () => {
-    const word = Number.parseInt(`${thermocouple}00${chip}0000`, 2);
-    const frame = Buffer.alloc(4);
-    frame.writeUInt32BE(word);
-    assert.deepEqual(decode(frame), { celsius, chipCelsius });
+for (const { title, frame, values } of [
+  { title: 'a mild day', frame: MILD, values: { temperature: 21.5, pressure: 1013.25 } },
+  { title: 'frost', frame: [0x03, 0x00, 0x00, 0x40, 0x60, 0xf0], values: { temperature: -40, pressure: 1024 } },
+  {
+    title: 'a figure below zero',
+    frame: [0x03, 0xff, 0xff, 0xff, 0, 0],
+    values: { temperature: 0, pressure: -1 / 4096 },
+  },
+  { title: 'a temperature alone', frame: [0x02, 0, 0, 0, 0, 0], values: undefined },
+])
+  test(`the registers of ${title} are ${JSON.stringify(values)}`, () => {
+    assert.deepEqual(decode(Uint8Array.from(frame)), values);
   });
-}
 
-test('measures when asked and by itself, takes its handle, and leaves nothing behind', async () => {
-  const { bus, host } = await start(WARM);
-  await using _host = host;
-  assert.deepEqual(await host.service(pluginIdService).read(), { celsius: 25, chipCelsius: 22 });
-  assert.deepEqual(
-    [...bus.registered.values()],
-    [{ name: 'plugin-id', endpoint: 'spi0', cs: 0, speed: 5_000_000, mode: 0 }],
-  );
-  const deadline = AbortSignal.timeout(5_000);
-  while (host.published.length === 0) {
-    deadline.throwIfAborted();
-    await delay(5);
-  }
-  assert.equal(host.published[0]?.topic, 'plugin.plugin-id.temperature');
-  assert.deepEqual(host.published[0]?.payload, { celsius: 25, chipCelsius: 22 });
-  await host.stop();
-  assert.equal(bus.registered.size, 0);
-  assert.deepEqual(host.leaks(), []);
-});
-
-for (const { title, frame, message } of [
-  { title: 'a data line that nobody drives', frame: [0xff, 0xff, 0xff, 0xff], message: /no MAX31855 answers/ },
-  { title: 'an open thermocouple', frame: [0, 1, 0, 1], message: /open or not connected/ },
-  { title: 'two faults', frame: [0, 1, 0, 6], message: /shorted to ground, .* shorted to the supply/ },
-]) {
-  test(`${title} is told to who asks, and by the health`, async () => {
-    const { host } = await start(Uint8Array.from(frame));
+for (const one of BUSES) {
+  test(`on ${one.bus} it takes its handle, measures when asked, and leaves nothing behind`, async () => {
+    const { chip, bus, offered, host } = await start(one);
     await using _host = host;
-    await assert.rejects(host.service(pluginIdService).read(), { code: 'UNAVAILABLE', message });
-    await delay(50);
-    const found: Record<string, ComponentHealth> = {};
-    const nothing = () => undefined;
-    const add = (name: string, health: ComponentHealth) => {
-      found[name] = health;
-    };
-    await host.hook('health.collect').promise({ add, bridge: nothing, warn: nothing });
-    assert.equal(found['plugin-id']?.status, 'error');
-    assert.match(found['plugin-id']?.message ?? '', message);
-    assert.deepEqual(host.published, []);
+    assert.deepEqual([...bus.registered.values()], [one.handle]);
+    assert.deepEqual((await offered.read(SENSOR)).values, { temperature: 21.5, pressure: 1013.25 });
+    assert.equal(chip.registers[0x11], 0x11, 'it has asked for one measurement');
+    await host.stop();
+    assert.equal(bus.registered.size + offered.registered.size, 0);
+    assert.deepEqual(host.leaks(), []);
+  });
+
+  test(`on ${one.bus} another chip is refused, and so is one that has not measured`, async () => {
+    const { chip, offered, host } = await start(one, new FakeChip(0x60, MILD));
+    await using _host = host;
+    await assert.rejects(offered.read(SENSOR), { code: 'SENSOR_FAILED', message: /is 0x60, an LPS22HB is 0xb1/ });
+    chip.registers[0x0f] = 0xb1;
+    chip.registers[0x27] = 0;
+    await assert.rejects(offered.read(SENSOR), { code: 'SENSOR_FAILED', message: /has not measured/ });
   });
 }
+
+test('without its bus there is no sensor; it goes with the bus', async () => {
+  const offered = new FakeSensors();
+  const config = { i2c: { endpoint: 'i2c0' } };
+  const host = await createTestHost(plugin, { manifest, config, services: [[sensors, offered]] });
+  await using _host = host;
+  assert.equal(offered.registered.size, 0);
+  await host.appear(i2c, new FakeI2c(new FakeChip(0xb1, MILD)));
+  await host.settle();
+  assert.ok(offered.registered.has(SENSOR));
+  await host.disappear(i2c);
+  assert.equal(offered.registered.size, 0);
+});
