@@ -431,6 +431,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       ...(startMs === undefined ? {} : { startMs }),
       ...(retry === undefined ? {} : { nextStartAt: retry.at }),
       ...(lastError === undefined ? {} : { lastError }),
+      ...(entry.programs === undefined ? {} : { programs: entry.programs }),
       ...(generation === 0 ? {} : { usage: this.#parts.watch.usage.of(id).usage() }),
     };
   }

@@ -4,6 +4,7 @@ import type {
   PluginBudget,
   PluginDefinition,
   PluginManifest,
+  ProgramDeclaration,
   SkuManifest,
 } from '@device-core/plugin-api';
 import type { GraphNode } from './graph.ts';
@@ -14,6 +15,8 @@ export interface PluginEntry {
   readonly manifest: PluginManifest;
   /** Absolute path of the module. */
   readonly main: string;
+  /** Its commands of devicectl; `main` of each is absolute. */
+  readonly programs?: readonly ProgramDeclaration[];
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;

@@ -54,5 +54,22 @@ export function manifestProblems(manifest: PluginManifest): readonly ManifestPro
       report(['publishes', index], reasonOf(error), 'FILTER_INVALID');
     }
   }
+  const programs = new Set<string>();
+  for (const [index, { command, aliases = [], main: module }] of (manifest.programs ?? []).entries()) {
+    for (const words of [command, ...aliases]) {
+      if (programs.has(words)) report(['programs', index], `the command ${words} is declared twice`);
+      programs.add(words);
+    }
+    // What the operator took with the plugin is what runs, and nothing beside it.
+    if (!isBelow(manifest.main, module)) report(['programs', index, 'main'], `${module} is not in the folder of main`);
+  }
   return problems;
+}
+
+/** Both relative to the manifest: does `module` lie in the folder of `main` or below? */
+function isBelow(main: string, module: string): boolean {
+  const parts = (path: string) => path.split('/').filter((part) => part !== '.' && part !== '');
+  const folder = parts(main).slice(0, -1);
+  const rest = parts(module);
+  return folder.every((part, at) => rest[at] === part) && !rest.slice(folder.length).includes('..');
 }

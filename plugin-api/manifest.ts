@@ -15,6 +15,19 @@ export interface PluginBudget {
   readonly messagesPerSecond?: number;
 }
 
+/** A command of devicectl that does more than one operation: a module of the plugin, loaded by devicectl and never by the Core. */
+export interface ProgramDeclaration {
+  /** `plugin check`, of small words; with `aliases`, all that it is called by. */
+  readonly command: string;
+  readonly aliases?: readonly string[];
+  /** One line for the operator. */
+  readonly summary: string;
+  /** Module that exports `program` (`@device-core/plugin-api/program`), relative to the manifest's own file, in the folder of `main` or below. */
+  readonly main: string;
+  /** False: it works without a Core. Default true. */
+  readonly needsCore?: boolean;
+}
+
 export interface PluginManifest {
   /** Kebab case; equals the folder name for plugins of the tree. */
   readonly id: string;
@@ -49,6 +62,8 @@ export interface PluginManifest {
   /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
   readonly files?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   readonly budget?: PluginBudget;
+  /** Commands of devicectl that come with it. */
+  readonly programs?: readonly ProgramDeclaration[];
   /** Default 10,000. */
   readonly startTimeoutMs?: number;
   /** Default 5,000. */

@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   type Isolation,
   type PluginManifest,
+  type ProgramDeclaration,
   reasonOf,
   type SkuManifest,
   type SkuPlugin,
@@ -131,6 +132,7 @@ class SkuCheck {
     }
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      ...(manifest.programs && { programs: manifest.programs.map((one) => programOf(file, one)) }),
       budget: { ...manifest.budget, ...line.budget },
       ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },
     };
@@ -155,6 +157,10 @@ class SkuCheck {
     for (const { path, code, message } of manifestProblems(value)) refuse(source, path, code, message);
     if (!existsSync(resolve(dirname(file), value.main)))
       refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
+    for (const [index, { main }] of (value.programs ?? []).entries()) {
+      if (existsSync(resolve(dirname(file), main))) continue;
+      refuse(source, ['programs', index, 'main'], 'MANIFEST_INVALID', `${main} does not exist`);
+    }
     return source;
   }
 
@@ -224,4 +230,8 @@ class SkuCheck {
       }
     }
   }
+}
+
+function programOf(manifest: string, program: ProgramDeclaration): ProgramDeclaration {
+  return { ...program, main: resolve(dirname(manifest), program.main) };
 }

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../services/operations.ts';
 /** The schema of bytes in JSON. */
 export function base64Schema(most: number, description = ''): JsonSchema {
   const told = `${description}${description ? '; ' : ''}base64 with padding (RFC 4648), at most ${most} bytes decoded`;
-  return { type: 'string', maxLength: 4 * Math.ceil(most / 3), description: told };
+  return { type: 'string', contentEncoding: 'base64', maxLength: 4 * Math.ceil(most / 3), description: told };
 }
 
 /** Throws PARAMS_INVALID that names `where`. */

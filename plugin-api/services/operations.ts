@@ -62,8 +62,40 @@ export interface ServerSentEvent {
 }
 
 /**
+ * How an operation is seen as a command of devicectl. Every member may be left out: a command is made from the name, the params and the result
+ * alone, `plugins.restart` is `devicectl plugin restart <id>`. Data only, it crosses process borders and stands in the OpenRPC document as `x-cli`.
+ */
+export interface CliView {
+  /** Words of the command, `why`; absent: the name of the operation in kebab case, its first word in the singular. */
+  readonly command?: string;
+  /** Other words for the same; the noun alone (`spi`) makes it what the noun does without a verb, where there is no `list`. */
+  readonly aliases?: readonly string[];
+  /** Params that stand at a place instead of behind a flag, in this order; absent: those required of type string, number or integer. */
+  readonly fixed?: readonly string[];
+  /** Param -> names of its flag, `{ rxLen: ['rx'] }` for `--rx`; one of a single letter is `-r`. Absent: the param in kebab case. */
+  readonly flags?: Readonly<Record<string, readonly string[]>>;
+  /** Values of params that the caller leaves out. */
+  readonly given?: Readonly<Record<string, unknown>>;
+  /**
+   * Columns of the list in the result, or members of a result without list: a member, or a title and a template. `{a.b}` in a template stands for a
+   * member, `{a|b}` for the first that is there, `{a:ago}`, `{a:time}`, `{a:count}` and `{a:if}` for one that is formatted.
+   */
+  readonly columns?: readonly (string | readonly [title: string, template: string])[];
+  /** Lines instead of the result, with members of the params and the result: the first template that has all its members. */
+  readonly done?: string | readonly string[];
+  /** Line instead of a list without items. */
+  readonly empty?: string;
+  /** `true`: no command. Params without a flag, and members of the result that are not shown. */
+  readonly hide?: true | readonly string[];
+  /** What is going on, for somebody who waits at a terminal: `installing`. */
+  readonly progress?: string;
+  /** Param that is read from standard input where the command line does not give it and standard input is not a terminal. */
+  readonly stdin?: string;
+}
+
+/**
  * One row of the public interface, defined once beside the plugin that does the work. The REST front end, the JSON-RPC front end, the OpenAPI
- * and OpenRPC documents, the CLI's completion and the capability check are views of it.
+ * and OpenRPC documents, the commands of devicectl and the capability check are views of it.
  */
 export interface Operation<P = unknown, R = unknown> {
   /** Dotted, `spi.transfer`: JSON-RPC method and operationId. */
@@ -83,6 +115,8 @@ export interface Operation<P = unknown, R = unknown> {
   readonly rest?: RestBinding;
   /** False hides it from the JSON-RPC front end. */
   readonly rpc?: boolean;
+  /** Its command, or several commands with different values of its params. Only an operation with `rest`, seen by JSON-RPC as well, is a command. */
+  readonly cli?: CliView | readonly CliView[];
   /** Codes that run() itself may answer with; those of the gate are implied. */
   readonly errors: readonly ErrorCode[];
   /** The whole call; 30,000 if absent, and a caller may only shorten it. */

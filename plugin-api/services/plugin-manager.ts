@@ -1,4 +1,4 @@
-import type { Isolation } from '../manifest.ts';
+import type { Isolation, ProgramDeclaration } from '../manifest.ts';
 import type { PluginState } from '../plugin.ts';
 import { serviceRef } from '../service-ref.ts';
 import type { LoopUsage, PluginUsage, SampledUsage } from '../usage.ts';
@@ -31,6 +31,8 @@ export interface PluginStatus {
   readonly lastError?: { readonly code: string; readonly message: string; readonly at: number };
   /** Folder of its module, absolute, with a slash at the end. */
   readonly directory?: string;
+  /** Its commands of devicectl, with the absolute paths of their modules. */
+  readonly programs?: readonly ProgramDeclaration[];
   /** What it takes of the device; absent before its first start. */
   readonly usage?: PluginUsage;
 }

@@ -27,7 +27,9 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
       tx: base64Schema(MAX_BYTES, 'written first; may be empty'),
       rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Bytes to read after that.' },
     }),
-    result: exactly({ rx: { type: 'string', description: 'Bytes that were read, base64.' } }),
+    result: exactly({
+      rx: { type: 'string', contentEncoding: 'base64', description: 'Bytes that were read, base64.' },
+    }),
     capability: 'bridges.i2c:{handle}',
     rest: { method: 'POST', path: '/I2C_transfer_txrx' },
     errors: BUS_ERRORS,

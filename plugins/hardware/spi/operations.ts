@@ -81,6 +81,7 @@ export function spiOperations(options: OperationOptions): readonly Operation<nev
         handle: { type: 'string', description: 'Name of a registered SPI handle.' },
         tx: {
           type: 'string',
+          contentEncoding: 'base64',
           maxLength: MAX_TEXT,
           description: 'Base64 with padding (RFC 4648), at most 65,536 bytes decoded.',
         },
@@ -91,7 +92,7 @@ export function spiOperations(options: OperationOptions): readonly Operation<nev
       type: 'object',
       additionalProperties: false,
       required: ['rx'],
-      properties: { rx: { type: 'string', description: 'RX bytes, base64.' } },
+      properties: { rx: { type: 'string', contentEncoding: 'base64', description: 'RX bytes, base64.' } },
     },
     capability: 'bridges.spi:{handle}',
     rest: {

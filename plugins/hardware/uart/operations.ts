@@ -40,7 +40,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     name: 'uart.write',
     summary: 'Write bytes to a serial line',
     description: 'Answers when the last byte has left.',
-    params: exactly({ handle: HANDLE_NAME, tx: base64Schema(MOST_WRITTEN) }),
+    params: exactly({ handle: HANDLE_NAME, tx: { ...base64Schema(MOST_WRITTEN), contentMediaType: 'text/plain' } }),
     result: exactly({ written: { type: 'integer', description: 'bytes' } }),
     rest: post('/UART_write'),
     timeoutMs: 60_000,
@@ -72,7 +72,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
       ['handle'],
     ),
     result: exactly({
-      rx: { type: 'string', description: 'base64; empty when nothing came' },
+      rx: { type: 'string', contentEncoding: 'base64', description: 'base64; empty when nothing came' },
       lost: { type: 'integer', description: 'what was dropped since the last read' },
     }),
     rest: post('/UART_read'),

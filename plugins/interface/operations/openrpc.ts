@@ -4,6 +4,7 @@ import {
   ERROR_CODES,
   type JsonSchema,
   type OperationInfo,
+  type RestBinding,
   type StreamInfo,
 } from '@device-core/plugin-api';
 import { codesOf, describeCode } from './gate-errors.ts';
@@ -27,6 +28,10 @@ function describeMethod(operation: OperationInfo): object {
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.capability ? { 'x-capability': operation.capability } : {}),
+    ...(operation.plugin ? { 'x-plugin': operation.plugin } : {}),
+    ...(operation.rest ? { 'x-rest': bindingOf(operation.rest) } : {}),
+    ...(operation.cli ? { 'x-cli': operation.cli } : {}),
+    ...(operation.timeoutMs ? { 'x-timeout-ms': operation.timeoutMs } : {}),
     paramStructure: 'by-name',
     params: contentDescriptors(operation.params),
     result: { name: 'result', schema: operation.result },
@@ -36,6 +41,11 @@ function describeMethod(operation: OperationInfo): object {
       data: { code },
     })),
   };
+}
+
+/** What a client needs to call it over REST. */
+function bindingOf({ method, path, bare }: RestBinding): object {
+  return { method, path, ...(bare ? { bare } : {}) };
 }
 
 function contentDescriptors(params: JsonSchema): readonly object[] {

@@ -60,6 +60,21 @@ const PLUGIN: JsonSchema = {
     provides: STRINGS,
     requires: STRINGS,
     holds: { type: 'array', items: { type: 'string' }, description: 'labels of what it holds' },
+    programs: {
+      type: 'array',
+      description: 'its commands of devicectl',
+      items: {
+        type: 'object',
+        required: ['command', 'summary', 'main'],
+        properties: {
+          command: { type: 'string' },
+          aliases: { type: 'array', items: { type: 'string' } },
+          summary: { type: 'string' },
+          main: { type: 'string', description: 'absolute path of the module' },
+          needsCore: { type: 'boolean' },
+        },
+      },
+    },
     usage: { type: 'object', description: 'what it takes of the device, as plugins.usage tells it' },
   },
 };

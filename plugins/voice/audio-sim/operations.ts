@@ -83,7 +83,7 @@ export function simOperations(parts: {
       [],
     ),
     result: exactly({
-      wav: { type: 'string', description: 'base64' },
+      wav: { type: 'string', contentEncoding: 'base64', contentMediaType: 'audio/wav' },
       ms: { type: 'number', description: 'length of the sound as a whole' },
       at: { type: 'integer', description: 'milliseconds since the Unix epoch at which it began' },
       playing: { type: 'boolean', description: 'it goes on' },

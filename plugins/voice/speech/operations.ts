@@ -49,7 +49,7 @@ export function synthesisOperation(speech: Pick<Speech, 'speak'>): Operation<Sen
       ['text'],
     ),
     result: exactly({
-      wav: { type: 'string', description: 'base64' },
+      wav: { type: 'string', contentEncoding: 'base64', contentMediaType: 'audio/wav' },
       ms: { type: 'number', description: 'how long it is' },
     }),
     capability: 'audio.playback',
