@@ -51,6 +51,26 @@ test('a SKU that is right has no problems, and no plugin code is run', () => {
   );
 });
 
+test('a program is checked without being run, and its module is told as an absolute path', () => {
+  const program = (members: string) => `programs: [{ command: guest show, summary: shows, ${members} }]`;
+  plugin('shows', program('main: index.js, needsCore: false'));
+  const { found, plugins } = check([line('shows')]);
+  assert.deepEqual(found, []);
+  assert.deepEqual(plugins[0]?.programs, [
+    { command: 'guest show', summary: 'shows', main: join(folder, 'shows/index.js'), needsCore: false },
+  ]);
+  for (const [members, at] of [
+    ['main: gone.js', 6],
+    ['main: ../a/index.js', 6],
+    ['main: sub/../../a/index.js', 6],
+    ['main: index.js, aliases: [Guest]', 6],
+    ['main: index.js, aliases: [guest show]', 6],
+  ] as const) {
+    plugin('wrong', program(members));
+    assert.deepEqual(check([line('wrong')]).found, [`wrong:${at} MANIFEST_INVALID plugin`], members);
+  }
+});
+
 test('every problem has its file, line, code, and what it stops', () => {
   plugin('twin', 'provides: { a: 1.0.0 }');
   plugin('usurper', 'provides: { device: 1.0.0 }');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, ERROR_CODES, type OperationInfo, restStatus } from '@device-core/plugin-api';
+import { CoreError, ERROR_CODES, type Operation, type OperationInfo, restStatus } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
 
@@ -151,6 +151,20 @@ describe('the documents', () => {
     assert.ok(!(await methods()).some(({ name }) => name === 'test.set'));
   });
 
+  it('carry in OpenRPC what a client makes a command of', async () => {
+    await using fixture = await start();
+    const cli: Operation['cli'] = { command: 'put', fixed: ['key', 'value'], columns: ['key', ['WHAT', '{value}']] };
+    fixture.table.add({ ...ROUTED, cli, timeoutMs: 50_000 });
+    const { methods } = (await fixture.table.invoke('rpc.discover', {}, call())) as OpenRpc;
+    const method = methods.find(({ name }) => name === 'test.set')!;
+    assert.deepEqual(method['x-rest'], { method: 'PUT', path: '/things/:key' });
+    assert.deepEqual(method['x-cli'], cli);
+    assert.equal(method['x-timeout-ms'], 50_000);
+    assert.deepEqual(methods.find(({ name }) => name === 'rpc.discover')!['x-rest'], {
+      ...{ method: 'GET', path: '/openrpc.json', bare: true },
+    });
+  });
+
   it('name an error type for every thrown code', () => {
     assert.equal(restStatus(ROUTED.rest, 'BUSY'), 429);
     assert.equal(restStatus(ROUTED.rest, 'TIMEOUT'), 500);
@@ -179,6 +193,9 @@ interface OpenRpc {
     name: string;
     params: { name: string; required: boolean }[];
     errors: { code: number; data: { code: keyof typeof ERROR_CODES } }[];
+    'x-rest'?: object;
+    'x-cli'?: object;
+    'x-timeout-ms'?: number;
   }[];
 }
 
