@@ -1,4 +1,5 @@
 /** Keeps an ear on the microphone while there are a microphone, engines, and no mute; and knows what it may be called by. */
+import { randomUUID } from 'node:crypto';
 import {
   type Audio,
   CoreError,
@@ -9,13 +10,16 @@ import {
   type Scope,
   type Speech,
   type SpeechGrammar,
-  type Transcript,
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
 import { Ear, type EarEvents, type EarSettings } from './ear.ts';
-import type { Input, Machine } from './machine.ts';
-import type { Completeness, TranscribeLocally, Utterance } from './utterance.ts';
+import type { Floor } from './floor.ts';
+import type { Reports } from './reports.ts';
+import type { Router } from './router.ts';
+import type { Senses } from './senses.ts';
+import type { Speaker } from './speaker.ts';
+import type { Completeness, TranscribeLocally } from './utterance.ts';
 
 export interface AttentionSettings extends EarSettings {
   readonly language: string;
@@ -30,17 +34,15 @@ export interface AttentionSettings extends EarSettings {
   readonly retryMs: number;
 }
 
-/** Whose attention it is. */
-export interface Attentive {
-  readonly machine: Machine;
-  /** What is being spoken. */
-  readonly spoken: string | undefined;
-  input(input: Input): void;
-  called(hit: WakeHit): void;
-  command(turn: string, utterance: Utterance): void;
-  partial(turn: string, transcript: Transcript, stage: 'local'): void;
-  /** Somebody called, and waits for a sign. */
-  pause(): void;
+export interface AttentionParts {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly settings: AttentionSettings;
+  readonly floor: Floor;
+  readonly senses: Senses;
+  readonly speaker: Speaker;
+  readonly router: Router;
+  readonly reports: Reports;
 }
 
 const RETRY_MOST_MS = 10_000;
@@ -49,14 +51,14 @@ export class Attention {
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #settings: AttentionSettings;
-  readonly #whose: Attentive;
-  #ear: Ear | undefined;
+  readonly #floor: Floor;
+  readonly #senses: Senses;
+  readonly #speaker: Speaker;
+  readonly #router: Router;
+  readonly #reports: Reports;
   #earStop: AbortController | undefined;
   #earRun: Promise<void> = Promise.resolve();
   #grammar: SpeechGrammar | undefined;
-  #audio: Audio | undefined;
-  #speech: Speech | undefined;
-  #intents: Intents | undefined;
   #muting = 0;
   /** What was to be asked first when the ear began. */
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
@@ -69,34 +71,25 @@ export class Attention {
   /** Calls that were the device's own voice. */
   ownVoice = 0;
 
-  constructor(scope: Scope, log: Logger, settings: AttentionSettings, whose: Attentive) {
-    this.#scope = scope;
-    this.#log = log;
-    this.#settings = settings;
-    this.#whose = whose;
+  constructor(parts: AttentionParts) {
+    this.#scope = parts.scope;
+    this.#log = parts.log;
+    this.#settings = parts.settings;
+    this.#floor = parts.floor;
+    this.#senses = parts.senses;
+    this.#speaker = parts.speaker;
+    this.#router = parts.router;
+    this.#reports = parts.reports;
   }
 
   get ear(): Ear | undefined {
-    return this.#ear;
-  }
-
-  /** Throws SERVICE_MISSING, as the other two. */
-  audio(): Audio {
-    return this.#audio ?? missing('audio');
-  }
-
-  speech(): Speech {
-    return this.#speech ?? missing('speech');
-  }
-
-  intents(): Intents {
-    return this.#intents ?? missing('intents');
+    return this.#senses.ear;
   }
 
   useAudio(audio: Audio, scope: Scope): void {
-    this.#audio = audio;
+    this.#senses.present = { ...this.#senses.present, audio };
     scope.defer('audio in use', () => {
-      if (this.#audio === audio) this.#audio = undefined;
+      this.#gone('audio', audio);
       return this.#rewire('the microphone has gone');
     });
     let first = true;
@@ -104,41 +97,39 @@ export class Attention {
       'audio state',
       audio.onState(({ muted }) => {
         // A device that comes back is as muted as it was.
-        const again = first && this.#whose.machine.muted && !muted;
+        const again = first && this.#floor.machine.muted && !muted;
         first = false;
         if (again) void this.#remute(audio);
-        else if (this.#muting === 0 && muted !== this.#whose.machine.muted) void this.#muted(muted);
+        else if (this.#muting === 0 && muted !== this.#floor.machine.muted) void this.#muted(muted);
       }),
     );
     void this.#rewire();
   }
 
   useSpeech(speech: Speech, scope: Scope): void {
-    this.#speech = speech;
+    this.#senses.present = { ...this.#senses.present, speech };
     scope.defer('speech in use', () => {
-      if (this.#speech === speech) this.#speech = undefined;
+      this.#gone('speech', speech);
       return this.#rewire('the engines have gone');
     });
     scope.use(
       'changes of engines',
       speech.onChange(() => {
-        if (!this.#ear) void this.#rewire();
-        else void this.#prefer(this.#ear);
+        if (!this.#senses.ear) void this.#rewire();
+        else void this.#prefer(this.#senses.ear);
       }),
     );
     void this.#rewire();
   }
 
   useIntents(intents: Intents, scope: Scope): void {
-    this.#intents = intents;
+    this.#senses.present = { ...this.#senses.present, intents };
     scope.defer('intents in use', () => {
-      if (this.#intents !== intents) return;
-      this.#intents = undefined;
-      this.#grammar = undefined;
+      if (this.#gone('intents', intents)) this.#grammar = undefined;
     });
     const refresh = async () => {
       const grammar = await intents.grammar(this.#settings.language);
-      if (this.#intents === intents) this.#grammar = grammar;
+      if (this.#senses.present.intents === intents) this.#grammar = grammar;
     };
     const changed = () => {
       refresh().catch((error: unknown) => this.#log.warn({ reason: reasonOf(error) }, 'cannot get the grammar'));
@@ -147,13 +138,21 @@ export class Attention {
     changed();
   }
 
+  /** False where another one has taken its place. */
+  #gone(name: 'audio' | 'speech' | 'intents', service: object): boolean {
+    const { [name]: now, ...others } = this.#senses.present;
+    if (now !== service) return false;
+    this.#senses.present = others;
+    return true;
+  }
+
   async mute(muted: boolean): Promise<void> {
     // What the device tells meanwhile may be from before.
     this.#muting++;
     try {
       // The ear first: not one frame more is read, whether or not there is somebody to mute the device itself.
       await this.#muted(muted);
-      await this.#audio?.setMuted(muted);
+      await this.#senses.present.audio?.setMuted(muted);
     } finally {
       this.#muting--;
     }
@@ -174,44 +173,44 @@ export class Attention {
   }
 
   async #muted(muted: boolean): Promise<void> {
-    this.#whose.input({ kind: 'mute', muted });
+    this.#floor.input({ kind: 'mute', muted });
     await this.#rewire();
   }
 
   /** Ends the ear, and begins another one if there is all that it needs. Resolves when the old one hears nothing more. */
   async #rewire(lost?: string): Promise<void> {
     this.#earStop?.abort();
-    this.#ear = undefined;
+    this.#senses.ear = undefined;
     if (lost !== undefined && !this.#scope.signal.aborted) {
       this.deaf = lost;
-      this.#whose.input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
+      this.#floor.input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
     }
     const stop = new AbortController();
     this.#earStop = stop;
     const before = this.#earRun;
-    const [audio, speech] = [this.#audio, this.#speech];
-    const { muted } = this.#whose.machine;
+    const { audio, speech } = this.#senses.present;
+    const { muted } = this.#floor.machine;
     if (!audio || !speech || muted || this.#scope.signal.aborted) {
       if (!muted) this.deaf = audio ? 'there are no engines' : 'there is no microphone';
       return before;
     }
     this.deaf = undefined;
     const ear = new Ear({ audio, speech, settings: this.#settings, events: this.#events(), scope: this.#scope });
-    this.#ear = ear;
+    this.#senses.ear = ear;
     void this.#prefer(ear);
     this.#earRun = before.then(() => this.#hear(ear, stop));
   }
 
   /** Engines come one after the other: the detector of speech that is to be asked first may not be the first that came. */
   async #prefer(ear: Ear): Promise<void> {
-    const speech = this.#speech;
+    const { speech } = this.#senses.present;
     try {
       const [best] = (await speech?.list('vad')) ?? [];
-      if (this.#ear !== ear || !best || best.rank === undefined || best.problem !== undefined) return;
+      if (this.#senses.ear !== ear || !best || best.rank === undefined || best.problem !== undefined) return;
       this.#detector ??= { ear, id: best.id };
       if (this.#detector.ear !== ear) this.#detector = { ear, id: best.id };
       if (this.#detector.id === best.id) return;
-      if (this.#whose.machine.state === 'idle') return void this.#rewire();
+      if (this.#floor.machine.state === 'idle') return void this.#rewire();
       this.#scope.timeout('another detector of speech', this.#settings.retryMs, () => this.#prefer(ear));
     } catch (error) {
       this.#log.debug({ reason: reasonOf(error) }, 'cannot get the engines');
@@ -224,14 +223,14 @@ export class Attention {
     try {
       await ear.run(stop.signal);
     } catch (error) {
-      if (stop.signal.aborted || this.#ear !== ear) return;
+      if (stop.signal.aborted || this.#senses.ear !== ear) return;
       const reason = reasonOf(error);
       // It is tried again and again.
       if (reason !== this.#told) this.#log.warn({ reason }, 'cannot listen');
       this.#told = reason;
-      this.#ear = undefined;
+      this.#senses.ear = undefined;
       this.deaf = reason;
-      this.#whose.input({ kind: 'deaf', code: error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE' });
+      this.#floor.input({ kind: 'deaf', code: error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE' });
       if (monotonicMs() - began > RETRY_MOST_MS) this.#failures = 0;
       const ms = Math.min(RETRY_MOST_MS, this.#settings.retryMs * 2 ** this.#failures++);
       if (this.#scope.signal.aborted) return;
@@ -242,17 +241,16 @@ export class Attention {
   }
 
   #events(): EarEvents {
-    const whose = this.#whose;
     return {
       phrases: () => this.#phrases(),
-      speculates: () => this.#settings.local && whose.machine.state !== 'speaking',
+      speculates: () => this.#settings.local && this.#floor.machine.state !== 'speaking',
       transcriber: () => this.#transcriber(),
       wake: (hit) => this.#called(hit),
-      command: (turn, utterance) => whose.command(turn, utterance),
-      partial: (turn, transcript) => whose.partial(turn, transcript, 'local'),
+      command: (turn, utterance) => this.#router.open(utterance, turn),
+      partial: (turn, transcript) => this.#reports.partial(turn, transcript, 'local'),
       complete: (text) => this.#complete(text),
-      endpoint: (turn) => whose.input({ kind: 'endpoint', turn }),
-      pause: () => whose.pause(),
+      endpoint: (turn) => this.#floor.input({ kind: 'endpoint', turn }),
+      pause: () => this.#speaker.sound('wake'),
       problem: (_, reason) => {
         this.wakeProblem = reason;
       },
@@ -262,7 +260,7 @@ export class Attention {
   #phrases(): readonly WakePhrase[] {
     const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = this.#settings;
     const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
-    const { state } = this.#whose.machine;
+    const { state } = this.#floor.machine;
     if (state === 'thinking') return [...wake, ...stops];
     if (state !== 'speaking') return wake;
     if (whileSpeaking === 'suspend') return [];
@@ -272,7 +270,7 @@ export class Attention {
 
   async #complete(text: string): Promise<Completeness> {
     try {
-      const match = await this.intents().match(text, { language: this.#settings.language });
+      const match = await this.#senses.intents().match(text, { language: this.#settings.language });
       if (match.outcome !== 'plan') return 'part';
       return match.plan.mayGoOn ? 'open' : 'whole';
     } catch (error) {
@@ -283,7 +281,7 @@ export class Attention {
   }
 
   #transcriber(): TranscribeLocally | undefined {
-    const speech = this.#speech;
+    const { speech } = this.#senses.present;
     if (!this.#settings.local || !speech) return undefined;
     const { language, wake } = this.#settings;
     const grammar = this.#grammar;
@@ -296,22 +294,17 @@ export class Attention {
 
   #called(hit: WakeHit): void {
     const { stopWords, whileSpeaking } = this.#settings;
-    const { machine, spoken = '' } = this.#whose;
-    const { state } = machine;
+    const { state } = this.#floor.machine;
     if (state === 'speaking' && whileSpeaking !== 'normal') {
-      const own = ` ${wordsOf(spoken)} `.includes(` ${wordsOf(hit.phrase)} `);
+      const own = ` ${wordsOf(this.#speaker.text ?? '')} `.includes(` ${wordsOf(hit.phrase)} `);
       if (whileSpeaking === 'suspend' || own) {
         this.ownVoice++;
         return;
       }
     }
-    if (!stopWords.includes(hit.phrase)) this.#whose.called(hit);
-    else if (state === 'speaking' || state === 'thinking') this.#whose.input({ kind: 'stop' });
+    if (!stopWords.includes(hit.phrase)) this.#floor.input({ kind: 'wake', turn: randomUUID(), hit });
+    else if (state === 'speaking' || state === 'thinking') this.#floor.input({ kind: 'stop' });
   }
-}
-
-function missing(service: string): never {
-  throw new CoreError('SERVICE_MISSING', { service, range: '^1.0.0', reason: 'its plugin is not running' });
 }
 
 function wordsOf(text: string): string {

@@ -1,4 +1,4 @@
-/** Keeps the machine running: inputs in, what it says done, its time limits watched. */
+/** Does what the machine of the voice says, and watches its time limits. */
 import { randomUUID } from 'node:crypto';
 import {
   CoreError,
@@ -7,22 +7,17 @@ import {
   monotonicMs,
   reasonOf,
   type Scope,
-  type Transcript,
   type VoiceState,
   type VoiceTurn,
   type WakeHit,
 } from '@device-core/plugin-api';
-import { Attention, type AttentionSettings, type Attentive } from './attention.ts';
-import { type Effect, type Input, type Limits, type Machine, START, step } from './machine.ts';
-import type { Router } from './router.ts';
+import type { Attention } from './attention.ts';
+import type { Floor, Happening, Performer } from './floor.ts';
+import type { Effect, Input, Machine, TurnSource } from './machine.ts';
+import type { Reports } from './reports.ts';
 import type { Saying, Speaker } from './speaker.ts';
 import type { Thinker, Told } from './thinker.ts';
 import type { Traces } from './traces.ts';
-import type { Heard, Utterance } from './utterance.ts';
-
-export interface ConductorSettings extends AttentionSettings {
-  readonly limits: Limits;
-}
 
 interface Turn {
   readonly id: string;
@@ -35,52 +30,53 @@ interface Turn {
 export interface ConductorParts {
   readonly scope: Scope;
   readonly log: Logger;
-  readonly settings: ConductorSettings;
+  readonly floor: Floor;
   readonly traces: Traces;
-  readonly publish: (topic: string, payload: object) => void;
+  readonly reports: Reports;
+  readonly attention: Attention;
+  readonly speaker: Speaker;
+  readonly thinker: Thinker;
+  /** What is said where an answer has not come. */
   readonly late: string;
 }
 
-export class Conductor implements Attentive {
+export class Conductor implements Performer {
+  readonly attention: Attention;
   readonly #scope: Scope;
   readonly #log: Logger;
-  readonly #settings: ConductorSettings;
+  readonly #floor: Floor;
   readonly #traces: Traces;
-  readonly #publish: (topic: string, payload: object) => void;
+  readonly #reports: Reports;
+  readonly #speaker: Speaker;
+  readonly #thinker: Thinker;
   readonly #late: string;
   readonly #turns = new Map<string, Turn>();
-  readonly #inputs: Input[] = [];
-  #running = false;
-  #machine: Machine = START;
   #timer: Disposable | undefined;
   #reason: string | undefined;
-  /** The phrase that is being told. */
-  #hit: WakeHit | undefined;
   #announcing: PromiseWithResolvers<void> | undefined;
   #unspoken: CoreError | undefined;
-  readonly attention: Attention;
-  router!: Router;
-  speaker!: Speaker;
-  thinker!: Thinker;
 
   constructor(parts: ConductorParts) {
+    this.attention = parts.attention;
     this.#scope = parts.scope;
     this.#log = parts.log;
-    this.#settings = parts.settings;
+    this.#floor = parts.floor;
     this.#traces = parts.traces;
-    this.#publish = parts.publish;
+    this.#reports = parts.reports;
+    this.#speaker = parts.speaker;
+    this.#thinker = parts.thinker;
     this.#late = parts.late;
-    this.attention = new Attention(parts.scope, parts.log, parts.settings, this);
+    this.#floor.run(this);
   }
 
   get machine(): Machine {
-    return this.#machine;
+    return this.#floor.machine;
   }
 
   get reason(): string | undefined {
-    return this.#machine.state === 'error'
+    return this.machine.state === 'error'
       ? this.#reason
-      : this.#machine.state === 'idle'
+      : this.machine.state === 'idle'
         ? this.attention.deaf
         : undefined;
   }
@@ -88,17 +84,17 @@ export class Conductor implements Attentive {
   /** Starts a turn or says why not. Resolves when it is over. */
   async turn(kind: 'button' | 'ask', text: string | undefined, signal: AbortSignal | undefined): Promise<VoiceTurn> {
     if (kind === 'button') {
-      if (this.#machine.muted) throw new CoreError('VOICE_MUTED');
+      if (this.machine.muted) throw new CoreError('VOICE_MUTED');
       if (!this.attention.ear)
         throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: this.attention.deaf });
     }
     const turn = this.#make(text);
-    this.input({ kind, turn: turn.id });
-    if (this.#machine.turn?.id !== turn.id && !this.#traces.find(turn.id)) {
+    this.#input({ kind, turn: turn.id });
+    if (this.machine.turn?.id !== turn.id && !this.#traces.find(turn.id)) {
       this.#turns.delete(turn.id);
       throw new CoreError('BUSY', { what: 'a turn', limit: 1 });
     }
-    const cancel = () => this.input({ kind: 'stop', id: turn.id });
+    const cancel = () => this.#input({ kind: 'stop', id: turn.id });
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted) cancel();
     await turn.over.promise;
@@ -109,7 +105,7 @@ export class Conductor implements Attentive {
   async say(saying: Saying, signal: AbortSignal | undefined): Promise<void> {
     const id = randomUUID();
     const cancel = () => {
-      if (!this.speaker.cancel(id)) this.input({ kind: 'stop', id });
+      if (!this.#speaker.cancel(id)) this.#input({ kind: 'stop', id });
     };
     signal?.addEventListener('abort', cancel, { once: true });
     const pump = () => {
@@ -117,29 +113,16 @@ export class Conductor implements Attentive {
       this.#pump();
     };
     try {
-      await this.speaker.announce(id, saying, pump);
+      await this.#speaker.announce(id, saying, pump);
     } finally {
       signal?.removeEventListener('abort', cancel);
     }
   }
 
-  /** What happened. Inputs that come while one is being dealt with wait for it. */
-  input(input: Input): void {
-    this.#inputs.push(input);
-    if (this.#running) return;
-    this.#running = true;
-    try {
-      for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) this.#step(next);
-    } finally {
-      this.#running = false;
-    }
-    this.#pump();
-  }
-
   /** At the end of the plugin. */
   async close(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
-    this.speaker.close();
+    this.#speaker.close();
     for (const turn of this.#turns.values()) {
       turn.stop.abort();
       if (this.#traces.find(turn.id)?.outcome === 'running')
@@ -149,12 +132,15 @@ export class Conductor implements Attentive {
     await this.attention.close();
   }
 
-  #step(input: Input): void {
-    const before = this.#machine;
-    const { machine, effects } = step(before, input, monotonicMs(), this.#settings.limits);
-    this.#machine = machine;
-    for (const effect of effects) this.#do(effect);
-    if (machine.until !== before.until) this.#watchTime(machine.until);
+  perform(effects: readonly Effect[], happening: Happening, before: Machine): void {
+    if (happening.kind === 'unspoken') this.#unspoken = happening.error;
+    for (const effect of effects) this.#do(effect, happening);
+    const { until } = this.machine;
+    if (until !== before.until) this.#watchTime(until);
+  }
+
+  settled(): void {
+    this.#pump();
   }
 
   #watchTime(until: number): void {
@@ -164,24 +150,24 @@ export class Conductor implements Attentive {
     // Timers may be a little early.
     const ms = Math.max(0, Math.ceil(until - monotonicMs())) + 1;
     this.#timer = this.#scope.timeout('time limit of the state', ms, () => {
-      this.input({ kind: 'time', speech: this.attention.ear?.speaking ?? false });
+      this.#input({ kind: 'time', speech: this.attention.ear?.speaking ?? false });
     });
   }
 
-  #do(effect: Effect): void {
+  #do(effect: Effect, { hit }: Happening): void {
     switch (effect.do) {
       case 'state': {
         const { state, turn } = effect;
-        this.#publish('audio.state', { ...(turn !== undefined && { turn }), state });
+        this.#reports.state(state, turn);
         if (state === 'speaking') this.attention.ear?.refresh();
         break;
       }
       case 'begin':
-        this.#begin(effect.turn, effect.source);
+        this.#begin(effect.turn, effect.source, hit);
         break;
       case 'listen':
         if (this.attention.ear) this.attention.ear.listen(effect.turn);
-        else this.#later({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
+        else this.#input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
         break;
       case 'think':
         void this.#think(effect.turn);
@@ -194,7 +180,7 @@ export class Conductor implements Attentive {
         this.#speak(effect.id, effect.late === true);
         break;
       case 'hush':
-        this.speaker.hush(effect.id);
+        this.#speaker.hush(effect.id);
         break;
       case 'end':
         this.#end(effect.turn, effect.outcome, effect.code);
@@ -203,14 +189,13 @@ export class Conductor implements Attentive {
         this.#announced(effect.code);
         break;
       case 'sound':
-        this.speaker.sound(effect.sound);
+        this.#speaker.sound(effect.sound);
         break;
     }
   }
 
-  /** Not now: the machine is in the middle of a step. */
-  #later(input: Input): void {
-    this.#inputs.push(input);
+  #input(input: Input): void {
+    this.#floor.input(input);
   }
 
   #make(text?: string, id: string = randomUUID()): Turn {
@@ -219,14 +204,13 @@ export class Conductor implements Attentive {
     return turn;
   }
 
-  #begin(id: string, source: string): void {
+  #begin(id: string, source: TurnSource, called: WakeHit | undefined): void {
     if (!this.#turns.has(id)) this.#make(undefined, id);
     const now = monotonicMs();
-    const hit = source === 'wake' ? this.#hit : undefined;
+    const hit = source === 'wake' ? called : undefined;
     this.#traces.begin(id, source, Math.min(now, hit?.at ?? now), now, hit?.phrase);
-    if (hit) this.#publish('audio.wake', { turn: id, wakeword: hit.phrase, score: hit.score, source });
-    else if (source === 'button') this.#publish('audio.wake', { turn: id, wakeword: '', score: 1, source });
-    if (source === 'button' || source === 'follow-up') this.speaker.sound('wake');
+    if (hit || source === 'button') this.#reports.wake(id, source, hit);
+    if (source === 'button' || source === 'follow-up') this.#speaker.sound('wake');
   }
 
   async #think(id: string): Promise<void> {
@@ -234,10 +218,10 @@ export class Conductor implements Attentive {
     const { signal } = turn.stop;
     let told: Told | undefined;
     try {
-      if (turn.text !== undefined) told = await this.thinker.read(turn.text, id, signal);
+      if (turn.text !== undefined) told = await this.#thinker.read(turn.text, id, signal);
       else {
         const utterance = this.attention.ear?.take(id);
-        told = utterance && (await this.thinker.hear(utterance, id, signal));
+        told = utterance && (await this.#thinker.hear(utterance, id, signal));
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -245,10 +229,10 @@ export class Conductor implements Attentive {
       told = { outcome: 'failed', code: error instanceof CoreError ? error.code : 'INTERNAL' };
     }
     if (signal.aborted) return;
-    if (!told) return this.input({ kind: 'empty', turn: id });
+    if (!told) return this.#input({ kind: 'empty', turn: id });
     const { outcome, code, say, followUp } = told;
     turn.told = told;
-    this.input({
+    this.#input({
       ...{ kind: 'answer', turn: id, outcome, say: say !== undefined },
       ...(code && { code }),
       ...(followUp && { followUp: randomUUID() }),
@@ -256,14 +240,14 @@ export class Conductor implements Attentive {
   }
 
   #speak(id: string, late: boolean): void {
-    const announcement = this.speaker.take(id);
+    const announcement = this.#speaker.take(id);
     if (announcement) {
       this.#announcing = announcement.done;
-      return void this.speaker.speak(id, announcement);
+      return void this.#speaker.speak(id, announcement);
     }
     const say = late ? this.#late : (this.#turns.get(id)?.told?.say ?? '');
     this.#traces.set(id, { said: say });
-    void this.speaker.speak(id, { text: say });
+    void this.#speaker.speak(id, { text: say });
   }
 
   #announced(code: ErrorCode | undefined): void {
@@ -277,18 +261,6 @@ export class Conductor implements Attentive {
     else done?.reject(unspoken ?? new CoreError('SPEECH_FAILED', { engine: 'tts', reason: code }));
   }
 
-  /** Why speech failed, in the words of whoever failed. */
-  unspoken(id: string, code: ErrorCode, reason: string): void {
-    const known: Partial<Record<ErrorCode, CoreError>> = {
-      ENGINE_MISSING: new CoreError('ENGINE_MISSING', { kind: 'tts', reason }),
-      AUDIO_UNAVAILABLE: new CoreError('AUDIO_UNAVAILABLE', { verb: 'speak', reason }),
-      BUSY: new CoreError('BUSY', { what: `a sound (${reason})` }),
-    };
-    this.#unspoken = known[code] ?? new CoreError('SPEECH_FAILED', { engine: 'tts', reason });
-    this.#log.warn({ turn: id, code, reason }, 'cannot speak');
-    this.input({ kind: 'unspoken', id, code: this.#unspoken.code });
-  }
-
   #end(id: string, outcome: VoiceTurn['outcome'], code: ErrorCode | undefined): void {
     this.#reason = code;
     this.#traces.set(id, { outcome, ...(code && { code }) });
@@ -300,57 +272,14 @@ export class Conductor implements Attentive {
 
   /** The next announcement, when nobody has the floor. */
   #pump(): void {
-    const { next } = this.speaker;
-    const { state } = this.#machine;
-    if (!next || this.#running || (state !== 'idle' && state !== 'muted' && state !== 'error')) return;
-    this.input({ kind: 'announce', id: next.id });
-  }
-
-  called(hit: WakeHit): void {
-    this.#hit = hit;
-    this.input({ kind: 'wake', turn: randomUUID() });
-    this.#hit = undefined;
-  }
-
-  command(turn: string, utterance: Utterance): void {
-    this.router.open(utterance, turn);
-  }
-
-  pause(): void {
-    this.speaker.sound('wake');
-  }
-
-  get spoken(): string | undefined {
-    return this.speaker.text;
-  }
-
-  partial(turn: string, { text, language: lang, confidence }: Transcript, stage: 'local' | 'cloud'): void {
-    if (text === '' || this.#machine.turn?.id !== turn) return;
-    // How far the words are behind the microphone.
-    const latencyMs = Math.max(0, Math.round(monotonicMs() - (this.attention.ear?.newestAt ?? monotonicMs())));
-    this.#publish('audio.stt.partial', {
-      turn,
-      text,
-      lang,
-      ...(confidence !== undefined && { confidence }),
-      stage,
-      latencyMs,
-    });
-  }
-
-  final(turn: string, { text, language: lang, confidence, stage }: Heard, latencyMs: number): void {
-    this.#publish('audio.stt.final', {
-      turn,
-      text,
-      lang,
-      ...(confidence !== undefined && { confidence }),
-      stage,
-      latencyMs,
-    });
+    const { next } = this.#speaker;
+    const { state } = this.machine;
+    if (!next || this.#floor.busy || (state !== 'idle' && state !== 'muted' && state !== 'error')) return;
+    this.#input({ kind: 'announce', id: next.id });
   }
 
   state(): { readonly state: VoiceState; readonly turn?: string; readonly reason?: string } {
-    const { state, turn } = this.#machine;
+    const { state, turn } = this.machine;
     const { reason } = this;
     return { state, ...(turn && { turn: turn.id }), ...(reason !== undefined && { reason }) };
   }

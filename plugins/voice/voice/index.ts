@@ -11,20 +11,25 @@ import {
   speech,
   voice,
 } from '@device-core/plugin-api';
+import { Attention, type AttentionSettings } from './attention.ts';
 import { Budget, type BudgetLimits } from './budget.ts';
-import { Conductor, type ConductorSettings } from './conductor.ts';
+import { Conductor } from './conductor.ts';
+import { Floor } from './floor.ts';
 import { Ledger } from './ledger.ts';
+import type { Limits } from './machine.ts';
 import { voiceOperations } from './operations.ts';
+import { Reports } from './reports.ts';
 import { Router, type RouterSettings } from './router.ts';
+import { Senses } from './senses.ts';
 import { Speaker } from './speaker.ts';
 import { type Prompts, Thinker } from './thinker.ts';
 import { Traces } from './traces.ts';
 
-interface Settings extends Omit<ConductorSettings, 'retryMs' | 'limits' | 'local'> {
+interface Settings extends Omit<AttentionSettings, 'retryMs' | 'local'> {
   readonly voice?: string;
   readonly sounds: readonly FeedbackSound[];
   readonly sayQueue: number;
-  readonly limits: ConductorSettings['limits'] & { readonly callMs: number; readonly sayWaitMs: number };
+  readonly limits: Limits & { readonly callMs: number; readonly sayWaitMs: number };
   readonly retryMs: number;
   readonly router: Omit<RouterSettings, 'language' | 'mostSeconds'> & { readonly budget: BudgetLimits };
   readonly prompts: Prompts;
@@ -52,15 +57,27 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
 
     const traces = new Traces(config.turns);
     const local = config.router.local || config.router.localOnly;
-    const conductor = new Conductor({
+    const senses = new Senses();
+    const floor = new Floor(limits);
+    const reports = new Reports((topic, payload) => host.bus.publish(topic, payload), floor, senses);
+    const speaker = new Speaker({
       scope,
       log,
-      settings: { ...config, local },
-      traces,
-      publish: (topic, payload) => host.bus.publish(topic, payload),
-      late: prompts.late,
+      settings: { ...config, voice: config.voice, sayWaitMs: limits.sayWaitMs },
+      audio: () => senses.audio(),
+      speech: () => senses.speech(),
+      events: {
+        started(id, at, asked) {
+          traces.span(id, 'tts', asked, at);
+          traces.answered(id, at);
+          reports.speechStarted(id);
+          floor.input({ kind: 'speaking', id });
+        },
+        ended: (id) => reports.speechEnded(id),
+        spoken: (id) => floor.input({ kind: 'spoken', id }),
+        unspoken: (id, error) => floor.input({ kind: 'unspoken', id, code: error.code, error }),
+      },
     });
-    const { attention } = conductor;
     let network: string | undefined;
     let userLocalOnly = false;
     const router = new Router({
@@ -68,42 +85,27 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       settings: { ...config.router, local, language, mostSeconds: config.mostCommandMs / 1000 },
       ledger,
       budget,
-      speech: () => attention.speech(),
-      intents: () => attention.intents(),
+      speech: () => senses.speech(),
+      intents: () => senses.intents(),
       localOnly: () => userLocalOnly,
       online: () => network === undefined || network === 'online',
       prefix: config.wake.map(({ phrase }) => phrase),
-      partial: (turn, transcript) => conductor.partial(turn, transcript, 'cloud'),
+      partial: (turn, transcript) => reports.partial(turn, transcript, 'cloud'),
     });
-    conductor.router = router;
-    conductor.thinker = new Thinker({
+    const settings = { ...config, local };
+    const attention = new Attention({ scope, log, settings, floor, senses, speaker, router, reports });
+    const thinker = new Thinker({
       scope,
       traces,
       router,
-      intents: () => attention.intents(),
+      intents: () => senses.intents(),
       language,
       callMs: limits.callMs,
       prompts,
-      final: (turn, heard, latencyMs) => conductor.final(turn, heard, latencyMs),
+      final: (turn, heard, latencyMs) => reports.final(turn, heard, latencyMs),
     });
-    conductor.speaker = new Speaker({
-      scope,
-      log,
-      settings: { ...config, voice: config.voice, sayWaitMs: limits.sayWaitMs },
-      audio: () => attention.audio(),
-      speech: () => attention.speech(),
-      events: {
-        started(id, at, asked) {
-          traces.span(id, 'tts', asked, at);
-          traces.answered(id, at);
-          host.bus.publish('audio.tts.start', { turn: id });
-          conductor.input({ kind: 'speaking', id });
-        },
-        ended: (id) => host.bus.publish('audio.tts.end', { turn: id }),
-        spoken: (id) => conductor.input({ kind: 'spoken', id }),
-        unspoken: (id, code, reason) => conductor.unspoken(id, code, reason),
-      },
-    });
+    const { late } = prompts;
+    const conductor = new Conductor({ scope, log, floor, traces, reports, attention, speaker, thinker, late });
     scope.defer('turns', () => conductor.close());
 
     host.bus.subscribe('system.network', ({ payload }) => {

@@ -38,7 +38,7 @@ export interface SpeakerEvents {
   /** The last sample was heard, or it was hushed after the first one. */
   ended(id: string): void;
   spoken(id: string): void;
-  unspoken(id: string, code: ErrorCode, reason: string): void;
+  unspoken(id: string, error: CoreError): void;
 }
 
 const OWNER = 'plugin:voice';
@@ -141,7 +141,10 @@ export class Speaker {
       if (this.#finish(current)) this.#events.spoken(id);
     } catch (error) {
       const code = error instanceof CoreError ? error.code : 'INTERNAL';
-      if (this.#finish(current)) this.#events.unspoken(id, code, reasonOf(error));
+      if (!this.#finish(current)) return;
+      const reason = reasonOf(error);
+      this.#log.warn({ turn: id, code, reason }, 'cannot speak');
+      this.#events.unspoken(id, unspoken(code, reason));
     }
   }
 
@@ -174,6 +177,16 @@ export class Speaker {
     if (current.heard) this.#events.ended(current.id);
     return true;
   }
+}
+
+/** Why speech failed, in the words of whoever failed. */
+function unspoken(code: ErrorCode, reason: string): CoreError {
+  const known: Partial<Record<ErrorCode, CoreError>> = {
+    ENGINE_MISSING: new CoreError('ENGINE_MISSING', { kind: 'tts', reason }),
+    AUDIO_UNAVAILABLE: new CoreError('AUDIO_UNAVAILABLE', { verb: 'speak', reason }),
+    BUSY: new CoreError('BUSY', { what: `a sound (${reason})` }),
+  };
+  return known[code] ?? new CoreError('SPEECH_FAILED', { engine: 'tts', reason });
 }
 
 /** A device that goes on reading after it was told to stop gets nothing more. */

@@ -1,0 +1,25 @@
+/** What the voice hears, speaks and understands with: services that come and go, and the ear while it listens. */
+import { type Audio, CoreError, type Intents, type Speech } from '@device-core/plugin-api';
+import type { Ear } from './ear.ts';
+
+export class Senses {
+  present: { readonly audio?: Audio; readonly speech?: Speech; readonly intents?: Intents } = {};
+  ear: Ear | undefined;
+
+  /** Throws SERVICE_MISSING, as the other two. */
+  audio(): Audio {
+    return this.present.audio ?? missing('audio');
+  }
+
+  speech(): Speech {
+    return this.present.speech ?? missing('speech');
+  }
+
+  intents(): Intents {
+    return this.present.intents ?? missing('intents');
+  }
+}
+
+function missing(service: string): never {
+  throw new CoreError('SERVICE_MISSING', { service, range: '^1.0.0', reason: 'its plugin is not running' });
+}
