@@ -38,6 +38,7 @@ export * from './services/speech.ts';
 export * from './services/spi.ts';
 export * from './services/uart.ts';
 export * from './services/voice.ts';
+export * from './socket-descriptor.ts';
 export * from './topics.ts';
 export * from './usage.ts';
 export * from './version.ts';

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Isolation, PluginBudget, PluginManifest } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { within } from '../deadline.ts';
-import type { EntryData } from './entry.ts';
+import type { EntryData } from './entry-data.ts';
 import { permissionFlags } from './permissions.ts';
 import { pipePort, threadPort } from './ports.ts';
 import type { Port } from './remote/index.ts';

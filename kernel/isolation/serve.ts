@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort } from 'node:worker_threads';
 import type { PluginDefinition } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import type { EntryData } from './entry.ts';
+import type { EntryData } from './entry-data.ts';
 import { Guest } from './guest/guest.ts';
 import type { GuestUsage } from './guest/protocol.ts';
 import { pipePort, threadPort } from './ports.ts';

@@ -8,10 +8,11 @@ import {
   type StreamChannel,
   toCoreError,
 } from '../index.ts';
+import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';
-import type { Entry, OperationEntry, StreamEntry, Table } from './table.ts';
+import type { Table } from './table.ts';
 
 export class Gate {
   readonly #table: Table;
@@ -82,7 +83,17 @@ export class Gate {
     const now = Date.now();
     const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
     const ms = Math.max(0, deadline - now);
-    const call = new PendingCall(entry.name, ms, deadline, invocation, this.#log, this.#inFlight, resolve, reject);
+    const { name } = entry;
+    const call = new PendingCall({
+      name,
+      ms,
+      deadline,
+      invocation,
+      log: this.#log,
+      owner: this.#inFlight,
+      resolve,
+      reject,
+    });
     this.#inFlight.add(call);
     return call;
   }

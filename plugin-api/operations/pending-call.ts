@@ -6,6 +6,20 @@ export interface CallOwner {
   ended(call: PendingCall): void;
 }
 
+export interface PendingCallParts {
+  /** Operation or stream endpoint. */
+  readonly name: string;
+  /** Time that the call is given, milliseconds. */
+  readonly ms: number;
+  /** When to give up, Unix milliseconds. */
+  readonly deadline: number;
+  readonly invocation: Invocation;
+  readonly log: Logger;
+  readonly owner: CallOwner;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: CoreError) => void;
+}
+
 export class PendingCall implements CallContext {
   readonly caller: Caller;
   readonly deadline: number;
@@ -27,16 +41,7 @@ export class PendingCall implements CallContext {
   #upstream: AbortSignal | undefined;
   #onUpstream: (() => void) | undefined;
 
-  constructor(
-    name: string,
-    ms: number,
-    deadline: number,
-    invocation: Invocation,
-    log: Logger,
-    owner: CallOwner,
-    resolve: (value: unknown) => void,
-    reject: (error: CoreError) => void,
-  ) {
+  constructor({ name, ms, deadline, invocation, log, owner, resolve, reject }: PendingCallParts) {
     this.name = name;
     this.ms = ms;
     this.deadline = deadline;

@@ -12,35 +12,14 @@ import {
   type StreamEndpoint,
   type StreamInfo,
 } from '../index.ts';
-import { type Authorization, authorization } from './capability-template.ts';
+import { authorization } from './capability-template.ts';
 import { Departed } from './departed.ts';
+import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import { closed, type Schemas } from './schema.ts';
 
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
 const PATH = /^(\/(:[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9_.-]+))+$/;
 const TIMEOUT_MS = 30_000;
-
-/** One row, ready to run. */
-export interface Entry {
-  readonly name: string;
-  readonly timeoutMs: number;
-  readonly authorization: Authorization;
-  /** Throws PARAMS_INVALID; fills in defaults. */
-  readonly checkParams: (params: unknown) => void;
-  /** Whose it is, where that is known. */
-  readonly user: ServiceUser | undefined;
-}
-
-export interface OperationEntry extends Entry {
-  readonly info: OperationInfo;
-  readonly run: Operation<unknown>['run'];
-  readonly checkResult: (result: unknown) => string | undefined;
-}
-
-export interface StreamEntry extends Entry {
-  readonly info: StreamInfo;
-  readonly run: StreamEndpoint['run'];
-}
 
 export class Table {
   readonly #operations = new Map<string, OperationEntry>();

@@ -118,7 +118,7 @@ export class PluginStore {
   verify(manifest: { readonly id: string }, directory: string): Promise<void> {
     const { place, config } = this.#parts;
     const plugin = this.installed.plugins[manifest.id];
-    return verifyInstalled(manifest, directory, place, plugin, this.#limits, config);
+    return verifyInstalled(manifest, directory, { place, plugin, limits: this.#limits, policy: config });
   }
 
   /**

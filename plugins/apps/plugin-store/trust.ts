@@ -48,6 +48,16 @@ export function listFile(place: string, id: string, version: Pick<InstalledPlugi
   return join(place, id, `${versionFolder(version)}.sha256`);
 }
 
+/** What an installed plugin is held against. */
+export interface Verification {
+  /** Folder of all installed plugins. */
+  readonly place: string;
+  /** Its line in the list of installed plugins, if it has one. */
+  readonly plugin: InstalledPlugin | undefined;
+  readonly limits: TreeLimits;
+  readonly policy: TrustPolicy;
+}
+
 /**
  * The tap of plugin.verify: reads every file again before any of them is imported. Plugins that were not installed are none of its business.
  * Throws PLUGIN_CHANGED, which names the first file that differs, and SIGNATURE_INVALID.
@@ -55,10 +65,7 @@ export function listFile(place: string, id: string, version: Pick<InstalledPlugi
 export async function verifyInstalled(
   { id }: Pick<PluginManifest, 'id'>,
   directory: string,
-  place: string,
-  plugin: InstalledPlugin | undefined,
-  limits: TreeLimits,
-  policy: TrustPolicy,
+  { place, plugin, limits, policy }: Verification,
 ): Promise<void> {
   const below = join(place, id, '/');
   if (!directory.startsWith(below)) return;

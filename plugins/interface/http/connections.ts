@@ -1,7 +1,8 @@
 /** Every open connection: where it came in, who its peer is, and which apps have spoken on it. */
 import type { Socket } from 'node:net';
 import type { Identity, Logger, PeerCredentials } from '@device-core/plugin-api';
-import { reasonOf } from '@device-core/plugin-api';
+import { descriptorOf, reasonOf } from '@device-core/plugin-api';
+import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
 
 export interface Connection {
@@ -107,7 +108,7 @@ export class Connections {
     // Every power of ten, lest a flood fills the log, too.
     if (Number.isInteger(Math.log10(++this.refused)))
       this.#log.warn({ refused: this.refused, limit: this.#limit }, 'too many connections');
-    const idle = there.filter(([socket]) => !isBusy(socket));
+    const idle = there.filter(([socket]) => !currentResponse(socket));
     const victim = (idle.find(([, { known }]) => !known) ?? idle[0])?.[0];
     if (!victim) return false;
     this.#open.delete(victim);
@@ -128,20 +129,7 @@ export class Connections {
   }
 }
 
-/** Is a response under way? Node keeps it there. */
-function isBusy(socket: Socket): boolean {
-  return Boolean((socket as { readonly _httpMessage?: unknown })._httpMessage);
-}
-
-/** A number that changes with every byte that the client takes; the handle alone sees how far a large chunk is. */
+/** A number that changes with every byte that the client takes. */
 function takenBy(socket: Socket): number {
-  const inChunk = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle
-    ?.writeQueueSize;
-  return socket.bytesWritten - socket.writableLength - (inChunk ?? 0);
-}
-
-/** Node gives no public way to the descriptor of a socket; a Node that hides it makes callers bring tokens. */
-function descriptorOf(socket: Socket): number | undefined {
-  const fd = (socket as { readonly _handle?: { readonly fd?: unknown } })._handle?.fd;
-  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
+  return socket.bytesWritten - socket.writableLength - inChunk(socket);
 }

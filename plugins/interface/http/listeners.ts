@@ -1,11 +1,12 @@
 /** The servers: TCP on loopback and the shared Unix socket. They stay while routes come and go. */
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
+import { currentResponse } from './node-private.ts';
 import { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
 
@@ -127,8 +128,8 @@ function answers(path: string): Promise<boolean> {
 
 /** Bytes that are no HTTP, or come too slowly, or too many: told in one answer where none has begun, and closed. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Node keeps the response that is being written there; a second head in the middle of a body would be read as part of it.
-  const current = (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage;
+  // A second head in the middle of a body would be read as part of it.
+  const current = currentResponse(socket);
   if (!socket.writable || error.code === 'ECONNRESET' || current?.headersSent) {
     socket.destroy();
     return;

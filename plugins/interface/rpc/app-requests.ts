@@ -42,6 +42,18 @@ interface JsonRpcRequest {
 
 type Callback = (error?: object | null, result?: unknown) => void;
 
+export interface RequestParts {
+  readonly port: RequestPort;
+  readonly operations: Operations;
+  readonly methods: MethodTable;
+  readonly counters: Counters;
+  readonly own: {
+    readonly direct: Readonly<Record<string, Direct>>;
+    readonly after: Readonly<Record<string, AfterAnswer>>;
+  };
+  readonly limits: { readonly batch: number; readonly inFlight: number };
+}
+
 export class AppRequests {
   readonly #port: RequestPort;
   readonly #operations: Operations;
@@ -56,14 +68,7 @@ export class AppRequests {
   /** The request that jayson's core is resolving now; it hands its params alone to a method. */
   #current: JsonRpcRequest | undefined;
 
-  constructor(
-    port: RequestPort,
-    operations: Operations,
-    methods: MethodTable,
-    counters: Counters,
-    own: { readonly direct: Readonly<Record<string, Direct>>; readonly after: Readonly<Record<string, AfterAnswer>> },
-    limits: { readonly batch: number; readonly inFlight: number },
-  ) {
+  constructor({ port, operations, methods, counters, own, limits }: RequestParts) {
     this.#port = port;
     this.#operations = operations;
     this.#methods = methods;

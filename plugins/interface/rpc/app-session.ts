@@ -98,7 +98,8 @@ export class AppSession implements Session {
       send: (message: object) => this.#sendInOrder(message),
       deliver: (json: string, attachment?: Uint8Array) => this.#deliver(json, attachment),
     };
-    this.#streams = new SessionStreams(port, { session: this, caller }, operations, counters, deadlines, config);
+    const who = { session: this, caller };
+    this.#streams = new SessionStreams({ port, who, operations, counters, deadlines, limits: config });
     const own = {
       direct: {
         'stream.write': this.#streams.write.bind(this.#streams),
@@ -106,14 +107,14 @@ export class AppSession implements Session {
       },
       after: { 'stream.open': (result: unknown) => this.#streams.announce((result as { id: string }).id) },
     };
-    this.#requests = new AppRequests(
-      { caller, session: this, answer: (response) => this.#answer(response), idle: () => this.#idle() },
+    this.#requests = new AppRequests({
+      port: { ...who, answer: (response) => this.#answer(response), idle: () => this.#idle() },
       operations,
       methods,
       counters,
       own,
-      config,
-    );
+      limits: config,
+    });
     this.#reader = new FrameReader(
       {
         message: (value, attachment) => this.#message(value, attachment),

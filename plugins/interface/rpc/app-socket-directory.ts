@@ -8,7 +8,8 @@ import {
   type SessionInfo,
 } from '@device-core/plugin-api';
 import type { AppSession } from './app-session.ts';
-import { type AppIdentity, AppSocket, type SocketWorld } from './app-socket.ts';
+import { AppSocket, type SocketWorld } from './app-socket.ts';
+import type { AppIdentity } from './peer-check.ts';
 import { socketPath } from './socket-file.ts';
 
 /** A socket that is open, or about to be. */

@@ -5,15 +5,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { type Caller, reasonOf, type Scope } from '@device-core/plugin-api';
 import { AppSession, type SessionWorld } from './app-session.ts';
 import { notification } from './app-stream.ts';
-import type { PeerCheck } from './peer-check.ts';
+import type { AppIdentity, PeerCheck } from './peer-check.ts';
 import type { ReadyComposer } from './ready.ts';
 import { handOver, prepare, unavailable } from './socket-file.ts';
-
-export interface AppIdentity {
-  readonly id: string;
-  readonly name: string;
-  readonly uid?: number;
-}
 
 export interface SocketWorld extends SessionWorld {
   readonly ready: ReadyComposer;

@@ -1,7 +1,13 @@
 /** Who may connect to the socket of an app: the app's own uid, the Core's own, and root, but no process of another app. */
 import type { Socket } from 'node:net';
-import { type Identity, type PeerCredentials, reasonOf } from '@device-core/plugin-api';
-import type { AppIdentity } from './app-socket.ts';
+import { descriptorOf, type Identity, type PeerCredentials, reasonOf } from '@device-core/plugin-api';
+
+/** Whose socket it is. */
+export interface AppIdentity {
+  readonly id: string;
+  readonly name: string;
+  readonly uid?: number;
+}
 
 export class PeerCheck {
   #identity: Identity | undefined;
@@ -38,10 +44,4 @@ export class PeerCheck {
       return reasonOf(thrown);
     }
   }
-}
-
-/** Node has no public way to the descriptor of a socket. */
-function descriptorOf(socket: Socket): number | undefined {
-  const fd = (socket as { readonly _handle?: { readonly fd?: unknown } | null })._handle?.fd;
-  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
 }

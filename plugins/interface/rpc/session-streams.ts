@@ -44,6 +44,15 @@ interface Opened {
   readonly direction: StreamInfo['direction'];
 }
 
+export interface SessionStreamParts {
+  readonly port: StreamPort;
+  readonly who: { readonly session: Session; readonly caller: Caller };
+  readonly operations: Operations;
+  readonly counters: Counters;
+  readonly deadlines: Deadlines;
+  readonly limits: StreamLimits;
+}
+
 export class SessionStreams {
   readonly #port: StreamPort;
   readonly #who: { readonly session: Session; readonly caller: Caller };
@@ -54,14 +63,7 @@ export class SessionStreams {
   readonly #open = new Map<string, Opened>();
   #last = 0;
 
-  constructor(
-    port: StreamPort,
-    who: { readonly session: Session; readonly caller: Caller },
-    operations: Operations,
-    counters: Counters,
-    deadlines: Deadlines,
-    limits: StreamLimits,
-  ) {
+  constructor({ port, who, operations, counters, deadlines, limits }: SessionStreamParts) {
     this.#port = port;
     this.#who = who;
     this.#operations = operations;

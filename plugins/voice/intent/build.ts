@@ -1,6 +1,7 @@
 /** From the templates of a definition to the tree of what may be said. Every bound is here. */
 import type { SlotType, SlotValue } from '@device-core/plugin-api';
-import { type NumberWords, numberSlot, numberWords, rangeFault, spellNumber } from './numbers.ts';
+import type { NumberWords } from './number-words.ts';
+import { numberSlot, numberWords, rangeFault, spellNumber } from './numbers.ts';
 import { type InlineType, parseTemplate, type Template, TemplateError } from './template.ts';
 import { all, any, endsOf, mayBeEmpty, type Node, type Slot, sizeOf, slotsOf, startsOpen, word } from './tree.ts';
 import { baseLanguage, wordsOf } from './words.ts';

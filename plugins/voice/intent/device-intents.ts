@@ -1,7 +1,8 @@
 /** What the device itself understands, as far as the services for it are there. */
 import { type Audio, CoreError, type IntentAnswer, type IntentRun, type Scope } from '@device-core/plugin-api';
 import type { Catalogue } from './catalogue.ts';
-import { type DeviceIntent, type DeviceTexts, LANGUAGES } from './texts.ts';
+import type { DeviceIntent, DeviceTexts } from './device-texts.ts';
+import { LANGUAGES } from './texts.ts';
 import { LONGEST_SECONDS, type Timers } from './timers.ts';
 
 type Work = (run: IntentRun, texts: DeviceTexts) => Promise<IntentAnswer>;

@@ -1,5 +1,5 @@
 /** English numbers in words: what may be said for a range, what words mean, and how a number is read out. */
-import type { NumberWords } from './numbers.ts';
+import type { NumberWords } from './number-words.ts';
 import { all, any, NOTHING, type Node, optional, word } from './tree.ts';
 
 const SMALL =

@@ -1,21 +1,8 @@
 /** Numbers in a sentence: which of them a slot takes, said in words or written in digits. One table of words a language. */
 import type { SlotType, SlotValue } from '@device-core/plugin-api';
+import type { NumberWords } from './number-words.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
 import { all, any, type Node, type Slot, word, wordsNode } from './tree.ts';
-
-export interface NumberWords {
-  /** Whole numbers of a range that is not negative, as a compact tree. */
-  range(from: number, to: number): Node;
-  /** Words that the trees of this table give, as a number. */
-  read(words: readonly string[]): number | undefined;
-  spell(value: number): string;
-  readonly minus: string;
-  readonly point: string;
-  /** zero to nine */
-  readonly digits: readonly string[];
-  /** The largest that it can say. */
-  readonly most: number;
-}
 
 export type NumberType = Extract<SlotType, { readonly kind: 'int' | 'number' }>;
 

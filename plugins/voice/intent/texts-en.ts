@@ -1,6 +1,7 @@
 /** What the device itself understands and says, in English. A language is one more table of this form. */
+
+import type { DeviceTexts } from './device-texts.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
-import type { DeviceTexts } from './texts.ts';
 
 const LENGTHS = [
   { in: 'half a minute', out: 30 },

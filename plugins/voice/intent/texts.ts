@@ -1,40 +1,5 @@
-/** The table of a language: sentences of the device's own intents, and its answers. */
-import type { SlotType } from '@device-core/plugin-api';
+/** The languages in which the device has sentences and answers of its own. */
+import type { DeviceTexts } from './device-texts.ts';
 import { ENGLISH } from './texts-en.ts';
-
-/** What the device does by itself. */
-export type DeviceIntent =
-  | 'volume-set'
-  | 'volume-up'
-  | 'volume-down'
-  | 'volume-tell'
-  | 'mute'
-  | 'stop'
-  | 'timer-set'
-  | 'timer-cancel'
-  | 'timer-left'
-  | 'time'
-  | 'help';
-
-export interface DeviceTexts {
-  readonly language: string;
-  readonly rules: Readonly<Record<string, string>>;
-  readonly slots: Readonly<Record<string, SlotType>>;
-  /**
-   * `volume-set` sets `percent`; `timer-set` sets any of `hours`, `minutes`, `seconds`, and `length` (in seconds).
-   */
-  readonly intents: Readonly<Record<DeviceIntent, { readonly title: string; readonly sentences: readonly string[] }>>;
-  readonly say: {
-    volume(percent: number): string;
-    muted(): string;
-    timerSet(seconds: number): string;
-    timersFull(most: number): string;
-    timerTooLong(seconds: number): string;
-    timersCancelled(count: number): string;
-    timersLeft(seconds: readonly number[]): string;
-    time(hour: number, minute: number): string;
-    help(examples: readonly string[]): string;
-  };
-}
 
 export const LANGUAGES: readonly DeviceTexts[] = [ENGLISH];

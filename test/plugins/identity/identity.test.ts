@@ -5,7 +5,7 @@ import { chmod, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Credentials, device, identity, type PeerCredentials } from '@device-core/plugin-api';
+import { type Credentials, descriptorOf, device, identity, type PeerCredentials } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/identity/index.ts';
 
@@ -155,7 +155,7 @@ test('a descriptor that is no Unix socket has no peer', async () => {
   const service = host.service(identity);
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const fd = (server as unknown as { _handle: { fd: number } })._handle.fd;
+  const fd = descriptorOf(server)!;
   assert.equal(await service.peerOf(fd), undefined);
   assert.equal(await service.peerOf(-1), undefined);
   assert.equal(await service.peerOf(1.5), undefined);
@@ -222,7 +222,7 @@ async function peerOfConnection(
   const path = join((await host.service(device).info()).paths.run, 'peer.sock');
   const { promise, resolve } = Promise.withResolvers<PeerCredentials | undefined>();
   const server = createServer((socket) => {
-    resolve(read((socket as unknown as { _handle: { fd: number } })._handle.fd));
+    resolve(read(descriptorOf(socket)!));
   }).listen(path);
   await once(server, 'listening');
   const client = connect(path);

@@ -21,7 +21,14 @@ test('what was written ahead is taken to its end, and a plugin that hangs is giv
   const who = { session: { id: 's' } as unknown as Session, caller: { kind: 'app', id: 'a' } as Caller };
   const deadlines = { add: (entry: Expiring) => void waiting.push(entry) } as unknown as Deadlines;
   const port = { send: (message: object) => void sent.push(message as never), deliver: async () => undefined };
-  const streams = new SessionStreams(port, who, operations as Operations, {} as Counters, deadlines, limits);
+  const streams = new SessionStreams({
+    port,
+    who,
+    operations: operations as Operations,
+    counters: {} as Counters,
+    deadlines,
+    limits,
+  });
 
   const { id } = await streams.open({ stream: 'sound' });
   streams.announce(id);

@@ -11,7 +11,8 @@ import type {
   WireSettings,
 } from './board.ts';
 import { CanExecutor, type CanFrame } from './can-executor.ts';
-import { CHIPS, type ScriptedChip } from './chips/index.ts';
+import type { ScriptedChip } from './chips/chip.ts';
+import { CHIPS } from './chips/index.ts';
 import type { SimClock } from './clock.ts';
 import type { EndpointDescription } from './endpoint.ts';
 import type { Executor } from './executor.ts';

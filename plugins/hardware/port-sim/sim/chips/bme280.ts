@@ -3,7 +3,7 @@
  * that mean it by halving, with the sheet's formulas in whole numbers.
  */
 import { RegisterFile } from '../i2c-target.ts';
-import type { ChipSurroundings, ScriptedChip } from './index.ts';
+import type { ChipSurroundings, ScriptedChip } from './chip.ts';
 
 const REG = {
   calibration: 0x88,

@@ -1,6 +1,6 @@
 /** A PN532 at frame level, with the tags that a test or a script lays on it. Written from the user manual, apart from the driver. */
 import type { I2cTarget } from '../i2c-target.ts';
-import type { ChipSurroundings, ScriptedChip } from './index.ts';
+import type { ChipSurroundings, ScriptedChip } from './chip.ts';
 import { TypeTwo } from './type-two.ts';
 
 const PREAMBLE = [0, 0, 0xff];

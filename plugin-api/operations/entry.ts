@@ -1,0 +1,24 @@
+import type { Operation, OperationInfo, ServiceUser, StreamEndpoint, StreamInfo } from '../index.ts';
+import type { Authorization } from './capability-template.ts';
+
+/** One row, ready to run. */
+export interface Entry {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly authorization: Authorization;
+  /** Throws PARAMS_INVALID; fills in defaults. */
+  readonly checkParams: (params: unknown) => void;
+  /** Whose it is, where that is known. */
+  readonly user: ServiceUser | undefined;
+}
+
+export interface OperationEntry extends Entry {
+  readonly info: OperationInfo;
+  readonly run: Operation<unknown>['run'];
+  readonly checkResult: (result: unknown) => string | undefined;
+}
+
+export interface StreamEntry extends Entry {
+  readonly info: StreamInfo;
+  readonly run: StreamEndpoint['run'];
+}
