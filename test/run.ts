@@ -1,49 +1,119 @@
 /**
- * Every test file, and once more, alone, each file in which a test failed.
+ * The suite. `npm test` runs the unit lane and a slice of the whole Cores, with small counts of the random tests;
+ * `npm run test:rest` runs what that leaves, with full counts. The lanes and their minutes stand in runner/lanes.ts.
  *
- * The suites start real processes and sockets and wait for them; on a machine that does something else as well, one in some
- * thousand waits runs out. A file that passes only alone is named at the end and in a GitHub-style warning: it is a test to
- * mend, not to get used to. A file that fails twice fails the run.
+ *   node test/run.ts [--rest | --lane NAME | --changed [BASE] | FILES...] [--top N]
  */
 import { globSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { FULL_COUNTS } from './fixtures/runs.ts';
+import { changedFiles, suitesOf } from './runner/changed.ts';
+import { CpuList, cpuMs } from './runner/cpu.ts';
+import { filesOf, LANES, type Lane, MOST_WARNINGS, ROOT } from './runner/lanes.ts';
+import { type Counts, closing, pass, sum } from './runner/pass.ts';
 
-const ROOT = resolve(import.meta.dirname, '..');
 /** Beyond so many the machine or the change is wrong, not the luck of a test. */
 const MOST_AGAIN = 5;
 
-async function pass(files: readonly string[], concurrency: number | boolean): Promise<readonly string[]> {
-  const passed = new Set<string>();
-  const stream = run({ files, concurrency, timeout: 120_000, cwd: ROOT });
-  stream.on('test:summary', ({ file, success }) => {
-    if (file !== undefined && success) passed.add(file);
-  });
-  const told = stream.compose(new spec());
-  told.pipe(process.stdout);
-  await new Promise((done, failed) => told.on('end', done).on('error', failed));
-  return files.filter((file) => !passed.has(file));
+interface Work {
+  readonly lane: Lane;
+  readonly files: readonly string[];
 }
 
-const patterns = process.argv.slice(2);
-const files = globSync(patterns.length > 0 ? patterns : ['test/**/*.test.ts'], { cwd: ROOT })
-  .map((file) => resolve(ROOT, file))
-  .sort();
-if (files.length === 0) {
-  console.error(`no test file is like ${patterns.join(' ')}`);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rest: { type: 'boolean', default: false },
+    lane: { type: 'string' },
+    changed: { type: 'boolean', default: false },
+    top: { type: 'string' },
+  },
+});
+
+function planned(): readonly Work[] {
+  const free = (name: string, files: readonly string[]): readonly Work[] => [
+    { lane: { name, minutes: 45, holds: '', files }, files },
+  ];
+  if (values.lane !== undefined) {
+    const lane = LANES.find(({ name }) => name === values.lane);
+    if (lane === undefined)
+      throw new Error(`no lane ${values.lane}; there are ${LANES.map(({ name }) => name).join(' ')}`);
+    return [{ lane, files: filesOf(lane, 'whole') }];
+  }
+  if (values.changed) {
+    const changed = changedFiles(positionals[0] ?? 'main');
+    const files = suitesOf(changed);
+    console.log(`${changed.length} changed files touch ${files.length} suites`);
+    return free('changed', files);
+  }
+  if (positionals.length > 0) {
+    const files = globSync(positionals, { cwd: ROOT }).sort();
+    if (files.length === 0) throw new Error(`no test file is like ${positionals.join(' ')}`);
+    return free('named', files);
+  }
+  const part = values.rest ? 'rest' : 'short';
+  return LANES.filter(({ apart }) => !apart).map((lane) => ({ lane, files: filesOf(lane, part) }));
+}
+
+let work: readonly Work[];
+try {
+  work = planned();
+} catch (error) {
+  console.error((error as Error).message);
   process.exit(2);
 }
-const failed = await pass(files, true);
-if (failed.length > 0) {
-  const named = failed.map((file) => relative(ROOT, file)).join(', ');
-  if (failed.length > MOST_AGAIN) {
-    console.error(`${failed.length} files with failures, too many to try again: ${named}`);
-    process.exit(1);
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/device-core-test');
+if (values.rest || values.lane !== undefined) process.env[FULL_COUNTS] = '1';
+const began = performance.now();
+const counts = new Map<string, Counts>();
+const failed: string[] = [];
+const table: string[] = [];
+let warnings = 0;
+{
+  using list = values.top === undefined ? undefined : new CpuList();
+  for (const { lane, files } of work) await runLane(lane, files);
+  for (const line of list?.lines(Number(values.top)) ?? []) table.push(line);
+}
+console.log(`\n${table.join('\n')}`);
+console.log(`warnings: ${warnings}, of ${MOST_WARNINGS} that are known`);
+if (warnings > MOST_WARNINGS) console.error('there are more warnings than are known: mend what is warned of');
+if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`);
+console.log(closing(sum(counts.values()), performance.now() - began));
+process.exitCode = failed.length > 0 || warnings > MOST_WARNINGS ? 1 : 0;
+
+async function runLane(lane: Lane, files: readonly string[]): Promise<void> {
+  const title = lane.name.padEnd(10);
+  if (files.length === 0) {
+    if (values.rest || values.lane !== undefined) table.push(`${title} empty: nothing to run here (${lane.holds})`);
+    return;
   }
-  console.log(`\nonce more, alone: ${named}\n`);
-  const still = await pass(failed, 1);
-  for (const file of failed.filter((name) => !still.includes(name)))
-    console.log(`::warning file=${relative(ROOT, file)}::passed only at the second try, alone`);
-  process.exitCode = still.length > 0 ? 1 : 0;
+  console.log(`\n${lane.name}: ${files.length} files${lane.holds && `, ${lane.holds}`}\n`);
+  const start = { wall: performance.now(), cpu: cpuMs() };
+  await runFiles(lane, files);
+  const wall = (performance.now() - start.wall) / 60_000;
+  const cpu = (cpuMs() - start.cpu) / 60_000;
+  table.push(`${title} ${files.length} files, ${wall.toFixed(1)} of ${lane.minutes} min, ${cpu.toFixed(1)} min of CPU`);
+  if (wall > lane.minutes)
+    console.log(`::warning::the lane ${lane.name} took ${wall.toFixed(1)} min, more than its ${lane.minutes}`);
+}
+
+async function runFiles({ secondTry = false }: Lane, files: readonly string[]): Promise<void> {
+  const first = await pass(files, availableParallelism());
+  for (const [file, of] of first.counts) counts.set(file, of);
+  warnings += first.warnings;
+  if (!secondTry || first.failed.length === 0 || first.failed.length > MOST_AGAIN) {
+    failed.push(...first.failed);
+    return;
+  }
+  console.log(`\nonce more, alone: ${first.failed.join(', ')}\n`);
+  const second = await pass(first.failed, 1);
+  for (const [file, of] of second.counts) counts.set(file, of);
+  warnings += second.warnings;
+  failed.push(...second.failed);
+  for (const file of first.failed.filter((name) => !second.failed.includes(name))) {
+    warnings += 1;
+    console.log(`::warning file=${file}::passed only at the second try, alone`);
+  }
 }

@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { CoreError, type PcmChunk, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
 import { bytesOfSamples, concatSamples, msOf } from '@device-core/plugin-api/audio';
 import fc from 'fast-check';
+import { runs } from '../fixtures/runs.ts';
 
 export interface TtsUnderTest extends AsyncDisposable {
   readonly engine: TtsEngine;
@@ -153,7 +154,7 @@ export function ttsContract(open: () => Promise<TtsUnderTest>): void {
           assert.ok(error instanceof CoreError, String(error));
         }
       }),
-      { numRuns: 12, examples: [['--help'], ['-o /tmp/x'], ['a'.repeat(400)]] },
+      { numRuns: runs(12), examples: [['--help'], ['-o /tmp/x'], ['a'.repeat(400)]] },
     );
   });
 }

@@ -11,6 +11,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pipePort, threadPort } from '../../kernel/isolation/ports.ts';
 import { type Message, Peer, type Port, type RemoteLimits } from '../../kernel/isolation/remote/index.ts';
+import { runs } from '../fixtures/runs.ts';
 
 after(leakCheck());
 
@@ -82,7 +83,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
         fc.asyncProperty(VALUE, async (value) => {
           assert.deepEqual(await both.here.call('echo', value), structuredClone(value));
         }),
-        { numRuns: 300 },
+        { numRuns: runs(300) },
       );
       await both.empty();
       assert.deepEqual(both.breaches, []);
@@ -307,7 +308,7 @@ describe('whatever comes over the border', () => {
         assert.deepEqual(Object.keys(Object.prototype), []);
         peer.close(new CoreError('CANCELLED', { what: 'the test', reason: 'it is over' }));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

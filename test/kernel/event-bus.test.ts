@@ -12,6 +12,7 @@ import {
 import fc from 'fast-check';
 import { EventBusCore } from '../../kernel/bus/event-bus.ts';
 import { noCounts } from '../../kernel/bus/event-queue.ts';
+import { runs } from '../fixtures/runs.ts';
 
 /** Long enough for every delivery: for a subscriber that falls behind the bus waits a turn before it loses anything. */
 async function turn(): Promise<void> {
@@ -443,7 +444,7 @@ describe('whatever subscribers do', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

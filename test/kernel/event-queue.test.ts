@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type EventEnvelope, type LossReceipt, PRIORITIES, type Priority } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { EventQueue, noCounts } from '../../kernel/bus/event-queue.ts';
+import { runs } from '../fixtures/runs.ts';
 
 interface Item {
   readonly event: EventEnvelope;
@@ -108,7 +109,7 @@ describe('the queue of a busy subscriber', () => {
           assert.deepEqual(told, dropped);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

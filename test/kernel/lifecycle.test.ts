@@ -8,6 +8,7 @@ import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
+import { runs } from '../fixtures/runs.ts';
 
 after(leakCheck());
 
@@ -82,7 +83,7 @@ test('any listing order gives the same result, whatever fails', async () => {
       const one = await run(names, edges, failing, missing);
       assert.deepEqual(await run(order, edges, failing, missing), one);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -4,6 +4,7 @@ import { type CoreError, device, type EventEnvelope, type PluginHost, serviceRef
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { type MemoryKernel, type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
+import { runs } from '../fixtures/runs.ts';
 import { VirtualClock } from '../fixtures/virtual-clock.ts';
 
 after(leakCheck());
@@ -270,6 +271,6 @@ test('any sequence of changes, restarts, crashes and releases ends as a fresh st
       await clock.advance(40_000);
       assert.deepEqual(got, await fresh.states());
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

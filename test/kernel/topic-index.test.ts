@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type CoreError, checkTopic, matchesTopic, parseFilter } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { TopicIndex } from '../../kernel/bus/topic-index.ts';
+import { runs } from '../fixtures/runs.ts';
 
 /** Few different segments, so that filters and topics meet; `Aa` and `BB` have the same hash. */
 const segment = fc.constantFrom('a', 'b', 'event', 'app', 'Aa', 'BB', 'x-1', '_');
@@ -58,7 +59,7 @@ describe('the topic index', () => {
           for (const one of [...topics, ...topics, ...topics]) sameSet(index.lookup(one), matching(values, one));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -86,7 +87,7 @@ describe('the topic index', () => {
           refusal(() => checkTopic(one)),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     for (const wrong of [undefined, null, 5, {}] as unknown as string[])
       assert.throws(() => new TopicIndex<Value>(4).lookup(wrong), { code: 'TOPIC_INVALID' });

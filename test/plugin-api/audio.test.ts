@@ -16,6 +16,9 @@ import {
   wavHeader,
 } from '@device-core/plugin-api/audio';
 import fc from 'fast-check';
+import { runs } from '../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const samples = fc.int16Array({ maxLength: 2_000 }).map((values) => Int16Array.from(values));
 const rates = fc.constantFrom(8_000, 11_025, 16_000, 22_050, 24_000, 44_100, 48_000);
@@ -85,7 +88,7 @@ describe('WAV files', () => {
       fc.property(samples, rates, (sound, rate) => {
         assert.deepEqual(decodeWav(encodeWav({ rate, samples: sound })), { rate, samples: sound });
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 
@@ -161,7 +164,7 @@ describe('the resampler', () => {
         pieces.push(resampler.push(sound.subarray(at)), resampler.flush());
         assert.deepEqual(concatSamples(pieces), whole);
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -211,7 +214,7 @@ describe('pieces of sound', () => {
         assert.deepEqual(given.subarray(0, all.length), all);
         assert.ok(given.subarray(all.length).every((value) => value === 0));
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 
@@ -229,7 +232,7 @@ describe('pieces of sound', () => {
         assert.deepEqual(concatSamples(pieces), sound);
         assert.deepEqual(samplesOfBytes(bytes), sound);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

@@ -3,6 +3,9 @@ import { describe, it } from 'node:test';
 import { FRAME_MS } from '@device-core/plugin-api';
 import { NoiseFloor } from '@device-core/plugin-api/audio';
 import fc from 'fast-check';
+import { runs } from '../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const frames = (ms: number) => ms / FRAME_MS;
 

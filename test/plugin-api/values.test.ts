@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeBase64, isNestedDeeperThan } from '@device-core/plugin-api';
 import fc from 'fast-check';
+import { runs } from '../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 test('base64 is read as RFC 4648 writes it, and in no other spelling', () => {
   fc.assert(

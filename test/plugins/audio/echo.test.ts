@@ -15,6 +15,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FarEnd, NearClock } from '../../../plugins/voice/audio/far-end.ts';
 import { healthOf } from '../../fixtures/native.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { level, listening, start, until } from './fixture.ts';
 
 after(leakCheck());
@@ -298,7 +299,7 @@ describe('times of microphone and speaker', () => {
           before = at;
         }
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 

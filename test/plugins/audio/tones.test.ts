@@ -4,6 +4,9 @@ import type { ToneSpec } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { duckedBy, Mixer } from '../../../plugins/voice/audio/mixer.ts';
 import { checkTones, FEEDBACK, samplesOf } from '../../../plugins/voice/audio/tones.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const RATE = 48_000;
 
@@ -36,7 +39,7 @@ describe('tones', () => {
         assert.equal(samples.length, Math.round((tone.ms * RATE) / 1_000));
         assert.ok(Math.abs(samples[0]!) < 2_500 && Math.abs(samples.at(-1)!) < 2_500);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

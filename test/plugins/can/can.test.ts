@@ -5,6 +5,9 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { frameBody, frameIn, matches } from '../../../plugins/hardware/can/messages.ts';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 after(leakCheck());
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { FRAME_HEAD, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
 import { openPacket, PACKET_OVERHEAD, sealPacket, TRANSACTION_SIZES } from '../../../plugins/hardware/cbp/packet.ts';
 import { decodePacket, encodeFrame, encodePacket } from '../../../plugins/hardware/port-sim/sim/wire-format.ts';
+import { runs } from '../../fixtures/runs.ts';
 
 const byte = fc.integer({ min: 0, max: 255 });
 const frame = fc.record({
@@ -63,7 +64,7 @@ describe('codec', () => {
         const again = encodePacket({ ...other.packet, payload: Buffer.concat(other.frames.map(encodeFrame)) });
         assert.deepEqual(Buffer.from(again), bytes.subarray(0, again.length));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -83,7 +84,7 @@ describe('codec', () => {
           assert.equal(decodePacket(damaged).ok, false);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('codec', () => {
         const theirs = decodePacket(bytes);
         assert.equal(theirs.ok ? 'packet' : theirs.reason, typeof ours === 'object' ? 'packet' : ours);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

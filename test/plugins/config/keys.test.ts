@@ -6,6 +6,7 @@ import { config } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { type Started, start } from './start.ts';
 
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*)*$/;
@@ -78,7 +79,7 @@ suite('keys and values', () => {
         const valid = KEY.test(key) && key.split('.').length <= 8;
         assert.equal(code, valid ? 'CONFIG_KEY_NOT_FOUND' : 'CONFIG_KEY_INVALID');
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -123,7 +124,7 @@ suite('keys and values', () => {
           assert.deepEqual((await service.get({}, 'kept.value')).value, wanted);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
     await service.set({}, 'kept.value', null, { by: 'test' });
   });

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { start } from './start.ts';
 
 const APP = 'com.example.echo';
@@ -82,7 +83,7 @@ suite('type strings', () => {
         assert.equal(await pass(`in_${type}`, { v }), 'no error');
         assert.equal(await answer(`out_${type}`, { v }), 'no error');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -104,7 +105,7 @@ suite('type strings', () => {
         const absent = v === undefined;
         assert.equal(await pass(`in_${type}_optional`, { v }), good || absent ? 'no error' : 'PARAMS_INVALID');
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     for (const type of TYPES) {
       assert.equal(await pass(`in_${type}`, {}), 'PARAMS_INVALID');
@@ -134,7 +135,7 @@ suite('type strings', () => {
           valid ? 'no error' : 'FUNCTION_INVALID',
         );
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

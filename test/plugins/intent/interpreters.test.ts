@@ -4,6 +4,7 @@ import { after, suite, test } from 'node:test';
 import type { IntentInterpreter, IntentMatch, SlotType, SlotValue } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { runs } from '../../fixtures/runs.ts';
 import { type Started, start } from './start.ts';
 
 after(leakCheck());
@@ -91,7 +92,7 @@ suite('interpreters', () => {
         assert.ok(note === undefined ? room === 'living' || room === 'kitchen' : room === undefined);
         assert.ok(level === undefined || (Number(level) >= 0 && Number(level) <= 100 && Number(level) % 5 === 0));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -7,6 +7,7 @@ import { buildSentence } from '../../../plugins/voice/intent/build.ts';
 import { makeGrammar } from '../../../plugins/voice/intent/grammar.ts';
 import { plugin } from '../../../plugins/voice/intent/index.ts';
 import { ENGLISH_NUMBERS } from '../../../plugins/voice/intent/numbers-en.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { sample, template } from './sentences.ts';
 import { MANIFEST, type Started, start } from './start.ts';
 
@@ -110,7 +111,7 @@ suite('matching', () => {
         spoken.add(n);
         assert.deepEqual((await started.plan(`n ${ENGLISH_NUMBERS.spell(n)}`)).slots, { n });
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     );
     assert.ok(spoken.size > 50, `only ${spoken.size} numbers came`);
     for (let n = 0; n <= 2_000; n++) {
@@ -367,7 +368,7 @@ suite('grammar', () => {
           return added.length >= 0;
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -3,7 +3,10 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { buildSentence } from '../../../plugins/voice/intent/build.ts';
 import { MAX_TEMPLATE, parseTemplate, TemplateError } from '../../../plugins/voice/intent/template.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { sentencesOf } from './sentences.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const context = {
   language: 'en',
@@ -123,7 +126,7 @@ suite('sentence templates', () => {
           }
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

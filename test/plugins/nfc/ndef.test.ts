@@ -4,6 +4,9 @@ import { CoreError, type NdefRecord } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { decodeNdef, encodeNdef } from '../../../plugins/hardware/nfc/ndef.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 after(leakCheck());
 
@@ -49,7 +52,7 @@ describe('NDEF', () => {
           assert.ok(error instanceof CoreError && error.code === 'TAG_FAILED', String(error));
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
     for (const [hex, reason] of [
       ['d101ff54', /longer than the message/],

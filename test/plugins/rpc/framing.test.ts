@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FrameReader } from '../../../plugins/interface/rpc/frame-reader.ts';
+import { runs } from '../../fixtures/runs.ts';
 
 interface Sent {
   readonly value: object;
@@ -67,7 +68,7 @@ test('whatever messages and attachments come in whatever pieces, exactly they ar
         );
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -91,6 +92,6 @@ test('whatever rubbish comes, the reader neither throws nor loses the line after
       assert.deepEqual(read.at(-1), { after: 1 });
       assert.ok(told.every((code) => code === 'JSON_INVALID' || code === 'REQUEST_INVALID'));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -3,7 +3,10 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Cleaner } from '../../../plugins/voice/soundswallower/cleaner.ts';
 import { Spectrum } from '../../../plugins/voice/soundswallower/spectrum.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { type Colour, join, noise, say, silence } from '../../fixtures/speech.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const FRAME = 320;
 /** Samples by which what comes out is late. */

@@ -11,6 +11,9 @@ import { pronounceFrench } from '../../../plugins/voice/soundswallower/letters-f
 import { Lexicon } from '../../../plugins/voice/soundswallower/lexicon.ts';
 import { Library } from '../../../plugins/voice/soundswallower/library.ts';
 import { grammarOf } from '../../fixtures/commands.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 const WORD = fc.stringMatching(/^[a-z]{1,20}$/);
 const phrase = fc.array(WORD, { minLength: 1, maxLength: 4 }).map((words) => words.join(' '));
@@ -52,7 +55,7 @@ describe('pronunciations of words that no dictionary has', () => {
           if (said === undefined) return;
           assert.ok(said.length > 0 && said.split(' ').every((phone) => known.has(phone)), `${word}: ${said}`);
         }),
-        { numRuns: 500 },
+        { numRuns: runs(500) },
       );
     });
 
@@ -91,7 +94,7 @@ describe('the lexicon', () => {
           assert.ok(error instanceof CoreError && error.code === 'PARAMS_INVALID', String(error));
         }
       }),
-      { numRuns: 500, examples: [['the DH'], ['-'], ['a-'], ['42'], ['\nthe'], ['the(2)']] },
+      { numRuns: runs(500), examples: [['the DH'], ['-'], ['a-'], ['42'], ['\nthe'], ['the(2)']] },
     );
   });
 });
@@ -183,7 +186,7 @@ describe('the verdict', () => {
           assert.ok(accepted || !judge({ ...one, lead: one.lead - 100 }, strict, frames, demand).accepted);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

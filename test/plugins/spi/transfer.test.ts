@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { bridge, CoreError, spi } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { app, codeOf } from '../../fixtures/operation-table.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { bridgeFailed, type Started, start } from './start.ts';
 
 const APP = app('com.example.reader');
@@ -25,7 +26,7 @@ suite('SPI transfers', () => {
           Buffer.from(wanted.map((byte) => byte ^ 0xff).subarray(0, rxLen)),
         );
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
     const big = Buffer.alloc(65_536, 0xa5).toString('base64');
     assert.equal(((await transfer(started, { tx: big, rxLen: 65_536 })).rx as string).length, 87_384);

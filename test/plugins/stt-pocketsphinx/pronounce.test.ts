@@ -3,6 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { commandOf, withGarbage } from '../../../plugins/voice/stt-pocketsphinx/grammar.ts';
 import { pronounce } from '../../../plugins/voice/stt-pocketsphinx/pronounce.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 describe('pronunciations of words that no dictionary has', () => {
   for (const [word, phones] of [

@@ -7,6 +7,9 @@ import { plugin } from '../../../plugins/voice/tts-flite/index.ts';
 import { normalText } from '../../../plugins/voice/tts-flite/normal-text.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 after(leakCheck());
 

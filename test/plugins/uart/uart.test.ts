@@ -4,6 +4,9 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { ReceiveBuffer } from '../../../plugins/hardware/uart/receive-buffer.ts';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 after(leakCheck());
 

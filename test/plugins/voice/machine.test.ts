@@ -9,6 +9,7 @@ import {
   START,
   step,
 } from '../../../plugins/voice/voice/machine.ts';
+import { runs } from '../../fixtures/runs.ts';
 
 const LIMITS: Limits = {
   listeningMs: 8_000,
@@ -113,7 +114,7 @@ describe('the states of the voice', () => {
         const spoken = walk.done('announced').map(({ id }) => id);
         assert.equal(new Set(spoken).size, spoken.length);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -8,6 +8,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Budget } from '../../../plugins/voice/voice/budget.ts';
 import { Ledger } from '../../../plugins/voice/voice/ledger.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { eventually, type FakeSpeech } from './fakes.ts';
 import { start } from './started.ts';
 
@@ -287,7 +288,7 @@ describe('the ledger', () => {
         assert.equal(third.broken, 0);
         assert.ok((await readFile(file, 'utf8')).split('\n').length <= 21, 'the file has a bound');
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
     await rm(folder, { recursive: true });
   });

@@ -8,7 +8,10 @@ import { EventReader, encodeEvent, type WyomingEvent } from '../../../plugins/vo
 import { PcmReader } from '../../../plugins/voice/wyoming/pcm.ts';
 import { serviceOf } from '../../../plugins/voice/wyoming/remote-info.ts';
 import { commandOf, languageFor, phraseOf } from '../../../plugins/voice/wyoming/words.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { bytesOf } from './wire.ts';
+
+fc.configureGlobal({ numRuns: runs(100) });
 
 after(leakCheck());
 

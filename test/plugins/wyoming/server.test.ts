@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreError, type DeviceInfo, device } from '@device-core/plugin-api';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { runs } from '../../fixtures/runs.ts';
 import { FORMAT, Ours, offer, tellSound } from './ours.ts';
 import { eventually, failure, healthOf, type Started, start } from './start.ts';
 import { bytesOf, Peer, type Told } from './wire.ts';
@@ -376,7 +377,7 @@ describe('our engines over Wyoming', { timeout: 120_000 }, () => {
         for (let told = await client.hear(); told; told = await client.hear()) assert.ok(told.type.length > 0);
         client[Symbol.dispose]();
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
     assert.equal((await transcript(await offered.client())).data.text, 'turn on the light');
     await eventually('quiet', () => offered.ours.atWork === 0);

@@ -1,0 +1,99 @@
+/** The lanes of the suite: which files belong to which, and the minutes each may take of the 45 that a whole `.ci/run` has. */
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { closure } from './imports.ts';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+export interface Lane {
+  readonly name: string;
+  /** Minutes of wall time on two cores, for what `npm test` runs of it and the rest together. */
+  readonly minutes: number;
+  readonly holds: string;
+  readonly files: readonly string[];
+  /** What `npm test` runs of it. All, if absent. */
+  readonly slice?: readonly string[];
+  /** A file in which a test failed is run once more, alone: it waits for whole processes. Elsewhere a failure is a failure. */
+  readonly secondTry?: boolean;
+  /** Not a part of `npm run test:all`: it is run by its name. */
+  readonly apart?: boolean;
+}
+
+export const LANES: readonly Lane[] = [
+  {
+    name: 'unit',
+    minutes: 8,
+    holds: 'one part alone: each plugin in the kernel of the test kit, the kernel, the API, the walls',
+    files: [
+      'test/architecture/**/*.test.ts',
+      'test/conformance/**/*.test.ts',
+      'test/kernel/**/*.test.ts',
+      'test/plugin-api/**/*.test.ts',
+      'test/plugins/**/*.test.ts',
+      'test/runner/**/*.test.ts',
+    ],
+  },
+  {
+    name: 'levels',
+    minutes: 12,
+    holds: 'the plugin suites in workers and processes, and whole Cores',
+    files: ['test/e2e/**/*.test.ts', 'test/isolation/**/*.test.ts'],
+    slice: [
+      'test/e2e/broken-plugins.test.ts',
+      'test/e2e/examples.test.ts',
+      'test/e2e/optional-plugins.test.ts',
+      'test/e2e/safe-mode.test.ts',
+      'test/e2e/variants.test.ts',
+      'test/isolation/border.test.ts',
+      'test/isolation/levels.test.ts',
+    ],
+    secondTry: true,
+  },
+  {
+    name: 'containers',
+    minutes: 8,
+    holds: 'a Core beside other services, in containers',
+    files: ['test/containers/**/*.test.ts'],
+    slice: [],
+  },
+  { name: 'browser', minutes: 6, holds: 'pages in a browser', files: ['test/browser/**/*.test.ts'], slice: [] },
+  {
+    name: 'soak',
+    minutes: 5,
+    holds: 'each random test with its full count, and what runs long',
+    files: ['test/soak/**/*.test.ts'],
+    slice: [],
+  },
+  { name: 'reserve', minutes: 6, holds: 'nothing: time for a slow machine', files: [], slice: [] },
+  {
+    name: 'lab',
+    minutes: 60,
+    holds: 'what needs a virtual machine',
+    files: ['test/lab/**/*.test.ts'],
+    slice: [],
+    apart: true,
+  },
+];
+
+/** `::warning` lines that are known and not mended yet. It may only fall. */
+export const MOST_WARNINGS = 0;
+
+export type Part = 'short' | 'rest' | 'whole';
+
+const found = (patterns: readonly string[]): readonly string[] => globSync([...patterns], { cwd: ROOT }).sort();
+
+/** Whether a file has more to do when it is asked for full counts (`fixtures/runs.ts`). */
+const hasFullCounts = (file: string): boolean => closure(ROOT, file).has('test/fixtures/runs.ts');
+
+/** The test files of a lane, relative to the root: the slice of `npm test`, what that leaves for `npm run test:rest`, or all. */
+export function filesOf(lane: Lane, part: Part): readonly string[] {
+  const all = found(lane.files);
+  const short = lane.slice === undefined ? all : all.filter((file) => found(lane.slice!).includes(file));
+  if (part === 'short') return short;
+  const counted = lane.name === 'soak' ? unitFiles().filter(hasFullCounts) : [];
+  if (part === 'whole') return [...all, ...counted];
+  if (lane.slice === undefined) return [];
+  return [...all.filter((file) => !short.includes(file) || hasFullCounts(file)), ...counted];
+}
+
+const unitFiles = (): readonly string[] => found(LANES.find(({ name }) => name === 'unit')!.files);
