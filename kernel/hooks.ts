@@ -1,4 +1,4 @@
-import { CoreError, HOOKS, type HookCaller, type HookId, reasonOf } from '@device-core/plugin-api';
+import { CoreError, HOOKS, type HookCaller, type HookId, reasonOf, type Tap } from '@device-core/plugin-api';
 import {
   AsyncParallelHook,
   AsyncSeriesBailHook,
@@ -169,11 +169,16 @@ export class HookRegistry {
     this.#usage = usage;
   }
 
-  tap(id: HookId, plugin: string, fn: AnyFunction, stage: number): () => void {
-    const meter = this.#usage.of(plugin);
+  tap(id: HookId, plugin: string, fn: AnyFunction, stage: number, usage = this.#usage): () => void {
+    const meter = usage.of(plugin);
     return this.#get(id).tap({
       ...{ meter, stage, fn: meter.measured('hook', fn), order: this.#order++, waiting: 0 },
     });
+  }
+
+  /** The kernel's own tap, behind those of all plugins. It is on nobody's account. */
+  last<K extends HookId>(id: K, fn: Tap<K>): void {
+    this.tap(id, 'kernel', fn, Number.POSITIVE_INFINITY, new UsageBoard());
   }
 
   caller<K extends HookId>(id: K): HookCaller<K> {

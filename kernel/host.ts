@@ -7,10 +7,10 @@ import {
   type PluginHost,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import type { Logger } from 'pino';
 import type { EventBusCore } from './bus/event-bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { HookRegistry } from './hooks.ts';
+import type { KernelLog } from './kernel-log.ts';
 import type { PluginEntry } from './resolved.ts';
 import { PluginScope } from './scope.ts';
 import type { ServiceRegistry } from './services.ts';
@@ -23,7 +23,7 @@ export interface KernelParts {
   readonly hooks: HookRegistry;
   readonly bus: EventBusCore;
   readonly capabilities: CapabilityChecker;
-  readonly log: Logger;
+  readonly log: KernelLog;
   readonly watch: Watch;
   readonly paths: DeviceInfo['paths'];
 }

@@ -9,13 +9,15 @@ import {
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
-import type { Logger } from 'pino';
-import { EventBusCore } from './bus/event-bus.ts';
+import { type BusOptions, EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
 import { Composition, checkResolved, type Sets } from './composition.ts';
 import type { Clock } from './crash-policy.ts';
 import { HookRegistry } from './hooks.ts';
+import type { KernelParts } from './host.ts';
+import type { KernelLog } from './kernel-log.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { loadPlugin } from './loader.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 import { Watch } from './usage/watch.ts';
@@ -25,10 +27,13 @@ export { CORE_VERSION } from './composition.ts';
 export interface KernelOptions {
   readonly resolved: Resolved;
   readonly paths: DeviceInfo['paths'];
-  readonly log: Logger;
+  readonly log: KernelLog;
   /** Reads the SKU again, for apply(). */
   readonly resolve?: () => Resolved;
   readonly clock?: Clock;
+  /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
+  readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
+  readonly bus?: (options: BusOptions) => EventBusCore;
 }
 
 export interface KernelStatus {
@@ -39,49 +44,45 @@ export interface KernelStatus {
 
 /** Hosts the plugins of one SKU: lifecycle, Event Bus and capability checker; everything else is a plugin. */
 export class Kernel {
-  readonly #services = new ServiceRegistry();
-  readonly #hooks: HookRegistry;
-  readonly #capabilities = new CapabilityChecker();
-  readonly #bus: EventBusCore;
-  readonly #lifecycle: Lifecycle;
+  /** What plugins reach through their hosts; the test kit looks at it, too. */
+  readonly parts: KernelParts;
+  readonly lifecycle: Lifecycle;
   readonly #composition: Composition;
-  readonly #log: Logger;
-  readonly #watch: Watch;
   #stopping: Promise<void> | undefined;
 
   /** Puts another implementation in the place of a plugin; it and its dependents restart. */
-  readonly swap = (id: string, definition: PluginDefinition) => this.#lifecycle.swap(id, definition);
-  readonly restart = (id: string) => this.#lifecycle.restart(id);
-  readonly disable = (id: string) => this.#lifecycle.disable(id);
-  readonly enable = (id: string) => this.#lifecycle.enable(id);
-  readonly release = (id: string) => this.#lifecycle.release(id);
+  readonly swap = (id: string, definition: PluginDefinition) => this.lifecycle.swap(id, definition);
+  readonly restart = (id: string) => this.lifecycle.restart(id);
+  readonly disable = (id: string) => this.lifecycle.disable(id);
+  readonly enable = (id: string) => this.lifecycle.enable(id);
+  readonly release = (id: string) => this.lifecycle.release(id);
   readonly apply = (options?: { readonly check?: boolean }) => this.#composition.apply(options);
   readonly sets = (): Sets => this.#composition.sets;
   /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
-  readonly crashed = (error: unknown) => this.#lifecycle.crashed(error);
+  readonly crashed = (error: unknown) => this.lifecycle.crashed(error);
 
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
-  constructor({ resolved, paths, log, resolve, clock }: KernelOptions) {
+  constructor(options: KernelOptions) {
+    const { resolved, paths, log, resolve, clock } = options;
     checkResolved(resolved);
     for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
-    this.#log = log;
     const watch = new Watch(log);
-    this.#watch = watch;
-    this.#hooks = new HookRegistry(watch.usage);
-    const publishing = this.#hooks.caller('event.publish');
-    this.#bus = new EventBusCore({
+    const hooks = new HookRegistry(watch.usage);
+    const publishing = hooks.caller('event.publish');
+    const makeBus = options.bus ?? ((busOptions) => new EventBusCore(busOptions));
+    const bus = makeBus({
       onPublish: (event) => (publishing.isUsed() ? publishing.call(event) : event),
       onError: (err) => log.error({ err }, 'an event handler failed'),
       onRow: (began) => watch.usage.row(began),
     });
-    const bus = this.#bus;
-    const registries = { services: this.#services, hooks: this.#hooks, capabilities: this.#capabilities };
-    const parts = { ...registries, bus, log, watch, paths };
-    this.#lifecycle = new Lifecycle(resolved.plugins, parts, clock);
-    this.#composition = new Composition(resolved, paths, this.#lifecycle, parts, resolve);
+    const capabilities = new CapabilityChecker();
+    hooks.last('plugin.load', (source) => loadPlugin(source, { paths }));
+    this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths };
+    this.lifecycle = new Lifecycle(resolved.plugins, this.parts, clock);
+    this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {
       device: { info: async () => this.#composition.info } satisfies Device,
-      grants: this.#capabilities,
+      grants: capabilities,
       'plugin-manager': this.#manager(),
       'event-bus': {
         publish: async (event) => bus.publish(event),
@@ -90,46 +91,46 @@ export class Kernel {
       } satisfies EventBus,
     };
     const versions = Object.entries(KERNEL_SERVICES) as [keyof typeof own, string][];
-    const services = versions.map(([id, version]) => ({ id, version, impl: own[id] }));
-    this.#services.add('kernel', services);
+    const services = versions.map(([id, version]) => ({ id, version, impl: options.services?.[id] ?? own[id] }));
+    this.parts.services.add('kernel', services);
   }
 
   #manager(): PluginManager {
     const { restart, enable, disable, release, apply } = this;
-    const { usage, eventLoop, sample } = this.#lifecycle;
-    return { list: () => this.#lifecycle.list(), restart, enable, disable, release, apply, usage, eventLoop, sample };
+    const { usage, eventLoop, sample } = this.lifecycle;
+    return { list: () => this.lifecycle.list(), restart, enable, disable, release, apply, usage, eventLoop, sample };
   }
 
   /** Resolves at the first settled state, whatever failed. */
   async start(): Promise<void> {
-    await this.#lifecycle.start();
+    await this.lifecycle.start();
     if (this.#stopping) return;
     await this.#composition.judge();
-    this.#watch.start();
+    this.parts.watch.start();
     try {
-      await this.#hooks.caller('kernel.ready').promise();
+      await this.parts.hooks.caller('kernel.ready').promise();
     } catch (err) {
-      this.#log.error({ err }, 'a plugin failed in hook kernel.ready');
+      this.parts.log.error({ err }, 'a plugin failed in hook kernel.ready');
     }
   }
 
   /** Stops every plugin, dependents first; idempotent. */
   stop(): Promise<void> {
-    this.#watch.stop();
-    this.#stopping ??= this.#lifecycle.stop().then(() => this.#bus.close());
+    this.parts.watch.stop();
+    this.#stopping ??= this.lifecycle.stop().then(() => this.parts.bus.close());
     return this.#stopping;
   }
 
   /** A service that is there now; its methods throw SERVICE_REVOKED once its provider has stopped. Throws SERVICE_MISSING. */
   service<T>(ref: ServiceRef<T>): T {
-    const service = this.#services.find(ref.id, `^${ref.version}`);
+    const service = this.parts.services.find(ref.id, `^${ref.version}`);
     if (service) return service as T;
     const reason = 'no active plugin provides it';
     throw new CoreError('SERVICE_MISSING', { service: ref.id, range: ref.version, reason });
   }
 
   async status(): Promise<KernelStatus> {
-    const plugins = await this.#lifecycle.list();
+    const plugins = await this.lifecycle.list();
     const down = plugins.filter(({ state }) => state !== 'active' && state !== 'stopped');
     const state = down.length === 0 ? 'ok' : down.some(({ essential }) => essential) ? 'failed' : 'degraded';
     return { state, plugins };

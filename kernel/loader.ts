@@ -1,28 +1,33 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CoreError, type DeviceInfo, type PluginDefinition } from '@device-core/plugin-api';
-import type { GuestUsage } from './isolation/index.ts';
-import type { PluginEntry } from './resolved.ts';
+import {
+  CoreError,
+  type DeviceInfo,
+  type PluginDefinition,
+  type PluginSource,
+  reasonOf,
+} from '@device-core/plugin-api';
+import type { IsolatedOptions } from './isolation/index.ts';
 
-/** `onCrash` hears of the end of a plugin outside this process or thread, once per start. */
-export interface LoadOptions {
-  readonly onCrash: (error: unknown) => void;
-  readonly onUsage: (usage: GuestUsage) => void;
-  readonly paths: DeviceInfo['paths'];
-}
+export type LoadOptions = Pick<IsolatedOptions, 'onPeer'> & { readonly paths: DeviceInfo['paths'] };
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;
 
-/** Imports the module of a plugin, or stands in for one that runs elsewhere. Modules outside the tree get the Core's own plugin-api: one class identity for errors. */
-export async function loadPlugin(entry: PluginEntry, options: LoadOptions): Promise<PluginDefinition> {
-  const { id, isolation: level, manifest, main, budget } = entry;
+/**
+ * The Core's own tap of plugin.load: imports the module of a plugin, or stands in for one that runs elsewhere. Modules outside the tree get the Core's
+ * own plugin-api: one class identity for errors. Throws PLUGIN_START_FAILED.
+ */
+export async function loadPlugin(source: PluginSource, options: LoadOptions): Promise<PluginDefinition> {
+  const { isolation: level, manifest, main, budget, tree } = source;
+  const plugin = manifest.id;
   if (level !== 'inline') {
     const { isolatedPlugin } = await import('./isolation/index.ts');
-    return isolatedPlugin({ level, manifest, main, budget: budget ?? {}, ...options });
+    const onUsage: IsolatedOptions['onUsage'] = ({ cpuMs, heapBytes }) => source.used({ cpuMs, heapBytes });
+    return isolatedPlugin({ level, manifest, main, budget, onCrash: source.crashed, onUsage, ...options });
   }
-  if (!entry.tree && !mapped) {
+  if (!tree && !mapped) {
     mapped = true; // hooks are for the life of the process
     registerHooks({
       resolve: (specifier, context, next) =>
@@ -31,8 +36,16 @@ export async function loadPlugin(entry: PluginEntry, options: LoadOptions): Prom
           : next(specifier, context),
     });
   }
-  const { plugin } = (await import(pathToFileURL(main).href)) as { plugin?: PluginDefinition };
-  if (typeof plugin?.setup === 'function') return plugin;
-  const reason = `${main} exports no \`plugin\` with setup()`;
-  throw new CoreError('PLUGIN_START_FAILED', { plugin: id, reason });
+  const module = await importModule(plugin, main);
+  if (typeof module.plugin?.setup === 'function') return module.plugin;
+  throw new CoreError('PLUGIN_START_FAILED', { plugin, reason: `${main} exports no \`plugin\` with setup()` });
+}
+
+async function importModule(plugin: string, main: string): Promise<{ readonly plugin?: PluginDefinition }> {
+  try {
+    return await import(pathToFileURL(main).href);
+  } catch (cause) {
+    if (cause instanceof CoreError) throw cause;
+    throw new CoreError('PLUGIN_START_FAILED', { plugin, reason: reasonOf(cause) }, { cause });
+  }
 }

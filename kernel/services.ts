@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { CoreError, FOR_USER, type ServiceUser } from '@device-core/plugin-api';
 import semver from 'semver';
 import type { PluginScope } from './scope.ts';
@@ -27,6 +28,8 @@ interface Watcher {
 export class ServiceRegistry {
   readonly #provided = new Map<string, Provided>();
   readonly #watchers = new Set<Watcher>();
+  /** Runs of use() that are not over. */
+  readonly #offers = new Set<Promise<void>>();
 
   /** The provider of a service, whatever its version. */
   provider(id: string): { readonly plugin: string; readonly version: string } | undefined {
@@ -81,7 +84,18 @@ export class ServiceRegistry {
     return this.#offer(watcher);
   }
 
-  async #offer(watcher: Watcher): Promise<void> {
+  /** Resolves when everybody who was told of a service has done with it what they do first. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#offers);
+  }
+
+  #offer(watcher: Watcher): Promise<void> {
+    const offer = this.#use(watcher).finally(() => this.#offers.delete(offer));
+    this.#offers.add(offer);
+    return offer;
+  }
+
+  async #use(watcher: Watcher): Promise<void> {
     const service = this.find(watcher.id, watcher.range, watcher.user);
     if (!service || watcher.scope.signal.aborted) return;
     const part = watcher.scope.child(`when ${watcher.id}`);
@@ -99,6 +113,7 @@ function revocable(impl: object, gate: { readonly open: boolean }, service: stri
   const check = () => {
     if (!gate.open) throw new CoreError('SERVICE_REVOKED', { service, plugin });
   };
+  if (types.isProxy(impl)) return revocableProxy(impl, check);
   for (let owner = impl; owner && owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
     for (const key of Reflect.ownKeys(owner)) {
       if (key === 'constructor' || key === FOR_USER || Object.hasOwn(reference, key)) continue;
@@ -119,4 +134,18 @@ function revocable(impl: object, gate: { readonly open: boolean }, service: stri
     }
   }
   return Object.freeze(reference);
+}
+
+/** A proxy answers for members that it does not list, and so does what stands for it. */
+function revocableProxy(impl: object, check: () => void): object {
+  return new Proxy(impl, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        check();
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
 }

@@ -9,14 +9,39 @@ import type {
 import type { CallContext, Session } from './caller.ts';
 import type { CoreError } from './errors.ts';
 import type { EventEnvelope } from './events.ts';
-import type { PluginManifest } from './manifest.ts';
+import type { Isolation, PluginBudget, PluginManifest } from './manifest.ts';
+import type { ServiceRefs } from './service-ref.ts';
 import type { ReadyMessage } from './services/app-sockets.ts';
 import type { FunctionCall, FunctionRegistration } from './services/functions.ts';
 import type { HealthReport } from './services/health.ts';
 
+/** The code of a plugin that is to be loaded. */
+export interface PluginSource {
+  readonly manifest: PluginManifest;
+  /** Absolute path of its module. */
+  readonly main: string;
+  readonly isolation: Isolation;
+  /** That of the manifest and of the SKU, member by member. */
+  readonly budget: PluginBudget;
+  /** It lies below plugins/ of this Core. */
+  readonly tree: boolean;
+  /** To be called when it ends by itself outside of this thread, once for each start: what it provided is revoked, and it is started again. */
+  crashed(error: unknown): void;
+  /** To be called from time to time with what it takes outside of this thread. */
+  used(usage: { readonly cpuMs: number; readonly heapBytes: number }): void;
+}
+
+/** What hook plugin.load is answered with: every PluginDefinition is one. */
+export interface LoadedPlugin {
+  readonly requires?: ServiceRefs;
+  setup(host: never, services: never): void | Promise<void>;
+}
+
 export interface HookMap {
   /** kernel: before a plugin's code is imported; throw to refuse (signatures, policy). */
   'plugin.verify': AsyncSeriesHook<[manifest: PluginManifest, directory: string]>;
+  /** kernel: makes a plugin of its code; the first answer counts, and the Core's own loader is the last one asked. Called in the Core's own thread only. */
+  'plugin.load': AsyncSeriesBailHook<[source: PluginSource], LoadedPlugin>;
   /** kernel: the first settled state is reached. */
   'kernel.ready': AsyncParallelHook<[]>;
   /** kernel: redact or stamp an event; throw to refuse it. */
@@ -38,6 +63,7 @@ export type HookId = keyof HookMap;
 /** Every hook, its tapable kind and its owner. The compiler refuses a forgotten one. */
 export const HOOKS = {
   'plugin.verify': { kind: 'AsyncSeriesHook', args: ['manifest', 'directory'], owner: 'kernel' },
+  'plugin.load': { kind: 'AsyncSeriesBailHook', args: ['source'], owner: 'kernel' },
   'kernel.ready': { kind: 'AsyncParallelHook', args: [], owner: 'kernel' },
   'event.publish': { kind: 'SyncWaterfallHook', args: ['event'], owner: 'kernel' },
   'health.collect': { kind: 'AsyncParallelHook', args: ['report'], owner: 'system' },

@@ -3,8 +3,7 @@
  * that no such callback explains is counted, and looked for by sampling if it comes again.
  */
 import { createHistogram } from 'node:perf_hooks';
-import type { CallbackKind, LoopUsage, PluginUsage, SampledUsage, UsageWarning } from '@device-core/plugin-api';
-import type { Logger } from 'pino';
+import type { CallbackKind, Logger, LoopUsage, PluginUsage, SampledUsage, UsageWarning } from '@device-core/plugin-api';
 import { type Folder, Sampler } from './sampler.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
 

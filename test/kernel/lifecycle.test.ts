@@ -289,6 +289,42 @@ test("an error that escapes a plugin restarts that plugin, and one that is nobod
   assert.ok((status?.generation ?? 0) >= 2);
 });
 
+test('code is loaded through hook plugin.load: the first tap that answers counts, and the loader of the Core is the last one', async () => {
+  const asked: string[] = [];
+  const seen: string[] = [];
+  const loader: MemoryPlugin = {
+    ...link('zloader', ['archive']),
+    taps: ['plugin.load'],
+    plugin: {
+      setup: (host) =>
+        host.tap('plugin.load', async ({ manifest, main, isolation }) => {
+          asked.push(`${manifest.id} ${main} ${isolation}`);
+          if (manifest.id === 'broken') throw new Error('bad archive');
+          return manifest.id === 'packed' ? { setup: () => void seen.push('packed runs') } : undefined;
+        }),
+    },
+  };
+  const others = ['broken', 'elsewhere', 'packed'].map((id): MemoryPlugin => ({ id, loaded: true }));
+  await using core = memoryKernel([...others, loader, link('archive', [])]);
+  await core.kernel.start();
+  assert.deepEqual(asked.toSorted(), [
+    'broken /memory/broken/index.ts inline',
+    'elsewhere /memory/elsewhere/index.ts inline',
+    'packed /memory/packed/index.ts inline',
+  ]);
+  assert.deepEqual(seen, ['packed runs']);
+  const { plugins } = await core.kernel.status();
+  const of = (wanted: string) => plugins.find(({ id }) => id === wanted);
+  assert.equal(of('packed')?.state, 'active');
+  assert.equal(of('broken')?.code, 'HOOK_FAILED');
+  assert.equal(of('elsewhere')?.code, 'PLUGIN_START_FAILED');
+  assert.match(of('elsewhere')?.reason ?? '', /plugin elsewhere failed to start: Cannot find module/);
+  await core.kernel.restart('packed');
+  assert.equal(asked.length, 3, 'code of this process is loaded once');
+  const accounts = await core.kernel.service(pluginManager).usage();
+  assert.ok(!accounts.some(({ plugin }) => plugin === 'kernel'), "the loader is on nobody's account");
+});
+
 test('a plugin that verifies others starts before them, and without it only the code of this Core starts', async () => {
   const verified: string[] = [];
   const verifier: MemoryPlugin = {

@@ -72,8 +72,9 @@ export class GuestHost {
   #tap(hook: HookId, fn: (...args: unknown[]) => unknown, stage: number | undefined): void {
     const { id, taps } = this.#manifest;
     if (!taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
-    if (HOOKS[hook].kind.startsWith('Sync')) {
-      const reason = `hook ${hook} is answered at once, which nobody can outside of the Core's own thread`;
+    const why = HOOKS[hook].kind.startsWith('Sync') ? 'at once' : hook === 'plugin.load' ? 'with code' : undefined;
+    if (why !== undefined) {
+      const reason = `hook ${hook} is answered ${why}, which nobody can outside of the Core's own thread`;
       throw new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation: 'worker or process', reason });
     }
     this.#peer.offer('tap', hook, fn, stage);
