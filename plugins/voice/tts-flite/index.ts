@@ -3,9 +3,9 @@ import { ENGINE, Flite, VOICES } from './engine.ts';
 
 export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string }>({
   requires: { speech },
-  async setup(host, services) {
+  setup(host, services) {
     const { voice } = host.config;
-    const engine = await Flite.load(voice);
+    const engine = new Flite(voice);
     const voices = [voice, ...VOICES.filter((other) => other !== voice)];
     const description = {
       id: ENGINE,
@@ -18,5 +18,9 @@ export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: 
     const speak = { speak: (...args: Parameters<Flite['speak']>) => engine.speak(...args) };
     const registered = services.speech.register('tts', description, speak, `plugin.${host.id}`);
     host.scope.use(`tts engine ${ENGINE}`, registered);
+    // Who woke the device is answered a second or more later: time enough to compile the program.
+    host.bus.subscribe('audio.wake', () =>
+      engine.warm().catch((err) => host.log.warn({ err }, 'cannot prepare flite; the next sentence tries again')),
+    );
   },
 });
