@@ -9,7 +9,7 @@ export * from './json-depth.ts';
 export * from './logger.ts';
 export * from './manifest.ts';
 export * from './plugin.ts';
-export * from './redact.ts';
+export * from './redact/index.ts';
 export * from './scope.ts';
 export * from './service-ref.ts';
 export * from './services/app-sockets.ts';

@@ -27,8 +27,18 @@ export async function claimInstance(run: string): Promise<Instance> {
     return { mine: false, pid: await holder(name) };
   }
   const file = join(run, 'core.pid');
-  writeFileSync(file, `${process.pid}\n`);
+  writePid(file);
   return { mine: true, release: () => void rmSync(file, { force: true }) };
+}
+
+/** For people: a run folder that is full or read-only keeps no Core from starting. */
+function writePid(file: string): void {
+  try {
+    rmSync(file, { force: true });
+    writeFileSync(file, `${process.pid}\n`, { mode: 0o640 });
+  } catch (error) {
+    process.stderr.write(`warning: cannot write ${file}: ${(error as Error).message}\n`);
+  }
 }
 
 /** Its process id; `unknown` when it ended just now, or hangs. */

@@ -1,7 +1,6 @@
-import { mkdirSync, renameSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { redact } from '@device-core/plugin-api';
 import pino, { type Logger, type LoggerOptions } from 'pino';
+import { LogFile, type LogTrouble } from './log-file.ts';
 
 const ROTATE_BYTES = 5 << 20;
 
@@ -15,11 +14,17 @@ export interface LogOptions {
 }
 
 /** The Core's log: JSON lines in a file that is put aside as `<file>.1` when it has grown large. */
-export function createLog({ to, level, stderr, rotateBytes = ROTATE_BYTES }: LogOptions): Logger {
-  const file = {
-    level: level as 'info',
-    stream: to === '-' ? pino.destination({ sync: true }) : rotating(to, rotateBytes),
-  };
+export function createLog(options: LogOptions): Logger {
+  return openLog(options).log;
+}
+
+/** The log, and what keeps it from being written; nothing here throws, whatever the disk does. */
+export function openLog({ to, level, stderr, rotateBytes = ROTATE_BYTES }: LogOptions): {
+  readonly log: Logger;
+  readonly trouble: () => LogTrouble | undefined;
+} {
+  const target = to === '-' ? undefined : new LogFile(to, rotateBytes);
+  const file = { level: level as 'info', stream: target ?? pino.destination({ sync: true }) };
   const people = {
     level: 'warn' as const,
     stream: { write: (line: string) => void process.stderr.write(readable(line)) },
@@ -34,28 +39,8 @@ export function createLog({ to, level, stderr, rotateBytes = ROTATE_BYTES }: Log
       },
     },
   };
-  return pino(options, pino.multistream(stderr ? [file, people] : [file]));
-}
-
-function rotating(to: string, limit: number) {
-  mkdirSync(dirname(to), { recursive: true });
-  const out = pino.destination({ dest: to, sync: true });
-  let bytes = statSync(to).size;
-  return {
-    write(line: string): void {
-      if (bytes > 0 && bytes + line.length > limit) {
-        bytes = 0; // whatever happens: a disk that refuses is asked again one file later
-        try {
-          renameSync(to, `${to}.1`);
-          out.reopen();
-        } catch (error) {
-          process.stderr.write(`cannot put ${to} aside: ${error}\n`);
-        }
-      }
-      bytes += line.length;
-      out.write(line);
-    },
-  };
+  const log = pino(options, pino.multistream(stderr ? [file, people] : [file]));
+  return { log, trouble: () => target?.trouble };
 }
 
 function readable(line: string): string {

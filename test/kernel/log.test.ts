@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { createLog } from '../../kernel/boot/log.ts';
+import { LogFile } from '../../kernel/boot/log-file.ts';
 
 function withLog(use: (log: ReturnType<typeof createLog>, file: string) => void): string {
   const folder = mkdtempSync(join(tmpdir(), 'dl-'));
@@ -78,6 +79,45 @@ test('a log that grows large while the Core runs is put aside, and not a line is
     const both = [...read(`${file}.1`), ...read(file)];
     assert.deepEqual(both, Array.from({ length: 30 }, (_, i) => i).slice(-both.length));
     assert.ok(statSync(`${file}.1`).size <= 2_000 && statSync(file).size <= 2_000);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a log that cannot be written never throws, is told, and goes on when the disk takes lines again', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dl-'));
+  try {
+    const file = join(folder, 'log/core.log');
+    let now = 0;
+    const log = new LogFile(file, 10_000, () => now);
+    // A file in the place of the folder: the same for root, whom no mode stops.
+    writeFileSync(join(folder, 'log'), '');
+    for (let i = 0; i < 3; i++) log.write(`{"i":${i}}\n`);
+    assert.equal(log.trouble?.lost, 3);
+    assert.match(log.trouble.reason, /ENOTDIR|EEXIST/);
+    rmSync(join(folder, 'log'));
+    log.write('{"i":3}\n');
+    assert.equal(log.trouble?.lost, 4, 'the disk is not asked again at once');
+    now = 1_000;
+    log.write('{"i":4}\n');
+    assert.equal(log.trouble, undefined);
+    const [lost, last] = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([lost.lost, last.i], [4, 4]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the log is not for everybody, not even one that an older Core left so', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dl-'));
+  try {
+    const file = join(folder, 'core.log');
+    writeFileSync(file, '', { mode: 0o666 });
+    createLog({ to: file, level: 'info', stderr: false }).info({}, 'x');
+    assert.equal(statSync(file).mode & 0o777, 0o640);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -11,11 +11,14 @@ export class AppLease {
   readonly #manifest: AppManifest;
   readonly #place: AppPlace;
   readonly #around: Surroundings;
+  readonly #conceal: (token: string) => void;
 
-  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings) {
+  /** `conceal` hears of every token, so that the log of the app never shows one. */
+  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings, conceal: (token: string) => void) {
     this.#manifest = manifest;
     this.#place = place;
     this.#around = around;
+    this.#conceal = conceal;
   }
 
   /** Resolves with the environment of the process. The socket is there and the token lies ready before it runs. */
@@ -24,7 +27,9 @@ export class AppLease {
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     await mkdir(this.#place.data, { recursive: true, mode: 0o700 });
-    await writePrivateFile(join(this.#place.credentials, 'token'), await identity.issue(id));
+    const token = await identity.issue(id);
+    this.#conceal(token);
+    await writePrivateFile(join(this.#place.credentials, 'token'), token);
     const { path: rpc } = await appSockets.open({ id, name });
     await this.describeConfig();
     await this.registerFunctions();

@@ -53,7 +53,7 @@ export class App {
     this.#around = around;
     this.#changed = changed;
     this.#place = placeOf(manifest, around.device.paths);
-    this.#lease = new AppLease(manifest, this.#place, around);
+    this.#lease = new AppLease(manifest, this.#place, around, (token) => this.log.conceal(token));
     this.#crashes = new CrashPolicy(around.config.crash);
     this.#decision = decideGrants(manifest, around.device.grants);
     this.logRate = new RateLimit(around.config.logRate);

@@ -1,4 +1,4 @@
-import { CoreError, type Logger, type Operation } from '@device-core/plugin-api';
+import { CoreError, type Logger, type Operation, redact } from '@device-core/plugin-api';
 import { callingApp } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -45,11 +45,11 @@ export function reportingOperations(supervisor: Supervisor, log: Logger): readon
           what: 'log.write',
           retryAfterMs,
         });
-      const line = `${JSON.stringify({ level, time: Date.now(), msg: message, ...(fields ? { fields } : {}) })}\n`;
       if (fields && JSON.stringify(fields).length > MAX_FIELDS)
         throw new CoreError('PARAMS_INVALID', { where: 'fields', reason: `at most ${MAX_FIELDS} characters as JSON` });
       log[level]({ app: id, ...(fields ? { fields } : {}) }, message);
-      await app.log.write(line);
+      const said = redact({ msg: message, ...(fields ? { fields } : {}) }) as object;
+      await app.log.write(`${JSON.stringify({ level, time: Date.now(), ...said })}\n`);
       return {};
     },
   };

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CoreError, redact, redactText } from '@device-core/plugin-api';
+import fc from 'fast-check';
+
+const CANARY = 'CNRY-7f3a9d81';
+
+/** Every place where a secret was found in a log in clear, and its relatives. */
+const PLACES: Readonly<Record<string, unknown>> = {
+  'a member': { token: CANARY },
+  'a member of several words': { accessToken: CANARY, 'x-api-key': CANARY, CLIENT_SECRET: CANARY, wifiKey: CANARY },
+  'short names': { pwd: CANARY, passwd: CANARY, psk: CANARY, pass: CANARY, pin: CANARY, otp: CANARY },
+  'an object below a name': { auth: { user: 'me', value: CANARY } },
+  'a list below a name': { auth: [CANARY, 'b'] },
+  'a query': { url: `/call?a=1&access_token=${CANARY}&b=2` },
+  'a user and a password in an address': { url: `mqtt://user:${CANARY}@broker:1883/x` },
+  'JSON inside of a text': { body: `{"user":"me","password":"${CANARY}"}` },
+  'JSON inside of JSON': { body: JSON.stringify(JSON.stringify({ password: CANARY })) },
+  'pairs of headers': {
+    headers: [
+      ['Authorization', CANARY],
+      ['Accept', '*/*'],
+    ],
+  },
+  'raw headers': { rawHeaders: ['Host', 'x', 'X-Api-Key', CANARY] },
+  'a name and a value': { headers: [{ name: 'cookie', value: CANARY }] },
+  'a map': { headers: new Map([['authorization', CANARY]]) },
+  'a set': { all: new Set([`password=${CANARY}`]) },
+  'an environment': { env: `PATH=/bin NAME_TOKEN=${CANARY} HOME=/root` },
+  'a command line': { args: `mosquitto_sub --password ${CANARY} -t x` },
+  'a header in a text': { text: `sent Authorization: ${CANARY} to the host` },
+  'a cookie in a text': { text: `Set-Cookie: sid=${CANARY}; Path=/` },
+  'a scheme in a text': { text: `with Bearer ${CANARY}` },
+  'a JSON Web Token': { text: `got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${CANARY}` },
+  'a key in PEM': { text: `-----BEGIN PRIVATE KEY-----\n${CANARY.replaceAll('-', '')}\n-----END PRIVATE KEY-----` },
+  'a key of a known form': { text: `use sk-${CANARY}abcdef` },
+  'the text of an error': new Error(`login with password=${CANARY} failed`),
+  'the cause of an error': new Error('x', { cause: new Error(`https://a:${CANARY}@b/`) }),
+  'the details of an error': new CoreError('INTERNAL', { what: 'x', details: { clientSecret: CANARY } }),
+};
+
+/** What is no secret and has to stay readable. */
+const PLAIN: readonly unknown[] = [
+  { tokens: 120, passwordLength: 12, tokenCount: '3', secret: true },
+  { monkey: 'see', compass: 'north', spin: 'left', pinned: 'yes', tokenizer: 'x' },
+  { key: 'display.brightness', value: 3 },
+  { file: 'plugins/voice/speech/chain.ts:12:3', ts: 1763791234567 },
+  { text: 'the token of the app is void' },
+  { text: 'cannot use token: expired' },
+  { text: 'http://127.0.0.1:55280/health?verbose=true' },
+  { text: 'at Object.run (file:///x/y.ts:10:5)' },
+  { words: ['password', 'token'] },
+  { number: '1763791234567890' },
+];
+
+describe('what is written to a log', () => {
+  for (const [place, value] of Object.entries(PLACES))
+    it(`hides a secret in ${place}`, () => {
+      const written = JSON.stringify(redact(value));
+      assert.ok(!written.includes(CANARY) && !written.includes(CANARY.replaceAll('-', '')), written);
+      assert.match(written, /\[redacted\]/);
+    });
+
+  for (const value of PLAIN)
+    it(`leaves ${JSON.stringify(value)} as it is`, () => assert.deepEqual(redact(value), value));
+
+  it('hides the number of a PIN and of a card, no other', () => {
+    assert.deepEqual(redact({ pin: 1234, volume: 7 }), { pin: '[redacted]', volume: 7 });
+    assert.equal(redactText('card 4111 1111 1111 1111.'), 'card [redacted].');
+    assert.equal(redactText('card 4111 1111 1111 1112'), 'card 4111 1111 1111 1112');
+    assert.equal(redactText('{"pin": 1234}'), '{"pin": [redacted]}');
+  });
+
+  it('says which name it hid', () => {
+    assert.equal(redactText('a=1&token=abc&b=2'), 'a=1&token=[redacted]&b=2');
+    assert.equal(redactText('{"a":"b","secret":"c\\"d","e":1}'), '{"a":"b","secret":"[redacted]","e":1}');
+  });
+
+  it('ends for every value, and what it gives can be written', () => {
+    fc.assert(
+      fc.property(fc.anything({ withMap: true, withSet: true, withBigInt: false }), (value) => {
+        JSON.stringify(redact(value));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('takes time in proportion to the length of a text, whatever stands in it', () => {
+    const hostile = ['a', '"', 'x=', '\\"a', '://', '-----BEGIN ', '4111 ', 'a:b@', '--x ', 'cookie: '];
+    const cost = (part: string, length: number) => {
+      const text = part.repeat(length / part.length);
+      const began = process.cpuUsage();
+      for (let run = 0; run < 20; run++) redactText(text);
+      return process.cpuUsage(began).user;
+    };
+    for (const part of hostile) {
+      const ratios = [1, 2, 3].map(() => cost(part, 60_000) / (cost(part, 15_000) + 1));
+      assert.ok(
+        Math.min(...ratios) < 10,
+        `four times ${JSON.stringify(part)} take ${Math.min(...ratios)} times as long`,
+      );
+    }
+  });
+});
