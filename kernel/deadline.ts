@@ -1,17 +1,97 @@
+import { type Clock, CoreError } from '@device-core/plugin-api';
+import { cancellation } from './clock.ts';
+
 export type Outcome<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'timeout' | 'aborted' };
 
 /** Waits for `work` until `ms` have passed or the signal aborts, whichever comes first. What comes later is ignored. */
-export async function within<T>(work: T | PromiseLike<T>, ms: number, signal?: AbortSignal): Promise<Outcome<T>> {
-  const { promise, resolve } = Promise.withResolvers<Outcome<T>>();
-  const timer = setTimeout(resolve, ms, { kind: 'timeout' });
-  const abort = () => resolve({ kind: 'aborted' });
-  signal?.addEventListener('abort', abort, { once: true });
+export async function outcome<T>(
+  clock: Clock,
+  work: T | PromiseLike<T>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<Outcome<T>> {
+  const ends = signal ? [signal] : [];
   const done = Promise.resolve(work).then((value): Outcome<T> => ({ kind: 'done', value }));
-  try {
-    return signal?.aborted ? { kind: 'aborted' } : await Promise.race([done, promise]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
-    done.catch(() => undefined); // a late failure belongs to nobody any more
+  done.catch(() => undefined); // where the wait is over nobody hears of it
+  const wait = new Wait<Outcome<T>>(clock, ms, ends, {
+    late: () => ({ kind: 'timeout' }),
+    ended: () => ({ kind: 'aborted' }),
+  });
+  return wait.for(() => done);
+}
+
+/** The promise of `within()` of a scope: `ends` are the scope's signal, and the caller's. */
+export function limited<T>(
+  clock: Clock,
+  label: string,
+  ms: number,
+  ends: readonly AbortSignal[],
+  work: (signal: AbortSignal) => T | PromiseLike<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  const over = (error: CoreError): never => {
+    stop.abort(error);
+    throw error;
+  };
+  const wait = new Wait<T>(clock, ms, ends, {
+    late: () => over(new CoreError('TIMEOUT', { what: label, ms })),
+    ended: (end) => over(cancellation(label, end)),
+  });
+  return wait.for(() => work(stop.signal));
+}
+
+/** What the wait ends with, where the work does not end it. */
+interface Otherwise<T> {
+  late(): T;
+  ended(signal: AbortSignal): T;
+}
+
+/** One wait. When it is over nothing leads to it any more but the work itself, and that holds an empty shell. */
+class Wait<T> {
+  #settled: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
+  #release: (() => void) | undefined;
+  readonly #promise = this.#settled!.promise;
+
+  constructor(clock: Clock, ms: number, ends: readonly AbortSignal[], otherwise: Otherwise<T>) {
+    const ended = ends.find(({ aborted }) => aborted);
+    if (ended) {
+      this.#end(() => otherwise.ended(ended));
+      return;
+    }
+    const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.after(ms, () => this.#end(otherwise.late));
+    const onAbort = ({ target }: Event) => this.#end(() => otherwise.ended(target as AbortSignal));
+    for (const end of ends) end.addEventListener('abort', onAbort);
+    this.#release = () => {
+      timer?.[Symbol.dispose]();
+      for (const end of ends) end.removeEventListener('abort', onAbort);
+    };
   }
+
+  /** Does not start the work where the wait is over already. */
+  for(work: () => T | PromiseLike<T>): Promise<T> {
+    if (this.#settled) {
+      void (async () => work())().then(
+        (value) => this.#end(() => value),
+        (error) => this.#end(() => raise(error)),
+      );
+    }
+    return this.#promise;
+  }
+
+  #end(result: () => T): void {
+    const settled = this.#settled;
+    if (!settled) return; // a late result, or a late failure
+    this.#settled = undefined;
+    this.#release?.();
+    this.#release = undefined;
+    try {
+      settled.resolve(result());
+    } catch (error) {
+      settled.reject(error);
+    }
+  }
+}
+
+function raise(error: unknown): never {
+  throw error;
 }

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import {
+  type Clock,
   CoreError,
   type DeviceInfo,
   type EventEnvelope,
@@ -25,6 +26,7 @@ export interface KernelParts {
   readonly capabilities: CapabilityChecker;
   readonly log: KernelLog;
   readonly watch: Watch;
+  readonly clock: Clock;
   readonly paths: DeviceInfo['paths'];
 }
 
@@ -45,7 +47,7 @@ export class PluginRun {
     meter.limit(entry.budget);
     meter.guest = {};
     meter.folder = entry.isolation === 'inline' ? dirname(entry.main) : undefined;
-    const scope = new PluginScope(id, log, undefined, meter);
+    const scope = new PluginScope(id, log, { meter, clock: parts.clock });
     const declared = (section: Readonly<Record<string, string>> | undefined, ref: ServiceRef<unknown>): string => {
       const version = section?.[ref.id];
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
@@ -58,6 +60,7 @@ export class PluginRun {
     this.host = Object.freeze<PluginHost>({
       id,
       scope,
+      clock: scope.clock,
       config: entry.config,
       log,
       capabilities: parts.capabilities,

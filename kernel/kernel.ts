@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import {
+  type Clock,
   CoreError,
   type Device,
   type DeviceInfo,
@@ -11,8 +12,8 @@ import {
 } from '@device-core/plugin-api';
 import { type BusOptions, EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
+import { systemClock } from './clock.ts';
 import { Composition, checkResolved, type Sets } from './composition.ts';
-import type { Clock } from './crash-policy.ts';
 import { HookRegistry } from './hooks.ts';
 import type { KernelParts } from './host.ts';
 import type { KernelLog } from './kernel-log.ts';
@@ -30,6 +31,7 @@ export interface KernelOptions {
   readonly log: KernelLog;
   /** Reads the SKU again, for apply(). */
   readonly resolve?: () => Resolved;
+  /** The machine's, if absent. */
   readonly clock?: Clock;
   /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
   readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
@@ -63,7 +65,7 @@ export class Kernel {
 
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
   constructor(options: KernelOptions) {
-    const { resolved, paths, log, resolve, clock } = options;
+    const { resolved, paths, log, resolve, clock = systemClock } = options;
     checkResolved(resolved);
     for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
     const watch = new Watch(log);
@@ -77,8 +79,8 @@ export class Kernel {
     });
     const capabilities = new CapabilityChecker();
     hooks.last('plugin.load', (source) => loadPlugin(source, { paths }));
-    this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths };
-    this.lifecycle = new Lifecycle(resolved.plugins, this.parts, clock);
+    this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
+    this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
     this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {
       device: { info: async () => this.#composition.info } satisfies Device,

@@ -1,12 +1,12 @@
 import {
+  type Clock,
   CoreError,
   type PluginDefinition,
   type PluginManager,
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
-import { type Clock, SYSTEM_CLOCK } from './crash-policy.ts';
-import { within } from './deadline.ts';
+import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
@@ -24,10 +24,10 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   #held = false;
   #ended = false;
 
-  constructor(plugins: readonly PluginEntry[], parts: KernelParts, clock = SYSTEM_CLOCK) {
+  constructor(plugins: readonly PluginEntry[], parts: KernelParts) {
     this.#parts = parts;
-    this.#clock = clock;
-    this.#records = new Records(parts, clock);
+    this.#clock = parts.clock;
+    this.#records = new Records(parts);
     const all = plugins.map(({ id }) => id);
     this.#records.install(plugins, all);
   }
@@ -210,10 +210,10 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     record.generation++;
     record.order = ++this.#starts;
     this.#records.set(record, 'starting');
-    const began = performance.now();
+    const began = this.#clock.monotonic();
     try {
-      const outcome = await within(this.#setup(record, run), ms, run.scope.signal);
-      if (outcome.kind === 'timeout') throw new CoreError('PLUGIN_START_TIMEOUT', { plugin: id, ms });
+      const ready = await outcome(this.#clock, this.#setup(record, run), ms, run.scope.signal);
+      if (ready.kind === 'timeout') throw new CoreError('PLUGIN_START_TIMEOUT', { plugin: id, ms });
       if (run.scope.signal.aborted) throw run.scope.signal.reason;
       const services = Object.entries(manifest.provides ?? {}).map(([service, version]) => {
         const impl = run.provided.get(service);
@@ -221,8 +221,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
         throw new CoreError('PLUGIN_START_FAILED', { plugin: id, reason: `it did not provide ${service}` });
       });
       this.#parts.services.add(id, services);
-      record.startMs = Math.round((performance.now() - began) * 10) / 10;
-      record.readyAt = this.#clock.now();
+      record.startMs = Math.round((this.#clock.monotonic() - began) * 10) / 10;
+      record.readyAt = this.#clock.monotonic();
       this.#records.set(record, 'active');
     } catch (error) {
       await run.scope.end(manifest.stopTimeoutMs);
@@ -298,7 +298,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       return;
     }
     this.#records.tell(record, error);
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const pause = record.crashes.failed(now, record.readyAt === undefined ? 0 : now - record.readyAt);
     record.readyAt = undefined;
     this.#records.set(record, pause === undefined ? 'quarantined' : 'failed', error.message, error.code);
@@ -310,7 +310,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
         this.#records.set(record, 'waiting');
         this.#startAll();
       });
-    const retry = { at: now + pause, timer: this.#clock.at(now + pause, () => void again()) };
+    const retry = { at: this.#clock.now() + pause, timer: this.#clock.after(pause, () => void again()) };
     record.retry = retry;
   }
 }

@@ -1,14 +1,18 @@
 import {
+  type Clock,
   CoreError,
+  CrashPolicy,
   type ErrorCode,
   type PluginDefinition,
   type PluginState,
   type PluginStatus,
 } from '@device-core/plugin-api';
-import { type Clock, CrashPolicy } from './crash-policy.ts';
 import { dependentsOf } from './graph.ts';
 import type { KernelParts, PluginRun } from './host.ts';
 import { graphNode, type PluginEntry } from './resolved.ts';
+
+/** Five failures in ten minutes, and a plugin is left alone until the operator releases it. */
+const CRASHES = { backoffMs: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000], limit: 5, windowMs: 600_000 };
 
 export interface PluginRecord {
   entry: PluginEntry;
@@ -23,7 +27,7 @@ export interface PluginRecord {
   generation: number;
   /** Grows with each start, so that what started last is stopped first. */
   order: number;
-  /** When it became ready; undefined while it is not. */
+  /** When it became ready, monotonic; undefined while it is not. */
   readyAt?: number | undefined;
   run?: PluginRun | undefined;
   readonly crashes: CrashPolicy;
@@ -44,9 +48,9 @@ export class Records {
   /** Those that tap plugin.verify or plugin.load: no other code is imported before they run. */
   #gatekeepers: readonly PluginRecord[] = [];
 
-  constructor(parts: KernelParts, clock: Clock) {
+  constructor(parts: KernelParts) {
     this.#parts = parts;
-    this.#clock = clock;
+    this.#clock = parts.clock;
   }
 
   /** Makes this the set. `renewed` begin anew, from their entries; the others of the set stay what they are. */
@@ -56,7 +60,7 @@ export class Records {
     this.all = set.map((entry) => {
       const known = this.#known.get(entry.id);
       if (known && before.has(known) && !renewed.includes(entry.id)) return known;
-      const record = known ?? recordOf(entry);
+      const record = known ?? recordOf(entry, this.#clock.now());
       this.#known.set(entry.id, record);
       const enabled = before.has(record) && record.entry.enabled === entry.enabled ? record.enabled : entry.enabled;
       Object.assign(record, { entry, definition: entry.definition });
@@ -125,7 +129,7 @@ export class Records {
     record.retry?.timer[Symbol.dispose]();
     record.retry = undefined;
     if (record.state === state && record.reason === reason) return;
-    Object.assign(record, { state, reason, code, since: Date.now() });
+    Object.assign(record, { state, reason, code, since: this.#clock.now() });
     const plugin = record.entry.id;
     this.#parts.log.info({ plugin, state, reason }, `plugin ${state}`); // at info: safe mode reads here why a start failed
     const payload = reason === undefined ? { plugin, state } : { plugin, state, reason };
@@ -156,10 +160,10 @@ export class Records {
   }
 }
 
-function recordOf(entry: PluginEntry): PluginRecord {
+function recordOf(entry: PluginEntry, since: number): PluginRecord {
   const { definition, enabled } = entry;
   const first = enabled ? { state: 'waiting' as const } : { state: 'stopped' as const, reason: 'it is disabled' };
-  const counts = { since: Date.now(), generation: 0, order: 0, restarts: 0, crashes: new CrashPolicy() };
+  const counts = { since, generation: 0, order: 0, restarts: 0, crashes: new CrashPolicy(CRASHES) };
   return { entry, definition, enabled, ...first, ...counts };
 }
 

@@ -1,7 +1,9 @@
-import type { CallbackKind, Logger, Scope } from '@device-core/plugin-api';
+import type { CallbackKind, Clock, Logger, Scope, Within } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import { within } from './deadline.ts';
+import { PluginClock, systemClock } from './clock.ts';
+import { limited, outcome } from './deadline.ts';
 import { RemoteCall } from './isolation/remote/remote-call.ts';
+import { UntilIterator } from './until.ts';
 import { type PluginMeter, UsageBoard } from './usage/usage.ts';
 
 interface Entry {
@@ -15,22 +17,36 @@ interface Entry {
 /** What is behind a release that hangs still gets this long each. */
 const GRACE_MS = 50;
 
+export interface ScopeOptions {
+  /** What it runs in the name of the plugin is counted by it. */
+  readonly meter?: PluginMeter;
+  /** The machine's, if absent. */
+  readonly clock?: Clock;
+}
+
 /** Lifetime of one start of one plugin, or a part of it. */
 export class PluginScope implements Scope, AsyncDisposable {
+  /** Of the whole plugin: what is pending in it ends last. */
+  readonly clock: Clock;
   readonly #plugin: string;
   readonly #log: Logger;
-  readonly #onEnd: (() => void) | undefined;
   readonly #meter: PluginMeter;
+  readonly #parent: { readonly clock: Clock; onEnd(): void } | undefined;
   readonly #abort = new AbortController();
   readonly #entries = new Set<Entry>();
   #ending: Promise<readonly string[]> | undefined;
 
-  /** What it runs in the name of the plugin is counted by `meter`. */
-  constructor(plugin: string, log: Logger, onEnd?: () => void, meter = new UsageBoard().of(plugin)) {
+  constructor(
+    plugin: string,
+    log: Logger,
+    options: ScopeOptions = {},
+    parent?: { readonly clock: Clock; onEnd(): void },
+  ) {
     this.#plugin = plugin;
     this.#log = log;
-    this.#onEnd = onEnd;
-    this.#meter = meter;
+    this.#meter = options.meter ?? new UsageBoard().of(plugin);
+    this.#parent = parent;
+    this.clock = parent?.clock ?? new PluginClock(options.clock ?? systemClock, plugin);
   }
 
   get signal(): AbortSignal {
@@ -62,27 +78,57 @@ export class PluginScope implements Scope, AsyncDisposable {
 
   interval(label: string, ms: number, fn: () => void | Promise<void>): void {
     let busy = false;
-    const tick = async () => {
+    const step = Math.max(1, ms);
+    let due = this.clock.monotonic();
+    const tick = () => {
+      arm();
       if (busy) return;
       busy = true;
-      await this.attempt(label, fn, 'timer');
-      busy = false;
+      void this.attempt(label, fn, 'timer').then(() => {
+        busy = false;
+      });
     };
-    const timer = setInterval(tick, ms);
-    this.#add({ label, release: () => clearInterval(timer) });
+    const arm = () => {
+      due = Math.max(due, this.clock.monotonic() - step) + step; // what was missed is left out
+      timer = this.clock.at(due, tick);
+    };
+    let timer: Disposable;
+    arm();
+    this.#add({ label, release: () => timer[Symbol.dispose]() });
   }
 
   timeout(label: string, ms: number, fn: () => void | Promise<void>): Disposable {
-    const timer = setTimeout(() => {
+    const timer = this.clock.after(ms, () => {
       held[Symbol.dispose]();
       void this.attempt(label, fn, 'timer');
-    }, ms);
-    const held = this.hold(label, () => clearTimeout(timer));
+    });
+    const held = this.hold(label, () => timer[Symbol.dispose]());
     return held;
   }
 
+  within<T>(
+    label: string,
+    ms: number,
+    work: (signal: AbortSignal) => T | PromiseLike<T>,
+    { signal }: Within = {},
+  ): Promise<T> {
+    const ends = signal ? [this.signal, signal] : [this.signal];
+    return limited(this.clock, label, ms, ends, work);
+  }
+
+  until<T>(source: AsyncIterable<T>, ...ends: readonly AbortSignal[]): AsyncIterableIterator<T, undefined> {
+    const plugin = this.#plugin;
+    return new UntilIterator(source, {
+      clock: this.clock,
+      ends: [this.signal, ...ends],
+      onHang: (ms) => this.#log.warn({ ms }, `plugin ${plugin} left a loop, and its source did not end`),
+      onFailure: (err) => this.#log.debug({ err }, `plugin ${plugin} left a loop, and its source failed at the end`),
+    });
+  }
+
   child(label: string): PluginScope {
-    const child = new PluginScope(this.#plugin, this.#log, () => this.#entries.delete(entry), this.#meter);
+    const parent = { clock: this.clock, onEnd: () => void this.#entries.delete(entry) };
+    const child = new PluginScope(this.#plugin, this.#log, { meter: this.#meter }, parent);
     const entry: Entry = { label, child };
     this.#add(entry);
     return child;
@@ -90,7 +136,7 @@ export class PluginScope implements Scope, AsyncDisposable {
 
   /** Releases everything, newest first; resolves with the labels whose release hung. A second call waits for the first. */
   end(ms = 5_000): Promise<readonly string[]> {
-    this.#ending ??= this.#release(performance.now() + ms);
+    this.#ending ??= this.#release(this.clock.monotonic() + ms);
     return this.#ending;
   }
 
@@ -104,7 +150,7 @@ export class PluginScope implements Scope, AsyncDisposable {
     let asked: Promise<unknown>[] = [];
     for (const entry of [...this.#entries].reverse()) {
       if (!this.#entries.has(entry)) continue; // a part that ended by itself meanwhile
-      const left = Math.max(deadline - performance.now(), GRACE_MS);
+      const left = Math.max(deadline - this.clock.monotonic(), GRACE_MS);
       if (entry.remote) {
         asked.push(this.#releaseOne(entry, left, hung));
         continue;
@@ -114,7 +160,8 @@ export class PluginScope implements Scope, AsyncDisposable {
       await this.#releaseOne(entry, left, hung);
     }
     await Promise.all(asked);
-    this.#onEnd?.();
+    if (this.#parent) this.#parent.onEnd();
+    else (this.clock as PluginClock)[Symbol.dispose]();
     return hung;
   }
 
@@ -122,8 +169,8 @@ export class PluginScope implements Scope, AsyncDisposable {
     if (entry.child) {
       for (const label of await entry.child.end(ms)) hung.push(`${entry.label} > ${label}`);
     } else if (entry.release) {
-      const outcome = await within(this.attempt(entry.label, entry.release), ms);
-      if (outcome.kind !== 'done') hung.push(entry.label);
+      const ended = await outcome(this.clock, this.attempt(entry.label, entry.release), ms);
+      if (ended.kind !== 'done') hung.push(entry.label);
     }
     this.#entries.delete(entry);
   }

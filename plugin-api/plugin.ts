@@ -1,6 +1,7 @@
 /** What a plugin is, and what the kernel gives it. */
 import type { Caller } from './caller.ts';
 import type { CapabilityId } from './capabilities.ts';
+import type { Clock } from './clock.ts';
 import type { Bus } from './events.ts';
 import type { HookCaller, HookId, Tap } from './hooks.ts';
 import type { Logger } from './logger.ts';
@@ -20,6 +21,8 @@ export interface Capabilities {
 export interface PluginHost<C = unknown> {
   readonly id: string;
   readonly scope: Scope;
+  /** The time, and timers that end with the plugin. Nothing else in a plugin knows the time. */
+  readonly clock: Clock;
   /** Its validated section, defaults filled in; a change restarts the plugin. */
   readonly config: Readonly<C>;
   readonly log: Logger;

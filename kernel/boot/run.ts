@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
+import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
 import type { Problem } from '../resolved.ts';
 import type { Arguments } from './arguments.ts';
@@ -66,5 +67,5 @@ export async function runCore(args: Arguments): Promise<void> {
   if (stopping) return;
   record.ready((await kernel.status()).state);
   await printBanner(kernel, resolved, args.root);
-  setTimeout(flushCompileCache, 5_000).unref(); // so that it survives a power cut without slowing the start
+  systemClock.after(5_000, flushCompileCache); // so that it survives a power cut without slowing the start
 }

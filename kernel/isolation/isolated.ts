@@ -1,6 +1,7 @@
 import type { PluginDefinition, PluginHost, ServiceRef } from '@device-core/plugin-api';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { within } from '../deadline.ts';
+import { systemClock } from '../clock.ts';
+import { outcome } from '../deadline.ts';
 import type { GrantSource } from '../grants.ts';
 import type { GuestRoot, GuestUsage, RunningGuest } from './guest/protocol.ts';
 import { hostRoot } from './host-root.ts';
@@ -89,8 +90,8 @@ async function setup(
   const stop = async (): Promise<void> => {
     if (!over) {
       const ms = manifest.stopTimeoutMs ?? 5_000;
-      const outcome = await within(running ? running.stop(ms).catch(() => []) : [], ms + EXIT_MS);
-      const held = outcome.kind === 'done' ? outcome.value : ['its scope'];
+      const ended = await outcome(systemClock, running ? running.stop(ms).catch(() => []) : [], ms + EXIT_MS);
+      const held = ended.kind === 'done' ? ended.value : ['its scope'];
       if (held.length > 0) log.write('error', { held }, `${level} ended with ${held.join(', ')} still held`);
     }
     over = true;

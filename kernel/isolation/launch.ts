@@ -6,7 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Isolation, PluginBudget, PluginManifest } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import { within } from '../deadline.ts';
+import { systemClock } from '../clock.ts';
+import { outcome } from '../deadline.ts';
 import type { EntryData } from './entry-data.ts';
 import { permissionFlags } from './permissions.ts';
 import { pipePort, threadPort } from './ports.ts';
@@ -74,7 +75,7 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
     output: [worker.stdout, worker.stderr],
     exited,
     // A thread that cannot be interrupted ends with the Core; nobody waits for it.
-    kill: async () => void (await within(worker.terminate(), TERMINATE_MS)),
+    kill: async () => void (await outcome(systemClock, worker.terminate(), TERMINATE_MS)),
   };
 }
 

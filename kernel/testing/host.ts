@@ -1,4 +1,5 @@
 import type {
+  Clock,
   Device,
   DeviceInfo,
   EventEnvelope,
@@ -40,6 +41,8 @@ export interface TestHostOptions {
   readonly grants?: Readonly<Record<string, readonly string[]>>;
   /** Where the plugin runs, if its manifest is a file; what the environment variable DEVICE_TEST_ISOLATION says, if absent. */
   readonly isolation?: Isolation;
+  /** The plugin's clock: `virtualClock()`, to be moved on by the test; the machine's, if absent. */
+  readonly clock?: Clock;
 }
 
 export interface LogLine {
@@ -106,7 +109,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const meter = usage.of(id);
   const hooks = new HookRegistry(usage);
   const granted = new TestGrants({ [`plugin.${id}`]: manifest.capabilities ?? [], ...options.grants });
-  const scope = new PluginScope(id, log, undefined, meter);
+  const scope = new PluginScope(id, log, { meter, ...(options.clock ? { clock: options.clock } : {}) });
   const given = new Map<string, object>();
   const provided = new Map<string, object>();
   const watchers = new Set<Watcher>();
@@ -130,6 +133,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
   const host: PluginHost<C> = {
     id,
     scope,
+    clock: scope.clock,
     config: deepFreeze(resolveConfig(manifest, options.config ?? {})) as C,
     log,
     capabilities: granted,
@@ -174,7 +178,13 @@ export async function createTestHost<R extends ServiceRefs, C>(
 
   const services: Record<string, object> = {};
   const { paths } = await (given.get('device') as Device).info();
-  const placed = await atLevel(definition, { manifest, file, isolation: options.isolation, paths, log });
+  const placed = await atLevel(definition, {
+    manifest,
+    file,
+    isolation: options.isolation ?? (options.clock ? 'inline' : undefined),
+    paths,
+    log,
+  });
   const plugin = placed.definition;
   const stop = async () => {
     // What was published before is on its way already, as it would be in a Core.

@@ -7,3 +7,4 @@ export { ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';
 export { leakCheck } from './leak-check.ts';
 export { checkManifest, readManifest } from './manifest.ts';
 export { OPERATOR, TestOperations } from './operations.ts';
+export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

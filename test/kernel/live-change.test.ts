@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type CoreError, device, type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { type MemoryKernel, type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 import { runs } from '../fixtures/runs.ts';
-import { VirtualClock } from '../fixtures/virtual-clock.ts';
 
 after(leakCheck());
 

@@ -33,6 +33,7 @@ export class GuestHost {
     this.host = Object.freeze<PluginHost>({
       id,
       scope: this.scope,
+      clock: this.scope.clock,
       config: deepFreeze(config),
       log,
       capabilities: this.capabilities,

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AppManifest, type AppState, type AppStatus, reasonOf } from '@device-core/plugin-api';
+import { type AppManifest, type AppState, type AppStatus, CrashPolicy, reasonOf } from '@device-core/plugin-api';
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
-import { CrashPolicy } from './crash-policy.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -249,14 +248,14 @@ export class App {
     const wellDone = exit?.code === 0 && this.#state === 'running';
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
-    const verdict = this.#crashes.crashed(Date.now(), ran);
-    if (verdict.kind === 'quarantine')
-      return this.#end(`${verdict.crashes} crashes in a short time; the last one: ${reason}`, 'quarantined');
+    const pause = this.#crashes.failed(Date.now(), ran);
+    if (pause === undefined)
+      return this.#end(`${this.#crashes.count} crashes in a short time; the last one: ${reason}`, 'quarantined');
     await this.#lease.voidToken();
     await this.#endProcess(0);
     if (this.#around.scope.signal.aborted) return;
     this.#enter('backoff', reason);
-    this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, verdict.delayMs, () =>
+    this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, pause, () =>
       this.#enqueueQuietly(async () => {
         if (this.#state !== 'backoff') return;
         this.#restarts += 1;

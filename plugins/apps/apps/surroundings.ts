@@ -1,6 +1,7 @@
 import type {
   AppSockets,
   Config,
+  CrashLimits,
   DeviceInfo,
   Functions,
   Grants,
@@ -9,7 +10,6 @@ import type {
   Logger,
   Scope,
 } from '@device-core/plugin-api';
-import type { CrashLimits } from './crash-policy.ts';
 import type { ProcessRecords } from './former-processes.ts';
 
 /** The plugin's configuration section. */

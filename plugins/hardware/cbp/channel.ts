@@ -2,8 +2,9 @@
  * The host's end of one endpoint: requests wait here, are cut into fragments when a packet is built, and get their answers. Requests go out one
  * after the other, as their fragments must not mix; how many may be open at once is the bridge's say.
  */
+
+import type { Clock } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import type { Clock } from './clock.ts';
 import { SendCredit } from './credit.ts';
 import type { Descriptor } from './descriptor.ts';
 import { FRAME, FRAME_HEAD, type Frame, MIN_FRAGMENT, type PayloadWriter } from './frame.ts';
@@ -129,7 +130,7 @@ export class Channel {
     request.state = 'open';
     this.#open.set(request.rid, request);
     this.#cutting = request;
-    const deadline = this.#link.clock.now() + request.patienceMs + MARGIN_MS;
+    const deadline = this.#link.clock.monotonic() + request.patienceMs + MARGIN_MS;
     request.timer = this.#link.clock.at(deadline, () => this.#expire(request));
   }
 
@@ -178,7 +179,7 @@ export class Channel {
       this.#stopSending(request);
       this.#link.cancel(this.descriptor.ep, request.rid, CANCEL_REASON.user);
       request.timer?.[Symbol.dispose]();
-      request.timer = this.#link.clock.at(this.#link.clock.now() + MARGIN_MS, () => {
+      request.timer = this.#link.clock.at(this.#link.clock.monotonic() + MARGIN_MS, () => {
         this.#abandon(request, STATUS.CANCELLED);
       });
       return;
@@ -214,7 +215,7 @@ export class Channel {
     this.#count(status);
     request.settle(status);
     request.state = 'abandoned';
-    request.timer = this.#link.clock.at(this.#link.clock.now() + ABANDONED_MS, () => {
+    request.timer = this.#link.clock.at(this.#link.clock.monotonic() + ABANDONED_MS, () => {
       this.#link.breach(`no answer to a cancelled request on endpoint ${this.descriptor.ep}`);
     });
   }

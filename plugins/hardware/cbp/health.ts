@@ -8,7 +8,7 @@ export function bridgeHealth(host: Host): BridgeHealth {
   const { link, state } = host;
   const { session, statistics } = link;
   const up = state === 'up' || state === 'degraded';
-  const summary = statistics.summary(host.clock.now());
+  const summary = statistics.summary(host.clock.monotonic());
   return {
     link: up ? 'up' : state === 'hello' ? 'resetting' : 'down',
     state,

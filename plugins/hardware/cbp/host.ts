@@ -1,7 +1,8 @@
 /** The host side in one piece: link, pump, endpoint table, and what its users see of them. Also what tests run on a virtual clock. */
+
+import type { Clock } from '@device-core/plugin-api';
 import { type BridgePort, type LinkState, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Channel } from './channel.ts';
-import type { Clock } from './clock.ts';
 import { type EndpointRow, readTable } from './endpoint-table.ts';
 import { EventListeners } from './event-listeners.ts';
 import { Link, type Phase } from './link.ts';
@@ -95,7 +96,7 @@ export class Host {
   /** Looks whether the line became bad or good again. */
   assess(): void {
     if (!this.#rows) return;
-    this.#degraded = this.link.statistics.degraded(this.clock.now());
+    this.#degraded = this.link.statistics.degraded(this.clock.monotonic());
     this.#tell(this.#degraded ? 'more than 1 % of the packets are bad' : undefined);
   }
 
@@ -129,7 +130,7 @@ export class Host {
     const { session } = this.link;
     if (!row || !session) return; // of an endpoint that nobody can know yet; it is counted
     if (ep === 0) this.system.take(op, data, this.#rows!);
-    const now = this.clock.now();
+    const now = this.clock.monotonic();
     const ago = now - session.time.toHost(timestampUs, now);
     this.events.tell(row.name, { op, at: Math.round(Date.now() - ago), lost, data });
   }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { bridge, bridgePort, definePlugin, operations } from '@device-core/plugin-api';
 import { bridgeOperations } from './bridge-operations.ts';
 import { BridgeService } from './bridge-service.ts';
-import { SystemClock } from './clock.ts';
 import { bridgeHealth, componentHealth } from './health.ts';
 import { Host } from './host.ts';
 import { announceLink, firstAttempt } from './link-watch.ts';
@@ -19,9 +18,8 @@ export interface CbpConfig {
 export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
   requires: { port: bridgePort },
   async setup(host, { port }) {
-    const clock = host.scope.use('clock', new SystemClock());
     const random = () => randomBytes(4).readUInt32LE();
-    const bridgeHost = new Host({ ...host.config, port, clock, random, log: host.log });
+    const bridgeHost = new Host({ ...host.config, port, clock: host.clock, random, log: host.log });
     host.scope.use('link events', announceLink(bridgeHost, host.bus, host.log));
     host.scope.interval('link quality', 1_000, () => bridgeHost.assess());
     const first = firstAttempt(bridgeHost, host.config.startWaitMs);

@@ -25,6 +25,6 @@ export async function firstAttempt(host: Host, waitMs: number): Promise<void> {
   using _link = host.onLink((state) => {
     if (state !== 'hello') resolve();
   });
-  using _limit = host.clock.at(host.clock.now() + waitMs, resolve);
+  using _limit = host.clock.at(host.clock.monotonic() + waitMs, resolve);
   await promise;
 }

@@ -2,8 +2,9 @@
  * The host's end of the link: DOWN, HELLO, UP (cbp.md section 4). It recovers by itself, with a back-off. Knows no port: `due` says when a
  * transaction is wanted, `build` what it carries, `received` and `failed` what came of it.
  */
+
+import type { Clock } from '@device-core/plugin-api';
 import { type ChannelCounts, noCounts } from './channel.ts';
-import type { Clock } from './clock.ts';
 import { FRAME, PayloadWriter } from './frame.ts';
 import {
   HELLO_LENGTH,
@@ -168,7 +169,7 @@ export class Link {
 
   /** Ends a session from outside: its endpoint table made no sense. */
   restart(reason: string): void {
-    this.#drop(reason, this.#options.clock.now());
+    this.#drop(reason, this.#options.clock.monotonic());
     this.#options.wake();
   }
 

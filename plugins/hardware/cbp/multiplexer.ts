@@ -1,6 +1,7 @@
 /** The frames of one session: which go into the next packet, and where those that arrive belong. */
+
+import type { Clock } from '@device-core/plugin-api';
 import { Channel, type ChannelCounts, type ChannelLink } from './channel.ts';
-import type { Clock } from './clock.ts';
 import { EventCredit } from './credit.ts';
 import { type Descriptor, SYS_DESCRIPTOR } from './descriptor.ts';
 import { FIRST_EXTENSION, FRAME, FRAME_HEAD, type Frame, type FrameHead, PayloadWriter } from './frame.ts';
@@ -130,7 +131,7 @@ export class Multiplexer implements ChannelLink {
         this.#event(frame);
         break;
       case FRAME.PING:
-        this.#send({ type: FRAME.PONG, ep: 0, rid: 0, words: [word(frame, 0), microseconds(this.clock.now())] });
+        this.#send({ type: FRAME.PONG, ep: 0, rid: 0, words: [word(frame, 0), microseconds(this.clock.monotonic())] });
         break;
       case FRAME.PONG:
         this.#options.pong(word(frame, 0), word(frame, 4));

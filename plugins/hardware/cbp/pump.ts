@@ -1,6 +1,7 @@
 /** Runs the transactions that the link asks for: one at a time, the gap between them kept, asleep when none is due. */
+
+import type { Clock } from '@device-core/plugin-api';
 import { type BridgePort, reasonOf } from '@device-core/plugin-api';
-import type { Clock } from './clock.ts';
 import type { Link } from './link.ts';
 
 export class Pump {
@@ -30,8 +31,8 @@ export class Pump {
       this.wake();
     });
     while (!signal.aborted) {
-      const due = Math.max(this.#link.due(this.#clock.now()), this.#notBefore);
-      if (due > this.#clock.now()) await this.#sleep(due);
+      const due = Math.max(this.#link.due(this.#clock.monotonic()), this.#notBefore);
+      if (due > this.#clock.monotonic()) await this.#sleep(due);
       else await this.#transact();
     }
   }
@@ -39,12 +40,12 @@ export class Pump {
   async #transact(): Promise<void> {
     try {
       if (this.#link.wantsPulse) await this.#port.reset();
-      const { bytes, speedHz } = this.#link.build(this.#clock.now());
+      const { bytes, speedHz } = this.#link.build(this.#clock.monotonic());
       const rx = await this.#port.transact(bytes, { speedHz });
-      this.#link.received(rx, this.#clock.now());
-      this.#notBefore = this.#clock.now() + this.#link.gapUs / 1000;
+      this.#link.received(rx, this.#clock.monotonic());
+      this.#notBefore = this.#clock.monotonic() + this.#link.gapUs / 1000;
     } catch (error) {
-      this.#link.failed(reasonOf(error), this.#clock.now());
+      this.#link.failed(reasonOf(error), this.#clock.monotonic());
     }
   }
 

@@ -1,8 +1,9 @@
 /** One session, from HELLO_ACK to its end: packets in order through the ARQ, frames through the multiplexer, the heartbeat. */
+
+import type { Clock } from '@device-core/plugin-api';
 import { Arq } from './arq.ts';
 import { BridgeTime } from './bridge-time.ts';
 import type { ChannelCounts } from './channel.ts';
-import type { Clock } from './clock.ts';
 import { FRAME } from './frame.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { type Hello, readHello, sidOf } from './hello.ts';
@@ -51,12 +52,12 @@ export class Session {
     this.hello = hello;
     this.sid = sidOf(hello.nonce);
     this.arq = new Arq(hello.window, Math.max(1, hello.ackDelay));
-    this.heartbeat = new Heartbeat(options.heartbeatMs, clock.now());
+    this.heartbeat = new Heartbeat(options.heartbeatMs, clock.monotonic());
     this.frames = new Multiplexer({
       ...options,
       breach: (reason) => this.#over({ reason: `protocol error: ${reason}` }),
       pong: (token, bridgeUs) => {
-        const now = clock.now();
+        const now = clock.monotonic();
         const sent = this.heartbeat.pong(token, now);
         if (sent !== undefined) this.time.sample(sent, now, bridgeUs);
       },

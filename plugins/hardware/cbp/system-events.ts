@@ -1,6 +1,5 @@
 /** What the bridge tells of itself: lines for the log, and endpoints that went or came back (cbp.md section 10). */
-import type { Logger } from '@device-core/plugin-api';
-import type { Clock } from './clock.ts';
+import type { Clock, Logger } from '@device-core/plugin-api';
 import type { EndpointRow } from './endpoint-table.ts';
 import { SYS_EVENT } from './sys.ts';
 
@@ -45,7 +44,7 @@ export class SystemEvents {
   }
 
   #line(data: Uint8Array): void {
-    const second = Math.floor(this.#clock.now() / 1000);
+    const second = Math.floor(this.#clock.monotonic() / 1000);
     if (second !== this.#second) {
       this.#second = second;
       this.#lines = 0;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { VirtualClock } from '@device-core/plugin-api/testing';
 import { noCounts } from '../../../plugins/hardware/cbp/channel.ts';
 import { CLASS, type Descriptor } from '../../../plugins/hardware/cbp/descriptor.ts';
 import { FRAME, type Frame, parseFrames } from '../../../plugins/hardware/cbp/frame.ts';
 import { Multiplexer, type WireEvent } from '../../../plugins/hardware/cbp/multiplexer.ts';
 import { ProtocolError } from '../../../plugins/hardware/cbp/protocol-error.ts';
 import { STATUS } from '../../../plugins/hardware/cbp/status.ts';
-import { VirtualClock } from '../../fixtures/virtual-clock.ts';
 
 const BUS: Descriptor = {
   ep: 3,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { VirtualClock } from '@device-core/plugin-api/testing';
 import { FRAME, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
 import { HELLO_LENGTH, NO_FIRMWARE, readHello, writeHello } from '../../../plugins/hardware/cbp/hello.ts';
 import { openPacket, type Packet, type PacketHead, sealPacket } from '../../../plugins/hardware/cbp/packet.ts';
 import { checkBoard } from '../../../plugins/hardware/port-sim/sim/board.ts';
 import { Bridge } from '../../../plugins/hardware/port-sim/sim/bridge.ts';
 import { LAB_BOARD } from '../../fixtures/bridge-lab.ts';
-import { VirtualClock } from '../../fixtures/virtual-clock.ts';
 
 const NONCE = 0xc0de_5a17;
 const SID = 0x5a17;

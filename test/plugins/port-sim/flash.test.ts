@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { VirtualClock } from '@device-core/plugin-api/testing';
 import { Flash, type FlashOptions } from '../../../plugins/hardware/port-sim/sim/flash.ts';
-import { VirtualClock } from '../../fixtures/virtual-clock.ts';
 
 const OPTIONS: FlashOptions = {
   jedec: [0xef, 0x40, 0x14],

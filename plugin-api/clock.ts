@@ -1,0 +1,16 @@
+/**
+ * Time, as a plugin sees it: `host.clock`. Every limit, pause and timestamp of a plugin comes from here, so that a test can give it a clock of
+ * its own (`virtualClock()` of the test kit) and need not wait. What is pending ends with the plugin.
+ */
+export interface Clock {
+  /** Wall time, milliseconds since the Unix epoch. It may jump when the system's time is set: for timestamps, never for limits. */
+  now(): number;
+  /** Milliseconds, with a fraction, that never jump: CLOCK_MONOTONIC, the same in every worker and process of the machine. For limits and durations. */
+  monotonic(): number;
+  /** Runs `fn` once, `ms` milliseconds from now. Disposing before calls it off. An error in `fn` counts as a crash of the plugin. */
+  after(ms: number, fn: () => void): Disposable;
+  /** Runs `fn` once at that time of monotonic(), or in the next turn of the event loop where it has passed. Disposing before calls it off. */
+  at(time: number, fn: () => void): Disposable;
+  /** Resolves after `ms` milliseconds. Rejects when the signal aborts: with its reason where that is a CoreError, else with CANCELLED. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
