@@ -57,6 +57,11 @@ export const ERROR_CODES = {
   PLUGIN_CHANGED: [500, -32050, 'plugin {plugin} was changed after it was installed: {reason}'],
   PLUGIN_ROLLED_BACK: [500, -32051, 'plugin {plugin} {version} failed its probation: {reason}; {outcome}'],
   SIGNATURE_INVALID: [403, -32003, 'cannot trust plugin {plugin}: {reason}'],
+  STATE_NEWER: [
+    503,
+    -32052,
+    'cannot use {file}: it has form {format}, this Core knows forms up to {known}; it is left alone',
+  ],
   STATE_CORRUPT: [500, -32046, 'cannot read {file}: {reason}'],
   STATE_UNWRITABLE: [500, -32047, 'cannot write {file}: {reason}'],
   // ---- apps and functions ----

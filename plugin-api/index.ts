@@ -41,6 +41,7 @@ export * from './services/spi.ts';
 export * from './services/uart.ts';
 export * from './services/voice.ts';
 export * from './socket-descriptor.ts';
+export * from './state-form.ts';
 export * from './topics.ts';
 export * from './usage.ts';
 export * from './version.ts';

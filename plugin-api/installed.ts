@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from './errors.ts';
 import type { Isolation, SkuPlugin } from './manifest.ts';
+import { newerForm } from './state-form.ts';
 import { parseYaml, type YamlPath } from './yaml.ts';
 
 export interface InstalledVersion {
@@ -62,14 +63,19 @@ interface Read {
   line(path: YamlPath): number;
 }
 
-/** Reads the text of the file. Throws STATE_CORRUPT with the line. */
+const FORM = 1;
+
+/** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */
 export function parseInstalled(text: string, file: string): Read {
   const { value, errors, line } = parseYaml(text);
   const [broken] = errors;
   if (broken) throw new CoreError('STATE_CORRUPT', { file, reason: `line ${broken.line}: ${broken.message}` });
   const refuse = (path: YamlPath, reason: string) =>
     new CoreError('STATE_CORRUPT', { file, reason: `line ${line(path)}: ${path.join('.') || 'it'} ${reason}` });
-  if (!isMap(value) || value.format !== 1 || !isMap(value.plugins)) throw refuse([], 'is no list of installed plugins');
+  const newer = isMap(value) ? newerForm(file, value.format, FORM) : undefined;
+  if (newer) throw newer;
+  if (!isMap(value) || value.format !== FORM || !isMap(value.plugins))
+    throw refuse([], 'is no list of installed plugins');
   for (const [id, plugin] of Object.entries(value.plugins)) {
     const at = ['plugins', id];
     if (!/^[a-z][a-z0-9-]{0,39}$/.test(id)) throw refuse(at, 'is no plugin id');
@@ -100,7 +106,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads the file, or its last good copy where it is damaged. Nothing is installed where there is neither. */
+/** Reads the file, or its last good copy where it is damaged. Nothing is installed where there is neither, and where a newer Core wrote the file. */
 export function readInstalled(state: string): Read & { readonly file: string; readonly problem?: CoreError } {
   const file = installedFile(state);
   let problem: CoreError | undefined;
@@ -110,6 +116,10 @@ export function readInstalled(state: string): Read & { readonly file: string; re
     } catch (error) {
       const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
       if (absent && path === file) break; // nothing was ever installed
+      if (error instanceof CoreError && error.code === 'STATE_NEWER') {
+        problem = error;
+        break; // what lies beside it is older than what was installed
+      }
       if (!absent)
         problem ??=
           error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });

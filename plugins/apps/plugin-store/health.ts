@@ -21,7 +21,8 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
   const [fault] = faults;
   if (fault) report.add('plugin-store', { status: 'error', code: 'STATE_UNWRITABLE', message: fault });
   else report.add('plugin-store', { status: 'okay', message: `${count} plugins installed on this device` });
-  if (state.problem) report.warn('STATE_CORRUPT', `${state.problem.message}; its last good copy is used`);
+  if (state.newer) report.warn('STATE_NEWER', `${state.problem?.message}; what was installed does not run`);
+  else if (state.problem) report.warn('STATE_CORRUPT', `${state.problem.message}; its last good copy is used`);
   for (const [id, { version, reason }] of Object.entries(rolledBack)) {
     const outcome = plugins[id] ? `${plugins[id].version} runs instead` : 'it was removed';
     report.warn('PLUGIN_ROLLED_BACK', `plugin ${id} ${version} failed its probation: ${reason}; ${outcome}`);

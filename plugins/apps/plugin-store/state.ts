@@ -24,8 +24,14 @@ export class InstalledState {
     return this.#value;
   }
 
-  /** Replaces the members that are given. Durable when it resolves. Throws STATE_UNWRITABLE; then nothing has changed. */
+  /** A newer Core wrote the file, and will want it back: it and what belongs to it stay as they are. */
+  get newer(): boolean {
+    return this.problem?.code === 'STATE_NEWER';
+  }
+
+  /** Replaces the members that are given. Durable when it resolves. Throws STATE_UNWRITABLE, STATE_NEWER; then nothing has changed. */
   async write(change: Partial<Installed>): Promise<void> {
+    if (this.problem && this.newer) throw this.problem;
     const value = { ...this.#value, ...change };
     try {
       const { stringify } = await import('yaml');
@@ -44,7 +50,7 @@ export class InstalledState {
 
   /** Keeps a damaged file for whoever wants to look at it, and puts what is in use in its place. */
   async mend(): Promise<void> {
-    if (!this.problem) return;
+    if (!this.problem || this.newer) return;
     await rename(this.file, `${this.file}.corrupt`);
     await this.write(this.#value);
   }

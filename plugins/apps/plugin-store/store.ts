@@ -320,6 +320,8 @@ export class PluginStore {
   }
 
   async #sweep(): Promise<void> {
+    // What is not in a list that cannot be read is not therefore left over.
+    if (this.#parts.state.newer) return;
     try {
       await this.#files.sweep(this.installed);
     } catch (err) {

@@ -1,5 +1,8 @@
 /** `config.meta.json`: who set which key when, beside the YAML that people read and edit. */
 import { createHash } from 'node:crypto';
+import { newerForm } from '@device-core/plugin-api';
+
+const FORM = 1;
 
 export interface KeyMetadata {
   readonly revision: number;
@@ -30,12 +33,13 @@ export function formatMetadata(
   before?: { readonly key: string; readonly entry: KeyMetadata | undefined },
 ): string {
   const undo = before && { key: before.key, entry: before.entry ?? null };
-  return `${JSON.stringify({ version: 1, revision: metadata.revision, undo, keys: Object.fromEntries(metadata.keys) }, null, 1)}\n`;
+  return `${JSON.stringify({ version: FORM, revision: metadata.revision, undo, keys: Object.fromEntries(metadata.keys) }, null, 1)}\n`;
 }
 
-/** Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". */
+/** Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". Throws STATE_NEWER. */
 export function parseMetadata(
   text: string,
+  file: string,
 ):
   | { readonly metadata: Metadata; readonly undo?: { readonly key: string; readonly entry: KeyMetadata | null } }
   | undefined {
@@ -46,7 +50,10 @@ export function parseMetadata(
     return undefined;
   }
   const { version, revision, undo, keys } = (content ?? {}) as Record<string, unknown>;
-  if (version !== 1 || !Number.isSafeInteger(revision) || typeof keys !== 'object' || keys === null) return undefined;
+  const newer = newerForm(file, version, FORM);
+  if (newer) throw newer;
+  if (version !== FORM || !Number.isSafeInteger(revision) || typeof keys !== 'object' || keys === null)
+    return undefined;
   const entries = Object.entries(keys).filter(([, entry]) => isKeyMetadata(entry)) as [string, KeyMetadata][];
   const metadata = { revision: revision as number, keys: new Map(entries) };
   const undone = undo as { key?: unknown; entry?: unknown } | undefined;

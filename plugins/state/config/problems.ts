@@ -6,6 +6,7 @@ const MAX_NOTES = 16;
 export class Problems {
   readonly #faults = new Map<string, { readonly code: string; readonly message: string; readonly since: number }>();
   readonly #notes: string[] = [];
+  readonly #newer = new Set<string>();
 
   /** True where this fault is news. */
   fault(file: string, code: string, message: string): boolean {
@@ -24,6 +25,11 @@ export class Problems {
     if (this.#notes.length > MAX_NOTES) this.#notes.shift();
   }
 
+  /** A file that a newer Core wrote: told as long as the plugin runs. */
+  newer(message: string): void {
+    if (this.#newer.size < MAX_NOTES) this.#newer.add(message);
+  }
+
   tell(report: HealthReport): void {
     const [first] = this.#faults.values();
     if (first) {
@@ -32,6 +38,7 @@ export class Problems {
     } else {
       report.add('config', { status: 'okay' });
     }
+    for (const message of this.#newer) report.warn('STATE_NEWER', message);
     for (const note of this.#notes) report.warn('CONFIG_REPAIRED', note);
   }
 }

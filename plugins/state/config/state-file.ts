@@ -39,6 +39,9 @@ export interface StateFileOptions {
 }
 
 const MAX_WAITING = 128;
+const METADATA = 'config.meta.json';
+/** Written beside metadata of a newer form, which are left alone: the newer Core finds its own again. */
+const METADATA_BESIDE = 'config.meta.1.json';
 
 export class StateFile {
   readonly path: string;
@@ -51,6 +54,7 @@ export class StateFile {
   /** A hand edit that was refused and still stands in the file. */
   #refused: string | undefined;
   #metadata: Metadata = NO_METADATA;
+  #metadataName: string = METADATA;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -124,7 +128,7 @@ export class StateFile {
 
   async #load(): Promise<void> {
     const { problems, log } = this.#options;
-    const known = parseMetadata((await read(this.#beside('config.meta.json'))) ?? '');
+    const known = await this.#readMetadata();
     const metadata = known?.metadata ?? NO_METADATA;
     this.#options.revisions.seen(metadata.revision);
     const found = await read(this.path);
@@ -145,6 +149,17 @@ export class StateFile {
       log.error({ file: this.path, aside }, message);
     }
     await this.#adopt(text, document, known?.undo ? undone(metadata, known.undo, document) : metadata);
+  }
+
+  async #readMetadata(): Promise<ReturnType<typeof parseMetadata>> {
+    try {
+      return parseMetadata((await read(this.#beside(METADATA))) ?? '', this.#beside(METADATA));
+    } catch (error) {
+      if (!(error instanceof CoreError) || error.code !== 'STATE_NEWER') throw error;
+      this.#metadataName = METADATA_BESIDE;
+      this.#options.problems.newer(`${error.message}; who set what is kept in ${METADATA_BESIDE} meanwhile`);
+      return parseMetadata((await read(this.#beside(METADATA_BESIDE))) ?? '', this.#beside(METADATA_BESIDE));
+    }
   }
 
   /** Makes a text that somebody else wrote the accepted one: values that the metadata do not know were set by `file`. */
@@ -271,7 +286,7 @@ export class StateFile {
       }
       await Promise.all([
         replaceFile(`${this.path}.last-good`, text),
-        replaceFile(this.#beside('config.meta.json'), metadata),
+        replaceFile(this.#beside(this.#metadataName), metadata),
       ]);
       if (withYaml) await replaceFile(this.path, text);
       await syncName(this.path);

@@ -88,7 +88,11 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       if (problem !== undefined)
         report.add('audio', { status: 'waiting', code: 'AUDIO_UNAVAILABLE', message: problem });
       else if (kept.problem !== undefined)
-        report.add('audio', { status: 'error', code: 'STATE_CORRUPT', message: `volume and mute: ${kept.problem}` });
+        report.add('audio', {
+          status: 'error',
+          code: kept.newer ? 'STATE_NEWER' : 'STATE_CORRUPT',
+          message: `volume and mute: ${kept.problem}`,
+        });
       else report.add('audio', { status: 'okay' });
       if (echo.health) report.add('audio.echo', echo.health);
     });

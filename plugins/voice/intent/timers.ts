@@ -1,7 +1,7 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, newerForm, reasonOf, type Scope } from '@device-core/plugin-api';
 import { replaceFile, syncName } from '@device-core/plugin-api/durable';
 
 export interface Timer {
@@ -9,6 +9,13 @@ export interface Timer {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly seconds: number;
+}
+
+const FORM = 1;
+
+interface Kept {
+  readonly format?: unknown;
+  readonly timers: readonly Timer[];
 }
 
 export type TimerChange = 'set' | 'rang' | 'cancelled';
@@ -36,6 +43,7 @@ export class Timers {
   #ringing: AbortController | undefined;
   #count = 0;
   #problem: string | undefined;
+  #newer: CoreError | undefined;
 
   private constructor(options: TimersOptions) {
     this.#options = options;
@@ -56,6 +64,11 @@ export class Timers {
 
   get ringing(): boolean {
     return this.#ringing !== undefined;
+  }
+
+  /** A newer Core wrote the file, and it is left alone. */
+  get newer(): boolean {
+    return this.#newer !== undefined;
   }
 
   /** Why timers would not outlive a restart now. */
@@ -134,7 +147,13 @@ export class Timers {
   async #read(): Promise<readonly Timer[]> {
     const { file, log, most } = this.#options;
     try {
-      const { timers } = JSON.parse(await readFile(file, 'utf8')) as { readonly timers: readonly Timer[] };
+      const { format, timers } = JSON.parse(await readFile(file, 'utf8')) as Kept;
+      this.#newer = newerForm(file, format, FORM);
+      if (this.#newer) {
+        this.#problem = this.#newer.message;
+        log.warn({ file }, this.#problem);
+        return [];
+      }
       const good = timers.filter(
         ({ id, at, seconds }) => typeof id === 'string' && Number.isFinite(at) && Number.isFinite(seconds),
       );
@@ -153,9 +172,10 @@ export class Timers {
   #save(): Promise<void> {
     const { file, log } = this.#options;
     this.#saving = this.#saving.then(async () => {
+      if (this.#newer) return; // told as the problem: the file is of a newer Core
       try {
         await mkdir(dirname(file), { recursive: true });
-        await replaceFile(file, JSON.stringify({ timers: this.list }));
+        await replaceFile(file, JSON.stringify({ format: FORM, timers: this.list }));
         await syncName(file);
         this.#problem = undefined;
       } catch (error) {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { reasonOf } from '@device-core/plugin-api';
+import { type CoreError, newerForm, reasonOf } from '@device-core/plugin-api';
 import { replaceFile, syncName } from '@device-core/plugin-api/durable';
 
 /** Seconds of sound that may be sent; absent: without bound. */
@@ -7,6 +7,8 @@ export interface BudgetLimits {
   readonly secondsPerDay?: number;
   readonly secondsPerMonth?: number;
 }
+
+const FORM = 1;
 
 interface Spent {
   readonly day: string;
@@ -21,6 +23,7 @@ export class Budget {
   readonly #limits: BudgetLimits;
   #spent: Spent = { day: '', daySeconds: 0, month: '', monthSeconds: 0 };
   #writing: Promise<void> = Promise.resolve();
+  #newer: CoreError | undefined;
 
   constructor(file: string, limits: BudgetLimits) {
     this.#file = file;
@@ -30,14 +33,21 @@ export class Budget {
   /** Resolves with why it counts from nothing again, where it does not for the first time. */
   async load(): Promise<string | undefined> {
     try {
-      const spent = JSON.parse(await readFile(this.#file, 'utf8')) as Partial<Spent>;
+      const spent = JSON.parse(await readFile(this.#file, 'utf8')) as Partial<Spent> & { readonly format?: unknown };
       const { day, daySeconds, month, monthSeconds } = spent;
+      this.#newer = newerForm(this.#file, spent.format, FORM);
+      if (this.#newer) return this.#newer.message;
       if (typeof day !== 'string' || typeof month !== 'string') return `${this.#file} is not what was written there`;
       this.#spent = { day, month, daySeconds: Number(daySeconds) || 0, monthSeconds: Number(monthSeconds) || 0 };
       return undefined;
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : reasonOf(error);
     }
+  }
+
+  /** Why the file is left alone: a newer Core wrote it. What is spent is counted in memory then. */
+  get newer(): string | undefined {
+    return this.#newer?.message;
   }
 
   /** Why `seconds` more may not be sent now; undefined where they may. */
@@ -53,8 +63,9 @@ export class Budget {
   spend(seconds: number, now: number): Promise<void> {
     const { day, daySeconds, month, monthSeconds } = this.#at(now);
     this.#spent = { day, month, daySeconds: daySeconds + seconds, monthSeconds: monthSeconds + seconds };
-    const text = JSON.stringify(this.#spent);
+    const text = JSON.stringify({ format: FORM, ...this.#spent });
     const written = this.#writing.then(async () => {
+      if (this.#newer) return; // counted in memory: the file is of a newer Core
       await replaceFile(this.#file, text);
       await syncName(this.#file);
     });

@@ -153,6 +153,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       const { machine } = conductor;
       const { deaf, wakeProblem } = attention;
       const [unsent] = router.unsent;
+      if (budget.newer !== undefined) report.warn('STATE_NEWER', budget.newer);
       if (unsent) report.warn('VOICE_UNSENT', `a turn could not be sent to the cloud: ${unsent.reason}`);
       if (machine.state === 'error')
         return report.add('voice', {

@@ -8,6 +8,8 @@ export class Ledger {
   readonly #file: string;
   readonly #bound: number;
   #entries: LedgerEntry[] = [];
+  /** Lines of another form, as a newer Core may have written them: not shown, never thrown away before they are the oldest. */
+  #others: string[] = [];
   #lines = 0;
   #writing: Promise<void> = Promise.resolve();
   /** Lines that were found broken. */
@@ -26,10 +28,12 @@ export class Ledger {
       throw error;
     });
     const lines = text.split('\n').filter((line) => line !== '');
+    this.#others = [];
     this.#entries = lines.flatMap((line) => {
       const entry = parse(line);
-      if (!entry) this.broken++;
-      return entry ? [entry] : [];
+      if (entry === 'other') this.#others.push(line);
+      else if (entry === 'broken') this.broken++;
+      return typeof entry === 'object' ? [entry] : [];
     });
     this.#lines = lines.length;
     // A line that a crash cut off must not swallow the next one.
@@ -61,25 +65,29 @@ export class Ledger {
     this.#lines++;
     this.#entries.push(entry);
     if (this.#entries.length > this.#bound) this.#entries.shift();
-    if (this.#lines >= 2 * this.#bound) await this.#rewrite();
+    if (this.#lines >= 2 * this.#bound + this.#others.length) await this.#rewrite();
   }
 
   async #rewrite(): Promise<void> {
     this.#entries = this.#entries.slice(-this.#bound);
-    await replaceFile(this.#file, this.#entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    this.#others = this.#others.slice(-this.#bound);
+    const lines = [...this.#others, ...this.#entries.map((entry) => JSON.stringify(entry))];
+    await replaceFile(this.#file, lines.map((line) => `${line}\n`).join(''));
     await syncName(this.#file);
-    this.#lines = this.#entries.length;
+    this.#lines = lines.length;
   }
 }
 
-function parse(line: string): LedgerEntry | undefined {
+function parse(line: string): LedgerEntry | 'other' | 'broken' {
   try {
     const entry = JSON.parse(line) as Partial<LedgerEntry> | null;
     return typeof entry?.at === 'number' && typeof entry.turn === 'string' && typeof entry.bytes === 'number'
       ? (entry as LedgerEntry)
-      : undefined;
+      : typeof entry === 'object' && entry !== null
+        ? 'other'
+        : 'broken';
   } catch {
-    // Counted as broken by the caller.
-    return undefined;
+    // Counted by the caller.
+    return 'broken';
   }
 }

@@ -189,7 +189,7 @@ describe('volume', () => {
     );
     assert.ok(turned.every((value, index) => index === 0 || Math.abs(value - turned[index - 1]!) < 200));
     const file = join(core.host.device.paths.var, 'audio', 'state.json');
-    assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), { volume: 0.5, muted: false });
+    assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), { format: 1, volume: 0.5, muted: false });
     const events = core.host.published.filter(({ topic }) => topic === 'audio.volume');
     assert.deepEqual(
       events.map(({ payload }) => payload),
