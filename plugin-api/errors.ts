@@ -97,6 +97,7 @@ export const ERROR_CODES = {
   INVALID_SPEED: [400, -32106, 'SPI speed {speed} is not valid: it must be > 0 Hz{reason}'],
   INVALID_MODE: [400, -32107, 'SPI mode {mode} is not valid: it must be 0 to 3'],
   BRIDGE_FAILED: [502, -32110, 'bridge endpoint {endpoint} answered {status}'],
+  ENDPOINT_EXISTS: [409, -32009, 'endpoints of {source} are already served'],
   // ---- sensors ----
   SENSOR_NOT_FOUND: [404, -32004, 'there is no sensor {sensor}'],
   SENSOR_CONFLICT: [409, -32009, 'sensor {sensor} is already there, of {owner}'],

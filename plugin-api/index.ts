@@ -22,6 +22,7 @@ export * from './services/bridge-port.ts';
 export * from './services/can.ts';
 export * from './services/config.ts';
 export * from './services/device.ts';
+export * from './services/endpoints.ts';
 export * from './services/event-bus.ts';
 export * from './services/functions.ts';
 export * from './services/gpio.ts';

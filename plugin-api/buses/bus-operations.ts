@@ -18,26 +18,19 @@ export const BUS_ERRORS: readonly ErrorCode[] = [
 
 export const HANDLE_NAME: JsonSchema = { type: 'string', description: 'Name of a registered handle.' };
 
-/** `<bus>.handles`: what the caller may use of it. `describe` turns a row into what is told. */
+/** `<bus>.handles`: what the caller may use of it. `describe` turns a row into what is told, in the form of the schema `item`. */
 export function handlesOperation<H extends { readonly name: string; readonly endpoint: string }>(
   bus: string,
   table: HandleTable<H>,
   capabilities: Capabilities,
-  describe: (row: HandleRow<H>) => object = ({ handle, owner, transfers, errors, inFlight }) => ({
-    ...handle,
-    owner,
-    transfers,
-    errors,
-    inFlight,
-  }),
+  describe: (row: HandleRow<H>) => object = counted,
+  item: JsonSchema = { type: 'object', required: ['name', 'endpoint', 'owner'] },
 ): Operation<never, unknown> {
   return {
     name: `${bus}.handles`,
     summary: `List the ${table.bus} handles that the caller may use`,
     params: exactly({}),
-    result: exactly({
-      handles: { type: 'array', items: { type: 'object', required: ['name', 'endpoint', 'owner'] } },
-    }),
+    result: exactly({ handles: { type: 'array', items: item } }),
     rest: { method: 'GET', path: `/${bus}/handles` },
     errors: [],
     run: async (_, { caller }) => ({
@@ -46,4 +39,8 @@ export function handlesOperation<H extends { readonly name: string; readonly end
         .map(describe),
     }),
   };
+}
+
+function counted<H>({ handle, owner, transfers, errors, inFlight }: HandleRow<H>): object {
+  return { ...handle, owner, transfers, errors, inFlight };
 }

@@ -1,14 +1,16 @@
 import { CoreError, reasonOf } from '../errors.ts';
 import type { Scope } from '../scope.ts';
-import type { Bridge, BridgeEvent } from '../services/bridge.ts';
+import type { EndpointEvent, Endpoints, SourceView } from '../services/endpoints.ts';
 import type { ComponentHealth } from '../services/health.ts';
+import { busError, isBusy } from './bus-error.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
+import { Lane } from './lane.ts';
 
 export interface BusCallOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds since the Unix epoch; nothing lasts longer than this. */
   readonly deadline?: number;
-  /** It is a part of configuring a session: everything else waits until that is done. */
+  /** It is a part of configuring a handle: everything else waits until that is done. */
   readonly first?: boolean;
 }
 
@@ -19,6 +21,21 @@ export interface BusRequest extends BusCallOptions {
   readonly body: Uint8Array;
   /** Milliseconds that the request may take where the caller has more. */
   readonly deadlineMs: number;
+  /** Bytes that the answer may have; 65,536 if absent. */
+  readonly answerBytes?: number;
+  /** Asks once more where the endpoint says that its queue is full. */
+  readonly insist?: boolean;
+}
+
+export interface BusUserOptions<H> {
+  /** That all endpoints of the bus have (ENDPOINT_CLASS). */
+  readonly class: number;
+  /** Requests that may be in flight for one handle. */
+  readonly perHandle: number;
+  /** What a request is called in messages: `a request to I2C handle climate`, `the request to climate`. */
+  readonly words?: { readonly one: (handle: string) => string; readonly the: (handle: string) => string };
+  /** The error of a status of the endpoint, where the bus has a code of its own for it. */
+  readonly refusal?: (status: string, handle: H, cause: ErrorOptions) => CoreError | undefined;
 }
 
 interface Named {
@@ -26,79 +43,102 @@ interface Named {
   readonly endpoint: string;
 }
 
-const NO_BRIDGE = 'no IO bridge is connected: no plugin provides the service bridge';
-/** What the bridge may take beyond a deadline to tell that it is over (cbp.md section 6). */
-const GUARD_MS = 400;
+/** An endpoint that can be used now. */
+interface Known {
+  readonly class: number;
+  readonly source: string;
+  readonly boot: string;
+}
 
-/** What the plugins of all buses do alike with the bridge: requests in the name of a handle, configuration of each new session, events. */
+interface Follower {
+  readonly endpoint: string;
+  readonly fn: (event: EndpointEvent) => void;
+}
+
+const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service endpoints';
+const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
+/** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 6). */
+const GUARD_MS = 400;
+/** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the second try comes after this time. */
+const BUSY_PATIENCE_MS = 50;
+
+/** What the plugins of all buses do alike with endpoints: requests in the name of a handle, configuration of what forgot it, events. */
 export class BusUser<H extends Named> {
   readonly #table: HandleTable<H>;
   readonly #scope: Scope;
-  readonly #perHandle: number;
-  readonly #listeners: { readonly endpoint: string; readonly fn: (event: BridgeEvent) => void }[] = [];
-  readonly #onSession: ((row: HandleRow<H>, options: BusCallOptions) => Promise<void>)[] = [];
+  readonly #options: BusUserOptions<H>;
+  readonly #followers: Follower[] = [];
+  readonly #configurers: ((row: HandleRow<H>, options: BusCallOptions) => Promise<void>)[] = [];
   readonly #troubles = new Map<string, ComponentHealth>();
-  #bridge: Bridge | undefined;
+  readonly #lanes = new Map<string, Lane>();
+  /** With which boot of its endpoint a handle was configured. */
+  #configured = new WeakMap<HandleRow<H>, Known>();
+  #endpoints: Endpoints | undefined;
   #part: Scope | undefined;
-  #endpoints: ReadonlySet<string> | undefined;
-  /** The session that is being configured. */
+  #known: ReadonlyMap<string, Known> = new Map();
+  /** Why endpoints that are not known may come yet. */
+  #waitsFor: string | undefined = NO_SERVICE;
+  /** Handles that are being configured. */
   #opening: Promise<void> | undefined;
-  #waitsFor = NO_BRIDGE;
 
-  /** `perHandle` requests may be in flight for one handle. */
-  constructor(table: HandleTable<H>, scope: Scope, perHandle: number) {
+  constructor(table: HandleTable<H>, scope: Scope, options: BusUserOptions<H>) {
     this.#table = table;
     this.#scope = scope;
-    this.#perHandle = perHandle;
+    this.#options = options;
   }
 
   /**
-   * Runs for every handle when a session of the bridge begins: a bridge forgets its settings. It hands its options on to request(). A failure is told
-   * in health.
+   * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its options on to request(). A failure
+   * is told in health, and it runs again when the endpoint comes back.
    */
-  onSession(fn: (row: HandleRow<H>, options: BusCallOptions) => Promise<void>): void {
-    this.#onSession.push(fn);
+  onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions) => Promise<void>): void {
+    this.#configurers.push(fn);
   }
 
-  /** Hears of the events of an endpoint, over sessions and bridges. */
-  onEvent(endpoint: string, fn: (event: BridgeEvent) => void): void {
-    const listener = { endpoint, fn };
-    this.#listeners.push(listener);
-    if (this.#bridge && this.#part) this.#listen(this.#bridge, this.#part, listener);
+  /** Hears of the events of an endpoint, whatever comes and goes. */
+  onEvent(endpoint: string, fn: (event: EndpointEvent) => void): void {
+    const follower = { endpoint, fn };
+    this.#followers.push(follower);
+    if (this.#endpoints && this.#part) this.#follow(this.#endpoints, this.#part, follower);
   }
 
-  /** To be called by `host.when(bridge, ...)`. */
-  async attach(bridge: Bridge, scope: Scope): Promise<void> {
-    this.#bridge = bridge;
+  /** To be called by `host.when(endpoints, ...)`. */
+  async attach(endpoints: Endpoints, scope: Scope): Promise<void> {
+    this.#endpoints = endpoints;
     this.#part = scope;
-    scope.defer('bridge in use', () => {
-      if (this.#bridge !== bridge) return;
-      this.#bridge = undefined;
-      this.#part = undefined;
+    const first = Promise.withResolvers<void>();
+    scope.defer('endpoints in use', () => {
+      first.resolve();
+      if (this.#endpoints !== endpoints) return;
       this.#endpoints = undefined;
-      this.#waitsFor = NO_BRIDGE;
+      this.#part = undefined;
+      this.#known = new Map();
+      this.#waitsFor = NO_SERVICE;
+      this.#configured = new WeakMap();
     });
-    for (const listener of this.#listeners) this.#listen(bridge, scope, listener);
+    for (const follower of this.#followers) this.#follow(endpoints, scope, follower);
+    // A request must not come before the settings, be it that the state of the endpoints is still on its way.
+    const opening = this.#open(first.promise);
     scope.use(
-      'link listener',
-      bridge.onLink((state, reason) => {
-        if (state === 'up' || state === 'degraded') {
-          if (!this.#endpoints) void this.#begin(bridge);
-          return;
-        }
-        this.#endpoints = undefined;
-        this.#waitsFor = `the link to the IO bridge is ${state}${reason ? ` (${reason})` : ''}`;
+      'sources of endpoints',
+      endpoints.onChange((views) => {
+        if (this.#endpoints !== endpoints) return;
+        const work = this.#changed(views);
+        if (work) this.#open(work);
+        first.resolve(work);
       }),
     );
-    await this.#begin(bridge);
+    await opening;
   }
 
-  /** Configures a handle that was registered while the bridge is there. */
+  /** Configures a handle that was registered while its endpoint is there. */
   async configure(row: HandleRow<H>): Promise<void> {
-    if (!this.#endpoints?.has(row.handle.endpoint)) return;
-    const { name } = row.handle;
+    const { name, endpoint } = row.handle;
+    const known = this.#known.get(endpoint);
+    if (!known) return;
     try {
-      for (const fn of this.#onSession) await fn(row, FIRST);
+      for (const fn of this.#configurers) await fn(row, FIRST);
+      this.#configured.set(row, known);
       this.clear(name);
     } catch (error) {
       const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
@@ -116,9 +156,10 @@ export class BusUser<H extends Named> {
   }
 
   get health(): ComponentHealth {
-    const known = this.#endpoints;
-    if (!known) return { status: 'waiting', code: 'NOT_INITIALIZED', message: this.#waitsFor };
-    const lost = this.#table.rows.filter(({ handle }) => !known.has(handle.endpoint));
+    const { rows } = this.#table;
+    const lost = rows.filter(({ handle }) => !this.#known.has(handle.endpoint));
+    if (this.#waitsFor !== undefined && (lost.length > 0 || rows.length === 0))
+      return { status: 'waiting', code: 'NOT_INITIALIZED', message: this.#waitsFor };
     if (lost.length > 0) {
       const which = lost.map(({ handle }) => `${handle.name} (${handle.endpoint})`).join(', ');
       return { status: 'error', code: 'NO_ENDPOINT', message: `the bridge has no endpoint for ${which}` };
@@ -128,39 +169,71 @@ export class BusUser<H extends Named> {
   }
 
   /**
-   * One request to the endpoint of a handle. Rejects with BUSY, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the bridge's word), TIMEOUT,
-   * CANCELLED.
+   * One request to the endpoint of a handle. Rejects with BUSY, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the endpoint's word), TIMEOUT,
+   * CANCELLED, and what the bus has of its own.
    */
   async request(row: HandleRow<H>, request: BusRequest): Promise<Uint8Array> {
-    const { name, endpoint } = row.handle;
-    const what = `a request to ${this.#table.bus} handle ${name}`;
-    if (row.inFlight >= this.#perHandle) throw new CoreError('BUSY', { what, limit: this.#perHandle });
+    const { handle } = row;
+    const { name, endpoint } = handle;
+    const { perHandle, refusal } = this.#options;
+    if (row.inFlight >= perHandle) throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle });
     const left = () =>
       Math.ceil(Math.min(request.deadlineMs, (request.deadline ?? Number.POSITIVE_INFINITY) - Date.now()));
     let ms = left();
-    if (ms <= 0) throw new CoreError('TIMEOUT', { what, ms: 0 });
+    if (ms <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0 });
     row.transfers++;
     row.inFlight++;
     try {
       if (this.#opening && !request.first) {
-        await this.#configured(this.#opening, what, ms, request.signal);
+        await this.#settled(this.#opening, name, ms, request.signal);
         ms = Math.max(1, left());
       }
-      if (!this.#bridge) throw new CoreError('NOT_INITIALIZED', { reason: NO_BRIDGE });
-      const options = { deadlineMs: ms, ...(request.signal && { signal: request.signal }) };
-      return await this.#guarded(this.#bridge.request(endpoint, request.op, request.body, options), what, ms);
+      const lane = this.#lane(endpoint);
+      if (!request.insist) return await this.#send(lane, handle, request, ms);
+      const end = Date.now() + ms;
+      try {
+        return await this.#send(lane, handle, request, ms);
+      } catch (error) {
+        const rest = end - Date.now();
+        if (!isBusy(error) || rest <= 0) throw error;
+        await lane.next(Math.min(rest, BUSY_PATIENCE_MS));
+        return await this.#send(lane, handle, request, Math.max(1, end - Date.now()));
+      }
     } catch (error) {
       row.errors++;
-      throw busError(error, name, ms, request.signal?.aborted ?? false);
+      const cancelled = request.signal?.aborted ?? false;
+      const told = refusal && ((status: string, cause: ErrorOptions) => refusal(status, handle, cause));
+      throw busError(error, { handle: name, what: this.#the(name), ms, cancelled, refusal: told });
     } finally {
       row.inFlight--;
     }
   }
 
-  /** Until the handles of this session have been configured, or the caller has no more time. */
-  async #configured(opening: Promise<void>, what: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  async #send(lane: Lane, { name, endpoint }: H, request: BusRequest, ms: number): Promise<Uint8Array> {
+    const { signal, answerBytes } = request;
+    if (!this.#endpoints) throw new CoreError('NOT_INITIALIZED', { reason: NO_SERVICE });
+    const known = this.#known.get(endpoint);
+    if (known && known.class !== this.#options.class)
+      throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
+    const options = { deadlineMs: ms, ...(signal && { signal }), ...(answerBytes !== undefined && { answerBytes }) };
+    const work = this.#endpoints.request(endpoint, request.op, request.body, options);
+    // Endpoints keep deadlines themselves, each from the moment the request has its turn. Should one not, nobody waits longer than all before it may take.
+    const most = lane.enter(ms + GUARD_MS);
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const what = this.#the(name);
+    const timer = this.#scope.timeout(what, most, () => reject(new CoreError('TIMEOUT', { what, ms })));
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      timer[Symbol.dispose]();
+      lane.leave(ms + GUARD_MS);
+    }
+  }
+
+  /** Until handles have been configured, or the caller has no more time. */
+  async #settled(opening: Promise<void>, name: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise: over, resolve } = Promise.withResolvers<void>();
-    const timer = this.#scope.timeout(`${what}, before it`, ms, resolve);
+    const timer = this.#scope.timeout(`${this.#one(name)}, before it`, ms, resolve);
     const stop = () => resolve();
     signal?.addEventListener('abort', stop, { once: true });
     try {
@@ -171,70 +244,54 @@ export class BusUser<H extends Named> {
     }
   }
 
-  /** Nobody waits for a bridge that keeps no deadlines. */
-  async #guarded(work: Promise<Uint8Array>, what: string, ms: number): Promise<Uint8Array> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    // Requests on one bus wait for each other, each for its own deadline at most.
-    const most = (ms + GUARD_MS) * this.#perHandle;
-    const timer = this.#scope.timeout(what, most, () => reject(new CoreError('TIMEOUT', { what, ms })));
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      timer[Symbol.dispose]();
-    }
+  #one(name: string): string {
+    return this.#options.words?.one(name) ?? `a request to ${this.#table.bus} handle ${name}`;
   }
 
-  #listen(
-    bridge: Bridge,
-    scope: Scope,
-    { endpoint, fn }: { endpoint: string; fn: (event: BridgeEvent) => void },
-  ): void {
-    scope.use(`events of ${endpoint}`, bridge.onEvent(endpoint, fn));
+  #the(name: string): string {
+    return this.#options.words?.the(name) ?? `the request to ${name}`;
   }
 
-  #begin(bridge: Bridge): Promise<void> {
-    const opening = this.#open(bridge).finally(() => {
+  #lane(endpoint: string): Lane {
+    const known = this.#lanes.get(endpoint);
+    if (known) return known;
+    const lane = new Lane(this.#scope, endpoint);
+    this.#lanes.set(endpoint, lane);
+    return lane;
+  }
+
+  #follow(endpoints: Endpoints, scope: Scope, { endpoint, fn }: Follower): void {
+    scope.use(`events of ${endpoint}`, endpoints.onEvent(endpoint, fn));
+  }
+
+  #open(work: Promise<void>): Promise<void> {
+    const opening = work.finally(() => {
       if (this.#opening === opening) this.#opening = undefined;
     });
     this.#opening = opening;
     return opening;
   }
 
-  async #open(bridge: Bridge): Promise<void> {
-    try {
-      const names = new Set((await bridge.endpoints()).map(({ name }) => name));
-      if (this.#bridge !== bridge) return;
-      this.#endpoints = names;
-    } catch (error) {
-      this.#endpoints = undefined;
-      this.#waitsFor = reasonOf(error);
-      return;
+  /** The configuration of the handles whose endpoints have forgotten it, undefined where there is nothing to do. */
+  #changed(views: readonly SourceView[]): Promise<void> | undefined {
+    const known = new Map<string, Known>();
+    this.#waitsFor = views.length === 0 ? NO_SOURCE : undefined;
+    for (const view of views) {
+      if (view.state === 'down') this.#waitsFor ??= view.reason;
+      else
+        for (const { name, class: kind, boot } of view.endpoints)
+          known.set(name, { class: kind, source: view.source, boot });
     }
-    await Promise.all(this.#table.rows.map((row) => this.configure(row)));
-  }
-}
-
-/** What became of a request, in the codes of the table. `cancelled`: the caller itself gave up. */
-function busError(thrown: unknown, handle: string, ms: number, cancelled: boolean): CoreError {
-  const cause = { cause: thrown };
-  const failed = (reason: string, status?: string) =>
-    new CoreError('TRANSFER_FAILED', { handle, reason, ...(status === undefined ? {} : { status }) }, cause);
-  if (!(thrown instanceof CoreError)) return failed(reasonOf(thrown));
-  const status = String(thrown.details.status);
-  switch (thrown.code) {
-    case 'NOT_INITIALIZED':
-    case 'BUSY':
-      return thrown;
-    case 'TIMEOUT':
-      return new CoreError('TIMEOUT', { what: `the request to ${handle}`, ms }, cause);
-    case 'CANCELLED':
-      return cancelled ? thrown : failed('CANCELLED');
-    case 'BRIDGE_FAILED':
-      if (status === 'TIMEOUT') return new CoreError('TIMEOUT', { what: `the request to ${handle}`, ms }, cause);
-      if (status === 'LINK_DOWN')
-        return new CoreError('NOT_INITIALIZED', { reason: 'the link to the IO bridge is down' }, cause);
-      return failed(status, status);
-    default:
-      return failed(reasonOf(thrown));
+    this.#known = known;
+    const sources = new Set(views.map(({ source }) => source));
+    const forgetful = this.#table.rows.filter((row) => {
+      const before = this.#configured.get(row);
+      // A source that comes back after it was taken away is another one.
+      if (before && !sources.has(before.source)) this.#configured.delete(row);
+      const now = known.get(row.handle.endpoint);
+      return now !== undefined && (before?.source !== now.source || before.boot !== now.boot);
+    });
+    if (forgetful.length === 0 || this.#configurers.length === 0) return undefined;
+    return Promise.all(forgetful.map((row) => this.configure(row))).then(() => undefined);
   }
 }

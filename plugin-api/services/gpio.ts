@@ -1,5 +1,14 @@
 import { serviceRef } from '../service-ref.ts';
-import type { GpioLineConfig } from './bridge.ts';
+
+export interface GpioLineConfig {
+  readonly line: number;
+  readonly direction: 'in' | 'out' | 'open-drain';
+  readonly pull?: 'none' | 'up' | 'down';
+  readonly edge?: 'none' | 'rising' | 'falling' | 'both';
+  readonly debounceUs?: number;
+  readonly initial?: 0 | 1;
+  readonly safe?: 0 | 1 | 'keep';
+}
 
 /** A named line of a GPIO endpoint of the IO bridge, with the settings it has from the start. */
 export interface GpioHandle extends GpioLineConfig {

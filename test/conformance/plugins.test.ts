@@ -1,10 +1,12 @@
 /** The plugins port-sim and cbp with the bridge in C in the place of the simulator. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { bridge, bridgePort } from '@device-core/plugin-api';
+import { bridgePort, endpoints } from '@device-core/plugin-api';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as cbp } from '../../plugins/hardware/cbp/index.ts';
+import { plugin as endpointsPlugin } from '../../plugins/hardware/endpoints/index.ts';
 import { plugin as portSim } from '../../plugins/hardware/port-sim/index.ts';
+import { EndpointClient } from '../fixtures/endpoint-client.ts';
 import { buildResponder, noCompiler } from '../fixtures/responder.ts';
 
 const manifest = (id: string) => new URL(`../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
@@ -17,19 +19,24 @@ after(leakCheck());
 
 it('a device runs on another bridge program when port-sim is told its path', { skip: noCompiler }, async () => {
   const port = await createTestHost(portSim, { manifest: manifest('port-sim'), config: { command } });
-  const services = [[bridgePort, port.service(bridgePort)]] as const;
+  const hub = await createTestHost(endpointsPlugin, { manifest: manifest('endpoints') });
+  const services = [
+    [bridgePort, port.service(bridgePort)],
+    [endpoints, hub.service(endpoints)],
+  ] as const;
   const host = await createTestHost(cbp, { manifest: manifest('cbp'), services });
-  const io = host.service(bridge);
+  const io = new EndpointClient(hub.service(endpoints));
   assert.deepEqual(
-    (await io.endpoints()).map(({ name }) => name),
+    (await hub.service(endpoints).list()).map(({ name }) => name),
     ['sys', 'gpio0', 'i2c0', 'spi0', 'spi1'],
   );
   const tx = Buffer.from('through two plugins');
   const rx = await io.spixTransfer('spi0', { cs: 0, mode: 0, speedHz: 1_000_000, tx, rxLength: tx.length });
   assert.ok(tx.equals(rx));
   await host.stop();
+  await hub.stop();
   await port.stop();
-  assert.deepEqual([host.leaks(), port.leaks()], [[], []]);
+  assert.deepEqual([host.leaks(), hub.leaks(), port.leaks()], [[], [], []]);
 });
 
 it('a path where no program is leaves a device without a bridge, in words', async () => {

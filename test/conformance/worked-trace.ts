@@ -68,7 +68,7 @@ class Recorder implements AsyncDisposable {
 async function record(): Promise<readonly Chapter[]> {
   await using recorder = new Recorder();
   const { lab } = recorder;
-  const io = lab.service;
+  const { io } = lab;
   await recorder.chapter(
     'Bring-up',
     'The bridge is in BOOT and sends empty RST packets. It answers the second HELLO of the same nonce, and the low half of the nonce is the session id from then on. The host then reads the endpoint table and the labels.',

@@ -117,6 +117,7 @@ for (const [level, rounds] of CASES)
         events: { version: '^1.0.0', isolation: level },
         functions: { version: '^1.0.0', isolation: level },
         'port-sim': { version: '^1.0.0', config: { board: 'demo' } },
+        endpoints: '^1.0.0',
         cbp: '^1.0.0',
         spi: { version: '^1.0.0', isolation: level, config: { handles: [HANDLE] } },
       },

@@ -1,11 +1,11 @@
 /** CAN buses by handle: one configuration each, frames to those whose filters they pass, the state of the controller. */
 import {
-  type BridgeEvent,
   type CanArrival,
   type CanBusState,
   type CanFrame,
   type CanHandle,
   CoreError,
+  type EndpointEvent,
 } from '@device-core/plugin-api';
 import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
@@ -82,7 +82,7 @@ export class Buses {
     return { timestampUs: Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE() };
   }
 
-  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
     const rows = this.#options.table.on(endpoint);
     // What the bridge dropped may have been of interest to any of them.
     for (const row of rows) this.countsOf(row).lost += lost;

@@ -1,14 +1,14 @@
 import {
-  bridge,
   type CanArrival,
   type CanHandle,
   CoreError,
   can,
   definePlugin,
+  endpoints,
   operations,
   type Priority,
 } from '@device-core/plugin-api';
-import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Buses } from './buses.ts';
 import { canOperations, receiveStream, told } from './operations.ts';
@@ -27,7 +27,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, frameQueue, events } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<CanHandle>('CAN');
-    const user = new BusUser(table, scope, inFlightPerHandle);
+    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.can, perHandle: inFlightPerHandle });
     const listeners = new Listeners<CanArrival>(log);
     const publish = (topic: string, payload: object, priority: Priority) => {
       try {
@@ -62,8 +62,8 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row, options) => buses.apply(row, options));
-    host.when(bridge, (service, part) => user.attach(service, part));
+    user.onConfigure((row, options) => buses.apply(row, options));
+    host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('can', user.health));
     host.provide(can, {
       register(handle, owner) {

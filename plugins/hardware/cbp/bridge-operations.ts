@@ -1,6 +1,9 @@
 /** What an operator may ask of the bridge itself. */
-import type { Bridge, BridgeEndpoint, Operation } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { BridgeService } from './bridge-service.ts';
+import type { EndpointRow } from './endpoint-table.ts';
+import type { Requests } from './requests.ts';
 
 const NOTHING = exactly({});
 const CLASSES: Readonly<Record<number, string>> = {
@@ -19,12 +22,18 @@ const common = {
   errors: ['NOT_INITIALIZED', 'BRIDGE_FAILED', 'TIMEOUT', 'CANCELLED'],
 } as const;
 
-export function bridgeOperations(bridge: Bridge): readonly Operation<never, unknown>[] {
+export function bridgeOperations(bridge: BridgeService, requests: Requests): readonly Operation<never, unknown>[] {
   /** The bridge's own counters, undefined while nobody can ask it. */
-  const counters = async (endpoint: BridgeEndpoint, signal: AbortSignal) => ({
-    ...endpoint,
-    className: CLASSES[endpoint.class] ?? 'unknown',
-    counters: await bridge.endpointStatistics(endpoint.name, { signal }).catch(() => undefined),
+  const counters = async ({ descriptor, name }: EndpointRow, signal: AbortSignal) => ({
+    ep: descriptor.ep,
+    class: descriptor.class,
+    version: descriptor.version,
+    name,
+    maxInflight: descriptor.maxInflight,
+    rxWindow: descriptor.rxWindow,
+    maxTransfer: descriptor.maxTransfer,
+    className: CLASSES[descriptor.class] ?? 'unknown',
+    counters: await bridge.endpointStatistics(name, { signal }).catch(() => undefined),
   });
   const status: Operation<never, object> = {
     ...common,
@@ -44,8 +53,9 @@ export function bridgeOperations(bridge: Bridge): readonly Operation<never, unkn
     async run(_, { signal }) {
       const link = await bridge.health();
       if (link.link !== 'up') return { link, endpoints: [] };
-      const [statistics, endpoints] = await Promise.all([bridge.statistics({ signal }), bridge.endpoints()]);
-      return { link, statistics, endpoints: await Promise.all(endpoints.map((one) => counters(one, signal))) };
+      const rows = requests.rows();
+      const statistics = await bridge.statistics({ signal });
+      return { link, statistics, endpoints: await Promise.all(rows.map((row) => counters(row, signal))) };
     },
   };
   const reset: Operation<{ readonly endpoint: string }, object> = {

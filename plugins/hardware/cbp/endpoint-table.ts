@@ -1,6 +1,6 @@
 /** What the bridge has: read with ENUM and NAME each time a session opens, found by label. */
 import { crc32 } from 'node:zlib';
-import type { BridgeEndpoint } from '@device-core/plugin-api';
+import type { Endpoint } from '@device-core/plugin-api';
 import type { Channel } from './channel.ts';
 import { DESCRIPTOR_LENGTH, type Descriptor, readDescriptors } from './descriptor.ts';
 import { ProtocolError } from './protocol-error.ts';
@@ -32,9 +32,10 @@ export async function readTable(sys: Channel, count: number, tableCrc: number): 
   return rows;
 }
 
-export function describe({ descriptor, name }: EndpointRow): BridgeEndpoint {
-  const { ep, version, maxInflight, rxWindow, maxTransfer } = descriptor;
-  return { ep, class: descriptor.class, version, name, maxInflight, rxWindow, maxTransfer };
+/** What a row is to the rest of the device. */
+export function endpointOf({ descriptor, name }: EndpointRow, boot: string): Endpoint {
+  const { version, maxInflight, maxTransfer } = descriptor;
+  return { name, class: descriptor.class, version, maxInflight, maxTransfer, boot };
 }
 
 async function ask(sys: Channel, op: number, body: readonly number[], answerLimit: number): Promise<Uint8Array> {

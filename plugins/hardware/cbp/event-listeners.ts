@@ -1,7 +1,7 @@
 /** Who hears of the events of which endpoint. They stay over sessions: an endpoint is known by its label. */
-import { type BridgeEvent, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type EndpointEvent, type Logger, reasonOf } from '@device-core/plugin-api';
 
-type Listener = (event: BridgeEvent) => void;
+type Listener = (event: EndpointEvent) => void;
 
 export class EventListeners {
   readonly #byEndpoint = new Map<string, Set<Listener>>();
@@ -23,7 +23,7 @@ export class EventListeners {
     };
   }
 
-  tell(endpoint: string, event: BridgeEvent): void {
+  tell(endpoint: string, event: EndpointEvent): void {
     for (const listener of [...(this.#byEndpoint.get(endpoint) ?? [])]) {
       try {
         listener(event);

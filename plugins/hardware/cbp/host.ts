@@ -37,6 +37,8 @@ export class Host {
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
+  /** Resets of single endpoints. */
+  readonly #resets = new Map<string, number>();
   #rows: readonly EndpointRow[] | undefined;
   #told: LinkState = 'down';
   #degraded = false;
@@ -86,6 +88,18 @@ export class Host {
   /** The channel of an endpoint in this session. */
   channel(row: EndpointRow): Channel | undefined {
     return this.link.session?.frames.channel(row.descriptor.ep);
+  }
+
+  /** Another text than before where the endpoint has forgotten its settings. */
+  bootOf(endpoint: string): string {
+    const boot = (this.link.session?.hello.bootId ?? 0).toString(16);
+    const resets = this.#resets.get(endpoint);
+    return resets === undefined ? boot : `${boot}.${resets}`;
+  }
+
+  /** It has been reset by itself. */
+  forgot(endpoint: string): void {
+    this.#resets.set(endpoint, (this.#resets.get(endpoint) ?? 0) + 1);
   }
 
   onLink(listener: LinkListener): Disposable {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { bridge, bridgePort, definePlugin, operations } from '@device-core/plugin-api';
+import { bridge, bridgePort, definePlugin, endpoints, operations } from '@device-core/plugin-api';
 import { bridgeOperations } from './bridge-operations.ts';
 import { BridgeService } from './bridge-service.ts';
+import { BridgeSource } from './bridge-source.ts';
 import { bridgeHealth, componentHealth } from './health.ts';
 import { Host } from './host.ts';
 import { announceLink, firstAttempt } from './link-watch.ts';
+import { Requests } from './requests.ts';
 
 export interface CbpConfig {
   readonly transactionBytes: number;
@@ -35,10 +37,14 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
       report.add(host.id, componentHealth(bridgeHost));
       report.bridge(bridgeHealth(bridgeHost));
     });
-    const service = new BridgeService(bridgeHost);
+    const requests = new Requests(bridgeHost);
+    const service = new BridgeService(bridgeHost, requests);
     host.provide(bridge, service);
+    const source = new BridgeSource(bridgeHost, requests);
+    host.when(endpoints, (hub, scope) => void scope.use('source of endpoints', hub.serve(source)));
     host.when(operations, (table, scope) => {
-      for (const operation of bridgeOperations(service)) scope.use(`operation ${operation.name}`, table.add(operation));
+      for (const operation of bridgeOperations(service, requests))
+        scope.use(`operation ${operation.name}`, table.add(operation));
     });
     await first;
   },

@@ -1,5 +1,5 @@
 /** Edges on their way to who listens: each listener by the handle, in order, with what was lost before. */
-import type { BridgeEvent, GpioEdge, GpioHandle, Logger } from '@device-core/plugin-api';
+import type { EndpointEvent, GpioEdge, GpioHandle, Logger } from '@device-core/plugin-api';
 import type { HandleRow, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { EDGE_EVENT } from './messages.ts';
@@ -30,7 +30,7 @@ export class Edges {
     return this.#listeners.add(handle, listener);
   }
 
-  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
     const [line, level] = data;
     if (op !== EDGE_EVENT || line === undefined || level === undefined) return;
     const rows = this.#table.on(endpoint);

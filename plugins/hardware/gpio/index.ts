@@ -1,5 +1,5 @@
-import { bridge, CoreError, definePlugin, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
-import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { CoreError, definePlugin, endpoints, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
+import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Edges } from './edges.ts';
 import { Lines } from './lines.ts';
@@ -19,7 +19,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, edgeQueue } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<GpioHandle>('GPIO');
-    const user = new BusUser(table, scope, inFlightPerHandle);
+    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.gpio, perHandle: inFlightPerHandle });
     const lines = new Lines(table, user);
     const edges = new Edges(table, log);
     const followed = new Set<string>();
@@ -32,7 +32,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row, options) => lines.apply(row, row.handle, options));
+    user.onConfigure((row, options) => lines.apply(row, row.handle, options));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(
       'edges for the bus',
@@ -45,7 +45,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
         }
       }),
     );
-    host.when(bridge, (service, part) => user.attach(service, part));
+    host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('gpio', user.health));
     host.provide(gpio, {
       register(handle, owner) {

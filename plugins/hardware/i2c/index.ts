@@ -1,5 +1,5 @@
-import { bridge, definePlugin, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
-import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { definePlugin, endpoints, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
+import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import { checkAddress, OP, speedBody } from './messages.ts';
 import { i2cOperations } from './operations.ts';
@@ -24,14 +24,14 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return table.register(handle, owner);
     };
     for (const handle of handles) register(handle, 'sku');
-    const user = new BusUser(table, host.scope, inFlightPerHandle);
+    const user = new BusUser(table, host.scope, { class: ENDPOINT_CLASS.i2c, perHandle: inFlightPerHandle });
     const transfers = new Transfers(table, user, speeds, host.log);
-    user.onSession(async (row, options) => {
+    user.onConfigure(async (row, options) => {
       const hz = speeds[row.handle.endpoint];
       if (hz === undefined) return;
       await user.request(row, { ...options, op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
     });
-    host.when(bridge, (service, scope) => user.attach(service, scope));
+    host.when(endpoints, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('i2c', user.health));
     host.provide(i2c, {
       register(handle, owner) {

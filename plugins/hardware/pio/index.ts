@@ -1,5 +1,5 @@
-import { bridge, definePlugin, operations, type PioHandle, pio } from '@device-core/plugin-api';
-import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { definePlugin, endpoints, operations, type PioHandle, pio } from '@device-core/plugin-api';
+import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Machines } from './machines.ts';
 import { pioOperations } from './operations.ts';
@@ -16,7 +16,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<PioHandle>('PIO');
-    const user = new BusUser(table, scope, inFlightPerHandle);
+    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.pio, perHandle: inFlightPerHandle });
     const listeners = new Listeners<number>(log);
     const machines = new Machines(table, user, listeners);
     const followed = new Set<string>();
@@ -32,7 +32,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    host.when(bridge, (service, part) => user.attach(service, part));
+    host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('pio', user.health));
     host.provide(pio, {
       register(handle, owner) {

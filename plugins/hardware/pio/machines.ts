@@ -1,7 +1,7 @@
 /** State machines by handle. */
 import {
-  type BridgeEvent,
   CoreError,
+  type EndpointEvent,
   type Pio,
   type PioHandle,
   type PioMachineConfig,
@@ -76,7 +76,7 @@ export class Machines implements Omit<Pio, 'register' | 'handles' | 'onInterrupt
   }
 
   /** The flags belong to the block: every handle of it hears of them. */
-  take(endpoint: string, { op, data }: BridgeEvent): void {
+  take(endpoint: string, { op, data }: EndpointEvent): void {
     const flags = data[0];
     if (op !== IRQ_EVENT || flags === undefined) return;
     for (const row of this.#table.on(endpoint)) {

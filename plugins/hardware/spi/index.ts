@@ -1,8 +1,9 @@
-import { bridge, definePlugin, operations, type SpiHandle, spi } from '@device-core/plugin-api';
-import { Endpoints } from './endpoints.ts';
-import { HandleTable } from './handles.ts';
+import { definePlugin, endpoints, operations, type SpiHandle, spi } from '@device-core/plugin-api';
+import { HandleTable } from '@device-core/plugin-api/buses';
+import { PerCaller } from '@device-core/plugin-api/operation-kit';
+import { checkSettings } from './messages.ts';
 import { spiOperations } from './operations.ts';
-import { Transfers } from './transfers.ts';
+import { spiUser, Transfers } from './transfers.ts';
 
 interface Settings {
   readonly handles: readonly SpiHandle[];
@@ -10,30 +11,31 @@ interface Settings {
   readonly inFlightPerApp: number;
 }
 
-export const plugin = definePlugin({
+export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
   requires: { operations },
   setup(host, services) {
-    const settings = host.config as Settings;
-    const table = new HandleTable();
-    for (const handle of settings.handles) table.register(handle, 'sku');
-    const transfers = new Transfers(table, host.scope, settings.inFlightPerHandle);
-    const endpoints = new Endpoints(table, host.log);
-    host.when(bridge, async (service, scope) => {
-      transfers.attach(service, scope);
-      await endpoints.attach(service, scope);
-    });
-    host.tap('health.collect', (report) => endpoints.tell(report));
+    const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
+    const table = new HandleTable<SpiHandle>('SPI');
+    const register = (handle: SpiHandle, owner: string) => {
+      checkSettings(handle);
+      return table.register(handle, owner);
+    };
+    for (const handle of handles) register(handle, 'sku');
+    const user = spiUser(table, host.scope, inFlightPerHandle);
+    const transfers = new Transfers(table, user);
+    host.when(endpoints, (service, scope) => user.attach(service, scope));
+    host.tap('health.collect', (report) => report.add('spi', user.health));
     host.provide(spi, {
       register(handle, owner) {
-        const registered = table.register(handle, owner);
+        const registered = register(handle, owner);
         return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
       },
-      handles: async () => table.list(),
+      handles: async () => table.rows.map(({ handle, ...counts }) => ({ ...handle, ...counts })),
       transfer: (handle, tx, rxLength, options) => transfers.transfer(handle, tx, rxLength, options),
     });
     const { capabilities } = host;
-    for (const operation of spiOperations({ table, transfers, capabilities, perApp: settings.inFlightPerApp })) {
+    const perCaller = new PerCaller(inFlightPerApp, 'a transfer');
+    for (const operation of spiOperations({ table, transfers, capabilities, perCaller }))
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    }
   },
 });

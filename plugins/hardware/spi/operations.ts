@@ -1,16 +1,8 @@
-import {
-  type CallContext,
-  type Caller,
-  type Capabilities,
-  CoreError,
-  callerName,
-  decodeBase64,
-  type JsonSchema,
-  type Operation,
-  type SpiHandleInfo,
-} from '@device-core/plugin-api';
-import type { HandleTable } from './handles.ts';
-import { MAX_BYTES, type Transfers } from './transfers.ts';
+import type { CallContext, Capabilities, JsonSchema, Operation, SpiHandle } from '@device-core/plugin-api';
+import { type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
+import { bytesOf, exactly, type PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
+import { MAX_BYTES } from './messages.ts';
+import type { Transfers } from './transfers.ts';
 
 /** Characters of base64 for the largest `tx`. */
 const MAX_TEXT = 4 * Math.ceil(MAX_BYTES / 3);
@@ -43,57 +35,30 @@ interface TransferParams {
 }
 
 export interface OperationOptions {
-  readonly table: HandleTable;
+  readonly table: HandleTable<SpiHandle>;
   readonly transfers: Transfers;
   readonly capabilities: Capabilities;
-  readonly perApp: number;
+  readonly perCaller: PerCaller;
 }
 
 export function spiOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
-  const { table, transfers, capabilities, perApp } = options;
-  const inFlight = new Map<string, number>();
-
-  /** Counts the transfers of a caller; the bound is per app. */
-  const counted = async <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
-    const name = callerName(caller);
-    const count = inFlight.get(name) ?? 0;
-    if (count >= perApp) throw new CoreError('BUSY', { what: `a transfer of ${name}`, limit: perApp });
-    inFlight.set(name, count + 1);
-    try {
-      return await work();
-    } finally {
-      const left = inFlight.get(name)! - 1;
-      if (left > 0) inFlight.set(name, left);
-      else inFlight.delete(name);
-    }
-  };
-
+  const { table, transfers, capabilities, perCaller } = options;
   const transfer: Operation<TransferParams, { readonly rx: string }> = {
     name: 'spi.transfer',
     summary: 'Clock bytes out to an SPI component and in at once',
     description:
       'Clocks max(length of tx, rxLen) bytes; a shorter tx is padded with zero bytes, and rx holds the first rxLen bytes that came in.',
-    params: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['handle', 'tx', 'rxLen'],
-      properties: {
-        handle: { type: 'string', description: 'Name of a registered SPI handle.' },
-        tx: {
-          type: 'string',
-          contentEncoding: 'base64',
-          maxLength: MAX_TEXT,
-          description: 'Base64 with padding (RFC 4648), at most 65,536 bytes decoded.',
-        },
-        rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Expected RX length in bytes.' },
+    params: exactly({
+      handle: { type: 'string', description: 'Name of a registered SPI handle.' },
+      tx: {
+        type: 'string',
+        contentEncoding: 'base64',
+        maxLength: MAX_TEXT,
+        description: 'Base64 with padding (RFC 4648), at most 65,536 bytes decoded.',
       },
-    },
-    result: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['rx'],
-      properties: { rx: { type: 'string', contentEncoding: 'base64', description: 'RX bytes, base64.' } },
-    },
+      rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Expected RX length in bytes.' },
+    }),
+    result: exactly({ rx: { type: 'string', contentEncoding: 'base64', description: 'RX bytes, base64.' } }),
     capability: 'bridges.spi:{handle}',
     rest: {
       method: 'POST',
@@ -132,23 +97,13 @@ export function spiOperations(options: OperationOptions): readonly Operation<nev
     ],
     timeoutMs: TIMEOUT_MS,
     async run({ handle, tx, rxLen }, { caller, signal, deadline }: CallContext) {
-      const bytes = decodeBase64(tx);
-      if (!bytes)
-        throw new CoreError('PARAMS_INVALID', { where: 'tx', reason: 'it is not base64 with padding (RFC 4648)' });
-      const rx = await counted(caller, () => transfers.transfer(handle, bytes, rxLen, { signal, deadline }));
-      return { rx: Buffer.from(rx.buffer, rx.byteOffset, rx.byteLength).toString('base64') };
+      const bytes = bytesOf(tx, 'tx');
+      const rx = await perCaller.run(caller, () => transfers.transfer(handle, bytes, rxLen, { signal, deadline }));
+      return { rx: textOf(rx) };
     },
   };
-  const handles: Operation<Record<string, never>, { readonly handles: readonly SpiHandleInfo[] }> = {
-    name: 'spi.handles',
-    summary: 'List the SPI handles that the caller may use',
-    params: { type: 'object', additionalProperties: false, properties: {} },
-    result: { type: 'object', required: ['handles'], properties: { handles: { type: 'array', items: HANDLE } } },
-    rest: { method: 'GET', path: '/spi/handles' },
-    errors: [],
-    run: async (_, { caller }) => ({
-      handles: table.list().filter(({ name }) => capabilities.holds(caller, `bridges.spi:${name}`)),
-    }),
-  };
-  return [transfer, handles] as readonly Operation<never, unknown>[];
+  return [transfer, handlesOperation('spi', table, capabilities, undefined, HANDLE)] as readonly Operation<
+    never,
+    unknown
+  >[];
 }

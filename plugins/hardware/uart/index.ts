@@ -1,5 +1,5 @@
-import { bridge, definePlugin, operations, type UartChunk, type UartHandle, uart } from '@device-core/plugin-api';
-import { BusUser, HandleTable } from '@device-core/plugin-api/buses';
+import { definePlugin, endpoints, operations, type UartChunk, type UartHandle, uart } from '@device-core/plugin-api';
+import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { receiveStream, uartOperations } from './operations.ts';
 import { Ports } from './ports.ts';
@@ -17,7 +17,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, bufferBytes } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<UartHandle>('UART');
-    const user = new BusUser(table, scope, inFlightPerHandle);
+    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.uart, perHandle: inFlightPerHandle });
     const listeners = new Listeners<UartChunk>(log);
     const onError = (handle: string, errors: readonly string[]) => {
       log.warn({ handle, errors }, `errors on serial line ${handle}: ${errors.join(', ')}`);
@@ -33,8 +33,8 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onSession((row, options) => ports.apply(row, row.handle, options));
-    host.when(bridge, (service, part) => user.attach(service, part));
+    user.onConfigure((row, options) => ports.apply(row, row.handle, options));
+    host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('uart', user.health));
     host.provide(uart, {
       register(handle, owner) {

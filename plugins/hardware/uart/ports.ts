@@ -1,5 +1,5 @@
 /** Serial lines by handle: what goes out, what comes in, and what was lost on the way. */
-import type { BridgeEvent, Scope, UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api';
+import type { EndpointEvent, Scope, UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api';
 import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
@@ -91,7 +91,7 @@ export class Ports {
     await this.#options.user.request(row, request);
   }
 
-  take(endpoint: string, { op, at, lost, data }: BridgeEvent): void {
+  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
     for (const row of this.#options.table.on(endpoint)) {
       if (op === EVENT.received) this.#received(row, { data, at, lost });
       else if (op === EVENT.error) this.#failed(row, errorsIn(data[0] ?? 0));

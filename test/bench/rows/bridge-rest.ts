@@ -26,6 +26,7 @@ plugins:
     version: ^1.0.0
     config: { apps: [{ id: com.example.greedy, name: greedy, capabilities: ["bridges.spi:slow"] }] }
   port-sim: ^1.0.0
+  endpoints: ^1.0.0
   cbp: ^1.0.0
   spi:
     version: ^1.0.0

@@ -11,7 +11,7 @@ async function roundTrips(lab: Lab, count: number): Promise<readonly number[]> {
   for (let index = 0; index < count; index++) {
     await lab.clock.advance(0.5 + ((index * GOLDEN) % 1) * 2);
     const from = lab.clock.now();
-    await lab.run(lab.service.gpioRead('gpio0', 1));
+    await lab.run(lab.io.gpioRead('gpio0', 1));
     times.push((lab.clock.now() - from) * 1000);
   }
   return times;
@@ -23,7 +23,7 @@ async function isolation(quick: boolean): Promise<Measured> {
   await using idle = await openLab();
   const alone = await roundTrips(idle, count);
   await using busy = await openLab();
-  const transfer = busy.service.spixTransfer('spi1', TRANSFER);
+  const transfer = busy.io.spixTransfer('spi1', TRANSFER);
   await busy.clock.advance(20);
   const beside = await roundTrips(busy, count);
   await busy.run(transfer);

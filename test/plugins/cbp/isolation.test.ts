@@ -10,7 +10,7 @@ async function roundTrips(lab: Lab, count: number): Promise<readonly number[]> {
   for (let index = 0; index < count; index++) {
     await lab.clock.advance(1 + ((index * 0.618) % 1) * 3);
     const from = lab.clock.now();
-    await lab.run(lab.service.gpioRead('gpio0', 1));
+    await lab.run(lab.io.gpioRead('gpio0', 1));
     times.push((lab.clock.now() - from) * 1000);
   }
   return times.toSorted((a, b) => a - b);
@@ -21,7 +21,7 @@ describe('isolation, in simulated time', () => {
     await using idle = await openLab();
     const alone = await roundTrips(idle, 300);
     await using busy = await openLab();
-    const transfer = busy.service.spixTransfer('spi1', SLOW);
+    const transfer = busy.io.spixTransfer('spi1', SLOW);
     await busy.clock.advance(20);
     const beside = await roundTrips(busy, 300);
     assert.equal(Math.round(alone[150]!), 552, 'two transactions less a gap');
@@ -34,7 +34,7 @@ describe('isolation, in simulated time', () => {
   it('keeps to the bound while a fast bus saturates the link', async () => {
     await using lab = await openLab();
     const fast = { ...SLOW, speedHz: 8_000_000 };
-    const work = Promise.all([lab.service.spixTransfer('spi0', fast), lab.service.spixTransfer('spi1', fast)]);
+    const work = Promise.all([lab.io.spixTransfer('spi0', fast), lab.io.spixTransfer('spi1', fast)]);
     await lab.clock.advance(5);
     const times = await roundTrips(lab, 40);
     assert.ok(times.at(-1)! <= 848.1, `${times.at(-1)} us`);

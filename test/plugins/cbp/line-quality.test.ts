@@ -7,7 +7,7 @@ import { LAB_BOARD, type Lab, openLab } from '../../fixtures/bridge-lab.ts';
 const MINUTE = 60_000;
 
 async function busy(lab: Lab, count: number): Promise<void> {
-  for (let index = 0; index < count; index++) await lab.run(lab.service.gpioRead('gpio0', 1));
+  for (let index = 0; index < count; index++) await lab.run(lab.io.gpioRead('gpio0', 1));
 }
 
 function memory(): { readonly lines: string[]; readonly log: Logger } {
@@ -113,11 +113,11 @@ describe('a bridge whose table changes with a reset', () => {
     });
     await lab.run(promise, 10_000);
     assert.deepEqual(
-      (await lab.service.endpoints()).map(({ name }) => name),
+      lab.host.rows?.map(({ name }) => name),
       ['sys', ...[spi1, gpio].map(({ label }) => label)],
     );
-    assert.equal(await lab.run(lab.service.gpioRead('gpio0', 0)), 0);
+    assert.equal(await lab.run(lab.io.gpioRead('gpio0', 0)), 0);
     const transfer = { cs: 0, mode: 0, speedHz: 1_000_000, tx: Uint8Array.of(1), rxLength: 1 } as const;
-    await assert.rejects(lab.run(lab.service.spixTransfer('spi0', transfer)), /spi0/);
+    await assert.rejects(lab.run(lab.io.spixTransfer('spi0', transfer)), /spi0/);
   });
 });

@@ -37,7 +37,7 @@ async function stress(operations: number, bitErrorRate: number, seed: number, tr
       const tx = Uint8Array.from({ length: 1 + random.below(random.hit(0.02) ? 700 : 24) }, () => random.below(256));
       const expected = [last[bus]!, ...tx.subarray(0, -1)];
       last[bus] = tx.at(-1)!;
-      const rx = await lab.service.spixTransfer(bus, { cs: 0, mode: 0, speedHz: 8_000_000, tx, rxLength: tx.length });
+      const rx = await lab.io.spixTransfer(bus, { cs: 0, mode: 0, speedHz: 8_000_000, tx, rxLength: tx.length });
       assert.deepEqual([...rx], expected);
       answered++;
     }

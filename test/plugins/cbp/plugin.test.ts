@@ -8,28 +8,39 @@ import {
   bridgePort,
   type ComponentHealth,
   CoreError,
+  endpoints,
   type LinkState,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/cbp/index.ts';
+import { plugin as endpointsPlugin } from '../../../plugins/hardware/endpoints/index.ts';
 import { plugin as portSim } from '../../../plugins/hardware/port-sim/index.ts';
+import { EndpointClient } from '../../fixtures/endpoint-client.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 const manifest = (id: string) => new URL(`../../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
 
 class Device implements AsyncDisposable {
   readonly port: TestHost;
+  readonly hub: TestHost;
   readonly cbp: TestHost;
+  readonly io: EndpointClient;
 
-  constructor(port: TestHost, cbp: TestHost) {
+  constructor(port: TestHost, hub: TestHost, cbp: TestHost) {
     this.port = port;
+    this.hub = hub;
     this.cbp = cbp;
+    this.io = new EndpointClient(hub.service(endpoints));
   }
 
   static async start(): Promise<Device> {
     const port = await createTestHost(portSim, { manifest: manifest('port-sim') });
-    const services = [[bridgePort, port.service(bridgePort)]] as const;
-    return new Device(port, await createTestHost(plugin, { manifest: manifest('cbp'), services }));
+    const hub = await createTestHost(endpointsPlugin, { manifest: manifest('endpoints') });
+    const services = [
+      [bridgePort, port.service(bridgePort)],
+      [endpoints, hub.service(endpoints)],
+    ] as const;
+    return new Device(port, hub, await createTestHost(plugin, { manifest: manifest('cbp'), services }));
   }
 
   get bridge(): Bridge {
@@ -51,6 +62,7 @@ class Device implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cbp[Symbol.asyncDispose]();
+    await this.hub[Symbol.asyncDispose]();
     await this.port[Symbol.asyncDispose]();
   }
 }
@@ -88,7 +100,7 @@ describe('plugin cbp over the simulator process', () => {
 
   it('reads the flash of the demo board and its loops of GPIO', async () => {
     await using device = await Device.start();
-    const { bridge: io } = device;
+    const { io } = device;
     const spi = { cs: 0, mode: 0, speedHz: 8_000_000 } as const;
     const id = await io.spixTransfer('spi0', { ...spi, tx: Uint8Array.of(0x9f), rxLength: 4 });
     assert.deepEqual([...id.subarray(1)], [0xef, 0x40, 0x14]);
@@ -100,13 +112,13 @@ describe('plugin cbp over the simulator process', () => {
     await using device = await Device.start();
     const from = performance.now();
     let over = false;
-    const transfer = device.bridge.spixTransfer('spi1', { ...SLOW, tx: SLOW.tx.subarray(0, 8000), rxLength: 8000 });
+    const transfer = device.io.spixTransfer('spi1', { ...SLOW, tx: SLOW.tx.subarray(0, 8000), rxLength: 8000 });
     void transfer.then(() => {
       over = true;
     });
     let answers = 0;
     while (!over) {
-      await device.bridge.gpioRead('gpio0', 1);
+      await device.io.gpioRead('gpio0', 1);
       answers++;
       await wait(5);
     }
@@ -119,12 +131,12 @@ describe('plugin cbp over the simulator process', () => {
     using control = await device.control();
     await control.ask({ die: { transactions: 40 } });
     const up = device.reaches('up');
-    const error = await failure(device.bridge.spixTransfer('spi1', SLOW));
+    const error = await failure(device.io.spixTransfer('spi1', SLOW));
     assert.deepEqual([error.code, error.details.status], ['BRIDGE_FAILED', 'LINK_RESET']);
-    const refused = await failure(device.bridge.gpioRead('gpio0', 1));
+    const refused = await failure(device.io.gpioRead('gpio0', 1));
     assert.equal(refused.code, 'NOT_INITIALIZED');
     await up;
-    assert.equal(await device.bridge.gpioRead('gpio0', 1), 0);
+    assert.equal(await device.io.gpioRead('gpio0', 1), 0);
     const states = device.cbp.published.map(({ payload }) => (payload as { state: string }).state);
     assert.deepEqual(states, ['up', 'down', 'up']);
   });
@@ -134,7 +146,7 @@ describe('plugin cbp over the simulator process', () => {
     using control = await device.control();
     await control.ask({ faults: { bitErrorRate: 1e-4, stale: 0.02, zeroed: 0.02, slipped: 0.02, truncated: 0.02 } });
     const tx = Buffer.alloc(3000, 'noise ');
-    const rx = await device.bridge.spixTransfer('spi1', { ...SLOW, tx, rxLength: 3000 });
+    const rx = await device.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 3000 });
     assert.ok(tx.equals(rx));
   });
 
@@ -142,9 +154,9 @@ describe('plugin cbp over the simulator process', () => {
     await using device = await Device.start();
     using control = await device.control();
     await control.ask({ slow: { endpoint: 'gpio0', ms: 300 } });
-    assert.equal((await failure(device.bridge.gpioRead('gpio0', 1, { deadlineMs: 30 }))).code, 'TIMEOUT');
+    assert.equal((await failure(device.io.gpioRead('gpio0', 1, { deadlineMs: 30 }))).code, 'TIMEOUT');
     await control.ask({ slow: { endpoint: 'gpio0', ms: 0 } });
-    assert.equal(await device.bridge.gpioRead('gpio0', 1), 0);
+    assert.equal(await device.io.gpioRead('gpio0', 1), 0);
   });
 
   it('starts without a bridge, refuses requests with the reason, and leaves nothing behind', async () => {
@@ -160,7 +172,7 @@ describe('plugin cbp over the simulator process', () => {
       reset: async () => undefined,
     };
     const host = await createTestHost(plugin, { manifest: manifest('cbp'), services: [[bridgePort, absent]] });
-    const error = await failure(host.service(bridge).gpioRead('gpio0', 1));
+    const error = await failure(host.service(bridge).statistics());
     assert.equal(error.code, 'NOT_INITIALIZED');
     assert.match(error.message, /no device path is set/);
     await host.stop();
@@ -169,7 +181,7 @@ describe('plugin cbp over the simulator process', () => {
 
   it('ends what is in flight when it stops', async () => {
     await using device = await Device.start();
-    const transfer = failure(device.bridge.spixTransfer('spi1', SLOW));
+    const transfer = failure(device.io.spixTransfer('spi1', SLOW));
     await wait(50);
     await device.cbp.stop();
     assert.equal((await transfer).details.status, 'LINK_RESET');

@@ -27,7 +27,7 @@ describe('session', () => {
   it('opens within milliseconds and reads the endpoint table', async () => {
     await using lab = await openLab();
     assert.ok(lab.clock.now() < 10, `${lab.clock.now()} ms`);
-    const names = (await lab.service.endpoints()).map(({ name, class: kind }) => [name, kind]);
+    const names = lab.host.rows?.map(({ name, descriptor }) => [name, descriptor.class]);
     assert.deepEqual(names, [
       ['sys', 0],
       ['gpio0', 1],
@@ -49,7 +49,7 @@ describe('session', () => {
       await using lab = await openLab(options);
       const health = await lab.service.health();
       for (const [name, value] of Object.entries(expected)) assert.equal(health[name], value);
-      await lab.run(lab.service.gpioRead('gpio0', 1));
+      await lab.run(lab.io.gpioRead('gpio0', 1));
     });
   }
 
@@ -64,10 +64,10 @@ describe('session', () => {
     it(`ends what is in flight with LINK_RESET and recovers when ${title}`, async () => {
       await using lab = await openLab();
       const before = lab.host.link.session!.sid;
-      const transfer = settled(lab.service.spixTransfer('spi1', TRANSFER));
+      const transfer = settled(lab.io.spixTransfer('spi1', TRANSFER));
       await lab.clock.advance(20);
       break_(lab);
-      const kick = settled(lab.service.spixTransfer('spi0', { ...TRANSFER, speedHz: 8_000_000 }));
+      const kick = settled(lab.io.spixTransfer('spi0', { ...TRANSFER, speedHz: 8_000_000 }));
       const error = await lab.run(transfer);
       assert.equal(error.code, 'BRIDGE_FAILED');
       assert.equal(error.details.status, 'LINK_RESET');
@@ -76,7 +76,7 @@ describe('session', () => {
       await recovered(lab);
       assert.notEqual(lab.host.link.session!.sid, before);
       assert.match(JSON.stringify((await lab.service.health()).lastReset), reason);
-      assert.equal(await lab.run(lab.service.gpioRead('gpio0', 0)), 0);
+      assert.equal(await lab.run(lab.io.gpioRead('gpio0', 0)), 0);
     });
   }
 
@@ -84,7 +84,7 @@ describe('session', () => {
     await using lab = await openLab();
     lab.port.broken = 'it is unplugged';
     await lab.clock.advance(1500);
-    const error = await settled(lab.service.gpioRead('gpio0', 1));
+    const error = await settled(lab.io.gpioRead('gpio0', 1));
     assert.equal(error.code, 'NOT_INITIALIZED');
     assert.match(error.message, /unplugged/);
     assert.equal((await lab.service.health()).link, 'down');
@@ -133,7 +133,7 @@ describe('session', () => {
   it('sees a bridge that says it goes away', async () => {
     await using lab = await openLab();
     await lab.run(
-      settled(lab.service.request('sys', 7, Uint8Array.of(0)).then(() => Promise.reject(new CoreError('INTERNAL')))),
+      settled(lab.io.request('sys', 7, Uint8Array.of(0)).then(() => Promise.reject(new CoreError('INTERNAL')))),
     );
     await recovered(lab);
     assert.match(JSON.stringify((await lab.service.health()).lastReset), /goes away/);
@@ -142,7 +142,7 @@ describe('session', () => {
   it('is degraded while more than 1 % of the packets are bad', async () => {
     await using lab = await openLab();
     lab.faults = { bitErrorRate: 3e-4, seed: 3 };
-    for (let index = 0; index < 200; index++) await lab.run(lab.service.gpioRead('gpio0', 1));
+    for (let index = 0; index < 200; index++) await lab.run(lab.io.gpioRead('gpio0', 1));
     assert.equal((await lab.service.health()).state, 'degraded');
     assert.ok(lab.states.some((state) => state.startsWith('degraded')));
     lab.faults = {};
@@ -153,7 +153,7 @@ describe('session', () => {
   it('sets outputs to their safe values when the host is silent for the watchdog period', async () => {
     await using lab = await openLab({ link: { watchdogMs: 300 } });
     const line = { line: 3, direction: 'out', initial: 1, safe: 0 } as const;
-    await lab.run(lab.service.gpioConfigure('gpio0', line));
+    await lab.run(lab.io.gpioConfigure('gpio0', line));
     await lab.clock.advance(5_000);
     assert.equal(lab.bridge.gpio('gpio0')!.level(3), 1, 'the heartbeat keeps it');
     lab.wire.silence(2_000);

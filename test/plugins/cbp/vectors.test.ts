@@ -6,8 +6,8 @@ import { readDescriptors } from '../../../plugins/hardware/cbp/descriptor.ts';
 import { FRAME, PayloadWriter } from '../../../plugins/hardware/cbp/frame.ts';
 import { HELLO_LENGTH, readHello, writeHello } from '../../../plugins/hardware/cbp/hello.ts';
 import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../../plugins/hardware/cbp/packet.ts';
-import { transferBody } from '../../../plugins/hardware/cbp/spix.ts';
 import { STATUS } from '../../../plugins/hardware/cbp/status.ts';
+import { transferBody } from '../../../plugins/hardware/spi/messages.ts';
 
 interface Vector {
   readonly name: string;

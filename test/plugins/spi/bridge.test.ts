@@ -13,7 +13,14 @@ const HANDLES = [
 
 async function withBridge() {
   const core = await startCore({
-    plugins: { operations: '^1.0.0', system: '^1.0.0', 'port-sim': '^1.0.0', cbp: '^1.0.0', spi: '^1.0.0' },
+    plugins: {
+      operations: '^1.0.0',
+      system: '^1.0.0',
+      'port-sim': '^1.0.0',
+      endpoints: '^1.0.0',
+      cbp: '^1.0.0',
+      spi: '^1.0.0',
+    },
     config: { spi: { handles: HANDLES } },
   });
   const transfer = async (handle: string, tx: Uint8Array, rxLen: number) => {

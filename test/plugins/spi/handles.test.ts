@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { bridge, spi } from '@device-core/plugin-api';
+import { endpoints, spi } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
@@ -75,18 +75,17 @@ suite('SPI handles', () => {
   test('health says what the handles wait for, and which of them the bridge has no endpoint for', async () => {
     await using started = await start({ withBridge: false });
     assert.equal((await started.health()).status, 'waiting');
-    await started.host.appear(bridge, started.bridge as never);
+    await started.host.appear(endpoints, started.bridge as never);
     assert.equal((await started.health()).status, 'okay');
-    for (const listener of started.bridge.listeners) listener('down', 'no answer');
+    started.bridge.down('the link to the IO bridge is down (no answer)');
     assert.match((await started.health()).message ?? '', /is down \(no answer\)/);
-    started.bridge.names = ['spi0'];
-    for (const listener of started.bridge.listeners) listener('up');
+    started.bridge.up('spi0');
     await started.host.settle();
     assert.deepEqual(await started.health().then(({ status, message }) => [status, message]), [
       'error',
       'the bridge has no endpoint for slow (spi1), patient (spi1)',
     ]);
-    await started.host.disappear(bridge);
+    await started.host.disappear(endpoints);
     assert.equal((await started.health()).status, 'waiting');
   });
 });

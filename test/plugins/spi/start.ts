@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import {
-  type BridgeEndpoint,
-  type BridgeRequestOptions,
-  bridge,
   CoreError,
+  type Endpoint,
+  type EndpointRequestOptions,
+  endpoints,
   type HealthReport,
-  type LinkState,
   operations,
-  type SpixTransfer,
+  type SourceState,
+  type SourceView,
 } from '@device-core/plugin-api';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
@@ -21,36 +21,71 @@ export const HANDLES = [
   { name: 'patient', endpoint: 'spi1', cs: 2, speed: 1_000, mode: 1, deadlineMs: 9_000 },
 ];
 
-type Sent = SpixTransfer & { readonly endpoint: string; readonly options: BridgeRequestOptions };
+interface Sent {
+  readonly endpoint: string;
+  readonly cs: number;
+  readonly mode: number;
+  readonly speedHz: number;
+  readonly atomic: boolean;
+  readonly tx: Uint8Array;
+  readonly rxLength: number;
+  readonly options: EndpointRequestOptions;
+}
 
-/** A bridge whose wire is a function; by default MISO is MOSI turned around. */
-export class FakeBridge {
+/** Endpoints whose wire is a function; by default MISO is MOSI turned around. */
+export class FakeEndpoints {
   readonly sent: Sent[] = [];
   answer: (transfer: Sent) => Promise<Uint8Array> | Uint8Array = ({ tx, rxLength }) => {
     const clocked = new Uint8Array(Math.max(tx.length, rxLength));
     clocked.set(tx);
     return clocked.map((byte) => byte ^ 0xff).slice(0, rxLength);
   };
-  readonly listeners = new Set<(state: LinkState, reason?: string) => void>();
-  names = ['spi0', 'spi1'];
+  readonly listeners = new Set<(sources: readonly SourceView[]) => void>();
+  #state: SourceState = { state: 'up', endpoints: [] };
 
-  async endpoints(): Promise<readonly BridgeEndpoint[]> {
-    return this.names.map((name) => ({ name }) as BridgeEndpoint);
+  constructor() {
+    this.up('spi0', 'spi1');
   }
 
-  async spixTransfer(
+  up(...names: readonly string[]): void {
+    this.#became({ state: 'up', endpoints: names.map((name) => ({ name, class: 3, boot: '1' }) as Endpoint) });
+  }
+
+  down(reason: string): void {
+    this.#became({ state: 'down', reason });
+  }
+
+  async request(
     endpoint: string,
-    transfer: SpixTransfer,
-    options: BridgeRequestOptions = {},
+    op: number,
+    bytes: Uint8Array,
+    options: EndpointRequestOptions = {},
   ): Promise<Uint8Array> {
-    const sent = { endpoint, ...transfer, options };
+    const body = Buffer.from(bytes);
+    if (op !== 1 || body.length < 16) throw bridgeFailed('INVALID');
+    const sent: Sent = {
+      endpoint,
+      cs: body[0]!,
+      mode: body[1]!,
+      atomic: (body[3]! & 8) !== 0,
+      speedHz: body.readUInt32LE(4),
+      rxLength: body.readUInt32LE(12),
+      tx: body.subarray(16),
+      options,
+    };
     this.sent.push(sent);
     return this.answer(sent);
   }
 
-  onLink(listener: (state: LinkState, reason?: string) => void): Disposable {
+  onChange(listener: (sources: readonly SourceView[]) => void): Disposable {
     this.listeners.add(listener);
+    listener([{ source: 'bridge', where: 'bridge', ...this.#state }]);
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) };
+  }
+
+  #became(state: SourceState): void {
+    this.#state = state;
+    for (const listener of this.listeners) listener([{ source: 'bridge', where: 'bridge', ...state }]);
   }
 }
 
@@ -61,7 +96,7 @@ export function bridgeFailed(status: string): CoreError {
 export interface Started extends AsyncDisposable {
   readonly host: TestHost;
   readonly table: OperationTable;
-  readonly bridge: FakeBridge;
+  readonly bridge: FakeEndpoints;
   health(): Promise<{ readonly status: string; readonly message?: string }>;
 }
 
@@ -73,11 +108,11 @@ export async function start(
   } = {},
 ): Promise<Started> {
   const table = new OperationTable();
-  const fake = new FakeBridge();
+  const fake = new FakeEndpoints();
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: options.config ?? { handles: HANDLES },
-    services: [[operations, table], ...(options.withBridge === false ? [] : [given(bridge, fake)])],
+    services: [[operations, table], ...(options.withBridge === false ? [] : [given(endpoints, fake)])],
     ...(options.grants && { grants: options.grants }),
   });
   return {
@@ -99,7 +134,7 @@ export async function start(
     async [Symbol.asyncDispose]() {
       await host.stop();
       if (host.leaks().length > 0) throw new Error(`leaks: ${host.leaks().join(', ')}`);
-      if (fake.listeners.size > 0) throw new Error('a link listener was left');
+      if (fake.listeners.size > 0) throw new Error('a listener was left');
     },
   };
 }

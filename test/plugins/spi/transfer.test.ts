@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { bridge, CoreError, spi } from '@device-core/plugin-api';
+import { CoreError, endpoints, spi } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { app, codeOf } from '../../fixtures/operation-table.ts';
 import { runs } from '../../fixtures/runs.ts';
@@ -154,9 +154,9 @@ suite('SPI transfers', () => {
     await using started = await start({ withBridge: false });
     await assert.rejects(transfer(started), /cannot transfer: no IO bridge is connected/);
     assert.equal(await codeOf(transfer(started, { handle: 'absent' })), 'HANDLE_NOT_FOUND');
-    await started.host.appear(bridge, started.bridge as never);
+    await started.host.appear(endpoints, started.bridge as never);
     assert.equal(await codeOf(transfer(started)), 'no error');
-    await started.host.disappear(bridge);
+    await started.host.disappear(endpoints);
     assert.equal(await codeOf(transfer(started)), 'NOT_INITIALIZED');
   });
 

@@ -1,0 +1,64 @@
+/** Requests to endpoints by their label, with errors of the one table. */
+import { CoreError } from '@device-core/plugin-api';
+import type { EndpointRow } from './endpoint-table.ts';
+import type { Host } from './host.ts';
+import { STATUS, statusError } from './status.ts';
+
+/** What the host waits for an answer where the caller leaves the deadline to the endpoint. */
+const PATIENCE_MS = 5_000;
+const ANSWER_LIMIT = 65_536;
+
+export interface RequestLimits {
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
+  readonly answerBytes?: number;
+}
+
+export class Requests {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** `what` it is, for messages. */
+  async send(
+    endpoint: string,
+    op: number,
+    body: Uint8Array,
+    { deadlineMs = 0, signal, answerBytes = ANSWER_LIMIT }: RequestLimits,
+    what = `request ${op} to ${endpoint}`,
+  ): Promise<Uint8Array> {
+    const channel = this.#host.channel(this.row(endpoint));
+    if (!channel) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
+    const ms = Math.ceil(deadlineMs);
+    const failed = { endpoint, what, deadlineMs: ms || PATIENCE_MS };
+    if (signal?.aborted) throw statusError(STATUS.CANCELLED, failed);
+    const patienceMs = failed.deadlineMs;
+    const request = channel.submit({ op, body, deadlineMs: ms, patienceMs, answerLimit: answerBytes });
+    const cancel = () => channel.cancel(request);
+    signal?.addEventListener('abort', cancel, { once: true });
+    const outcome = await request.outcome.finally(() => signal?.removeEventListener('abort', cancel));
+    if (outcome.status === STATUS.OK) return outcome.body;
+    throw statusError(outcome.status, failed);
+  }
+
+  /** Throws NOT_INITIALIZED, BRIDGE_FAILED. */
+  row(endpoint: string): EndpointRow {
+    const row = this.rows().find(({ name }) => name === endpoint);
+    if (!row) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
+    return row;
+  }
+
+  /** Throws NOT_INITIALIZED while the link is not up. */
+  rows(): readonly EndpointRow[] {
+    const { rows } = this.#host;
+    if (rows) return rows;
+    throw statusError(STATUS.LINK_DOWN, {
+      endpoint: '',
+      what: '',
+      deadlineMs: 0,
+      reason: `the bridge link is ${this.#host.state} (${this.#host.link.reason ?? 'reading the endpoint table'})`,
+    });
+  }
+}
