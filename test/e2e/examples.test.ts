@@ -23,7 +23,7 @@ let core: Core;
 
 before(async () => {
   core = await startCore({
-    plugins: Object.fromEntries([...BELOW, 'port-sim', 'cbp', 'spi'].map((id) => [id, '^1.0.0'])),
+    plugins: Object.fromEntries([...BELOW, 'port-sim', 'endpoints', 'cbp', 'spi'].map((id) => [id, '^1.0.0'])),
     config: {
       apps: { folders: ['docs/examples/agenda', 'docs/examples/flash-reader'] },
       'port-sim': { board: 'demo' },
