@@ -110,8 +110,8 @@ export function audioDeviceContract(open: () => Promise<DeviceUnderTest>): void 
     await target.device.mute(true);
     const from = monotonicMs();
     await wait(200);
+    const to = monotonicMs(); // before the answer, which may come long after the first frame
     await target.device.mute(false);
-    const to = monotonicMs();
     while (!frames.some(({ at }) => at > to)) await wait(5);
     stop.abort();
     await reading;

@@ -11,6 +11,7 @@ import {
   type Transcript,
 } from '@device-core/plugin-api';
 import { codeOf, grammarOf, HOUSE } from '../fixtures/commands.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { framesOf, join, noise, say, silence } from '../fixtures/speech.ts';
 
 export interface SttUnderTest extends AsyncDisposable {
@@ -268,10 +269,7 @@ function grammars(fresh: Fresh, understands: Understands): void {
   );
 }
 
-/** Waits for what becomes true; a deadline that nothing comes near. */
-async function until(check: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !check() && Date.now() < end; ) await sleep(10);
-}
+const until = (check: () => boolean) => eventually(check, 'what becomes true');
 
 async function* given(frames: readonly AudioFrame[]): AsyncGenerator<AudioFrame> {
   yield* frames;

@@ -11,6 +11,7 @@ import {
   type WakeHit,
 } from '@device-core/plugin-api';
 import { codeOf } from '../fixtures/commands.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { collect, framesOf, join, noise, say, silence } from '../fixtures/speech.ts';
 
 export interface WakeUnderTest extends AsyncDisposable {
@@ -196,7 +197,7 @@ export function wakeContract(open: () => Promise<WakeUnderTest>, traits: WakeTra
         }
       }
       for await (const _ of engine.detect(watched(), { phrases: [{ phrase }], signal: stop.signal })) break;
-      for (const end = Date.now() + 10_000; !left && Date.now() < end; ) await sleep(10);
+      await eventually(() => left, 'the end of its reading');
       stop.abort();
       assert.ok(left, 'it reads on');
       await finds(engine);

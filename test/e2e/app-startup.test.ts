@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type AppStatus, apps, type FunctionRequest, functions } from '@device-core/plugin-api';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 
 const ID = 'com.example.startup';
 const PLUGINS = ['operations', 'identity', 'system', 'http', 'limits', 'rpc', 'events', 'functions', 'config', 'apps'];
@@ -58,13 +58,6 @@ const rest = (method: string, path: string, token: string | undefined, body?: ob
     sent.end(body && JSON.stringify(body));
   });
 
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  for (const end = Date.now() + 10_000; Date.now() < end; await delay(10)) {
-    const found = await look();
-    if (found !== undefined) return found;
-  }
-  throw new Error(`${what}: never came`);
-}
 const file = (name: string) => until(() => existsSync(kept(name)) || undefined, name);
 const running = (not?: number): Promise<AppStatus> =>
   until(async () => {

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../fixtures/eventually.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const SKU = `
@@ -48,14 +48,12 @@ test('apps of a Core that was killed are ended by the next one, which starts its
     rmSync(folder, { recursive: true, force: true });
   });
   const record = join(root, 'run/apps/stubborn/pid');
-  const appOf = async (not?: number) => {
-    for (const end = Date.now() + 15_000; Date.now() < end; await delay(20)) {
+  const appOf = (not?: number) =>
+    eventually(() => {
       const text = existsSync(record) ? readFileSync(record, 'utf8') : '';
       const pid = text ? Number(JSON.parse(text).pid) : undefined;
-      if (pid !== undefined && pid !== not) return pid;
-    }
-    throw new Error('the app never came');
-  };
+      return pid !== not && pid;
+    }, 'the app');
   // Whoever adopts an orphan need not bury it at once.
   const alive = (pid: number) =>
     existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));

@@ -15,8 +15,8 @@ import { encodeWav } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { loudnessOf } from '../fixtures/echo-room.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 import { withoutLibrary } from '../fixtures/native.ts';
-import { until } from '../fixtures/spawned-core.ts';
 import { join, say, silence } from '../fixtures/speech.ts';
 
 const check = leakCheck();

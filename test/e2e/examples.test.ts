@@ -12,6 +12,7 @@ import {
   operations,
 } from '@device-core/plugin-api';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 
 const AGENDA = 'com.example.agenda';
 const FLASH = 'com.example.flash-reader';
@@ -40,13 +41,6 @@ after(async () => {
 const call = (app: string, name: string, inputs: Readonly<Record<string, unknown>> = {}) =>
   core.service(functions).call({ app, name, inputs, caller: OPERATOR });
 
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  for (const end = Date.now() + 15_000; Date.now() < end; await delay(20)) {
-    const found = await look();
-    if (found !== undefined) return found;
-  }
-  throw new Error(`${what}: never came`);
-}
 const healthy = (app: string) =>
   until(async () => {
     const { state, health } = await core.service(apps).status(app);

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { apps, type Caller, functions, type IntentPlan, intents, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
-import { until } from '../fixtures/spawned-core.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 
 const check = leakCheck();
 const AGENDA = 'com.example.agenda';

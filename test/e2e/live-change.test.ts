@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PluginStatus } from '@device-core/plugin-api';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 const SKU = `skuVersion: 1
 id: test
@@ -32,13 +33,10 @@ async function start(root: string, text = SKU) {
     const { body } = await core.get('/plugins');
     return Object.fromEntries(body.plugins.map((one: PluginStatus) => [one.id, one]));
   };
-  const until = async <T>(what: string, ask: () => Promise<T | undefined | false>): Promise<T> => {
-    for (const end = Date.now() + 15_000; Date.now() < end; await delay(20)) {
-      const found = await ask();
-      if (found) return found;
-    }
-    throw new Error(`${what} never came to be: ${core.out}\n${core.err}`);
-  };
+  const until = <T>(what: string, ask: () => Promise<T | undefined | false>) =>
+    eventually(ask, what, { ms: 20_000, every: 20 }).catch((error) => {
+      throw new Error(`${core.out}\n${core.err}`, { cause: error });
+    });
   const warning = (code: string) =>
     until(code, async () => {
       const { warnings = [] } = (await core.get('/health')).body;

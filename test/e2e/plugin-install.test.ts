@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Isolation, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { Packages, QUIET } from '../fixtures/packages.ts';
 
 const PLUGINS = { operations: '^1.0.0', system: '^1.0.0' };
@@ -41,7 +41,7 @@ class Device implements AsyncDisposable {
     // It adds its operations when it hears of the table, which from another process takes a moment.
     const added = async () =>
       (await this.core.service(operations).list()).some(({ name }) => name === 'plugins.switch');
-    for (const end = Date.now() + 5_000; Date.now() < end && !(await added()); ) await delay(10);
+    await eventually(added, 'plugins.switch');
     return this;
   }
 
@@ -61,22 +61,22 @@ class Device implements AsyncDisposable {
     return found ? `${found.version} ${found.state}` : 'not there';
   }
 
-  async rolledBack(id = 'guest'): Promise<void> {
-    for (const end = Date.now() + 5_000; Date.now() < end; await delay(10)) {
-      if ((await this.listing()).rolledBack.some((one) => one.id === id)) return;
-    }
-    throw new Error(`${id} was never rolled back`);
+  rolledBack(id = 'guest'): Promise<true> {
+    return eventually(
+      async () => (await this.listing()).rolledBack.some((one) => one.id === id),
+      `${id} that is rolled back`,
+    );
   }
 
   async listing(): Promise<Listing> {
     return (await this.call('plugins.installed')) as unknown as Listing;
   }
 
-  async proven(id = 'guest'): Promise<void> {
-    for (const end = Date.now() + 5_000; Date.now() < end; await delay(10)) {
-      if ((await this.listing()).plugins.find((one) => one.id === id)?.state === 'good') return;
-    }
-    throw new Error(`${id} never passed its probation`);
+  proven(id = 'guest'): Promise<true> {
+    return eventually(
+      async () => (await this.listing()).plugins.find((one) => one.id === id)?.state === 'good',
+      `${id} past its probation`,
+    );
   }
 
   /** Folders of versions, without the hash in their names. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 const ESSENTIAL = ['operations', 'identity', 'system', 'http'];
 const SAFE = [...ESSENTIAL, 'cli', 'logs', 'plugin-store'].sort();
@@ -47,8 +48,10 @@ async function lastStart(core: CoreProcess) {
 async function hangsIn(core: CoreProcess, plugin: string): Promise<void> {
   const log = join(core.root, 'var/log/core.log');
   const begun = () => existsSync(log) && readFileSync(log, 'utf8').includes(`"plugin":"${plugin}"`);
-  for (const end = Date.now() + 20_000; !begun(); await delay(20))
-    assert.ok(core.process.exitCode === null && Date.now() < end, core.err);
+  await eventually(() => {
+    if (core.process.exitCode !== null) throw new Error(core.err);
+    return begun();
+  }, `the setup of ${plugin}`);
   await delay(1_000);
 }
 

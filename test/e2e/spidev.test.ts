@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Answer, CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 import { SimControl } from '../fixtures/sim-control.ts';
-import { until } from '../fixtures/spawned-core.ts';
 import { noSpidev, SpidevLab } from '../fixtures/spidev.ts';
 
 const SKU = fileURLToPath(new URL('../../manifests/skus/device.yaml', import.meta.url));

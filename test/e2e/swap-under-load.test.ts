@@ -9,6 +9,7 @@ import { appSockets, grants } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { type Message, RawClient } from '../plugins/rpc/fixture.ts';
 
 after(leakCheck());
@@ -181,11 +182,10 @@ for (const [level, rounds] of CASES)
     }
     const WORK = ['publish', 'call', 'transfer', 'rest spi', 'rest functions', 'ping'];
     const enough = () => WORK.every((what) => (seen.acknowledged.get(what) ?? 0) > 20);
-    for (const end = Date.now() + 30_000; Date.now() < end && !enough(); ) await sleep(10);
+    await eventually(enough, 'enough work', { ms: 30_000 });
     running = false;
     await Promise.all([...loops, unaffected]);
-    for (const end = Date.now() + 10_000; Date.now() < end && published.some((n) => !delivered.has(n)); )
-      await sleep(10);
+    await eventually(() => published.every((n) => delivered.has(n)), 'all events');
 
     assert.deepEqual(
       published.filter((n) => !delivered.has(n)),

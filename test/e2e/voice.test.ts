@@ -5,7 +5,7 @@ import { type Caller, intents, operations, speech, type VoiceTurn, voice } from 
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
-import { until } from '../fixtures/spawned-core.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 import { join, say, silence } from '../fixtures/speech.ts';
 
 const check = leakCheck();

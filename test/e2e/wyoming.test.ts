@@ -7,8 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { type Caller, operations, speech } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { eventually as until } from '../fixtures/eventually.ts';
 import { WITHOUT_PYTHON } from '../fixtures/python.ts';
-import { until } from '../fixtures/spawned-core.ts';
 
 const check = leakCheck();
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };

@@ -11,6 +11,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pipePort, threadPort } from '../../kernel/isolation/ports.ts';
 import { type Message, Peer, type Port, type RemoteLimits } from '../../kernel/isolation/remote/index.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { runs } from '../fixtures/runs.ts';
 
 after(leakCheck());
@@ -51,11 +52,10 @@ function border(ports: readonly [Port, Port], root: object, limits: Partial<Remo
     breaches,
     async empty() {
       const NOTHING = { exports: 0, calls: 0, running: 0, groups: 0 };
-      for (let turn = 0; turn < 100; turn++) {
-        if (JSON.stringify([here.counts, there.counts]) === JSON.stringify([NOTHING, NOTHING])) return;
-        await sleep(10);
-      }
-      assert.deepEqual([here.counts, there.counts], [NOTHING, NOTHING]);
+      await eventually(() => {
+        assert.deepEqual([here.counts, there.counts], [NOTHING, NOTHING]);
+        return true;
+      }, 'a border that holds nothing');
     },
     [Symbol.dispose]() {
       here.close(new CoreError('CANCELLED', { what: 'the test', reason: 'it is over' }));

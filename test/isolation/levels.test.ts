@@ -12,7 +12,7 @@ import type { PluginManifest } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, refusal } from '@device-core/plugin-api/testing';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
-import { FULL } from '../fixtures/runs.ts';
+import { FULL, FULL_COUNTS } from '../fixtures/runs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TREE = treeManifests(ROOT);
@@ -38,7 +38,8 @@ function suites(id: string): readonly string[] {
 }
 
 async function run(files: readonly string[], level: string): Promise<{ code: number | null; said: string }> {
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  // Counts of random tests do not depend on the level: the small ones do.
+  const { NODE_TEST_CONTEXT: _, [FULL_COUNTS]: __, ...env } = process.env;
   const child = spawn(
     process.execPath,
     ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=120000', ...files],

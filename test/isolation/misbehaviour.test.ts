@@ -9,6 +9,7 @@ import { CoreError, type Operations, operations, type PluginStatus } from '@devi
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { culprits } from '../fixtures/culprits.ts';
+import { eventually as looked } from '../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -42,14 +43,7 @@ async function status(core: Core, id: string): Promise<PluginStatus> {
   return plugins.find((plugin) => plugin.id === id)!;
 }
 
-async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  for (let waited = 0; waited < 40_000; waited += 20) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    await sleep(20);
-  }
-  return assert.fail(`it never came: ${what}`);
-}
+const eventually = <T>(what: string, ask: () => Promise<T>) => looked(ask, what, { ms: 40_000, every: 20 });
 
 for (const level of ['worker', 'process'] as const) {
   describe(`a plugin in a ${level}`, () => {

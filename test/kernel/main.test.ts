@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 
 const MAIN = join(import.meta.dirname, '../../kernel/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'dm-'));
@@ -31,11 +32,12 @@ function core(...args: string[]): Running {
 }
 
 async function shows(running: Running, text: string): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!running.out().includes(text)) {
-    assert.ok(Date.now() < deadline && running.process.exitCode === null, `${running.out()}\n${running.err()}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  const said = () => `${running.out()}\n${running.err()}`;
+  await eventually(() => {
+    if (running.process.exitCode !== null) throw new Error(said());
+    assert.ok(running.out().includes(text), said());
+    return true;
+  }, text);
 }
 
 /** A SKU of one plugin outside the tree whose module is given as text. */

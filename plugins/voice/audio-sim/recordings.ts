@@ -135,7 +135,12 @@ export class Recording {
 
   /** It has as much as one file may: what follows goes into another. */
   get full(): boolean {
-    return this.#taken >= this.#most;
+    return this.room <= 0;
+  }
+
+  /** Samples that it may still have. */
+  get room(): number {
+    return this.#most - this.#taken;
   }
 
   write(samples: Int16Array): void {

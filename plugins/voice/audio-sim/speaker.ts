@@ -112,7 +112,9 @@ export class Speaker {
       this.#recording = undefined;
     }
     this.#recording ??= this.#options.recordings.begin();
-    this.#recording.write(samples.slice());
+    const { room } = this.#recording;
+    this.#recording.write(samples.slice(0, room));
+    if (samples.length > room) this.#write(samples.subarray(room));
   }
 
   #echo(): ((samples: Int16Array, at: number) => void) | undefined {

@@ -4,7 +4,6 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AppManifest,
   type AppSockets,
@@ -27,6 +26,7 @@ import {
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/apps/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 const MANIFEST = new URL('../../../manifests/plugins/apps/apps.yaml', import.meta.url).pathname;
 
@@ -267,15 +267,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
   };
 }
 
-export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  const end = Date.now() + 8_000;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > end) throw new Error(`${what}: never came`);
-    await delay(10);
-  }
-}
+export { eventually };
 
 export function alive(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;

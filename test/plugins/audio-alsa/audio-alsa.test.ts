@@ -10,6 +10,7 @@ import { bytesOfSamples, samplesOfBytes } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio-alsa/index.ts';
 import { audioDeviceContract, framesOf, toneSource } from '../../contracts/audio-device.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -129,11 +130,11 @@ describe('audio-alsa', () => {
 
   it('gives up a recorder that gives nothing any more', async () => {
     const script = `${VERSION}\nif [ -e "$0.once" ]; then echo unplugged >&2; exit 1; fi\ntouch "$0.once"\nhead -c 6400 /dev/zero`;
-    await using alsa = await start({ scripts: { arecord: script } });
+    await using alsa = await start({ scripts: { arecord: script, aplay: VERSION } });
     await assert.rejects(framesOf(alsa.device, 100), { code: 'AUDIO_UNAVAILABLE', message: /unplugged/ });
     await alsa.script('arecord', 'exec cat /dev/zero');
     assert.equal((await framesOf(alsa.device, 3)).length, 3);
-    assert.equal((await alsa.health()).status, 'okay');
+    await eventually(async () => (await alsa.health()).status === 'okay', 'a device that is well again');
   });
 
   it('ends a recorder that hangs', async () => {

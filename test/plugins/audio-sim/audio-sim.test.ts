@@ -8,6 +8,7 @@ import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio-sim/index.ts';
 import { audioDeviceContract, toneSource } from '../../contracts/audio-device.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -29,6 +30,16 @@ function loudness(samples: Int16Array): number {
   return Math.sqrt(samples.reduce((sum, value) => sum + value * value, 0) / samples.length);
 }
 
+/** The samples that are not silence: a busy machine is late now and then, and a gap is written down. */
+const withoutGaps = (base64: string) =>
+  [...decodeWav(Buffer.from(base64, 'base64')).samples].filter((value) => value !== 0);
+
+async function tone(ms: number): Promise<readonly number[]> {
+  const samples: number[] = [];
+  for await (const block of toneSource(RATE, ms)) samples.push(...block);
+  return samples.filter((value) => value !== 0);
+}
+
 const constant = (length: number, value: number) => new Int16Array(length).fill(value);
 
 /** Captures in the background. */
@@ -47,13 +58,7 @@ function listening(device: { capture(options: { signal: AbortSignal }): AsyncIte
   };
 }
 
-async function until(what: string, done: () => boolean): Promise<void> {
-  for (let waited = 0; waited < 5_000; waited += 10) {
-    if (done()) return;
-    await wait(10);
-  }
-  assert.fail(`it never came: ${what}`);
-}
+const until = (what: string, done: () => boolean) => eventually(done, what);
 
 describe('audio-sim', () => {
   it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
@@ -152,17 +157,12 @@ describe('audio-sim', () => {
     const heard = async (ago: number) =>
       (await sim.table.run('audio.heard', { ago })) as { wav: string; ms: number; playing: boolean; count: number };
     const { wav: newest, ...rest } = await heard(0);
-    assert.equal(rest.ms, 60);
+    assert.ok(rest.ms >= 60, `${rest.ms} ms`);
     assert.equal(rest.playing, false);
     assert.equal(rest.count, 2);
     const before = await heard(1);
-    const sound: Int16Array[] = [];
-    for await (const block of toneSource(RATE, 100)) sound.push(block);
-    assert.deepEqual(
-      [...decodeWav(Buffer.from(before.wav, 'base64')).samples],
-      sound.flatMap((block) => [...block]),
-    );
-    assert.equal(decodeWav(Buffer.from(newest, 'base64')).samples.length, 960);
+    assert.deepEqual(withoutGaps(before.wav), await tone(100));
+    assert.deepEqual(withoutGaps(newest), await tone(60));
   });
 
   it('keeps files that are whole while they grow, the last few of them, none longer than it may be', async () => {
@@ -170,11 +170,13 @@ describe('audio-sim', () => {
     const folder = join(sim.host.device.paths.var, 'audio-sim');
     const stop = new AbortController();
     const playing = sim.device.play(toneSource(RATE, 1_500), { signal: stop.signal });
-    await wait(500);
-    const [growing] = await readdir(folder);
-    const bytes = await readFile(join(folder, growing!));
-    const known = bytes.readUInt32LE(40);
-    assert.ok(known > 0 && known <= bytes.length - 44, `${known} of ${bytes.length}`);
+    await eventually(async () => {
+      const [growing] = await readdir(folder).catch(() => []);
+      const bytes = growing === undefined ? Buffer.alloc(44) : await readFile(join(folder, growing));
+      const known = bytes.length < 44 ? 0 : bytes.readUInt32LE(40);
+      assert.ok(known <= Math.max(0, bytes.length - 44), `${known} of ${bytes.length}`);
+      return known > 0;
+    }, 'sound in the file');
     assert.equal(((await sim.table.run('audio.heard', {})) as { playing: boolean }).playing, true);
     await playing;
     const lengths = async () => {
@@ -182,9 +184,13 @@ describe('audio-sim', () => {
       const files = await Promise.all(names.map((name) => readFile(join(folder, name))));
       return files.map((file) => decodeWav(file).samples.length / 16);
     };
-    assert.deepEqual(await lengths(), [1_000, 500]);
+    const [full, rest = 0] = await lengths();
+    assert.equal(full, 1_000);
+    assert.ok(rest >= 500, `${rest} ms`);
     for (const ms of [20, 40]) await sim.device.play(toneSource(RATE, ms), { signal: stop.signal });
-    assert.deepEqual(await lengths(), [500, 20, 40]);
+    const [first, second = 0, third = 0, ...more] = await lengths();
+    assert.deepEqual([first, more], [rest, []]);
+    assert.ok(second >= 20 && third >= 40, `${second} and ${third} ms`);
   });
 
   it('writes down a gap where the sound came late', async () => {
@@ -196,7 +202,7 @@ describe('audio-sim', () => {
     })();
     await sim.device.play(late, { signal: new AbortController().signal });
     const { ms } = (await sim.table.run('audio.heard', {})) as { ms: number };
-    assert.ok(ms > 200 && ms < 600, `${ms} ms`);
+    assert.ok(ms > 200, `${ms} ms`);
   });
 
   it('hears its own speaker where the room has an echo', async () => {

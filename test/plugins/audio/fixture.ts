@@ -14,6 +14,7 @@ import {
 import { Latest } from '@device-core/plugin-api/audio';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio.yaml');
 export const RATE = 16_000;
@@ -134,10 +135,4 @@ export function listening(
   };
 }
 
-export async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < 8_000; waited += 5) {
-    if (await done()) return;
-    await wait(5);
-  }
-  throw new Error(`it never came: ${what}`);
-}
+export const until = (what: string, done: () => boolean | Promise<boolean>) => eventually(done, what, { every: 5 });

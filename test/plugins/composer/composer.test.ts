@@ -15,6 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/composer/index.ts';
+import { eventually, turns } from '../../fixtures/eventually.ts';
 
 const MANIFEST = 'manifests/plugins/life/composer.yaml';
 const NOTHING: SkuChange = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
@@ -44,8 +45,8 @@ async function start(answer: () => SkuChange) {
     ],
   });
   const until = async (count: number) => {
-    for (const end = Date.now() + 5_000; applied < count; await sleep(10)) assert.ok(Date.now() < end, `${applied}`);
-    await sleep(5);
+    await eventually(() => applied >= count, `change ${count}`);
+    await turns();
   };
   await host.hook('kernel.ready').promise();
   await until(1);

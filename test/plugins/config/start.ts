@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
 import { createTestHost, type TestHost, type TestHostOptions } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/config/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { OperationTable } from '../../fixtures/operation-table.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/state/config.yaml');
@@ -67,11 +68,4 @@ export async function start(
   };
 }
 
-/** Waits until `probe` answers true, or fails after `ms`. */
-export async function until(probe: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!(await probe())) {
-    if (Date.now() > end) throw new Error('what was waited for did not come');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+export const until = (probe: () => boolean | Promise<boolean>) => eventually(probe, 'what was waited for');

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { httpServer, type Identity } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { Connections } from '../../../plugins/interface/http/connections.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { FLASH, type Front, startFront } from './front.ts';
 import { aborted, FIND, produced, ROWS } from './rows.ts';
 
@@ -35,13 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => front[Symbol.asyncDispose]());
 
-/** Waits for a condition instead of for a time. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let waited = 0; !condition(); waited += 5) {
-    assert.ok(waited < 10_000, `still not: ${condition}`);
-    await sleep(5);
-  }
-}
+const until = (condition: () => boolean) => eventually(condition, String(condition), { every: 5 });
 
 function stream(path: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

@@ -113,7 +113,7 @@ suite('matching', () => {
       }),
       { numRuns: runs(1_000) },
     );
-    assert.ok(spoken.size > 50, `only ${spoken.size} numbers came`);
+    assert.ok(spoken.size > runs(1_000) / 20, `only ${spoken.size} numbers came`);
     for (let n = 0; n <= 2_000; n++) {
       assert.deepEqual((await started.plan(`n ${n}`)).slots, { n });
       assert.deepEqual((await started.plan(`n ${ENGLISH_NUMBERS.spell(n)}`)).slots, { n });

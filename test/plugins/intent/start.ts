@@ -3,7 +3,6 @@ import {
   type Audio,
   type AudioState,
   audio,
-  CoreError,
   type FunctionEntry,
   type FunctionInfo,
   type FunctionRequest,
@@ -18,6 +17,7 @@ import {
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/intent/index.ts';
+import { eventually as looked } from '../../fixtures/eventually.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/voice/intent.yaml');
 export const APP = 'com.example.agenda';
@@ -164,11 +164,4 @@ export async function start(
   };
 }
 
-export async function eventually<T>(what: string, ask: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  for (let waited = 0; waited < 5_000; waited += 10) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new CoreError('TIMEOUT', { what, ms: 5_000 });
-}
+export const eventually = <T>(what: string, ask: () => T | Promise<T>) => looked(ask, what);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { bridgePort, CoreError } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
 import { bridgePortContract } from '../../contracts/bridge-port.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 const MANIFEST = new URL('../../../manifests/plugins/hardware/port-sim.yaml', import.meta.url).pathname;
@@ -29,13 +29,7 @@ function simulators(run: string): readonly number[] {
     .map(Number);
 }
 
-async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < 8000; waited += 20) {
-    if (await check()) return;
-    await wait(20);
-  }
-  assert.fail(`it never happened: ${what}`);
-}
+const until = (what: string, check: () => boolean | Promise<boolean>) => eventually(check, what);
 
 describe('port of the simulated bridge', () => {
   describe('contract', () => {

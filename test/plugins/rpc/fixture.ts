@@ -16,6 +16,7 @@ import {
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin as rpcPlugin } from '../../../plugins/interface/rpc/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 const manifest = (id: string) =>
   fileURLToPath(new URL(`../../../manifests/plugins/interface/${id}.yaml`, import.meta.url));
@@ -201,11 +202,4 @@ export function operation(name: string, run: Operation<never, unknown>['run'], m
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Waits until something holds, at most ten seconds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn++) {
-    if (await holds()) return;
-    await sleep(10);
-  }
-  throw new Error('it did not come true within ten seconds');
-}
+export const until = (holds: () => boolean | Promise<boolean>) => eventually(holds, 'what was waited for');

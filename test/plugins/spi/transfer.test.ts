@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CoreError, endpoints, spi } from '@device-core/plugin-api';
 import fc from 'fast-check';
+import { eventually } from '../../fixtures/eventually.ts';
 import { app, codeOf } from '../../fixtures/operation-table.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { bridgeFailed, type Started, start } from './start.ts';
@@ -214,6 +215,7 @@ suite('SPI transfers', () => {
           cs,
           speed: 1_000_000,
           mode: 0,
+          deadlineMs: 30_000, // a busy machine does not end what the test holds up
         })),
       },
     });
@@ -258,7 +260,7 @@ suite('SPI transfers', () => {
     started.bridge.answer = () => answers.shift()!();
     const one = transfer(started, { handle: 'patient' });
     const two = transfer(started, { handle: 'patient' });
-    while (started.bridge.sent.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually(() => started.bridge.sent.length >= 2, 'both transfers on the bridge');
     await started.host.settle();
     first.resolve(new Uint8Array(4));
     await Promise.all([one, two]);

@@ -12,6 +12,7 @@ import { plugin, tagsOf } from '../../../plugins/voice/tts-espeak/index.ts';
 import { WavStream } from '../../../plugins/voice/tts-espeak/wav-stream.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -46,13 +47,7 @@ async function start(config: object = {}) {
   };
 }
 
-async function until(what: string, done: () => boolean): Promise<void> {
-  for (let waited = 0; waited < 8_000; waited += 20) {
-    if (done()) return;
-    await wait(20);
-  }
-  assert.fail(`it never came: ${what}`);
-}
+const until = (what: string, done: () => boolean) => eventually(done, what);
 
 /** A program that does what the script says. */
 async function program(script: string) {

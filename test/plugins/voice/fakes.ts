@@ -15,6 +15,7 @@ import {
   type Speech,
   type Transcript,
 } from '@device-core/plugin-api';
+import { eventually as looked } from '../../fixtures/eventually.ts';
 
 /** Frames that a word lasts. */
 const WORD = 6;
@@ -22,15 +23,7 @@ const WORD = 6;
 export const waits = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** Resolves with what `look` finds, as soon as it does. */
-export async function eventually<T>(what: string, look: () => T | undefined | false, ms = 5_000): Promise<T> {
-  const deadline = monotonicMs() + ms;
-  for (;;) {
-    const found = look();
-    if (found !== undefined && found !== false) return found;
-    if (monotonicMs() > deadline) throw new Error(`${what} did not come`);
-    await waits(5);
-  }
-}
+export const eventually = <T>(what: string, look: () => T) => looked(look, what, { every: 5 });
 
 /** The words of the vocabulary; the number of each is in the samples. */
 export class Words {

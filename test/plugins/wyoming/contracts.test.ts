@@ -35,7 +35,7 @@ async function open(kind: 'stt' | 'wake', manner: Manner) {
   service.info = { ...INFO, wake: [WAKE] };
   service.manner = manner;
   const started = await start({ ...PATIENT, engines: [{ kind, id: 'other', uri: service.uri }] });
-  await eventually('its registration', () => started.registry.rows.length === 1, 20_000);
+  await eventually('its registration', () => started.registry.rows.length === 1);
   const { engine } = started.registry.find(kind);
   return {
     engine: engine as never,

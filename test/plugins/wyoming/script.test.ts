@@ -46,7 +46,7 @@ describe('a server from the description of the protocol', { skip: WITHOUT_PYTHON
     ];
     const patient = { connectMs: 10_000, answerMs: 20_000, stallMs: 20_000 };
     await using _ = await start({ engines, ...patient }, [registry.service, given(intents, known)]);
-    await eventually('them all', () => registry.rows.length === 3 && interpreter !== undefined, 20_000);
+    await eventually('them all', () => registry.rows.length === 3 && interpreter !== undefined);
 
     const options = { language: 'en', signal: NEVER };
     const transcript = await registry.find('stt').engine.transcribe(frames(40), options);

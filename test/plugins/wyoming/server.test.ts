@@ -291,7 +291,7 @@ describe('our engines over Wyoming', { timeout: 120_000 }, () => {
     const client = await offered.client();
     client.socket.pause();
     client.tell('synthesize', { text: 'Hello.' });
-    await eventually('its end', () => stopped, 20_000);
+    await eventually('its end', () => stopped);
     const other = await offered.client();
     other.tell('ping');
     await other.until('pong');

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AudioFrame,
   type ComponentHealth,
@@ -10,6 +9,7 @@ import type { TestHostOptions } from '@device-core/plugin-api/testing';
 import { createTestHost, type GivenService, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/wyoming/index.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import { eventually as looked } from '../../fixtures/eventually.ts';
 import type { Manner, Service } from './service.ts';
 
 export const MANIFEST = 'manifests/plugins/voice/wyoming.yaml';
@@ -50,11 +50,8 @@ export async function healthOf(host: TestHost): Promise<ComponentHealth> {
   return found[0]!;
 }
 
-/** Waits for what becomes true; a deadline that nothing here comes near. */
-export async function eventually(what: string, check: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
-  for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) if (await check()) return;
-  throw new Error(`${what} did not come true`);
-}
+export const eventually = (what: string, check: () => boolean | Promise<boolean>) =>
+  looked(check, what, { ms: 20_000 });
 
 /** Frames with a rising number in each sample, 20 ms apart from 1,000 ms on. */
 export async function* frames(

@@ -7,6 +7,7 @@ import { createTestHost, leakCheck, type TestHost } from '@device-core/plugin-ap
 import type { SpiAddon } from '../../../../plugins/hardware/port-spidev/addon.ts';
 import { plugin } from '../../../../plugins/hardware/port-spidev/index.ts';
 import { bridgePortContract } from '../../../contracts/bridge-port.ts';
+import { eventually as looked } from '../../../fixtures/eventually.ts';
 import { SimControl } from '../../../fixtures/sim-control.ts';
 import { SpidevLab } from '../../../fixtures/spidev.ts';
 
@@ -21,13 +22,7 @@ function start(config: object = {}): Promise<TestHost> {
   return createTestHost(plugin, { manifest: MANIFEST, config: { device: '/dev/spidev0.0', ...config } });
 }
 
-async function eventually(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
-  for (let waited = 0; waited < 5_000; waited += 10) {
-    if (await ask()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`it never came: ${what}`);
-}
+const eventually = (what: string, ask: () => Promise<boolean> | boolean) => looked(ask, what);
 
 /** What the plugin says of itself. */
 async function health(host: TestHost) {
