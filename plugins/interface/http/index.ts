@@ -5,6 +5,7 @@ import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners } from './listeners.ts';
 import { Router } from './router.ts';
+import { Turns } from './turns.ts';
 
 const requires = { operations, identity, device };
 
@@ -28,6 +29,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
     const router = new Router(frontEnd, scope, log);
+    const turns = new Turns(router.handle);
     scope.use(
       'operations watch',
       services.operations.watch((table) => router.update(table)),
@@ -37,7 +39,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, router.handle, config));
+    const listeners = scope.use('listeners', new Listeners(connections, turns.take, config));
     const missing: string[] = [];
     for (const address of config.tcp ? config.hosts : []) {
       await listeners.tcp(address, config.port).catch((thrown: unknown) => {
@@ -55,7 +57,8 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     host.tap('health.collect', (report) => {
       const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';
       const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
-      const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled})`;
+      const flooded = turns.flooded > 0 ? `, ${turns.flooded} cut because they sent too many requests at once` : '';
+      const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled}${flooded})`;
       report.add('http', { status: 'okay', message });
       for (const reason of missing) report.warn('TCP_UNAVAILABLE', reason);
     });

@@ -11,7 +11,17 @@ type Headers = Record<string, string | number>;
 
 export function sendResult(response: ServerResponse, operation: OperationInfo, result: unknown): void {
   const rest = operation.rest!;
-  send(response, successStatus(rest, result), rest.bare ? JSON.stringify(result) : withOk(result));
+  send(response, successStatus(rest, result), rest.bare ? bytesOf(result) : withOk(result));
+}
+
+/** Documents that are made once and asked for often: one copy for every client that is slow to read it. */
+const documents = new WeakMap<object, Buffer>();
+
+function bytesOf(result: unknown): string | Buffer {
+  if (typeof result !== 'object' || result === null || !Object.isFrozen(result)) return JSON.stringify(result);
+  const known = documents.get(result) ?? Buffer.from(JSON.stringify(result));
+  documents.set(result, known);
+  return known;
 }
 
 /** Throws nothing; a client that has gone is no concern of anybody. */
@@ -52,7 +62,7 @@ export function rejectSocket(socket: Socket, error: CoreError): void {
   );
 }
 
-function send(response: ServerResponse, status: number, body: string, more?: Headers): void {
+function send(response: ServerResponse, status: number, body: string | Buffer, more?: Headers): void {
   const headers: Headers = {
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),

@@ -35,7 +35,7 @@ export function discoveryOperations(table: Table, device: DeviceInfo): readonly 
 function remembered(make: (operations: readonly OperationInfo[]) => object) {
   let last: { readonly of: readonly OperationInfo[]; readonly document: object } | undefined;
   return (operations: readonly OperationInfo[]): object => {
-    if (last?.of !== operations) last = { of: operations, document: make(operations) };
+    if (last?.of !== operations) last = { of: operations, document: Object.freeze(make(operations)) };
     return last.document;
   };
 }
