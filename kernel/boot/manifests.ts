@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
@@ -21,7 +21,9 @@ export const QUICK = {
   code: { optimize: false },
 } as const;
 const INVALID = { plugin: 'MANIFEST_INVALID', sku: 'SKU_INVALID' } as const;
-const VALIDATORS = { plugin: compile('plugin'), sku: compile('sku') } as const;
+/** In a checkout, and beside the package where it is packed. */
+const SCHEMAS = ['../../manifests/schema/{kind}.json', '../../{kind}.schema.json'];
+const validators = new Map<Kind, ValidateFunction>();
 /** Files that are remembered: many times what a SKU lists. */
 const MOST_FILES = 512;
 
@@ -73,8 +75,7 @@ function parse(file: string, text: string, kind: Kind): Parsed {
     return known;
   }
   const { value, errors } = parseYaml(text);
-  const validate = VALIDATORS[kind];
-  const problems = errors.length > 0 || validate(value) ? [] : schemaProblems(validate.errors);
+  const problems = errors.length > 0 ? [] : misfits(kind, value);
   const entry: Parsed = { text, value: deepFreeze(value), errors, problems };
   parsed.set(file, entry);
   const [oldest] = parsed.keys();
@@ -101,7 +102,19 @@ export function configure(
   return validate(config) ? [] : validate.errors;
 }
 
-function compile(kind: Kind): ValidateFunction {
-  const url = new URL(`../../manifests/schema/${kind}.json`, import.meta.url);
-  return new Ajv(QUICK).compile(JSON.parse(readFileSync(url, 'utf8')));
+/** What does not fit the schema of such manifests. */
+export function misfits(kind: Kind, value: unknown): ReturnType<typeof schemaProblems> {
+  let validate = validators.get(kind);
+  if (!validate) {
+    validate = new Ajv(QUICK).compile(schemaOf(kind));
+    validators.set(kind, validate);
+  }
+  return validate(value) ? [] : schemaProblems(validate.errors);
+}
+
+function schemaOf(kind: Kind): object {
+  const places = SCHEMAS.map((path) => new URL(path.replace('{kind}', kind), import.meta.url));
+  const found = places.find((url) => existsSync(url));
+  if (!found) throw new Error(`cannot check a manifest: the schema of ${kind} manifests is not there`);
+  return JSON.parse(readFileSync(found, 'utf8'));
 }

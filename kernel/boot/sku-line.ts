@@ -3,7 +3,8 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Isolation, PluginManifest } from '@device-core/plugin-api';
 
-const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
+/** From the least isolation to the most. */
+export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
 /** The manifest itself, or the one in the folder. */
 export function manifestOf(path: string): string {

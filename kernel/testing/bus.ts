@@ -1,43 +1,24 @@
-import type {
-  BusStats,
-  EventEnvelope,
-  EventHandler,
-  Priority,
-  SubscribeOptions,
-  Subscription,
-} from '@device-core/plugin-api';
+import type { EventEnvelope } from '@device-core/plugin-api';
 import { EventBusCore } from '../bus/event-bus.ts';
 
-/** The Event Bus of a test: that of the device, and every event so far. */
-export class TestBus {
+/** What the kernel itself tells of plugins: true in a test, too, but not what a test is about. */
+const OF_KERNEL: ReadonlySet<string> = new Set(['plugin.state', 'plugin.changed']);
+
+/** The bus of the device, which keeps what is published. */
+export class RecordingBus extends EventBusCore {
+  /** Every event so far but the kernel's own. */
   readonly published: EventEnvelope[] = [];
-  readonly #bus: EventBusCore;
 
-  constructor(onError: (error: unknown) => void) {
-    this.#bus = new EventBusCore({ onError });
+  override publish(publication: Parameters<EventBusCore['publish']>[0]): EventEnvelope {
+    const event = super.publish(publication);
+    if (!OF_KERNEL.has(event.topic) || event.source !== 'core') this.published.push(event);
+    return event;
   }
 
-  publish(event: {
-    readonly topic: string;
-    readonly payload: object;
-    readonly priority?: Priority | undefined;
-    readonly source: string;
-  }): EventEnvelope {
-    const { priority = 'normal', ...rest } = event;
-    const envelope = this.#bus.publish({ ...rest, priority });
-    this.published.push(envelope);
-    return envelope;
-  }
-
-  subscribe(filter: string | readonly string[], fn: EventHandler, options?: SubscribeOptions): Subscription {
-    return this.#bus.subscribe(filter, fn, options);
-  }
-
-  retained(filters: readonly string[]): EventEnvelope[] {
-    return this.#bus.retained(filters);
-  }
-
-  stats(): BusStats {
-    return this.#bus.stats();
+  /** Publishes for a test: kept whatever it is. */
+  say(publication: Parameters<EventBusCore['publish']>[0]): EventEnvelope {
+    const event = this.publish(publication);
+    if (this.published.at(-1) !== event) this.published.push(event);
+    return event;
   }
 }

@@ -1,10 +1,11 @@
 /** What a plugin is tested with: one plugin in a host of its own, the check of its manifest, the leak check of a suite. */
 
 export { type GivenService, given } from './given.ts';
-export { TestGrants } from './grants.ts';
-export { createTestHost, type LogLine, type TestHost, type TestHostOptions } from './host.ts';
+export type { TestGrants } from './grants.ts';
+export { createTestHost, type TestHost, type TestHostOptions } from './host.ts';
 export { ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';
 export { leakCheck } from './leak-check.ts';
+export type { LogLine } from './log.ts';
 export { checkManifest, readManifest } from './manifest.ts';
 export { OPERATOR, TestOperations } from './operations.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -1,13 +1,29 @@
-import { readFileSync } from 'node:fs';
 import type { PluginManifest, ServiceRefs } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
-import { Ajv } from 'ajv';
-import { parse } from 'yaml';
+import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { configure, misfits, readManifest as readSource } from '../boot/manifests.ts';
+import { deepFreeze } from '../freeze.ts';
 
-/** A manifest given as it is, or read from a YAML file. */
+/** A manifest given as it is, or read from a YAML file. Throws MANIFEST_INVALID where it does not fit its schema, as the Core does. */
 export function readManifest(manifest: PluginManifest | string): PluginManifest {
-  return typeof manifest === 'string' ? (parse(readFileSync(manifest, 'utf8')) as PluginManifest) : manifest;
+  if (typeof manifest !== 'string') {
+    const [problem] = misfits('plugin', manifest);
+    if (problem) throw invalid(manifest.id, problem.path, problem.reason);
+    return manifest;
+  }
+  const source = readSource<PluginManifest>(manifest, 'plugin', (_place, path, _code, message) => {
+    throw invalid(manifest, path, message);
+  });
+  return source?.value as PluginManifest;
+}
+
+/** The same, for a plugin that is to run: throws what the Core would refuse it for. */
+export function manifestToRun(given: PluginManifest | string): PluginManifest {
+  const manifest = readManifest(given);
+  const [problem] = manifestProblems(manifest);
+  if (problem) throw invalid(typeof given === 'string' ? given : manifest.id, problem.path, problem.message);
+  return manifest;
 }
 
 /**
@@ -15,10 +31,11 @@ export function readManifest(manifest: PluginManifest | string): PluginManifest 
  * contract versions with the ranges by their major number; then everything manifestProblems() asks.
  */
 export function checkManifest(
-  manifest: PluginManifest | string,
+  given: PluginManifest | string,
   plugin: { readonly requires?: ServiceRefs },
 ): readonly string[] {
-  const { id, requires = {} } = readManifest(manifest);
+  const manifest = readManifest(given);
+  const { id, requires = {} } = manifest;
   const problems: string[] = [];
   const refs = Object.values(plugin.requires ?? {});
   for (const ref of refs) {
@@ -32,17 +49,19 @@ export function checkManifest(
     if (!refs.some((ref) => ref.id === service))
       problems.push(`the manifest of ${id} requires ${service}, the plugin does not`);
   }
-  problems.push(
-    ...manifestProblems(readManifest(manifest)).map(({ path, message }) => `${path.join('.')}: ${message}`),
-  );
+  problems.push(...manifestProblems(manifest).map(({ path, message }) => `${path.join('.')}: ${message}`));
   return problems;
 }
 
-/** The configuration with the defaults of the manifest's schema filled in. Throws PARAMS_INVALID. */
+/** The configuration with the defaults of the manifest's schema filled in, frozen. Throws PARAMS_INVALID. */
 export function resolveConfig(manifest: PluginManifest, config: object): object {
-  const filled = structuredClone(config);
-  if (!manifest.config) return filled;
-  const ajv = new Ajv({ useDefaults: true, allErrors: true, strict: false });
-  if (ajv.validate({ ...manifest.config }, filled)) return filled;
-  throw new CoreError('PARAMS_INVALID', { where: `the configuration of ${manifest.id}`, reason: ajv.errorsText() });
+  const filled = structuredClone(config) as Record<string, unknown>;
+  const problems = schemaProblems(configure(manifest.config, filled));
+  if (problems.length === 0) return deepFreeze(filled);
+  const reason = problems.map(({ path, reason: why }) => `${path.join('.') || 'it'} ${why}`).join('; ');
+  throw new CoreError('PARAMS_INVALID', { where: `the configuration of ${manifest.id}`, reason });
+}
+
+function invalid(file: string, path: YamlPath, reason: string): CoreError {
+  return new CoreError('MANIFEST_INVALID', { file, reason: path.length > 0 ? `${path.join('.')} ${reason}` : reason });
 }

@@ -131,17 +131,18 @@ function watchedHost<C>(host: PluginHost<C>, note: Note): PluginHost<C> {
   };
 }
 
-/** Methods run on the service itself: it may have private members, which a proxy does not have. */
+/** A proxy of nothing: a reference to a service is frozen, and a proxy of it could not answer with anything else. */
 function watchedService(service: object, id: string, note: Note): object {
-  return new Proxy(service, {
-    get(target, key) {
-      const member: unknown = Reflect.get(target, key, target);
+  return new Proxy(Object.create(null) as object, {
+    has: (_target, key) => key in service,
+    get(_target, key) {
+      const member: unknown = Reflect.get(service, key);
       if (typeof member !== 'function') return member;
       return (...values: unknown[]) => {
         note('service', id);
         note('method', `${id}.${String(key)}`);
         if (id === 'operations' && values.some(byPlugin)) note('calls', String(key));
-        return Reflect.apply(member, target, values);
+        return Reflect.apply(member, service, values);
       };
     },
   });

@@ -1,50 +1,49 @@
 import type {
-  CallContext,
   Caller,
   Invocation,
   Operation,
   Operations,
+  PluginHost,
+  ServesEachUser,
+  ServiceUser,
   StreamChannel,
   StreamEndpoint,
 } from '@device-core/plugin-api';
-import { CoreError, toCoreError } from '@device-core/plugin-api';
-import { Ajv } from 'ajv';
+import { FOR_USER } from '@device-core/plugin-api';
+import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/operations';
+import { STARTS, type Starts } from './entries.ts';
 
 export const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const TIMEOUT_MS = 30_000;
-const quiet = () => undefined;
-const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+/** Compiled once for all tests of a file. */
+const schemas = new Schemas();
 
-/** A table of operations for tests of one plugin: it keeps what is added, and run() and stream() check params and results by their schemas. */
-export class TestOperations implements Operations {
-  readonly #operations = new Map<string, Operation<never, unknown>>();
-  readonly #streams = new Map<string, StreamEndpoint<never>>();
+/**
+ * The service `operations` for tests of one plugin: give it to createTestHost(), which makes it the table and the gate of the device. Who calls needs
+ * the capability, params get their defaults, and neither params nor results may have a member that their schema does not know.
+ */
+export class TestOperations implements Operations, ServesEachUser<Operations>, Starts {
+  #gate: OperationGate | undefined;
 
-  /** Names of the operations and streams that are there now. */
+  [STARTS]({ capabilities, scope, log, hook }: PluginHost): void {
+    this.#gate = operationGate({
+      ...{ capabilities, scope, log, before: hook('operation.before'), checkResults: true, schemas },
+    });
+  }
+
+  [FOR_USER](user: ServiceUser): Operations {
+    return this.#open.service[FOR_USER](user);
+  }
+
+  /** Names of the operations and streams that are there now, each of the two sorted. */
   get names(): readonly string[] {
-    return [...this.#operations.keys(), ...this.#streams.keys()];
+    const { table } = this.#open;
+    return [...table.list(), ...table.streams()].map(({ name }) => name);
   }
 
-  add(operation: Operation<never, unknown>): Disposable {
-    return keep(this.#operations, operation);
-  }
-
-  addStream(endpoint: StreamEndpoint<never>): Disposable {
-    return keep(this.#streams, endpoint);
-  }
-
-  /** Calls an operation, as the operator if nobody else is named. Rejects with a CoreError, or because the result does not fit its schema. */
-  async run(name: string, params: object, call: Partial<Invocation> = {}): Promise<unknown> {
-    const operation = find(this.#operations, name);
-    check(operation.params, params, 'params');
-    let result: unknown;
-    try {
-      result = await operation.run(params as never, context(call));
-    } catch (error) {
-      throw toCoreError(error, name);
-    }
-    check(operation.result, result, `the result of ${name}`);
-    return result;
+  /** Calls an operation, as the operator if nobody else is named. Rejects with a CoreError; it is INTERNAL where the result does not fit its schema. */
+  async run<R = Record<string, unknown>>(name: string, params: object, call: Partial<Invocation> = {}): Promise<R> {
+    return (await this.invoke(name, params, invocation(call))) as R;
   }
 
   /** Opens a stream, writes the chunks, closes it, and resolves with what came back when the stream is over. */
@@ -73,63 +72,44 @@ export class TestOperations implements Operations {
     return sent;
   }
 
-  async openStream(
-    name: string,
-    params: unknown,
-    channel: StreamChannel,
-    call: Partial<Invocation> = {},
-  ): Promise<{ readonly done: Promise<void> }> {
-    const endpoint = find(this.#streams, name);
-    check(endpoint.params, params, 'params');
-    return { done: endpoint.run(params as never, channel, context(call)) };
+  openStream(name: string, params: unknown, channel: StreamChannel, call: Partial<Invocation> = {}) {
+    return this.#open.service.openStream(name, params, channel, invocation(call));
+  }
+
+  add(operation: Operation<never, unknown>): Disposable {
+    return this.#open.service.add(operation);
+  }
+
+  addStream(endpoint: StreamEndpoint<never>): Disposable {
+    return this.#open.service.addStream(endpoint);
   }
 
   invoke(name: string, params: unknown, call: Invocation): Promise<unknown> {
-    return this.run(name, params as object, call);
+    return this.#open.service.invoke(name, params, call);
   }
 
-  async list(): Promise<readonly Operation<never, unknown>[]> {
-    return [...this.#operations.values()];
+  list() {
+    return this.#open.service.list();
   }
 
-  async streams(): Promise<readonly StreamEndpoint<never>[]> {
-    return [...this.#streams.values()];
+  streams() {
+    return this.#open.service.streams();
   }
 
-  watch(listener: (operations: readonly Operation<never, unknown>[]) => void): Disposable {
-    listener([...this.#operations.values()]);
-    return { [Symbol.dispose]: quiet };
+  watch(listener: Parameters<Operations['watch']>[0]): Disposable {
+    return this.#open.service.watch(listener);
   }
 
-  async permitted(): Promise<undefined> {
-    return undefined;
+  permitted(name: string, call: Invocation) {
+    return this.#open.service.permitted(name, call);
+  }
+
+  get #open(): OperationGate {
+    if (this.#gate) return this.#gate;
+    throw new TypeError('give these operations to createTestHost() first');
   }
 }
 
-function keep<T extends { readonly name: string }>(table: Map<string, T>, row: T): Disposable {
-  const { name } = row;
-  if (table.has(name)) throw new CoreError('OPERATION_CONFLICT', { name, what: 'the name' });
-  table.set(name, row);
-  return { [Symbol.dispose]: () => void table.delete(name) };
-}
-
-function find<T>(table: ReadonlyMap<string, T>, name: string): T {
-  const row = table.get(name);
-  if (!row) throw new CoreError('METHOD_NOT_FOUND', { name });
-  return row;
-}
-
-function check(schema: object, value: unknown, where: string): void {
-  const ajv = new Ajv({ strict: false });
-  if (!ajv.validate({ ...schema }, value)) throw new CoreError('PARAMS_INVALID', { where, reason: ajv.errorsText() });
-}
-
-function context(call: Partial<Invocation>): CallContext {
-  return {
-    caller: OPERATOR,
-    signal: new AbortController().signal,
-    deadline: Date.now() + TIMEOUT_MS,
-    log: LOG,
-    ...call,
-  };
+function invocation(call: Partial<Invocation>): Invocation {
+  return { caller: OPERATOR, signal: new AbortController().signal, deadline: Date.now() + TIMEOUT_MS, ...call };
 }

@@ -25,6 +25,8 @@ export interface OperationGateOptions {
   readonly before: HookCaller<'operation.before'>;
   /** A result that does not fit its schema fails the call. */
   readonly checkResults: boolean;
+  /** Shared by those who compile the same schemas again and again. */
+  readonly schemas?: Schemas;
 }
 
 export interface OperationGate {
@@ -35,9 +37,10 @@ export interface OperationGate {
   late(): number;
 }
 
-export function operationGate({ capabilities, scope, log, before, checkResults }: OperationGateOptions): OperationGate {
+export function operationGate(options: OperationGateOptions): OperationGate {
+  const { capabilities, scope, log, before, checkResults, schemas = new Schemas() } = options;
   const inFlight = new InFlight(scope);
-  const table = new Table(new Schemas(), capabilities, scope, log, (entry) =>
+  const table = new Table(schemas, capabilities, scope, log, (entry) =>
     inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
   );
   const gate = new Gate(table, inFlight, before, log, checkResults);

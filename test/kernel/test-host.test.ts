@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
+import { ANONYMOUS, CoreError, definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
 import { device } from '@device-core/plugin-api/services/device';
 import { grants } from '@device-core/plugin-api/services/grants';
-import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { checkManifest, createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 
 after(leakCheck());
 
@@ -204,4 +206,129 @@ test('checkManifest names what does not agree', () => {
     hooks: ['session.open'],
   };
   assert.equal(checkManifest(wrong, quiet).length, 5);
+});
+
+suite('the kit is the kernel of the device', () => {
+  test('a plugin waits for a service in the range of its manifest, and so it does not start', async () => {
+    const old = serviceRef<Lamp>('power', '1.1.0');
+    const start = createTestHost(quiet, { manifest, services: [[old, { on: async () => '' }]] });
+    await assert.rejects(start, { code: 'SERVICE_MISSING', message: /power \^1\.2\.0 .*test-power provides 1\.1\.0/ });
+  });
+
+  test('a manifest, a configuration and a grant that the Core refuses are refused', async () => {
+    const cases: [code: string, message: RegExp, Partial<Parameters<typeof createTestHost>[1]>][] = [
+      ['MANIFEST_INVALID', /requiers is not known/, { manifest: { ...manifest, requiers: {} } as PluginManifest }],
+      ['MANIFEST_INVALID', /no hook nothing\.at\.all/, { manifest: { ...manifest, taps: ['nothing.at.all'] } }],
+      ['MANIFEST_INVALID', /needs plugin-api \^9/, { manifest: { ...manifest, api: '^9.0.0' } }],
+      ['PARAMS_INVALID', /bright is not known/, { config: { bright: true } }],
+      ['CALLER_DENIED', /grant to operator/, { grants: { operator: ['bridges.spi'] } }],
+      ['CAPABILITY_UNKNOWN', /bridges\.spi/, { grants: { 'app.a.b': ['bridge.spi'] } }],
+    ];
+    for (const [code, message, options] of cases) {
+      await assert.rejects(createTestHost(quiet, { manifest, services, ...options }), { code, message });
+    }
+    const { config: _, ...bare } = manifest;
+    await assert.rejects(createTestHost(quiet, { manifest: bare, services, config: { level: 3 } }), {
+      code: 'PARAMS_INVALID',
+    });
+  });
+
+  test('a service that is gone does not answer, whoever provided it', async () => {
+    let kept: Lamp | undefined;
+    let optional: Lamp | undefined;
+    const plugin = definePlugin({
+      requires: { power, device },
+      setup(host, given) {
+        kept = given.power;
+        host.provide(lamp, { on: async () => 'lamp' });
+        host.when(extra, (service) => {
+          optional = service;
+        });
+      },
+    });
+    const host = await createTestHost(plugin, { manifest, services });
+    await host.appear(extra, { on: async () => 'extra' });
+    assert.equal(await optional?.on(), 'extra');
+    await host.disappear(extra);
+    const own = host.service(lamp);
+    assert.throws(() => optional?.on(), {
+      code: 'SERVICE_REVOKED',
+      message: /extra was used after test-extra stopped/,
+    });
+    await host.stop();
+    for (const gone of [own, kept]) assert.throws(() => gone?.on(), { code: 'SERVICE_REVOKED' });
+    assert.throws(() => host.service(lamp), { code: 'SERVICE_MISSING' });
+  });
+
+  test('a plugin stops with a service that it requires, and starts again with the next one', async () => {
+    await using host = await createTestHost(quiet, { manifest, services });
+    const states = async () => (await host.service(pluginManager).list()).map(({ id, state }) => `${id} ${state}`);
+    await host.disappear(power);
+    assert.deepEqual(await states(), ['lamp waiting']);
+    assert.deepEqual(host.leaks(), []);
+    await host.appear(power, { on: async () => 'again' });
+    assert.deepEqual(await states(), ['test-power active', 'lamp active']);
+    assert.equal(await host.service(lamp).on(), 'level 3');
+  });
+
+  test('a service of the kernel is the one of the kernel, or what the test gives in its place', async () => {
+    await using host = await createTestHost(quiet, { manifest, services });
+    const [power1, own] = await host.service(pluginManager).list();
+    assert.deepEqual([power1?.id, own?.id, own?.generation], ['test-power', 'lamp', 1]);
+    assert.equal((await host.service(pluginManager).restart('lamp')).generation, 2);
+    const list = async () => [];
+    await using other = await createTestHost(quiet, {
+      manifest,
+      services: [...services, given(pluginManager, { list })],
+    });
+    assert.deepEqual(await other.service(pluginManager).list(), []);
+  });
+
+  test('operations pass the gate of the device: capability, defaults, no unknown members, no wrong results', async () => {
+    const table = new TestOperations();
+    const reader: PluginManifest = {
+      ...{ id: 'reader', version: '1.0.0', summary: 'reads', api: '^1.0.0', main: 'index.ts' },
+      requires: { operations: '^1.0.0' },
+      taps: ['operation.before'],
+    };
+    const plugin = definePlugin({
+      requires: { operations },
+      setup(host, given) {
+        const read = {
+          name: 'reader.read',
+          summary: 'reads',
+          params: { type: 'object', properties: { bytes: { type: 'integer', default: 4 } } },
+          result: { type: 'object', properties: { bytes: { type: 'integer' } }, required: ['bytes'] },
+          capability: 'bridges.spi',
+          errors: [],
+          run: async ({ bytes }: { bytes: number }) => (bytes === 0 ? { nothing: true } : { bytes }),
+        };
+        host.scope.use('reader.read', given.operations.add(read));
+        host.tap('operation.before', (name, { caller }) =>
+          caller.id === 'busy' ? new CoreError('BUSY', { what: name, limit: '0 calls' }) : undefined,
+        );
+      },
+    });
+    const host = await createTestHost(plugin, {
+      manifest: reader,
+      services: [[operations, table]],
+      grants: { 'app.flash': ['bridges.spi'], 'app.busy': ['bridges.spi'] },
+    });
+    const as = (id: string) => ({ caller: { kind: 'app', id } as const });
+    assert.deepEqual(await table.run('reader.read', {}, as('flash')), { bytes: 4 });
+    const refused: [string, object, object][] = [
+      ['CAPABILITY_DENIED', {}, as('other')],
+      ['UNAUTHENTICATED', {}, { caller: ANONYMOUS }],
+      ['BUSY', {}, as('busy')],
+      ['PARAMS_INVALID', { extra: 1 }, as('flash')],
+      ['INTERNAL', { bytes: 0 }, as('flash')],
+      ['TIMEOUT', {}, { ...as('flash'), deadline: 0 }],
+    ];
+    for (const [code, params, call] of refused)
+      await assert.rejects(table.run('reader.read', params, call), { code }, code);
+    assert.match(host.logged.find(({ level }) => level === 'error')?.message ?? '', /operation failed/);
+    await host.stop();
+    assert.deepEqual(table.names, []);
+    await assert.rejects(table.run('reader.read', {}, as('flash')), { code: 'UNAVAILABLE' });
+  });
 });

@@ -3,6 +3,7 @@ import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { Peer, type Port } from '../remote/index.ts';
 import { GuestHost } from './host.ts';
 import type { GuestRoot, GuestStart, GuestUsage, RunningGuest } from './protocol.ts';
+import { turns } from './turns.ts';
 
 /** How long the start waits for calls that nobody waits for: what is refused inline is refused here, too. */
 const QUIET_MS = 2_000;
@@ -99,9 +100,4 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
     if (this.#unheard) this.#unheard.push(error);
     else this.#running?.host.log.warn({ err: error }, `a call that nobody waited for failed: ${reasonOf(error)}`);
   }
-}
-
-/** Long enough for what was put off by a turn, and for what follows from it. */
-export async function turns(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -142,7 +142,7 @@ describe('capture', () => {
   });
 
   it('streams 20 ms pieces to apps', async () => {
-    await using core = await start();
+    await using core = await start({ grants: { 'app.com.example.ear': ['audio.capture'] } });
     const sent: Uint8Array[] = [];
     const over = new AbortController();
     const incoming = (async function* (): AsyncGenerator<Uint8Array> {

@@ -171,7 +171,7 @@ describe('READY', () => {
   });
 
   it('carries the retained events, which are not sent again', async () => {
-    await using events = await startEvents({ filters: ['system.*', 'plugin.state'] });
+    await using events = await startEvents({ filters: ['system.*', 'app.state'] });
     const presence = events.host.publish('system.presence', { state: 'present', confidence: 1 });
     const session = new FakeSession();
     const { snapshot } = await events.greet(session);

@@ -147,9 +147,7 @@ suite('intents of the device', () => {
 
   test('a speaker that fails is told, and the timer is over', async () => {
     await using started = await start();
-    started.speaker.feedback = async () => {
-      throw new CoreError('AUDIO_UNAVAILABLE', { reason: 'no speaker' });
-    };
+    started.speaker.broken = new CoreError('AUDIO_UNAVAILABLE', { reason: 'no speaker' });
     await started.say('set a timer for one second');
     await eventually(
       'it is told',

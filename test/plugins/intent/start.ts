@@ -91,7 +91,11 @@ export class FakeAudio implements Audio {
     this.heard.push('tones');
   }
 
+  /** What it fails with from now on. */
+  broken: CoreError | undefined;
+
   async feedback(sound: string): Promise<void> {
+    if (this.broken) throw this.broken;
     this.heard.push(sound);
   }
 
