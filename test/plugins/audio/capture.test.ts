@@ -165,6 +165,6 @@ describe('capture', () => {
     assert.equal(sent[0]!.length, 640);
     assert.deepEqual([...sent[0]!.subarray(0, 4)], [2, 1, 2, 1]);
     over.abort();
-    await done;
+    await assert.rejects(done, { code: 'CANCELLED' });
   });
 });
