@@ -3,6 +3,7 @@ import {
   type Audio,
   type AudioState,
   audio,
+  type CoreError,
   type FunctionEntry,
   type FunctionInfo,
   type FunctionRequest,
