@@ -5,9 +5,9 @@
 import { App } from './app.ts';
 import { type AppEnvironment, readEnvironment } from './environment.ts';
 
-export * from './app.ts';
+export { App, type ConfigChangeNotice, type FunctionCallInfo, type FunctionHandler } from './app.ts';
 export { ClientStream } from './client-stream.ts';
-export * from './environment.ts';
+export { type AppEnvironment, readEnvironment } from './environment.ts';
 export type { RestInit, RestResponse } from './rest.ts';
 export { RpcError } from './rpc-error.ts';
 export type { CallOptions } from './session.ts';

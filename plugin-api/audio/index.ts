@@ -1,10 +1,19 @@
 /** For plugins that handle sound: WAV files, other rates, frames of a fixed size, queues with a bound, waiting without drift, clauses, grammars. */
-export * from './clauses.ts';
-export * from './clock.ts';
-export * from './jsgf.ts';
-export * from './latest.ts';
-export * from './noise-floor.ts';
-export * from './pcm.ts';
-export * from './resampler.ts';
-export * from './until-aborted.ts';
-export * from './wav.ts';
+export { type Clause, clausesOf } from './clauses.ts';
+export { waitUntil } from './clock.ts';
+export { checkRules } from './jsgf.ts';
+export { Latest } from './latest.ts';
+export { NoiseFloor } from './noise-floor.ts';
+export {
+  bytesOfSamples,
+  concatSamples,
+  factorOf,
+  msOf,
+  Reblocker,
+  SampleReader,
+  samplesOfBytes,
+  toSample,
+} from './pcm.ts';
+export { Resampler, resample } from './resampler.ts';
+export { untilAborted } from './until-aborted.ts';
+export { decodeWav, encodeWav, WAV_HEADER_BYTES, wavHeader } from './wav.ts';

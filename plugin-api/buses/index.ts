@@ -1,5 +1,5 @@
 /** For plugins that offer a kind of bus: named handles, requests within bounds, the operation that lists handles. */
-export * from './bus-operations.ts';
-export * from './bus-user.ts';
-export * from './endpoint-class.ts';
-export * from './handle-table.ts';
+export { BUS_ERRORS, HANDLE_NAME, handlesOperation } from './bus-operations.ts';
+export { type BusCallOptions, type BusRequest, BusUser, type BusUserOptions } from './bus-user.ts';
+export { ENDPOINT_CLASS } from './endpoint-class.ts';
+export { type HandleRow, HandleTable } from './handle-table.ts';

@@ -1,6 +1,6 @@
 /** For plugins that offer operations and streams: schemas, bytes in JSON, bounds for each caller, listeners, streams for slow readers. */
-export * from './bytes.ts';
-export * from './listeners.ts';
-export * from './outflow.ts';
-export * from './per-caller.ts';
-export * from './schemas.ts';
+export { base64Schema, bytesOf, textOf } from './bytes.ts';
+export { Listeners } from './listeners.ts';
+export { type Outflow, outflow, outflowOfLines } from './outflow.ts';
+export { PerCaller } from './per-caller.ts';
+export { exactly } from './schemas.ts';

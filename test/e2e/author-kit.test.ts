@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { packPluginApi } from '../../plugin-api/pack.ts';
+import { packPluginApi } from '../../plugin-api/build/pack.ts';
 import { KIND_NAMES } from '../../plugins/interface/cli/scaffold/kinds.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { packPluginApi } from '../../plugin-api/pack.ts';
+import { packPluginApi } from '../../plugin-api/build/pack.ts';
+import { API_FOLDER, publicDoors, readPackageJson } from '../../plugin-api/build/package-json.ts';
 import { startCore } from '../fixtures/core.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -55,6 +56,28 @@ assert.deepEqual(host.leaks(), []);
 console.log('tested');
 `;
 
+const REFUSED = 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+/** Files of the package and doors of the checkout that no author may come to rely on. */
+const CLOSED = [
+  ...readPackageJson(API_FOLDER).inside,
+  './kernel/scope.js',
+  './kernel/testing/host.js',
+  './plugin-api/errors.js',
+  './services/none',
+  './build/pack',
+];
+
+/** A program that says of each door whether Node opens it. */
+function tries(doors: readonly string[]): string {
+  return `
+const outcomes: Record<string, string> = {};
+for (const door of ${JSON.stringify(doors)}) {
+  outcomes[door] = await import('@device-core/plugin-api' + door.slice(1)).then(() => 'open', ({ code }) => code);
+}
+console.log(JSON.stringify(outcomes));
+`;
+}
+
 test('a plugin written outside the tree against the packed file type-checks, tests itself, loads and runs', async () => {
   const tarball = packPluginApi(folder);
   const modules = join(folder, 'node_modules');
@@ -63,6 +86,8 @@ test('a plugin written outside the tree against the packed file type-checks, tes
   execFileSync('tar', ['xzf', tarball, '-C', api, '--strip-components=1']);
   const packed = JSON.parse(readFileSync(join(api, 'package.json'), 'utf8'));
   assert.equal(packed.devDependencies, undefined);
+  const doors = [...publicDoors(readPackageJson(API_FOLDER)).keys(), './plugin.schema.json'];
+  assert.deepEqual(Object.keys(packed.exports), doors);
   mkdirSync(join(modules, '@types'));
   for (const name of [
     ...Object.keys(packed.dependencies),
@@ -82,6 +107,10 @@ test('a plugin written outside the tree against the packed file type-checks, tes
     "export const greeting = (name: string): string => ['hello', name].join(' ');\n",
   );
   writeFileSync(join(home, 'try.ts'), TEST);
+  writeFileSync(
+    join(home, 'doors.ts'),
+    tries([...doors.filter((door) => !/plugin-check|schema/.test(door)), ...CLOSED]),
+  );
   const manifest =
     'id: example\nversion: 1.0.0\nsummary: says hello\napi: ^1.0.0\nmain: index.ts\nrequires: { operations: ^1.0.0 }\n';
   writeFileSync(join(home, 'plugin.yaml'), manifest);
@@ -92,6 +121,10 @@ test('a plugin written outside the tree against the packed file type-checks, tes
 
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder], { stdio: 'inherit' });
   assert.equal(execFileSync(process.execPath, [join(home, 'try.ts')], { encoding: 'utf8' }), 'tested\n');
+
+  const outcomes = JSON.parse(execFileSync(process.execPath, [join(home, 'doors.ts')], { encoding: 'utf8' }));
+  const opened = doors.filter((door) => !/plugin-check|schema/.test(door)).map((door) => [door, 'open']);
+  assert.deepEqual(outcomes, Object.fromEntries([...opened, ...CLOSED.map((door) => [door, REFUSED])]));
 
   const line = { version: '^1.0.0', path: home, isolation: 'inline' } as const;
   await using core = await startCore({ plugins: { operations: '^1.0.0', example: line } });
