@@ -15,4 +15,7 @@ export {
   type TestHost,
   type TestHostOptions,
   TestOperations,
+  VirtualClock,
+  type VirtualClockOptions,
+  virtualClock,
 } from '../kernel/testing/index.ts';
