@@ -1,48 +1,274 @@
 /** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
 export { decodeBase64 } from './base64.ts';
 export { ANONYMOUS, type CallContext, type Caller, type CallerKind, callerName, type Session } from './caller.ts';
-export { CAPABILITIES, type CapabilityClass, type CapabilityId, type CapabilityInfo, classOf, describeCapability, grantHint, implies, suggestCapability, touches, unknownCapability } from './capabilities.ts';
+export {
+  CAPABILITIES,
+  type CapabilityClass,
+  type CapabilityId,
+  type CapabilityInfo,
+  classOf,
+  describeCapability,
+  grantHint,
+  implies,
+  suggestCapability,
+  touches,
+  unknownCapability,
+} from './capabilities.ts';
 export type { Clock } from './clock.ts';
 export { type CrashLimits, CrashPolicy } from './crash-policy.ts';
 export { CoreError, ERROR_CODES, type ErrorCode, formatError, reasonOf, toCoreError } from './errors.ts';
-export { type Bus, type EventEnvelope, type EventHandler, type LossReceipt, PRIORITIES, type Priority, type SubscribeOptions, type Subscription } from './events.ts';
-export { type HookCaller, type HookId, type HookMap, HOOKS, type LoadedPlugin, type PluginSource, type Tap } from './hooks.ts';
+export {
+  type Bus,
+  type EventEnvelope,
+  type EventHandler,
+  type LossReceipt,
+  PRIORITIES,
+  type Priority,
+  type SubscribeOptions,
+  type Subscription,
+} from './events.ts';
+export {
+  HOOKS,
+  type HookCaller,
+  type HookId,
+  type HookMap,
+  type LoadedPlugin,
+  type PluginSource,
+  type Tap,
+} from './hooks.ts';
 export { isNestedDeeperThan, MAX_JSON_DEPTH } from './json-depth.ts';
 export type { Logger } from './logger.ts';
-export type { Isolation, PluginBudget, PluginManifest, ProgramDeclaration, SkuManifest, SkuPlugin } from './manifest.ts';
-export { type Capabilities, definePlugin, PLUGIN_STATES, type PluginDefinition, type PluginHost, type PluginState } from './plugin.ts';
+export type {
+  Isolation,
+  PluginBudget,
+  PluginManifest,
+  ProgramDeclaration,
+  SkuManifest,
+  SkuPlugin,
+} from './manifest.ts';
+export {
+  type Capabilities,
+  definePlugin,
+  PLUGIN_STATES,
+  type PluginDefinition,
+  type PluginHost,
+  type PluginState,
+} from './plugin.ts';
 export { redact, redactText } from './redact/index.ts';
 export type { Scope, Within } from './scope.ts';
-export { FOR_USER, type Resolved, type ServesEachUser, type ServiceRef, serviceRef, type ServiceRefs, type ServiceUser } from './service-ref.ts';
-export { type AppCall, type AppSockets, appSockets, type CallMeta, type ReadyMessage, type SessionInfo } from './services/app-sockets.ts';
-export { APP_STATES, type AppManifest, type Apps, apps, type AppState, type AppStatus } from './services/apps.ts';
-export { type Audio, audio, type AudioDevice, audioDevice, type AudioDeviceInfo, type AudioFrame, type AudioPriority, type AudioState, CAPTURE_RATE, type CleanFrame, type EchoCanceller, echoCanceller, type EchoFrame, type FeedbackSound, FRAME_MS, FRAME_SAMPLES, monotonicMs, type PcmChunk, type PlayOptions, type ToneSpec } from './services/audio.ts';
-export { type Bridge, bridge, type BridgeEndpointStatistics, type BridgeRequestOptions, type BridgeStatistics, type LinkState } from './services/bridge.ts';
+export {
+  FOR_USER,
+  type Resolved,
+  type ServesEachUser,
+  type ServiceRef,
+  type ServiceRefs,
+  type ServiceUser,
+  serviceRef,
+} from './service-ref.ts';
+export {
+  type AppCall,
+  type AppSockets,
+  appSockets,
+  type CallMeta,
+  type ReadyMessage,
+  type SessionInfo,
+} from './services/app-sockets.ts';
+export { APP_STATES, type AppManifest, type AppState, type AppStatus, type Apps, apps } from './services/apps.ts';
+export {
+  type Audio,
+  type AudioDevice,
+  type AudioDeviceInfo,
+  type AudioFrame,
+  type AudioPriority,
+  type AudioState,
+  audio,
+  audioDevice,
+  CAPTURE_RATE,
+  type CleanFrame,
+  type EchoCanceller,
+  type EchoFrame,
+  echoCanceller,
+  type FeedbackSound,
+  FRAME_MS,
+  FRAME_SAMPLES,
+  monotonicMs,
+  type PcmChunk,
+  type PlayOptions,
+  type ToneSpec,
+} from './services/audio.ts';
+export {
+  type Bridge,
+  type BridgeEndpointStatistics,
+  type BridgeRequestOptions,
+  type BridgeStatistics,
+  bridge,
+  type LinkState,
+} from './services/bridge.ts';
 export { type BridgePort, bridgePort } from './services/bridge-port.ts';
-export { type Can, can, type CanArrival, type CanBusState, type CanFilter, type CanFrame, type CanHandle, type CanHandleInfo } from './services/can.ts';
-export { type Config, config, type ConfigChange, type ConfigEntry, type ConfigLayer, type ConfigScope } from './services/config.ts';
-export { type Device, device, type DeviceInfo } from './services/device.ts';
-export { type Endpoint, type EndpointEvent, type EndpointInfo, type EndpointPlace, type EndpointRequestOptions, type Endpoints, endpoints, type EndpointSource, type SourceState, type SourceView } from './services/endpoints.ts';
+export {
+  type Can,
+  type CanArrival,
+  type CanBusState,
+  type CanFilter,
+  type CanFrame,
+  type CanHandle,
+  type CanHandleInfo,
+  can,
+} from './services/can.ts';
+export {
+  type Config,
+  type ConfigChange,
+  type ConfigEntry,
+  type ConfigLayer,
+  type ConfigScope,
+  config,
+} from './services/config.ts';
+export { type Device, type DeviceInfo, device } from './services/device.ts';
+export {
+  type Endpoint,
+  type EndpointEvent,
+  type EndpointInfo,
+  type EndpointPlace,
+  type EndpointRequestOptions,
+  type EndpointSource,
+  type Endpoints,
+  endpoints,
+  type SourceState,
+  type SourceView,
+} from './services/endpoints.ts';
 export { type BusStats, type EventBus, eventBus } from './services/event-bus.ts';
-export { type FunctionCall, type FunctionEntry, type FunctionInfo, type FunctionRegistration, type FunctionRequest, type Functions, functions, type FunctionSpecification, type TypeString } from './services/functions.ts';
-export { type Gpio, gpio, type GpioEdge, type GpioHandle, type GpioHandleInfo, type GpioLineConfig } from './services/gpio.ts';
+export {
+  type FunctionCall,
+  type FunctionEntry,
+  type FunctionInfo,
+  type FunctionRegistration,
+  type FunctionRequest,
+  type FunctionSpecification,
+  type Functions,
+  functions,
+  type TypeString,
+} from './services/functions.ts';
+export {
+  type Gpio,
+  type GpioEdge,
+  type GpioHandle,
+  type GpioHandleInfo,
+  type GpioLineConfig,
+  gpio,
+} from './services/gpio.ts';
 export { type Grants, grants, type Refusal } from './services/grants.ts';
 export type { BridgeHealth, ComponentHealth, ComponentStatus, HealthReport } from './services/health.ts';
 export { type HttpServer, httpServer } from './services/http-server.ts';
-export { type I2c, i2c, type I2cHandle, type I2cHandleInfo, type I2cSegment } from './services/i2c.ts';
-export { type AppLaunch, type Credentials, type Identity, identity, type PeerCredentials } from './services/identity.ts';
-export { type IntentAnswer, type IntentDefinition, type IntentInterpreter, type IntentMatch, type IntentPlan, type IntentRun, type Intents, intents, type InterpreterDescription, type SlotType, type SlotValue } from './services/intents.ts';
-export { type NdefRecord, type Nfc, nfc, type NfcOptions, type NfcReaderInfo, type NfcSource, type NfcTag } from './services/nfc.ts';
-export { type CliView, type Invocation, type JsonSchema, type Operation, type OperationInfo, type Operations, operations, type RestBinding, restStatus, type ServerSentEvent, type StreamChannel, type StreamEndpoint, type StreamInfo } from './services/operations.ts';
-export { type Pio, pio, type PioHandle, type PioHandleInfo, type PioMachineConfig, type PioWidth } from './services/pio.ts';
-export { type PluginManager, pluginManager, type PluginStatus, type SkuChange } from './services/plugin-manager.ts';
-export { type SensorDescription, type SensorInfo, type SensorQuantity, type SensorReading, type Sensors, sensors, type SensorSource } from './services/sensors.ts';
-export { type EngineDescription, type EngineInfo, type EngineKind, type Engines, type SpeakOptions, type Speech, speech, type SpeechGrammar, type SttEngine, type TranscribeOptions, type Transcript, type TtsEngine, type VadEngine, type VadResult, type WakeEngine, type WakeHit, type WakePhrase } from './services/speech.ts';
-export { type Spi, spi, type SpiHandle, type SpiHandleInfo } from './services/spi.ts';
-export { type Uart, uart, type UartChunk, type UartHandle, type UartHandleInfo, type UartSettings } from './services/uart.ts';
-export { type LedgerEntry, type Voice, voice, type VoiceSpan, type VoiceState, type VoiceTurn } from './services/voice.ts';
+export { type I2c, type I2cHandle, type I2cHandleInfo, type I2cSegment, i2c } from './services/i2c.ts';
+export {
+  type AppLaunch,
+  type Credentials,
+  type Identity,
+  identity,
+  type PeerCredentials,
+} from './services/identity.ts';
+export {
+  type IntentAnswer,
+  type IntentDefinition,
+  type IntentInterpreter,
+  type IntentMatch,
+  type IntentPlan,
+  type IntentRun,
+  type Intents,
+  type InterpreterDescription,
+  intents,
+  type SlotType,
+  type SlotValue,
+} from './services/intents.ts';
+export {
+  type NdefRecord,
+  type Nfc,
+  type NfcOptions,
+  type NfcReaderInfo,
+  type NfcSource,
+  type NfcTag,
+  nfc,
+} from './services/nfc.ts';
+export {
+  type CliView,
+  type Invocation,
+  type JsonSchema,
+  type Operation,
+  type OperationInfo,
+  type Operations,
+  operations,
+  type RestBinding,
+  restStatus,
+  type ServerSentEvent,
+  type StreamChannel,
+  type StreamEndpoint,
+  type StreamInfo,
+} from './services/operations.ts';
+export {
+  type Pio,
+  type PioHandle,
+  type PioHandleInfo,
+  type PioMachineConfig,
+  type PioWidth,
+  pio,
+} from './services/pio.ts';
+export { type PluginManager, type PluginStatus, pluginManager, type SkuChange } from './services/plugin-manager.ts';
+export {
+  type SensorDescription,
+  type SensorInfo,
+  type SensorQuantity,
+  type SensorReading,
+  type SensorSource,
+  type Sensors,
+  sensors,
+} from './services/sensors.ts';
+export {
+  type EngineDescription,
+  type EngineInfo,
+  type EngineKind,
+  type Engines,
+  type SpeakOptions,
+  type Speech,
+  type SpeechGrammar,
+  type SttEngine,
+  speech,
+  type TranscribeOptions,
+  type Transcript,
+  type TtsEngine,
+  type VadEngine,
+  type VadResult,
+  type WakeEngine,
+  type WakeHit,
+  type WakePhrase,
+} from './services/speech.ts';
+export { type Spi, type SpiHandle, type SpiHandleInfo, spi } from './services/spi.ts';
+export {
+  type Uart,
+  type UartChunk,
+  type UartHandle,
+  type UartHandleInfo,
+  type UartSettings,
+  uart,
+} from './services/uart.ts';
+export {
+  type LedgerEntry,
+  type Voice,
+  type VoiceSpan,
+  type VoiceState,
+  type VoiceTurn,
+  voice,
+} from './services/voice.ts';
 export { descriptorOf } from './socket-descriptor.ts';
 export { newerForm } from './state-form.ts';
 export { checkTopic, matchesTopic, parseFilter } from './topics.ts';
-export { CALLBACK_KINDS, type CallbackKind, type CallbackUsage, type LoopUsage, type PluginUsage, type SampledUsage, type UsageBudget, type UsageWarning } from './usage.ts';
+export {
+  CALLBACK_KINDS,
+  type CallbackKind,
+  type CallbackUsage,
+  type LoopUsage,
+  type PluginUsage,
+  type SampledUsage,
+  type UsageBudget,
+  type UsageWarning,
+} from './usage.ts';
 export { API_VERSION } from './version.ts';
