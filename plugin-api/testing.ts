@@ -11,7 +11,7 @@ export {
   OPERATOR,
   readManifest,
   refusal,
-  TestGrants,
+  type TestGrants,
   type TestHost,
   type TestHostOptions,
   TestOperations,
