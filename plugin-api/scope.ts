@@ -1,8 +1,12 @@
+import type { Clock } from './clock.ts';
+
 /**
  * Lifetime of one start of one plugin, or of a part of it. Everything acquired goes in; all of it is released at the end, newest first, each
  * release awaited. There is no teardown function: the scope is the teardown. Its timers run on the clock of the host.
  */
 export interface Scope {
+  /** `host.clock`, for those who have the scope alone. */
+  readonly clock: Clock;
   /** Aborted when the end begins: pass it to every wait and request. */
   readonly signal: AbortSignal;
   /** Hand a resource to the scope. Throws SCOPE_CLOSED (and releases the resource) when the scope has ended. */

@@ -80,7 +80,7 @@ export class Microphone {
     let failures = 0;
     while (!signal.aborted) {
       const before = seq;
-      if (await this.#muted(signal)) return;
+      if (await this.#muted(part, signal)) return;
       const reason = await this.#read(part, signal, (frame) => queue.push({ ...frame, seq: seq++ }), queue);
       if (signal.aborted) return;
       if (this.#unmuted) continue;
@@ -90,18 +90,19 @@ export class Microphone {
       if (seq === 0 || wait === undefined) throw unavailable(reason);
       // What was not captured meanwhile is a gap.
       seq += Math.ceil(wait / FRAME_MS);
-      if (!(await waitUntil(part, monotonicMs() + wait, signal))) return;
+      if (!(await waitUntil(part, part.clock.monotonic() + wait, signal))) return;
     }
   }
 
   /** Waits while it is muted. True: the signal came first. */
-  async #muted(signal: AbortSignal): Promise<boolean> {
+  async #muted(part: Scope, signal: AbortSignal): Promise<boolean> {
     while (this.#unmuted && !signal.aborted) {
-      const gone = Promise.withResolvers<void>();
-      const stop = () => gone.resolve();
-      signal.addEventListener('abort', stop, { once: true });
-      await Promise.race([this.#unmuted.promise, gone.promise]);
-      signal.removeEventListener('abort', stop);
+      const { promise } = this.#unmuted;
+      try {
+        await part.within('the microphone', Number.POSITIVE_INFINITY, () => promise, { signal });
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
     }
     return signal.aborted;
   }
@@ -140,7 +141,7 @@ export class Microphone {
         });
         const { done, value } = await pieces.next().finally(() => limit[Symbol.dispose]());
         if (done || signal.aborted || halted) break;
-        const now = monotonicMs();
+        const now = part.clock.monotonic();
         const frames = [...blocks.push(samples.read(value))];
         began ??= now - FRAME_MS;
         const young = now - began < YOUNG_MS;

@@ -83,7 +83,7 @@ class PlayRun {
       if (item.done) break;
       for (let from = 0; from < item.value.length; from += block) {
         const samples = item.value.subarray(from, from + block);
-        const now = monotonicMs();
+        const now = this.#part.clock.monotonic();
         if (this.#due === undefined) {
           this.#due = now + START_MS;
           this.#started?.(this.#due);
@@ -138,14 +138,14 @@ class PlayRun {
     this.#options.onProblem(reason);
     const wait = BACKOFF_MS[this.#failures++];
     if (wait === undefined) throw unavailable(reason);
-    await waitUntil(this.#part, monotonicMs() + wait, this.#over);
+    await waitUntil(this.#part, this.#part.clock.monotonic() + wait, this.#over);
   }
 
   async #drain(): Promise<void> {
     const sink = this.#sink;
     if (!sink || this.#due === undefined) return;
     sink.child.stdin.end();
-    const left = Math.max(0, this.#due - monotonicMs());
+    const left = Math.max(0, this.#due - this.#part.clock.monotonic());
     const late = this.#part.timeout('the end of aplay', left + DRAIN_MS, () => void sink.child.kill('SIGKILL'));
     const end = await this.#unlessOver(sink.ended);
     late[Symbol.dispose]();
@@ -155,15 +155,13 @@ class PlayRun {
     await waitUntil(this.#part, this.#due, this.#over);
   }
 
+  /** Undefined where it is over first. */
   async #unlessOver<T>(work: Promise<T>): Promise<T | undefined> {
-    const gone = Promise.withResolvers<undefined>();
-    const stop = () => gone.resolve(undefined);
-    if (this.#over.aborted) return undefined;
-    this.#over.addEventListener('abort', stop, { once: true });
     try {
-      return await Promise.race([work, gone.promise]);
-    } finally {
-      this.#over.removeEventListener('abort', stop);
+      return await this.#part.within('aplay', Number.POSITIVE_INFINITY, () => work, { signal: this.#over });
+    } catch (error) {
+      if (!this.#over.aborted) throw error;
+      return undefined;
     }
   }
 }

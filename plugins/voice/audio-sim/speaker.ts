@@ -1,4 +1,4 @@
-import { CAPTURE_RATE, CoreError, monotonicMs, type Scope } from '@device-core/plugin-api';
+import { CAPTURE_RATE, CoreError, type Scope } from '@device-core/plugin-api';
 import { msOf, Resampler, waitUntil } from '@device-core/plugin-api/audio';
 import type { Recording, Recordings } from './recordings.ts';
 import type { Room } from './room.ts';
@@ -40,13 +40,9 @@ export class Speaker {
     if (this.#busy) throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'play', reason: 'the speaker is in use already' });
     this.#busy = true;
     const part = this.#options.scope.child('play');
-    const source = chunks[Symbol.asyncIterator]();
-    let over = false;
     try {
-      over = await this.#run(part, source, signal, started);
+      await this.#run(part, chunks, signal, started);
     } finally {
-      // A source that is asleep would keep the end waiting.
-      if (!over) void Promise.resolve(source.return?.()).catch(() => undefined);
       await this.#recording?.close();
       this.#recording = undefined;
       this.#busy = false;
@@ -54,56 +50,40 @@ export class Speaker {
     }
   }
 
-  /** True: the source came to its end. */
   async #run(
     part: Scope,
-    source: AsyncIterator<Int16Array>,
+    chunks: AsyncIterable<Int16Array>,
     signal: AbortSignal,
     started?: (at: number) => void,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const { rate } = this.#options;
-    const stopped = Promise.withResolvers<undefined>();
-    const stop = () => stopped.resolve(undefined);
-    signal.addEventListener('abort', stop, { once: true });
-    part.signal.addEventListener('abort', stop, { once: true });
     const echo = this.#echo();
     const block = (rate * BLOCK_MS) / 1_000;
     let due: number | undefined;
     let played = 0;
-    try {
-      if (signal.aborted) return false;
-      for (;;) {
-        const item = await Promise.race([source.next(), stopped.promise]);
-        if (!item || signal.aborted) return false;
-        if (item.done) {
-          if (due !== undefined) await waitUntil(part, due, signal);
-          return true;
-        }
-        const now = monotonicMs();
-        if (due === undefined) {
-          due = now + DELAY_MS;
-          started?.(due);
-        } else if (now > due) {
-          this.#late++;
-          const gap = now + DELAY_MS - due;
-          this.#write(new Int16Array(Math.round((Math.min(gap, MOST_GAP_MS) * rate) / 1_000)));
-          due += gap;
-          started?.(due - msOf(played, rate));
-        }
-        for (let from = 0; from < item.value.length; from += block) {
-          if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
-          const samples = item.value.subarray(from, from + block);
-          this.#write(samples);
-          echo?.(samples, due);
-          due += msOf(samples.length, rate);
-          played += samples.length;
-        }
-        if (!(await waitUntil(part, due - LEAD_MS, signal))) return false;
+    for await (const chunk of part.until(chunks, signal)) {
+      const now = part.clock.monotonic();
+      if (due === undefined) {
+        due = now + DELAY_MS;
+        started?.(due);
+      } else if (now > due) {
+        this.#late++;
+        const gap = now + DELAY_MS - due;
+        this.#write(new Int16Array(Math.round((Math.min(gap, MOST_GAP_MS) * rate) / 1_000)));
+        due += gap;
+        started?.(due - msOf(played, rate));
       }
-    } finally {
-      signal.removeEventListener('abort', stop);
-      part.signal.removeEventListener('abort', stop);
+      for (let from = 0; from < chunk.length; from += block) {
+        if (!(await waitUntil(part, due - LEAD_MS, signal))) return;
+        const samples = chunk.subarray(from, from + block);
+        this.#write(samples);
+        echo?.(samples, due);
+        due += msOf(samples.length, rate);
+        played += samples.length;
+      }
+      if (!(await waitUntil(part, due - LEAD_MS, signal))) return;
     }
+    if (due !== undefined) await waitUntil(part, due, signal);
   }
 
   #write(samples: Int16Array): void {
@@ -127,7 +107,7 @@ export class Speaker {
       const heard = resampler.push(samples).map((sample) => Math.round(sample * echo.gain));
       // The resampler holds some back.
       const held = msOf(taken, rate) - msOf(given);
-      room.add(heard, at - held + echo.delayMs, monotonicMs());
+      room.add(heard, at - held + echo.delayMs, this.#options.scope.clock.monotonic());
       taken += samples.length;
       given += heard.length;
     };

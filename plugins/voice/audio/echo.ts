@@ -8,7 +8,6 @@ import {
   type EchoFrame,
   FRAME_SAMPLES,
   type Logger,
-  monotonicMs,
   type Scope,
   toCoreError,
 } from '@device-core/plugin-api';
@@ -36,7 +35,6 @@ interface Waiting {
 
 interface Session {
   readonly input: Latest<EchoFrame>;
-  readonly over: PromiseWithResolvers<undefined>;
   readonly stop: AbortController;
 }
 
@@ -97,7 +95,7 @@ export class EchoStage {
     const { farEnd, aheadMs, deadlineMs, scope } = this.#options;
     if (scope.signal.aborted) return;
     const at = this.#clock.follow(frame);
-    const now = monotonicMs();
+    const now = this.#options.scope.clock.monotonic();
     if (!this.#canceller || now < this.#retryAt || !farEnd.echoes(at)) {
       if (this.#waiting.length === 0) this.#options.hand(frame);
       else this.#waiting.push({ frame, due: now, clean: frame });
@@ -119,7 +117,6 @@ export class EchoStage {
   #open(canceller: EchoCanceller): Session {
     const session: Session = {
       input: new Latest<EchoFrame>(MOST_INPUT),
-      over: Promise.withResolvers<undefined>(),
       stop: new AbortController(),
     };
     this.#lateInARow = 0;
@@ -129,19 +126,13 @@ export class EchoStage {
 
   /** Never rejects, and never waits for one who hangs when it is over. */
   async #run(canceller: EchoCanceller, session: Session): Promise<void> {
-    const { input, over, stop } = session;
+    const { input, stop } = session;
+    const { scope } = this.#options;
     try {
-      const results = canceller.clean(input, { signal: stop.signal })[Symbol.asyncIterator]();
-      for (;;) {
-        const item = await Promise.race([results.next(), over.promise]);
-        if (!item) {
-          // Nobody learns any more what becomes of it.
-          void Promise.resolve(results.return?.()).catch(() => undefined);
-          return;
-        }
-        if (item.done) throw failed('it ended by itself');
-        if (this.#session === session) this.#cleaned(item.value);
+      for await (const clean of scope.until(canceller.clean(input, { signal: stop.signal }), stop.signal)) {
+        if (this.#session === session) this.#cleaned(clean);
       }
+      if (this.#session === session && !scope.signal.aborted) throw failed('it ended by itself');
     } catch (error) {
       if (this.#session === session) this.#fail(toCoreError(error, 'echo cancellation'));
     }
@@ -165,7 +156,7 @@ export class EchoStage {
 
   /** Passes on what is done or due, in order. */
   #release(): void {
-    const now = monotonicMs();
+    const now = this.#options.scope.clock.monotonic();
     for (;;) {
       const [first] = this.#waiting;
       if (!first || (!first.clean && first.due > now)) break;
@@ -187,7 +178,7 @@ export class EchoStage {
     const [first] = this.#waiting;
     if (!first) this.#disarm();
     if (!first || this.#timer) return;
-    const left = Math.max(0, Math.ceil(first.due - monotonicMs()));
+    const left = Math.max(0, Math.ceil(first.due - this.#options.scope.clock.monotonic()));
     this.#timer = this.#options.scope.timeout('cleaned frame', left, () => {
       this.#timer = undefined;
       this.#release();
@@ -204,7 +195,7 @@ export class EchoStage {
     if (error.code !== this.#problem?.code)
       log.warn({ code: error.code, reason: error.message }, 'echoes are not cancelled');
     this.#problem = error;
-    this.#retryAt = monotonicMs() + this.#backoff;
+    this.#retryAt = this.#options.scope.clock.monotonic() + this.#backoff;
     this.#backoff = Math.min(this.#backoff * 2, MOST_BACKOFF_MS);
     this.#end();
   }
@@ -215,7 +206,6 @@ export class EchoStage {
     this.#session = undefined;
     session?.stop.abort();
     session?.input.close();
-    session?.over.resolve(undefined);
     this.#disarm();
     for (const { frame, clean } of this.#waiting.splice(0)) this.#options.hand(clean ?? frame);
   }

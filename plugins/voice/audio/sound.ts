@@ -1,5 +1,5 @@
 /** One sound that is played: read ahead from its source, brought to the rate of the speaker, taken block by block. */
-import { type AudioPriority, CoreError, type PcmChunk, type PlayOptions, type Scope } from '@device-core/plugin-api';
+import type { AudioPriority, PcmChunk, PlayOptions, Scope } from '@device-core/plugin-api';
 import { Resampler } from '@device-core/plugin-api/audio';
 import type { Voice } from './mixer.ts';
 
@@ -120,13 +120,13 @@ export class Sound {
   }
 
   async #read(source: AsyncIterable<PcmChunk>): Promise<void> {
-    const { onReady } = this.#options;
+    const { onReady, scope, stallMs, owner } = this.#options;
+    const { signal } = this.#stop;
     const chunks = source[Symbol.asyncIterator]();
     let resampler: { readonly from: number; readonly run: Resampler } | undefined;
     try {
       for (;;) {
-        const item = await this.#patiently(chunks.next());
-        if (!item) break;
+        const item = await scope.within(`the next sound of ${owner}`, stallMs, () => chunks.next(), { signal });
         if (item.done) {
           if (resampler) this.#add(resampler.run.flush());
           break;
@@ -144,35 +144,12 @@ export class Sound {
         }
       }
       this.#complete = true;
-      onReady();
     } catch (error) {
-      this.fail(error);
-      onReady();
+      if (!this.settled) this.fail(error);
     } finally {
+      onReady();
       // A source that is asleep is not waited for.
       if (this.settled) void Promise.resolve(chunks.return?.()).catch(() => undefined);
-    }
-  }
-
-  /** Undefined: the sound was given up. Rejects with TIMEOUT. */
-  async #patiently<T>(next: Promise<T>): Promise<T | undefined> {
-    const { scope, stallMs, owner } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const { signal } = this.#stop;
-    if (signal.aborted) {
-      // It was asked for and is wanted no more, however it ends.
-      next.catch(() => undefined);
-      return undefined;
-    }
-    const late = () => reject(new CoreError('TIMEOUT', { what: `the next sound of ${owner}`, ms: stallMs }));
-    const timer = scope.timeout(`sound of ${owner}`, stallMs, late);
-    const stop = () => resolve(undefined);
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      return await Promise.race([next, promise]);
-    } finally {
-      timer[Symbol.dispose]();
-      signal.removeEventListener('abort', stop);
     }
   }
 

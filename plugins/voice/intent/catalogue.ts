@@ -222,24 +222,10 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const what = `intent ${intent}`;
-    const ms = deadline - Date.now();
-    const cancelled = () => new CoreError('CANCELLED', { what, reason: 'the turn is over' });
-    if (signal.aborted) throw cancelled();
+    const ms = deadline - this.#scope.clock.now();
+    if (signal.aborted) throw new CoreError('CANCELLED', { what, reason: 'the turn is over' });
     if (ms <= 0) throw new CoreError('TIMEOUT', { what, ms: 0 });
-    const stop = new AbortController();
-    const over = Promise.withResolvers<never>();
-    const end = (error: CoreError) => {
-      stop.abort(error);
-      over.reject(error);
-    };
-    const aborted = () => end(cancelled());
-    signal.addEventListener('abort', aborted, { once: true });
-    using _limit = this.#scope.timeout(what, ms, () => end(new CoreError('TIMEOUT', { what, ms })));
-    try {
-      return await Promise.race([work(stop.signal), over.promise]);
-    } finally {
-      signal.removeEventListener('abort', aborted);
-    }
+    return this.#scope.within(what, ms, work, { signal });
   }
 }
 

@@ -74,24 +74,8 @@ export class Interpreters {
   }
 
   async #ask({ description: { id }, interpreter }: Known, text: string, language: string, signal: AbortSignal) {
-    const what = `interpreter ${id}`;
-    const stop = new AbortController();
-    const { promise, reject } = Promise.withResolvers<never>();
-    const end = (error: CoreError) => {
-      stop.abort(error);
-      reject(error);
-    };
-    const aborted = () => end(new CoreError('CANCELLED', { what, reason: 'nobody waits for it' }));
-    const late = () => end(new CoreError('TIMEOUT', { what, ms: ANSWER_MS }));
-    promise.catch(() => undefined); // told by the race, if that has begun
-    signal.addEventListener('abort', aborted, { once: true });
-    if (signal.aborted) aborted();
-    using _limit = this.#scope.timeout(what, ANSWER_MS, late);
-    try {
-      return await Promise.race([promise, interpreter.interpret(text, { language, signal: stop.signal })]);
-    } finally {
-      signal.removeEventListener('abort', aborted);
-    }
+    const work = (stop: AbortSignal) => interpreter.interpret(text, { language, signal: stop });
+    return this.#scope.within(`interpreter ${id}`, ANSWER_MS, work, { signal });
   }
 }
 

@@ -82,7 +82,7 @@ export class Timers {
     if (this.#timers.size >= most)
       throw new CoreError('QUEUE_FULL', { what: 'a timer', reason: `there are ${most} already`, retryAfterMs: 60_000 });
     this.#count += 1;
-    const now = Date.now();
+    const now = this.#options.scope.clock.now();
     const timer: Timer = { id: `${now.toString(36)}-${this.#count}`, at: now + seconds * 1_000, seconds };
     this.#start(timer);
     this.#options.told('set', timer);
@@ -109,7 +109,7 @@ export class Timers {
   }
 
   #start(timer: Timer): void {
-    const ms = Math.max(0, timer.at - Date.now());
+    const ms = Math.max(0, timer.at - this.#options.scope.clock.now());
     const clock = this.#options.scope.timeout(`timer ${timer.id}`, ms, () => this.#end(timer));
     this.#timers.set(timer.id, { timer, clock });
   }
@@ -117,7 +117,7 @@ export class Timers {
   async #end(timer: Timer): Promise<void> {
     this.#timers.delete(timer.id);
     this.#options.told('rang', timer);
-    const late = Date.now() - timer.at;
+    const late = this.#options.scope.clock.now() - timer.at;
     if (late > LATEST_MS)
       this.#options.log.warn({ timer, late }, 'a timer ended while the device was off, too long ago to ring');
     await Promise.all([this.#save(), late > LATEST_MS ? undefined : this.#ring()]);
@@ -130,15 +130,17 @@ export class Timers {
     this.#ringing = ringing;
     const { scope, alarm, log } = this.#options;
     using _limit = scope.timeout('end of the alarm', RING_MS, () => ringing.abort());
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    ringing.signal.addEventListener('abort', () => resolve(), { once: true });
-    try {
-      while (!ringing.signal.aborted) {
-        await Promise.race([alarm(ringing.signal), over]);
-        await pause(scope, PAUSE_MS, ringing.signal);
+    const ring = async (signal: AbortSignal) => {
+      while (!signal.aborted) {
+        await alarm(signal);
+        await scope.clock.sleep(PAUSE_MS, signal);
       }
+    };
+    try {
+      await scope.within('the alarm', Number.POSITIVE_INFINITY, ring, { signal: ringing.signal });
     } catch (error) {
-      if (!ringing.signal.aborted) log.warn({ error: reasonOf(error) }, 'the alarm of a timer cannot be heard');
+      const silenced = ringing.signal.aborted || scope.signal.aborted;
+      if (!silenced) log.warn({ error: reasonOf(error) }, 'the alarm of a timer cannot be heard');
     } finally {
       this.#ringing = undefined;
     }
@@ -157,7 +159,9 @@ export class Timers {
       const good = timers.filter(
         ({ id, at, seconds }) => typeof id === 'string' && Number.isFinite(at) && Number.isFinite(seconds),
       );
-      const kept = good.filter(({ at }) => at - Date.now() <= LONGEST_SECONDS * 1_000).slice(0, most);
+      const kept = good
+        .filter(({ at }) => at - this.#options.scope.clock.now() <= LONGEST_SECONDS * 1_000)
+        .slice(0, most);
       if (kept.length < timers.length)
         log.warn({ file, lost: timers.length - kept.length }, 'some timers of the file make no sense');
       return kept;
@@ -186,16 +190,4 @@ export class Timers {
     });
     return this.#saving;
   }
-}
-
-function pause(scope: Scope, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.resolve();
-  const clock = scope.timeout('pause of the alarm', ms, resolve);
-  const stop = () => {
-    clock[Symbol.dispose]();
-    resolve();
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  return promise.finally(() => signal.removeEventListener('abort', stop));
 }

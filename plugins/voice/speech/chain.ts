@@ -64,15 +64,17 @@ export class Chain {
     const { stage, engine, signal: outer, ...asked } = options;
     const wanted = { language: options.language, engine, stage: stage ?? (engine === undefined ? 'local' : undefined) };
     const rows = this.#registry.choose('stt', wanted);
-    const record = new Record(frames, this.#limits.utterance);
+    const record = new Record(frames, this.#limits.utterance, this.#scope);
     try {
       return await this.#first(rows, outer, async (row, signal, last) => {
         if (last) record.settle();
         if (record.lost > 0) throw failure(row, 'the speech before was too long to be heard again');
         using late = new Late(this.#scope, row, this.#limits.resultMs);
         const copy = watched(record.copy(signal), late);
-        const answer = row.engine.transcribe(copy, { ...asked, signal });
-        const transcript = await Promise.race([answer, late.failed, aborted(outer, signal)]).catch((error: unknown) => {
+        const work = () => row.engine.transcribe(copy, { ...asked, signal });
+        const ends = AbortSignal.any([outer, late.signal]);
+        const answer = this.#scope.within('the transcription', Number.POSITIVE_INFINITY, work, { signal: ends });
+        const transcript = await answer.catch((error: unknown) => {
           throw record.failure ? new SourceFailure(record.failure.error) : error;
         });
         return { ...transcript, engine: row.description.id, stage: row.description.stage };
@@ -93,15 +95,14 @@ export class Chain {
       this.#registry.began(row);
       try {
         using late = new Late(this.#scope, row, this.#limits.resultMs);
-        for await (const chunk of until(row.engine.speak(text, { ...asked, signal }), [
-          late.failed,
-          aborted(outer, signal),
-        ])) {
+        const chunks = row.engine.speak(text, { ...asked, signal });
+        for await (const chunk of this.#scope.until(chunks, outer, late.signal)) {
           late.end();
           begun = true;
           yield chunk;
           late.begin();
         }
+        this.#checkEnd(outer, late);
         // Signs alone have no sound; that is no fault of the engine.
         if (begun || !/[\p{L}\p{N}]/u.test(text)) {
           this.#registry.served(row);
@@ -125,7 +126,7 @@ export class Chain {
     eachFrame: boolean,
   ): AsyncGenerator<T, void, undefined> {
     const rows = this.#registry.choose(kind, { stage: 'local' });
-    const record = new Record(frames, RECENT);
+    const record = new Record(frames, RECENT, this.#scope);
     let given = 0;
     try {
       for (const [index, row] of rows.entries()) {
@@ -136,23 +137,18 @@ export class Chain {
           using late = new Late(this.#scope, row, this.#limits.resultMs);
           if (index === rows.length - 1) record.settle();
           let unanswered = 0;
-          const silent = Promise.withResolvers<never>();
-          silent.promise.catch(() => undefined);
           const copy = watched(record.copy(signal), late, () => {
             unanswered++;
-            if (eachFrame && unanswered > RECENT) silent.reject(failure(row, `it is silent for ${RECENT} frames`));
+            if (eachFrame && unanswered > RECENT) late.fail(failure(row, `it is silent for ${RECENT} frames`));
           });
-          for await (const item of until(open(row, copy, signal), [
-            late.failed,
-            silent.promise,
-            aborted(outer, signal),
-          ])) {
+          for await (const item of this.#scope.until(open(row, copy, signal), outer, late.signal)) {
             unanswered = 0;
             given++;
             if (given === 1) record.settle();
             this.#registry.served(row as unknown as Row);
             yield item;
           }
+          this.#checkEnd(outer, late);
           // Frames are left although it has ended: it did not say why.
           if (!record.ended && !outer.aborted) throw failure(row, 'it ended before the sound did');
           return;
@@ -193,9 +189,14 @@ export class Chain {
     throw told;
   }
 
+  /** Throws the reason where a loop over what an engine gives was not ended by the engine. */
+  #checkEnd(outer: AbortSignal, late: Late): void {
+    for (const signal of [outer, this.#scope.signal, late.signal]) signal.throwIfAborted();
+  }
+
   /** The error as the caller sees it; the engine is put aside where it is to blame. */
   #judge(row: Row, error: unknown, outer: AbortSignal): unknown {
-    if (outer.aborted) return cancelled(row.kind, outer);
+    for (const signal of [outer, this.#scope.signal]) if (signal.aborted) return cancelled(row.kind, signal);
     if (error instanceof CoreError && NO_FAULT.has(error.code)) return error;
     this.#registry.failed(row, error);
     if (error instanceof CoreError && error.code === 'SPEECH_FAILED') return error;
@@ -214,8 +215,7 @@ class SourceFailure extends Error {
 
 /** A deadline that runs while there is nothing to wait for but the engine. One timer looks now and then, for turns are as many as frames. */
 class Late implements Disposable {
-  readonly failed: Promise<never>;
-  readonly #fail: (error: unknown) => void;
+  readonly #stop = new AbortController();
   readonly #scope: Scope;
   readonly #row: Row;
   readonly #ms: number;
@@ -223,10 +223,6 @@ class Late implements Disposable {
   #timer: Disposable | undefined;
 
   constructor(scope: Scope, row: object, ms: number) {
-    const { promise, reject } = Promise.withResolvers<never>();
-    promise.catch(() => undefined); // nobody waits for it where all goes well
-    this.failed = promise;
-    this.#fail = reject;
     this.#scope = scope;
     this.#row = row as Row;
     this.#ms = ms;
@@ -234,9 +230,18 @@ class Late implements Disposable {
     this.#look();
   }
 
+  /** Aborted when the engine is late, or has failed in another way; the reason says how. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  fail(error: CoreError): void {
+    this.#stop.abort(error);
+  }
+
   /** It is the engine's turn. */
   begin(): void {
-    this.#since = performance.now();
+    this.#since = this.#scope.clock.monotonic();
   }
 
   end(): void {
@@ -245,8 +250,8 @@ class Late implements Disposable {
 
   #look(): void {
     const { kind, description } = this.#row;
-    if (this.#since !== undefined && performance.now() - this.#since > this.#ms) {
-      this.#fail(failure(this.#row, `it gave nothing for ${this.#ms} ms`));
+    if (this.#since !== undefined && this.#scope.clock.monotonic() - this.#since > this.#ms) {
+      this.fail(failure(this.#row, `it gave nothing for ${this.#ms} ms`));
       return;
     }
     const ms = Math.ceil(this.#ms / 8);
@@ -275,34 +280,6 @@ function watched(frames: AsyncIterable<AudioFrame>, late: Late, taken?: () => vo
       };
     },
   };
-}
-
-/** Items until one of the promises fails. The engine is told, but not waited for: it may hang. */
-async function* until<T>(items: AsyncIterable<T>, ends: readonly Promise<never>[]): AsyncGenerator<T> {
-  const iterator = items[Symbol.asyncIterator]();
-  let over = false;
-  try {
-    for (;;) {
-      const item = await Promise.race([iterator.next(), ...ends]);
-      if (item.done) {
-        over = true;
-        return;
-      }
-      yield item.value;
-    }
-  } finally {
-    if (!over) void Promise.resolve(iterator.return?.()).catch(() => undefined); // it failed, which is told already
-  }
-}
-
-/** Rejects when `outer` aborts. `inner` aborts then, too, and always in the end: what lives longer than the call keeps nothing of it. */
-function aborted(outer: AbortSignal, inner: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const stop = () => reject(outer.reason);
-  if (outer.aborted) stop();
-  else inner.addEventListener('abort', stop, { once: true });
-  return promise;
 }
 
 function over(kind: string): CoreError {

@@ -1,4 +1,4 @@
-import type { AudioFrame } from '@device-core/plugin-api';
+import type { AudioFrame, Scope } from '@device-core/plugin-api';
 
 /**
  * Frames that more than one engine may have to read: what the first one has read is kept, up to a bound, and read again by the one that takes its
@@ -7,6 +7,7 @@ import type { AudioFrame } from '@device-core/plugin-api';
 export class Record {
   readonly #source: AsyncIterator<AudioFrame>;
   readonly #most: number;
+  readonly #scope: Scope;
   #kept: AudioFrame[] = [];
   /** Place of the first frame that is kept. */
   #from = 0;
@@ -16,9 +17,10 @@ export class Record {
   #needed = true;
 
   /** `most` frames are kept. */
-  constructor(source: AsyncIterable<AudioFrame>, most: number) {
+  constructor(source: AsyncIterable<AudioFrame>, most: number, scope: Scope) {
     this.#source = source[Symbol.asyncIterator]();
     this.#most = most;
+    this.#scope = scope;
   }
 
   /** What the source itself failed with: no engine is to blame for that. */
@@ -92,17 +94,16 @@ export class Record {
   /** False at the end. */
   async #more(signal: AbortSignal): Promise<boolean> {
     if (this.#failure) throw this.#failure.error;
-    if (this.#ended) return false;
+    if (this.#ended || signal.aborted || this.#scope.signal.aborted) return false;
     this.#pulling ??= this.#pull().finally(() => {
       this.#pulling = undefined;
     });
-    const { promise: aborted, resolve } = Promise.withResolvers<boolean>();
-    const stop = () => resolve(false);
-    signal.addEventListener('abort', stop, { once: true });
+    const pulling = this.#pulling;
     try {
-      return await Promise.race([this.#pulling, aborted]);
-    } finally {
-      signal.removeEventListener('abort', stop);
+      return await this.#scope.within('a frame', Number.POSITIVE_INFINITY, () => pulling, { signal });
+    } catch (error) {
+      if (this.#failure) throw error;
+      return false; // nobody reads on
     }
   }
 

@@ -42,20 +42,21 @@ export class WebSocketEngine implements SttEngine {
     const socket = new WebSocket(this.#url, { headers } as never);
     const answer = Promise.withResolvers<string>();
     answer.promise.catch(() => undefined); // awaited below, often much later
-    const stop = () => answer.reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+    const { scope } = this.#parts;
     try {
       await this.#open(socket, answer, signal);
       this.#listen(socket, answer, options);
       const sent = this.#send(socket, frames, options.language, signal);
-      await Promise.race([sent, answer.promise]);
-      using _late = together(this.#parts, signal, answerMs);
-      const late = Promise.withResolvers<never>();
-      _late.signal.addEventListener('abort', () => late.reject(_late.signal.reason), { once: true });
-      const text = await Promise.race([answer.promise, late.promise]);
+      const sentOrAnswered = new Promise<void>((resolve, reject) => {
+        sent.then(resolve, reject);
+        answer.promise.then(() => resolve(), reject);
+      });
+      await scope.within('the frames', Number.POSITIVE_INFINITY, () => sentOrAnswered, { signal });
+      using late = together(this.#parts, signal, answerMs);
+      const { promise } = answer;
+      const text = await scope.within('the answer', Number.POSITIVE_INFINITY, () => promise, { signal: late.signal });
       return { text: command(text, options.prefix ?? []), language: options.language };
     } finally {
-      signal.removeEventListener('abort', stop);
       socket.close();
     }
   }
@@ -68,8 +69,9 @@ export class WebSocketEngine implements SttEngine {
     socket.addEventListener('error', () => answer.reject(this.#failed('the connection failed')));
     socket.addEventListener('close', () => answer.reject(this.#failed('the connection was closed')));
     using limit = together(this.#parts, signal, connectMs);
-    limit.signal.addEventListener('abort', () => open.reject(limit.signal.reason), { once: true });
-    await Promise.race([open.promise, answer.promise]);
+    answer.promise.catch(open.reject);
+    const opened = () => open.promise;
+    await this.#parts.scope.within('the connection', Number.POSITIVE_INFINITY, opened, { signal: limit.signal });
   }
 
   #listen(socket: WebSocket, answer: PromiseWithResolvers<string>, options: TranscribeOptions): void {

@@ -139,7 +139,7 @@ export class Ear {
     };
     const both = [capture(), judge()];
     try {
-      await Promise.race([...both, aborted(either)]);
+      await this.#scope.within('listening', Number.POSITIVE_INFINITY, () => Promise.all(both), { signal: either });
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -149,10 +149,9 @@ export class Ear {
       this.#segment = undefined;
       this.#ring.length = 0;
       this.#recent = [];
-      const patience = Promise.withResolvers<void>();
-      using _limit = this.#scope.timeout('end of the capture', END_MS, () => patience.resolve());
-      // Who mutes wants nothing to be read when it is done. Of what fails here the first was told.
-      await Promise.race([Promise.allSettled(both), patience.promise]);
+      // Who mutes wants nothing to be read when it is done. Of what fails here the first was told; who hangs is not waited for.
+      const end = this.#scope.within('end of the capture', END_MS, () => Promise.allSettled(both));
+      await end.catch(() => undefined);
     }
   }
 
@@ -357,11 +356,4 @@ export class Ear {
       this.#judging = false;
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -7,7 +7,6 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import { within } from './deadline.ts';
 
 export interface OthersParts {
   readonly scope: Scope;
@@ -37,7 +36,7 @@ export class Others {
     const { scope, language, intents, note, refusal, failed } = this.#parts;
     if (text.trim() === '') return undefined;
     try {
-      const all = await within(scope, 'the list of interpreters', ms, signal, intents().interpreters());
+      const all = await scope.within('the list of interpreters', ms, () => intents().interpreters(), { signal });
       for (const one of all) {
         if (one.stage !== stage || !speaks(one.languages, language)) continue;
         if (stage === 'cloud') {
@@ -47,8 +46,8 @@ export class Others {
           // What the user says meanwhile counts.
           if (refusal() !== undefined) return undefined;
         }
-        const asked = intents().interpret(text, { language, interpreter: one.id, signal });
-        const match = await within(scope, one.id, ms, signal, asked).catch((error: unknown) => {
+        const ask = () => intents().interpret(text, { language, interpreter: one.id, signal });
+        const match = await scope.within(one.id, ms, ask, { signal }).catch((error: unknown) => {
           if (!signal.aborted) failed(turn, stage, `${one.id}: ${reasonOf(error)}`);
           return undefined;
         });

@@ -14,7 +14,6 @@ import {
   type Transcript,
 } from '@device-core/plugin-api';
 import type { Budget } from './budget.ts';
-import { within } from './deadline.ts';
 import type { Ledger } from './ledger.ts';
 import { Others } from './others.ts';
 import type { Heard, Utterance } from './utterance.ts';
@@ -166,10 +165,9 @@ export class Router {
           : reading;
       }
       const cloud = this.#cloud(utterance, turn, rule, AbortSignal.any([signal, stop.signal]));
-      const winner = await Promise.race([
-        local.then((reading) => (enough(reading) ? reading : undefined)),
-        cloud.then((reading) => (enough(reading) ? reading : undefined)),
-      ]);
+      const { promise: earlier, resolve, reject } = Promise.withResolvers<Reading | undefined>();
+      for (const one of [local, cloud]) one.then((reading) => resolve(enough(reading) ? reading : undefined), reject);
+      const winner = await earlier;
       if (winner) return winner;
       const [ours, theirs] = await Promise.all([local, cloud]);
       if (enough(ours)) return ours;
@@ -189,7 +187,8 @@ export class Router {
   async #local(work: Promise<Heard>, turn: string, signal: AbortSignal): Promise<Reading> {
     const { scope, settings } = this.#parts;
     try {
-      const heard = await within(scope, 'the local transcription', settings.localMs, signal, work);
+      work.catch(() => undefined); // nobody looks at it where the turn is over
+      const heard = await scope.within('the local transcription', settings.localMs, () => work, { signal });
       if (heard.text === '' && heard.inGrammar !== false) return { outcome: 'empty' };
       if (heard.inGrammar === false) return { outcome: 'none', heard, reason: 'out-of-grammar' };
       if ((heard.confidence ?? 1) < settings.unsureBelow) return { outcome: 'none', heard, reason: 'unsure' };
@@ -207,7 +206,7 @@ export class Router {
     const at = Date.now();
     try {
       const speech = this.#parts.speech();
-      const engines = await within(scope, 'the list of engines', settings.cloudMs, signal, speech.list('stt'));
+      const engines = await scope.within('the list of engines', settings.cloudMs, () => speech.list('stt'), { signal });
       const ranked = engines
         .filter((one) => one.stage === 'cloud' && one.rank !== undefined && speaks(one.languages, language))
         .toSorted((one, other) => one.rank! - other.rank!);
@@ -242,7 +241,7 @@ export class Router {
       whole.catch(() => undefined); // looked at below, when the utterance is over
       // The clock runs from the end of the utterance; nothing waits longer than the turn.
       await utterance.whole;
-      const heard = await within(scope, 'the cloud transcription', settings.cloudMs, signal, whole);
+      const heard = await scope.within('the cloud transcription', settings.cloudMs, () => whole, { signal });
       if (heard.text === '') return { outcome: 'empty' };
       const reading = await this.#read(heard);
       return (await this.#meantBy(reading, turn, signal)) ?? reading;
@@ -307,10 +306,9 @@ export class Router {
     this.#unsent = [...this.#unsent.slice(1 - UNSENT), { at, turn, rule, reason }];
   }
 
-  async #before<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
-    const { promise: over, resolve } = Promise.withResolvers<undefined>();
-    using _hedge = this.#parts.scope.timeout('hedge', ms, () => resolve(undefined));
-    return await Promise.race([work, over]);
+  /** Undefined where it takes longer, or nobody waits any more. */
+  #before<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
+    return this.#parts.scope.within('hedge', ms, () => work).catch(() => undefined);
   }
 }
 

@@ -9,7 +9,6 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import { within } from './deadline.ts';
 import type { Reading, Router, Understood } from './router.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';
@@ -88,7 +87,7 @@ export class Thinker {
     traces.set(turn, { heard: text });
     const heard: Heard = { text, language, engine: 'text', stage: 'local' };
     try {
-      const reading = await within(scope, 'the intents', callMs, signal, router.meaning(heard, turn, signal));
+      const reading = await scope.within('the intents', callMs, () => router.meaning(heard, turn, signal), { signal });
       traces.span(turn, 'intent', from, monotonicMs());
       return await this.#answer(reading, turn, signal, undefined);
     } catch (error) {
@@ -132,8 +131,9 @@ export class Thinker {
     let running: Promise<IntentAnswer> | undefined;
     try {
       // The app is told the same deadline, and hears of the end of the turn.
-      running = intents().run(plan, { turn, signal, deadline: Date.now() + callMs });
-      const answer = await within(scope, plan.title, callMs, signal, running);
+      const called = intents().run(plan, { turn, signal, deadline: scope.clock.now() + callMs });
+      running = called;
+      const answer = await scope.within(plan.title, callMs, () => called, { signal });
       traces.span(turn, 'call', from, monotonicMs());
       const { say, followUp } = answer;
       return { outcome: 'answered', ...(say && { say }), ...(followUp && { followUp }) };

@@ -148,6 +148,9 @@ export class Connection implements AsyncDisposable {
     return this.#scope.timeout(what, ms, late);
   }
 
+  /** `within()` of its scope. */
+  within: Scope['within'] = (label, ms, work, options) => this.#scope.within(label, ms, work, options);
+
   /** Cuts the connection; who waits for it learns the reason. */
   fail(reason: string | Error): void {
     if (this.signal.aborted) return;

@@ -118,8 +118,9 @@ export class Session {
     const sound = new Incoming(mostFrames);
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#connection.signal]);
-    const work = task.kind === 'stt' ? this.#transcribe(task, sound, signal) : this.#detect(task, sound, signal);
-    const done = unless(signal, work).finally(() => {
+    const work = () =>
+      task.kind === 'stt' ? this.#transcribe(task, sound, signal) : this.#detect(task, sound, signal);
+    const done = this.#unless(signal, work).finally(() => {
       job.over = true;
       sound.stop();
     });
@@ -188,7 +189,10 @@ export class Session {
     const timestamp = () => Math.round((samples * 1_000) / (format?.rate ?? 1));
     try {
       for (;;) {
-        const item = await this.#inTime(unless(signal, sound.next()), stop);
+        const item = await this.#inTime(
+          this.#unless(signal, () => sound.next()),
+          stop,
+        );
         if (item.done) break;
         if (!format) {
           format = { rate: item.value.rate, width: 2, channels: 1 };
@@ -221,10 +225,18 @@ export class Session {
     const asked = typeof language === 'string' && language !== '' ? tagOf(language) : settings.language;
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#connection.signal]);
-    const match = await this.#inTime(unless(signal, known.match(text, { language: asked })), stop);
+    const match = await this.#inTime(
+      this.#unless(signal, () => known.match(text, { language: asked })),
+      stop,
+    );
     if (match.outcome !== 'plan') return this.#connection.send('not-recognized', { text });
     const entities = Object.entries(match.plan.slots).map(([name, value]) => ({ name, value }));
     await this.#connection.send('intent', { name: match.plan.intent, entities, text });
+  }
+
+  /** The result, or the reason of the signal: an engine may not listen to it. */
+  #unless<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#connection.within('the engine', Number.POSITIVE_INFINITY, work, { signal });
   }
 
   /** An engine that takes longer is stopped, which makes `work` reject. */
@@ -233,18 +245,5 @@ export class Session {
     const late = () => stop.abort(new CoreError('TIMEOUT', { what: 'the engine', ms }));
     using _limit = this.#connection.limit('the engine', ms, late);
     return await work;
-  }
-}
-
-/** The same result, or the reason of the signal: an engine may not listen to it. */
-async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
