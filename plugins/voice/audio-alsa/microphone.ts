@@ -1,12 +1,4 @@
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  FRAME_MS,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type AudioFrame, CAPTURE_RATE, CoreError, FRAME_MS, reasonOf, type Scope } from '@device-core/plugin-api';
 import { Latest, Reblocker, SampleReader, waitUntil } from '@device-core/plugin-api/audio';
 import { type ProgramOptions, record } from './program.ts';
 

@@ -1,4 +1,4 @@
-import { CoreError, monotonicMs, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { bytesOfSamples, msOf, waitUntil } from '@device-core/plugin-api/audio';
 import { type ProgramOptions, playing } from './program.ts';
 

@@ -141,7 +141,7 @@ export class Ear {
     try {
       await this.#scope.within('listening', Number.POSITIVE_INFINITY, () => Promise.all(both), { signal: either });
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted && !this.#scope.signal.aborted) throw error;
     } finally {
       stop.abort();
       pipe.close();
