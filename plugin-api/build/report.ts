@@ -50,7 +50,10 @@ function reach(modules: ReadonlyMap<string, Module>, { module, name }: Origin, r
   const there = modules.get(module);
   const text = there?.declared.get(name);
   if (!there || text === undefined) {
-    const next = there?.exported.get(name) ?? there?.imported.get(name) ?? handedOn(modules, there, name);
+    // `export { name };` of what was imported: it is exported from here, and comes from elsewhere.
+    const named = there?.exported.get(name);
+    const own = named?.module === module && named.name === name;
+    const next = (own ? undefined : named) ?? there?.imported.get(name) ?? handedOn(modules, there, name);
     if (!next) throw new Error(`cannot find ${name} of ${module}`);
     reach(modules, next, reached);
     return;

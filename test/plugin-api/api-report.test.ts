@@ -41,7 +41,9 @@ describe('the API report', () => {
   it('follows names through modules, and leaves out what nobody can reach', () => {
     const doors = { '.': './index.ts' };
     const sources = {
-      'plugin-api/index.ts': "export { open, type Opened } from './open.ts';\n",
+      'plugin-api/index.ts':
+        "import { open } from './open.ts';\nexport { open };\nexport type { Opened } from './star.ts';\n",
+      'plugin-api/star.ts': "export * from './open.ts';\n",
       'plugin-api/open.ts':
         "import type { Bound as Limit } from './bound.ts';\nexport interface Opened {\n    readonly limit: Limit;\n}\n" +
         'export declare function open(name: string): Opened;\nexport declare function open(id: number): Opened;\n' +
