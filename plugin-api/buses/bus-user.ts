@@ -185,7 +185,8 @@ export class BusUser<H extends Named> {
     row.inFlight++;
     try {
       if (this.#opening && !request.first) {
-        await this.#settled(this.#opening, name, ms, request.signal);
+        const opening = this.#opening;
+        await this.#scope.within(this.#the(name), ms, () => opening, { signal: request.signal });
         ms = Math.max(1, left());
       }
       const lane = this.#lane(endpoint);
@@ -216,31 +217,15 @@ export class BusUser<H extends Named> {
     if (known && known.class !== this.#options.class)
       throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
     const options = { deadlineMs: ms, ...(signal && { signal }), ...(answerBytes !== undefined && { answerBytes }) };
-    const work = this.#endpoints.request(endpoint, request.op, request.body, options);
+    const endpoints = this.#endpoints;
     // Endpoints keep deadlines themselves, each from the moment the request has its turn. Should one not, nobody waits longer than all before it may take.
     const most = lane.enter(ms + GUARD_MS);
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const what = this.#the(name);
-    const timer = this.#scope.timeout(what, most, () => reject(new CoreError('TIMEOUT', { what, ms })));
     try {
-      return await Promise.race([work, late]);
+      return await this.#scope.within(this.#the(name), most, () =>
+        endpoints.request(endpoint, request.op, request.body, options),
+      );
     } finally {
-      timer[Symbol.dispose]();
       lane.leave(ms + GUARD_MS);
-    }
-  }
-
-  /** Until handles have been configured, or the caller has no more time. */
-  async #settled(opening: Promise<void>, name: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    const timer = this.#scope.timeout(`${this.#one(name)}, before it`, ms, resolve);
-    const stop = () => resolve();
-    signal?.addEventListener('abort', stop, { once: true });
-    try {
-      await Promise.race([opening, over]);
-    } finally {
-      timer[Symbol.dispose]();
-      signal?.removeEventListener('abort', stop);
     }
   }
 

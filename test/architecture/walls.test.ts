@@ -67,6 +67,15 @@ test('a plugin imports plugin-api, its own files, node and packages; never the k
   });
 });
 
+test('the bridge simulator is a program of its own: it imports nothing of its plugin, and the plugin knows its door alone', () => {
+  const plugin = 'plugins/hardware/port-sim';
+  checkImports(
+    `${plugin}/sim/**/*.ts`,
+    (name, file) => builtin(name) || npm(name) || inside(`${plugin}/sim`, name, file),
+  );
+  checkImports(`${plugin}/*.ts`, (name, file) => !inside(`${plugin}/sim`, name, file) || name === './sim/index.ts');
+});
+
 test('the kernel never imports a plugin, and only the packages that it is meant to', () => {
   checkImports('kernel/**/*.ts', (name, file) => {
     const mine = ['tapable', 'semver', 'ajv', 'yaml', 'pino'].includes(name);

@@ -1,5 +1,5 @@
 /** The chip at register level: found, reset, calibrated, then asked for one measurement at a time (forced mode: it sleeps in between). */
-import { CoreError, type I2c } from '@device-core/plugin-api';
+import { type Clock, CoreError, type I2c } from '@device-core/plugin-api';
 import { CALIBRATION, Calibration, type Climate } from './calibration.ts';
 
 const REGISTER = { id: 0xd0, reset: 0xe0, humidity: 0xf2, status: 0xf3, measure: 0xf4, data: 0xf7 } as const;
@@ -18,12 +18,14 @@ export class Chip {
   readonly #i2c: I2c;
   readonly #handle: string;
   readonly #oversampling: number;
+  readonly #clock: Clock;
   #calibration: Calibration | undefined;
 
-  constructor(i2c: I2c, handle: string, oversampling: number) {
+  constructor(i2c: I2c, handle: string, oversampling: number, clock: Clock) {
     this.#i2c = i2c;
     this.#handle = handle;
     this.#oversampling = oversampling;
+    this.#clock = clock;
   }
 
   /** The longest that a measurement takes, milliseconds. */
@@ -38,7 +40,7 @@ export class Chip {
       const code = Math.log2(this.#oversampling) + 1;
       await this.#write(REGISTER.humidity, code, options);
       await this.#write(REGISTER.measure, (code << 5) | (code << 2) | FORCED, options);
-      await pause(this.measuringMs, options.signal);
+      await this.#clock.sleep(this.measuringMs, options.signal);
       await this.#settled(STATUS.measuring, options);
       const data = await this.#read(REGISTER.data, DATA_LENGTH, options);
       const word = (at: number) => (data[at]! << 12) | (data[at + 1]! << 4) | (data[at + 2]! >> 4);
@@ -63,7 +65,7 @@ export class Chip {
       throw new CoreError('SENSOR_FAILED', { sensor: this.#handle, reason });
     }
     await this.#write(REGISTER.reset, RESET, options);
-    await pause(START_MS, options.signal);
+    await this.#clock.sleep(START_MS, options.signal);
     await this.#settled(STATUS.updating, options);
     const { first, second } = CALIBRATION;
     return new Calibration(
@@ -76,7 +78,7 @@ export class Chip {
     for (let turn = 0; turn < 5; turn++) {
       const [status = 0] = await this.#read(REGISTER.status, 1, options);
       if ((status & bit) === 0) return;
-      await pause(START_MS, options.signal);
+      await this.#clock.sleep(START_MS, options.signal);
     }
     throw new CoreError('SENSOR_FAILED', { sensor: this.#handle, reason: 'the chip stays busy' });
   }
@@ -88,18 +90,4 @@ export class Chip {
   async #write(register: number, value: number, options: Options): Promise<void> {
     await this.#i2c.transfer(this.#handle, [{ write: Uint8Array.of(register, value) }], options);
   }
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -12,7 +12,7 @@ export const plugin = definePlugin<{ sensors: typeof sensors; i2c: typeof i2c },
   requires: { sensors, i2c },
   setup(host, services) {
     const { handle, name, oversampling, leastIntervalMs } = host.config;
-    const chip = new Chip(services.i2c, handle, oversampling);
+    const chip = new Chip(services.i2c, handle, oversampling, host.clock);
     const round = (value: number) => Math.round(value * 100) / 100;
     const registered = services.sensors.register(
       {

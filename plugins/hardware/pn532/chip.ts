@@ -1,5 +1,5 @@
 /** The PN532: one command at a time - frame, ACK, answer - each waited for by its ready byte. */
-import { CoreError, type I2c, type NfcOptions, type NfcTag } from '@device-core/plugin-api';
+import { type Clock, CoreError, type I2c, type NfcOptions, type NfcTag } from '@device-core/plugin-api';
 import { ACK_LENGTH, decodeFrame, encodeFrame, isAck, OVERHEAD } from './frame.ts';
 
 const COMMAND = { firmware: 0x02, sam: 0x14, rf: 0x32, exchange: 0x40, list: 0x4a, release: 0x52 } as const;
@@ -16,11 +16,13 @@ const MIFARE_CLASSIC = 0x08;
 export class Pn532 {
   readonly #i2c: I2c;
   readonly #handle: string;
+  readonly #clock: Clock;
   #awake = false;
 
-  constructor(i2c: I2c, handle: string) {
+  constructor(i2c: I2c, handle: string, clock: Clock) {
     this.#i2c = i2c;
     this.#handle = handle;
+    this.#clock = clock;
   }
 
   /** The tag in the field; undefined where there is none. */
@@ -71,11 +73,11 @@ export class Pn532 {
   }
 
   async #ready(length: number, ms: number, options: NfcOptions): Promise<Uint8Array> {
-    for (const end = performance.now() + ms; ; ) {
+    for (const end = this.#clock.monotonic() + ms; ; ) {
       const bytes = await this.#i2c.transfer(this.#handle, [{ read: 1 + length }], options);
       if (bytes[0] === READY) return bytes.subarray(1);
-      if (performance.now() > end) throw new CoreError('TIMEOUT', { what: 'the answer of the PN532', ms });
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (this.#clock.monotonic() > end) throw new CoreError('TIMEOUT', { what: 'the answer of the PN532', ms });
+      await this.#clock.sleep(POLL_MS, options.signal);
     }
   }
 }

@@ -11,7 +11,7 @@ export const plugin = definePlugin<{ nfc: typeof nfc; i2c: typeof i2c }, Setting
   requires: { nfc, i2c },
   setup(host, services) {
     const { handle, name } = host.config;
-    const chip = new Pn532(services.i2c, handle);
+    const chip = new Pn532(services.i2c, handle, host.clock);
     const registered = services.nfc.register(
       { name, chip: 'PN532' },
       {

@@ -1,12 +1,14 @@
 /** The port of the simulated bridge: transactions over the socket of its process, one at a time, each with a deadline. */
 import type { Socket } from 'node:net';
-import { type BridgePort, CoreError } from '@device-core/plugin-api';
-import { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
+import { type BridgePort, type Clock, CoreError } from '@device-core/plugin-api';
+import { KIND, type Message, MessageReader, writeMessage } from './sim/index.ts';
 
 const MAX_TRANSFER = 1024;
 
 interface Outstanding {
   readonly tag: number;
+  /** Of the clock, monotonic. */
+  readonly due: number;
   readonly resolve: (rx: Uint8Array) => void;
   readonly reject: (error: CoreError) => void;
 }
@@ -20,12 +22,14 @@ export class SimPort implements BridgePort, Disposable {
   #level = false;
   #tag = 0;
   #outstanding: Outstanding | undefined;
-  /** One timer for all transactions: starting it again costs less than making a new one. */
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  /** One timer that looks after the transactions: most of them are over long before it, and one each would cost more. */
+  #timer: Disposable | undefined;
 
-  constructor(device: string, timeoutMs: number) {
+  constructor(device: string, timeoutMs: number, clock: Clock) {
     this.#device = device;
     this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
   }
 
   async info() {
@@ -41,10 +45,10 @@ export class SimPort implements BridgePort, Disposable {
     }
     this.#tag = (this.#tag + 1) & 0xffff;
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    this.#outstanding = { tag: this.#tag, resolve, reject };
+    const due = this.#clock.monotonic() + this.#timeoutMs;
+    this.#outstanding = { tag: this.#tag, due, resolve, reject };
     socket.write(writeMessage(KIND.transact, false, this.#tag, tx));
-    if (this.#timer) this.#timer.refresh();
-    else this.#timer = setTimeout(() => this.#expire(), this.#timeoutMs);
+    this.#timer ??= this.#clock.at(due, () => this.#expire());
     return promise;
   }
 
@@ -80,7 +84,7 @@ export class SimPort implements BridgePort, Disposable {
 
   [Symbol.dispose](): void {
     this.detach('the port is closed');
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
   }
 
   #receive({ kind, level, tag, bytes }: Message): void {
@@ -104,7 +108,10 @@ export class SimPort implements BridgePort, Disposable {
   }
 
   #expire(): void {
-    this.#timer = undefined;
+    const due = this.#outstanding?.due;
+    const late = due !== undefined && due <= this.#clock.monotonic();
+    this.#timer = due === undefined || late ? undefined : this.#clock.at(due, () => this.#expire());
+    if (!late) return;
     this.#end()?.reject(new CoreError('TIMEOUT', { what: `a transaction on ${this.#device}`, ms: this.#timeoutMs }));
   }
 

@@ -3,12 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { SimPort } from './port.ts';
+import { EXIT_BAD_BOARD, PROGRAM } from './sim/index.ts';
 
-const PROGRAM = fileURLToPath(new URL('./cbp-sim.ts', import.meta.url));
-const EXIT_BAD_BOARD = 2;
 const BACKOFF_MIN_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
 /** A process that lived this long was a good one: the next failure starts with the short back-off again. */
@@ -23,6 +21,7 @@ export interface SimulatorOptions {
   /** Path of a program that takes the place of the simulator. */
   readonly command?: string;
   readonly port: SimPort;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -30,7 +29,7 @@ export class Simulator implements AsyncDisposable {
   readonly #options: SimulatorOptions;
   #child: ChildProcess | undefined;
   #backoff = BACKOFF_MIN_MS;
-  #restart: NodeJS.Timeout | undefined;
+  #restart: Disposable | undefined;
   #stopped = false;
   /** How often it has been started again. */
   restarts = 0;
@@ -45,8 +44,8 @@ export class Simulator implements AsyncDisposable {
 
   /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words. */
   async start(): Promise<void> {
-    const { socket, board, state, command, port, log } = this.#options;
-    const startedAt = performance.now();
+    const { socket, board, state, command, port, clock, log } = this.#options;
+    const startedAt = clock.monotonic();
     const args = ['--socket', socket, '--board', board, '--state', state];
     const child = spawn(command ?? process.execPath, command ? args : [PROGRAM, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -63,7 +62,11 @@ export class Simulator implements AsyncDisposable {
       ([code, signal]) => ({ code: code as number | null, reason: describe(code, signal, report) }),
       (error: unknown) => ({ code: null, reason: reasonOf(error) }),
     );
-    const first = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
+    // Its first word, or its end.
+    const { promise, resolve } = Promise.withResolvers<Awaited<typeof ended> | undefined>();
+    child.stdout.once('data', () => resolve(undefined));
+    void ended.then(resolve);
+    const first = await promise;
     if (first)
       throw new CoreError('UNAVAILABLE', { what: 'the bridge simulator', reason: first.reason, code: first.code });
     try {
@@ -74,7 +77,7 @@ export class Simulator implements AsyncDisposable {
     }
     log.info({ pid: child.pid, board, socket }, 'the bridge simulator runs');
     void ended.then(({ reason }) => {
-      if (performance.now() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
+      if (clock.monotonic() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
       this.#lost(reason);
     });
   }
@@ -86,7 +89,7 @@ export class Simulator implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#restart);
+    this.#restart?.[Symbol.dispose]();
     await this.#end();
     // It does not tidy up where it was killed, and a killed Core's simulator cannot know who comes after.
     await rm(this.#options.socket, { force: true });
@@ -98,17 +101,16 @@ export class Simulator implements AsyncDisposable {
     const gone = once(child, 'close');
     child.stdin?.end();
     child.kill('SIGTERM');
-    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    using _hard = this.#options.clock.after(STOP_MS, () => child.kill('SIGKILL'));
     await gone;
-    clearTimeout(hard);
   }
 
   #lost(reason: string): void {
-    const { port, log } = this.#options;
+    const { port, clock, log } = this.#options;
     port.detach(reason);
     if (this.#stopped) return;
     log.warn({ reason, retryMs: this.#backoff }, 'the bridge simulator ended');
-    this.#restart = setTimeout(() => void this.#again(), this.#backoff);
+    this.#restart = clock.after(this.#backoff, () => void this.#again());
     this.#backoff = Math.min(BACKOFF_MAX_MS, 2 * this.#backoff);
   }
 

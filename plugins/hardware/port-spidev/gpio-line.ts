@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Clock, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { GpioPin, GpioTools } from './gpio-tools.ts';
 import { PolledLine } from './poll.ts';
 import { Level, type ReadyLine } from './ready-line.ts';
@@ -15,32 +15,35 @@ const BACKOFF_MAX_MS = 5_000;
 const STEADY_MS = 10_000;
 const REPORT_BYTES = 500;
 
+export interface GpioLineOptions {
+  readonly tools: GpioTools;
+  readonly pin: GpioPin;
+  /** The longest time between two questions while the line is not watched. */
+  readonly pollMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 export class GpioLine implements ReadyLine {
   readonly source: string;
-  readonly #tools: GpioTools;
-  readonly #pin: GpioPin;
-  readonly #log: Logger;
-  readonly #pollMs: number;
+  readonly #options: GpioLineOptions;
   readonly #level = new Level();
   /** Asks the bridge while nobody watches the line. */
   #poll: PolledLine | undefined;
   #child: ChildProcess | undefined;
-  #again: NodeJS.Timeout | undefined;
+  #again: Disposable | undefined;
   #backoff = BACKOFF_MIN_MS;
   #closed = false;
   problem: string | undefined;
 
-  private constructor(tools: GpioTools, pin: GpioPin, pollMs: number, log: Logger) {
-    this.#tools = tools;
-    this.#pin = pin;
-    this.#pollMs = pollMs;
-    this.#log = log;
-    this.source = `gpiomon ${pin.chip} ${pin.line}`;
+  private constructor(options: GpioLineOptions) {
+    this.#options = options;
+    const { chip, line } = options.pin;
+    this.source = `gpiomon ${chip} ${line}`;
   }
 
-  /** `pollMs` is the longest time between two questions while the line is not watched. */
-  static async open(tools: GpioTools, pin: GpioPin, pollMs: number, log: Logger): Promise<GpioLine> {
-    const line = new GpioLine(tools, pin, pollMs, log);
+  static async open(options: GpioLineOptions): Promise<GpioLine> {
+    const line = new GpioLine(options);
     await line.#start();
     return line;
   }
@@ -59,19 +62,19 @@ export class GpioLine implements ReadyLine {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#again);
+    this.#again?.[Symbol.dispose]();
     await this.#poll?.[Symbol.asyncDispose]();
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'close');
     child.kill('SIGTERM');
-    const hard = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+    using _hard = this.#options.clock.after(STOP_MS, () => child.kill('SIGKILL'));
     await gone;
-    clearTimeout(hard);
   }
 
   async #start(): Promise<void> {
-    const startedAt = performance.now();
+    const { tools, pin, clock } = this.#options;
+    const startedAt = clock.monotonic();
     try {
       // Once gpiomon has the line nobody else can read it; an edge in between is seen by the host's own clocking.
       await this.#readLevel();
@@ -80,7 +83,7 @@ export class GpioLine implements ReadyLine {
       return;
     }
     if (this.#closed) return;
-    const [command, ...args] = this.#tools.monitor(this.#pin);
+    const [command, ...args] = tools.monitor(pin);
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let report = '';
@@ -95,26 +98,28 @@ export class GpioLine implements ReadyLine {
       this.#poll = undefined;
     });
     child.once('close', (code, signal) => {
-      if (performance.now() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
+      if (clock.monotonic() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
       if (child.pid !== undefined) this.#lost(report.trim() || `it ended with ${String(signal ?? code)}`);
     });
   }
 
   async #readLevel(): Promise<void> {
-    const [command, ...args] = this.#tools.read(this.#pin);
+    const { tools, pin } = this.#options;
+    const [command, ...args] = tools.read(pin);
     const { stdout } = await promisify(execFile)(command, args, { timeout: READ_MS });
     this.#level.set(stdout.trim() === '1');
   }
 
   #lost(reason: string): void {
     if (this.#closed) return;
+    const { clock, pollMs, log } = this.#options;
     this.problem = `gpiomon: ${reason}`;
     if (!this.#poll) {
-      this.#poll = new PolledLine(this.#pollMs);
+      this.#poll = new PolledLine(clock, pollMs);
       this.#poll.listen((level) => this.#level.set(level));
     }
-    this.#log.warn({ reason, retryMs: this.#backoff, line: this.source }, 'nobody watches the data-ready line');
-    this.#again = setTimeout(() => void this.#start(), this.#backoff);
+    log.warn({ reason, retryMs: this.#backoff, line: this.source }, 'nobody watches the data-ready line');
+    this.#again = clock.after(this.#backoff, () => void this.#start());
     this.#backoff = Math.min(BACKOFF_MAX_MS, 2 * this.#backoff);
   }
 }

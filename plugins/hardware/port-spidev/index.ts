@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { bridgePort, type ComponentHealth, definePlugin, type Logger, reasonOf } from '@device-core/plugin-api';
+import {
+  bridgePort,
+  type ComponentHealth,
+  definePlugin,
+  type Logger,
+  type PluginHost,
+  reasonOf,
+} from '@device-core/plugin-api';
 import { GpioLine } from './gpio-line.ts';
 import { findGpioTools, type GpioPin, type GpioTools } from './gpio-tools.ts';
 import { PolledLine } from './poll.ts';
@@ -22,9 +29,9 @@ const BUFSIZ = 4096;
 
 export const plugin = definePlugin<Record<never, never>, PortSpidevConfig>({
   async setup(host) {
-    const { scope, config, log } = host;
+    const { scope, config, log, clock } = host;
     const tools = config.dataReady || config.reset ? await gpioTools(config.tools, log) : undefined;
-    const ready = scope.use('data-ready line', await readyLine(config, tools, log));
+    const ready = scope.use('data-ready line', await readyLine(host, tools));
     const port = scope.use(
       'port',
       new SpidevPort({
@@ -34,6 +41,7 @@ export const plugin = definePlugin<Record<never, never>, PortSpidevConfig>({
         transactTimeoutMs: config.transactTimeoutMs,
         ready,
         reset: config.reset && typeof tools === 'object' ? new ResetLine(tools, config.reset, log) : undefined,
+        clock,
         log,
       }),
     );
@@ -63,13 +71,12 @@ async function gpioTools(folder: string, log: Logger): Promise<GpioTools | strin
 }
 
 async function readyLine(
-  { dataReady, pollMs }: PortSpidevConfig,
+  { clock, config: { dataReady, pollMs }, log }: PluginHost<PortSpidevConfig>,
   tools: GpioTools | string | undefined,
-  log: Logger,
 ): Promise<ReadyLine> {
-  if (!dataReady || tools === undefined) return new PolledLine(pollMs);
-  if (typeof tools === 'string') return new PolledLine(pollMs, tools);
-  return GpioLine.open(tools, dataReady, pollMs, log);
+  if (!dataReady || tools === undefined) return new PolledLine(clock, pollMs);
+  if (typeof tools === 'string') return new PolledLine(clock, pollMs, tools);
+  return GpioLine.open({ tools, pin: dataReady, pollMs, clock, log });
 }
 
 /** Bytes of one message that spidev takes. */

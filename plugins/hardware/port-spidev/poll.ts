@@ -2,6 +2,7 @@
  * A bridge whose data-ready line is not wired is asked: soon after the host itself had something to say, for an answer is likely then, and ever
  * less often while nothing happens.
  */
+import type { Clock } from '@device-core/plugin-api';
 import { Level, type ReadyLine } from './ready-line.ts';
 
 const SHORTEST_MS = 1;
@@ -9,14 +10,16 @@ const SHORTEST_MS = 1;
 export class PolledLine implements ReadyLine {
   readonly source = 'polled';
   readonly problem: string | undefined;
+  readonly #clock: Clock;
   readonly #longestMs: number;
   readonly #level = new Level();
   #waitMs = SHORTEST_MS;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Disposable | undefined;
   #closed = false;
 
   /** `longestMs` is the longest time between two questions. */
-  constructor(longestMs: number, problem?: string) {
+  constructor(clock: Clock, longestMs: number, problem?: string) {
+    this.#clock = clock;
     this.#longestMs = longestMs;
     this.problem = problem;
     this.#schedule();
@@ -39,12 +42,12 @@ export class PolledLine implements ReadyLine {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
   }
 
   #schedule(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     if (this.#closed) return;
-    this.#timer = setTimeout(() => this.#level.set(true), this.#waitMs);
+    this.#timer = this.#clock.after(this.#waitMs, () => this.#level.set(true));
   }
 }

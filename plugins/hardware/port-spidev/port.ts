@@ -2,7 +2,7 @@
  * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once have no order there. The device
  * is opened by the first transaction and again after a failure, so that a device node that appears later, or a permission that is granted, is enough.
  */
-import { type BridgePort, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type BridgePort, type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { loadAddon, type SpiDevice, type SpiMessage } from './addon.ts';
 import type { ReadyLine } from './ready-line.ts';
 import type { ResetLine } from './reset-line.ts';
@@ -19,6 +19,7 @@ export interface SpidevOptions {
   readonly transactTimeoutMs: number;
   readonly ready: ReadyLine;
   readonly reset: ResetLine | undefined;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -151,27 +152,22 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
       this.#options.log.warn({ device: this.#options.device, reason: reasonOf(error) }, 'the wire did not close');
   }
 
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    const { device, transactTimeoutMs: ms } = this.#options;
-    const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })), ms);
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      clearTimeout(timer);
-      // What fails after its deadline has nobody to be told.
-      work.catch(() => undefined);
-    }
+  /** The kernel keeps no deadline. What fails after its own has nobody to be told. */
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    const { device, clock, transactTimeoutMs: ms } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const late = clock.after(ms, () => reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })));
+    work.then(resolve, reject);
+    return promise.finally(() => late[Symbol.dispose]());
   }
 
-  async #settles(work: Promise<unknown>): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<false>();
-    const timer = setTimeout(resolve, this.#options.transactTimeoutMs, false as const);
-    try {
-      return await Promise.race([work.then(() => true), promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  /** False where it takes longer than a transaction may. */
+  #settles(work: Promise<unknown>): Promise<boolean> {
+    const { clock, transactTimeoutMs } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const late = clock.after(transactTimeoutMs, () => resolve(false));
+    work.then(() => resolve(true), reject);
+    return promise.finally(() => late[Symbol.dispose]());
   }
 
   #failed(reason: string): CoreError {

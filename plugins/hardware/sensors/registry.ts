@@ -112,36 +112,18 @@ export class Registry implements Sensors {
     name: string,
     { signal, deadline }: { readonly signal?: AbortSignal; readonly deadline?: number },
   ): Promise<SensorReading> {
-    const ms = deadline === undefined ? undefined : deadline - Date.now();
-    if (signal === undefined && ms === undefined) return reading;
-    const { promise: over, reject } = Promise.withResolvers<never>();
-    const what = `the reading of ${name}`;
-    const stop = () => reject(new CoreError('CANCELLED', { what, reason: 'nobody waits for it' }));
-    signal?.addEventListener('abort', stop, { once: true });
-    const timer =
-      ms === undefined
-        ? undefined
-        : this.#scope.timeout(what, Math.max(0, ms), () => reject(new CoreError('TIMEOUT', { what, ms })));
-    try {
-      return await Promise.race([reading, over]);
-    } finally {
-      timer?.[Symbol.dispose]();
-      signal?.removeEventListener('abort', stop);
-    }
+    if (signal === undefined && deadline === undefined) return reading;
+    const ms = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - Date.now());
+    return this.#scope.within(`the reading of ${name}`, ms, () => reading, { signal });
   }
 
   async #take(row: Row): Promise<SensorReading> {
     const { name } = row.description;
-    const stop = new AbortController();
-    const late = Promise.withResolvers<never>();
-    using _limit = this.#scope.timeout(`reading of ${name}`, this.#readMs, () => {
-      const error = new CoreError('TIMEOUT', { what: `the reading of ${name}`, ms: this.#readMs });
-      stop.abort(error);
-      late.reject(error);
-    });
     try {
-      const deadline = Date.now() + this.#readMs;
-      const reading = await Promise.race([row.source.read({ signal: stop.signal, deadline }), late.promise]);
+      const ms = this.#readMs;
+      const deadline = Date.now() + ms;
+      const read = (signal: AbortSignal) => row.source.read({ signal, deadline });
+      const reading = await this.#scope.within(`the reading of ${name}`, ms, read);
       row.readings++;
       row.latest = reading;
       row.takenAt = performance.now();

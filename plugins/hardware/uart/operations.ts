@@ -125,16 +125,16 @@ export function receiveStream(
     capability: 'bridges.uart:{handle}',
     async run({ handle }, channel) {
       table.find(handle);
-      const behind = Promise.withResolvers<never>();
-      const sending = outflow(channel, { pieces: Number.POSITIVE_INFINITY, bytes }, (out) =>
+      const over = Promise.withResolvers<void>();
+      outflow(channel, { pieces: Number.POSITIVE_INFINITY, bytes }, (out) =>
         listeners.add(handle, ({ data }) => {
           if (out.offer(data)) return;
           onLoss(handle, data.length);
           const reason = 'its reader is too slow, and bytes were dropped';
-          behind.reject(new CoreError('QUEUE_FULL', { what: `what came in on ${handle}`, reason, retryAfterMs: 0 }));
+          over.reject(new CoreError('QUEUE_FULL', { what: `what came in on ${handle}`, reason, retryAfterMs: 0 }));
         }),
-      );
-      await Promise.race([sending, behind.promise]);
+      ).then(over.resolve, over.reject);
+      await over.promise;
     },
   };
 }

@@ -1,5 +1,12 @@
 /** Serial lines by handle: what goes out, what comes in, and what was lost on the way. */
-import type { EndpointEvent, Scope, UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type EndpointEvent,
+  type Scope,
+  type UartChunk,
+  type UartHandle,
+  type UartSettings,
+} from '@device-core/plugin-api';
 import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
@@ -68,12 +75,12 @@ export class Ports {
   ): Promise<{ readonly data: Uint8Array; readonly lost: number }> {
     const { buffer } = this.portOf(this.#options.table.find(name));
     if (buffer.empty && waitMs > 0) {
-      const over = Promise.withResolvers<void>();
-      using _limit = this.#options.scope.timeout(`read of ${name}`, waitMs, over.resolve);
-      const stop = () => over.resolve();
-      signal?.addEventListener('abort', stop, { once: true });
-      await Promise.race([buffer.next(), over.promise]);
-      signal?.removeEventListener('abort', stop);
+      const { scope } = this.#options;
+      try {
+        await scope.within(`read of ${name}`, waitMs, () => buffer.next(), { signal });
+      } catch (error) {
+        if (!isOver(error)) throw error; // nothing came in time: that is an answer, too
+      }
     }
     return buffer.take(most);
   }
@@ -119,4 +126,8 @@ export class Ports {
     port.healing = scope.timeout(`errors of ${name}`, HEALED_MS, () => user.clear(`line ${name}`));
     onError(name, errors);
   }
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof CoreError && (error.code === 'TIMEOUT' || error.code === 'CANCELLED');
 }

@@ -1,8 +1,8 @@
 /** The simulator's end of the socket. A transaction takes no longer than the socket does: the executors keep real time, the wire does not. */
 import { createServer, type Server, type Socket } from 'node:net';
-import { KIND, type Message, MessageReader, writeMessage } from '../messages.ts';
 import { RESET_REASON } from './bridge.ts';
 import { type ControlTarget, control } from './control.ts';
+import { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
 import type { Wire } from './wire.ts';
 
 export class SimServer implements ControlTarget {

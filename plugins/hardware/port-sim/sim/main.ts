@@ -1,17 +1,16 @@
 /**
- * The simulated IO bridge, a process of its own: `cbp-sim.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
+ * The simulated IO bridge, a process of its own: `main.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
  * connections, and ends when its input does: so it never outlives the Core that started it. Exit code 2: the board cannot be used.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Board, BoardError, parseBoard } from './sim/board.ts';
-import { Bridge } from './sim/bridge.ts';
-import { RealClock } from './sim/clock.ts';
-import { SimServer } from './sim/server.ts';
-import { Wire } from './sim/wire.ts';
-
-const EXIT_BAD_BOARD = 2;
+import { type Board, BoardError, parseBoard } from './board.ts';
+import { Bridge } from './bridge.ts';
+import { RealClock } from './clock.ts';
+import { EXIT_BAD_BOARD } from './index.ts';
+import { SimServer } from './server.ts';
+import { Wire } from './wire.ts';
 
 const { values } = parseArgs({
   options: { socket: { type: 'string' }, board: { type: 'string' }, state: { type: 'string' } },

@@ -1,0 +1,16 @@
+/**
+ * The door of the simulator, for the port: where the program is, how it is told what to be, and what travels over its socket. The program itself is
+ * `main.ts`; it runs in a process of its own and imports nothing from outside of this folder but packages and Node.
+ */
+import { fileURLToPath } from 'node:url';
+
+export { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
+
+export const PROGRAM = fileURLToPath(new URL('./main.ts', import.meta.url));
+/** Of the program: the board cannot be used. */
+export const EXIT_BAD_BOARD = 2;
+
+/** The file of a board: one of `boards/` by its name, or a path that ends in `.yaml`. */
+export function boardFile(board: string): string {
+  return board.endsWith('.yaml') ? board : fileURLToPath(new URL(`./boards/${board}.yaml`, import.meta.url));
+}
