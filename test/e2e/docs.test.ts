@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -70,40 +70,3 @@ async function comesTrue(attempt: () => Promise<void>): Promise<void> {
 test('the generated pages are up to date (npm run docs)', async () => {
   assert.deepEqual(differing(await readInput()), []);
 });
-
-describe('links lead somewhere', () => {
-  for (const file of ['README.md', ...markdownBelow('docs')])
-    test(file, () => {
-      const lost = linksOf(read(file)).filter((link) => !leads(file, link));
-      assert.deepEqual(lost, []);
-    });
-});
-
-function markdownBelow(folder: string): readonly string[] {
-  return readdirSync(join(CHECKOUT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
-    .map((entry) => relative(CHECKOUT, join(entry.parentPath, entry.name)));
-}
-
-function linksOf(markdown: string): readonly string[] {
-  const prose = markdown.replace(/^```[\s\S]*?^```/gm, '');
-  return [...prose.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map((match) => match[1]!);
-}
-
-function leads(from: string, link: string): boolean {
-  const [path, anchor] = link.split('#') as [string, string | undefined];
-  const target = path === '' ? from : join(dirname(from), path);
-  if (!existsSync(join(CHECKOUT, target))) return false;
-  return anchor === undefined || anchorsOf(read(target)).has(anchor);
-}
-
-function anchorsOf(markdown: string): ReadonlySet<string> {
-  const headings = [...markdown.matchAll(/^#+ (.+)$/gm)].map((match) =>
-    match[1]!
-      .toLowerCase()
-      .replace(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
-  const named = [...markdown.matchAll(/<a id="([^"]+)">/g)].map((match) => match[1]!);
-  return new Set([...headings, ...named]);
-}
