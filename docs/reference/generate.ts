@@ -1,8 +1,9 @@
 /**
  * Writes the generated pages of docs/reference. With `--check` it writes nothing and fails where a page differs; with `--measure` it starts every
- * variant several times first, and keeps what they took.
+ * variant several times first, and keeps what they took; with `--examples` it asks a simulated device each request of the REST pages, and keeps the answers.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
@@ -11,13 +12,13 @@ import { hooksPage } from './generator/hooks.ts';
 import { type Input, readManifests } from './generator/input.ts';
 import { manifestsPage } from './generator/manifests.ts';
 import { readTables } from './generator/operation-tables.ts';
-import { restPage } from './generator/rest.ts';
+import { restPage, restPages } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
 import { servicesPage } from './generator/services.ts';
 import { variantsPage } from './generator/variants.ts';
 
-/** Every generated page. */
-export const PAGES: Readonly<Record<string, (input: Input) => string>> = {
+/** Every page that is always there; the areas of REST follow the table of operations. */
+const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'capabilities.md': capabilitiesPage,
   'configuration.md': configurationPage,
   'errors.md': errorsPage,
@@ -28,22 +29,42 @@ export const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'services.md': servicesPage,
   'variants.md': variantsPage,
 };
+const AREAS = 'rest';
+
+/** Name below docs/reference -> text, of every generated page. */
+export function pages(input: Input): Readonly<Record<string, string>> {
+  const fixed = Object.entries(PAGES).map(([name, make]) => [name, make(input)]);
+  return { ...Object.fromEntries(fixed), ...restPages(input) };
+}
 
 export async function readInput(): Promise<Input> {
   return { ...(await readTables()), manifests: readManifests() };
 }
 
-/** Names of the pages whose file is not what would be generated. */
-export function differing(input: Input): readonly string[] {
-  return Object.entries(PAGES).flatMap(([name, make]) => (read(name) === make(input) ? [] : [name]));
+/** Names of the pages whose file is not what would be generated, those included that are left from before. */
+export function differing(made: Readonly<Record<string, string>>): readonly string[] {
+  const wrong = Object.entries(made).flatMap(([name, text]) => (read(name) === text ? [] : [name]));
+  return [...wrong, ...leftOver(made)];
+}
+
+/** Pages of areas that are gone. */
+function leftOver(made: Readonly<Record<string, string>>): readonly string[] {
+  const folder = fileOf(AREAS);
+  const names = existsSync(folder) ? readdirSync(folder).map((name) => `${AREAS}/${name}`) : [];
+  return names.filter((name) => made[name] === undefined);
 }
 
 function read(name: string): string | undefined {
-  try {
-    return readFileSync(fileOf(name), 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+  const file = fileOf(name);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+function write(name: string, text: string | undefined): void {
+  const file = fileOf(name);
+  if (text === undefined) rmSync(file);
+  else {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
   }
 }
 
@@ -53,13 +74,17 @@ function fileOf(name: string): string {
 
 if (import.meta.main) {
   if (process.argv.includes('--measure')) await (await import('./generator/measure.ts')).measureVariants();
-  const input = await readInput();
-  const changed = differing(input);
+  if (process.argv.includes('--examples')) {
+    const recorded = await (await import('./generator/examples/record.ts')).recordExamples();
+    process.stdout.write(`examples that changed: ${recorded.join(', ') || 'none'}\n`);
+  }
+  const made = pages(await readInput());
+  const changed = differing(made);
   if (process.argv.includes('--check')) {
     for (const name of changed) process.stderr.write(`docs/reference/${name} differs; run npm run docs\n`);
     process.exitCode = changed.length > 0 ? 1 : 0;
   } else {
-    for (const name of changed) writeFileSync(fileOf(name), PAGES[name]!(input));
-    process.stdout.write(`${changed.length} of ${Object.keys(PAGES).length} pages written\n`);
+    for (const name of changed) write(name, made[name]);
+    process.stdout.write(`${changed.length} of ${Object.keys(made).length} pages written\n`);
   }
 }

@@ -66,3 +66,12 @@ function anchorsOf(file: string): ReadonlySet<string> {
   }
   return anchors;
 }
+
+test('every operation of the REST reference has a request and its answer', () => {
+  const pages = globSync('docs/reference/rest/*.md', { cwd: ROOT }).map(read);
+  assert.ok(pages.length > 0);
+  assert.deepEqual(
+    pages.flatMap((page) => page.match(/^No example is recorded .*$/gm) ?? []),
+    [],
+  );
+});

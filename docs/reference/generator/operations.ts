@@ -2,8 +2,8 @@ import type { OperationInfo } from '@device-core/plugin-api';
 import { code, sentence } from './markdown.ts';
 import { schemaTable } from './schema.ts';
 
-/** Name, who may, what goes in, what comes out and how it fails: the same for both front ends. */
-export function describeOperation(operation: OperationInfo, seen: string): readonly string[] {
+/** Name, who may, what goes in, what comes out and how it fails: the same for both front ends. `up` leads to docs/reference. */
+export function describeOperation(operation: OperationInfo, seen: string, up = ''): readonly string[] {
   const { name, summary, description, params, result, errors, rest } = operation;
   const members = schemaTable(params);
   const answer = schemaTable(result, { required: false });
@@ -13,7 +13,9 @@ export function describeOperation(operation: OperationInfo, seen: string): reado
     description ?? '',
     members ? `Parameters${rest ? where(operation) : ''}:\n\n${members}` : 'No parameters.',
     answer ? `Answer:\n\n${answer}` : '',
-    errors.length > 0 ? `Errors: ${errors.map((error) => `[${code(error)}](errors.md#${error})`).join(', ')}.` : '',
+    errors.length > 0
+      ? `Errors: ${errors.map((error) => `[${code(error)}](${up}errors.md#${error})`).join(', ')}.`
+      : '',
   ].filter((part) => part !== '');
 }
 

@@ -1,6 +1,7 @@
 import type { Input } from './input.ts';
 import { code, codes, fence, page, sentence, table } from './markdown.ts';
 import { describeOperation } from './operations.ts';
+import { anchorOf, restLink } from './rest.ts';
 import { schemaTable } from './schema.ts';
 import { declaration, readSource } from './source.ts';
 
@@ -59,9 +60,7 @@ export function rpcPage({ operations, streams }: Input): string {
     table(
       ['method', 'capability', 'what', 'over REST'],
       methods.map(({ name, capability, summary, rest }) => [
-        rest
-          ? `[${code(name)}](rest.md#${name.replaceAll('.', '').toLowerCase()})`
-          : `[${code(name)}](#${name.replaceAll('.', '').toLowerCase()})`,
+        rest ? `[${code(name)}](${restLink(name)})` : `[${code(name)}](#${anchorOf(name)})`,
         capability ? code(capability) : '',
         sentence(summary),
         rest ? code(`${rest.method} ${rest.path}`) : 'no',

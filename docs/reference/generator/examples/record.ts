@@ -1,0 +1,175 @@
+/** Asks a Core of the simulator SKU each request of requests.ts, over its Unix socket, as the operator and apps do. */
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SkuManifest } from '@device-core/plugin-api';
+import { parse, stringify } from 'yaml';
+import { Packages } from '../../../../test/fixtures/packages.ts';
+import { SimControl } from '../../../../test/fixtures/sim-control.ts';
+import { SpawnedCore, until } from '../../../../test/fixtures/spawned-core.ts';
+import { differences, type Places, shown } from './normal.ts';
+import { type Asked, type Place, REQUESTS } from './requests.ts';
+
+const FILE = fileURLToPath(new URL('../../examples.jsonl', import.meta.url));
+const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
+const TAG = { uid: '04a1b2c3d4e5f6', ndef: 'd101085402656e48656c6c6f' };
+const AGENDA = 'com.example.agenda';
+
+/** One operation as it was asked and answered. */
+export interface Example {
+  readonly method: string;
+  readonly path: string;
+  readonly app?: true;
+  readonly body?: unknown;
+  readonly status: number;
+  /** Text where the answer is a stream of events. */
+  readonly answer: unknown;
+}
+export type Examples = Readonly<Record<string, Example>>;
+
+export function readExamples(): Examples {
+  if (!existsSync(FILE)) return {};
+  const lines = readFileSync(FILE, 'utf8').trim().split('\n');
+  return Object.fromEntries(lines.map((line) => Object.entries(JSON.parse(line) as Examples)[0]!));
+}
+
+/** Records anew, and writes what differs from the last time by more than figures. Returns the operations that did. */
+export async function recordExamples(): Promise<readonly string[]> {
+  const before = readExamples();
+  const now = await askAll();
+  const changed = Object.keys(now).filter((name) => changes(name, before, now).length > 0);
+  const kept = Object.entries(now).map(([name, one]) => [name, changed.includes(name) ? one : (before[name] ?? one)]);
+  writeFileSync(FILE, kept.map(([name, one]) => `${JSON.stringify({ [String(name)]: one })}\n`).join(''));
+  return changed;
+}
+
+/** Members of an operation's example that are not what they were. */
+export function changes(name: string, before: Examples, now: Examples): readonly string[] {
+  return differences(before[name], now[name], REQUESTS[name]?.varies).map((path) => `${name}${path}`);
+}
+
+/** Every example, from a Core that is started for it. */
+export async function askAll(): Promise<Examples> {
+  const apps = ['agenda', 'flash-reader'].flatMap((app) => ['--app', `docs/examples/${app}`]);
+  using packages = new Packages();
+  await using core = await SpawnedCore.start('--sku', skuFile(packages.root), ...apps);
+  using sim = await SimControl.open(core.run);
+  await sim.ask({ chip: { endpoint: 'i2c0', address: 0x24, change: { tag: TAG } } });
+  await ready(core);
+  const methods = await methodsOf(core);
+  const answers = new Map<string, unknown>();
+  const place: Place = {
+    said: (operation) => answers.get(operation),
+    guest: (version) => packages.folder({ version }),
+  };
+  const places: Places = {
+    replaced: [
+      [core.run, '/run/device'],
+      [`${dirname(core.run)}/var`, '/var/lib/device'],
+      [`${dirname(core.run)}/etc`, '/etc/device'],
+      [packages.root, '/media/usb'],
+      [CHECKOUT, '/opt/device'],
+      [`:${core.port}`, ':55280'],
+    ],
+  };
+  const found: Record<string, Example> = {};
+  const failed: string[] = [];
+  for (const [name, asked] of Object.entries(REQUESTS)) {
+    const method = methods.get(name);
+    if (method === undefined) throw new Error(`there is no operation ${name}`);
+    if (asked.upgrade !== undefined) await upgrade(core, place.guest(asked.upgrade));
+    if (asked.refused !== undefined) await core.ask(asked.refused, { token: core.token('agenda') });
+    const body = typeof asked.body === 'function' ? asked.body(place) : asked.body;
+    if (STREAMS.has(name)) {
+      const answer = await firstEvent(core, asked.path);
+      found[name] = { method, path: asked.path, status: 200, answer: eventText(answer, places) };
+      continue;
+    }
+    const answer = await core.ask(asked.path, { method, body, ...caller(core, asked) });
+    if (answer.status >= 400) failed.push(`${method} ${asked.path} answered ${answer.status}: ${answer.text}`);
+    answers.set(name, answer.body);
+    found[name] = {
+      method,
+      path: asked.path,
+      ...(asked.app && { app: true }),
+      ...(body && { body: shown(body, places) }),
+      status: answer.status,
+      answer: shown(answer.body, places, asked),
+    };
+  }
+  if (failed.length > 0) throw new Error(failed.join('\n'));
+  return found;
+}
+
+const STREAMS: ReadonlySet<string> = new Set(['events.stream', 'logs.stream']);
+
+function caller(core: SpawnedCore, { app }: Asked) {
+  return app ? { token: core.token('agenda') } : { unix: true };
+}
+
+async function ready(core: SpawnedCore): Promise<void> {
+  await until(async () => {
+    const { body } = await core.ask('/functions', { unix: true });
+    const there = (name: string) => body.functions.some((one: { name: string }) => one.name === name);
+    return (there('agenda.next') && there('flash.id')) || undefined;
+  }, 'the demo apps');
+  await until(async () => {
+    const { body } = await core.ask('/nfc/readers', { unix: true });
+    return body.readers.some((one: { tag?: object }) => one.tag !== undefined) || undefined;
+  }, 'the tag');
+}
+
+async function upgrade(core: SpawnedCore, source: string): Promise<void> {
+  await until(async () => {
+    const { body } = await core.ask('/plugins/installed', { unix: true });
+    return body.plugins.every((one: { state: string }) => one.state === 'good') || undefined;
+  }, 'the end of the probation');
+  await core.ask('/plugins/install', { body: { source }, unix: true });
+}
+
+/** The simulator SKU; what is installed counts as good after a moment. */
+function skuFile(folder: string): string {
+  const sku = parse(readFileSync(`${CHECKOUT}/manifests/skus/simulator.yaml`, 'utf8')) as SkuManifest;
+  const plugins = { ...sku.plugins, 'plugin-store': { version: '^1.0.0', config: { probationMs: 500 } } };
+  const file = join(folder, 'simulator.yaml');
+  writeFileSync(file, stringify({ ...sku, plugins }));
+  return file;
+}
+
+async function methodsOf(core: SpawnedCore): Promise<ReadonlyMap<string, string>> {
+  const { paths } = (await core.ask('/openapi.json', { unix: true })).body;
+  return new Map(
+    Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap((methods) =>
+      Object.entries(methods).map(([method, { operationId }]) => [operationId, method.toUpperCase()]),
+    ),
+  );
+}
+
+/** The first event of a stream; an event is published where none would come by itself. */
+async function firstEvent(core: SpawnedCore, path: string): Promise<string> {
+  const sent = request({ socketPath: core.socket, path, agent: false });
+  sent.end();
+  const [response] = await once(sent, 'response');
+  const publish = { topic: `app.${AGENDA}.event.opened`, payload: { page: 'today' } };
+  await core.ask('/events/publish', { body: publish, token: core.token('agenda') });
+  let said = '';
+  for await (const chunk of response.setEncoding('utf8')) {
+    said += chunk;
+    const event = said.split('\n\n').find((block, at, all) => at < all.length - 1 && /^data:/m.test(block));
+    if (event !== undefined) {
+      response.destroy();
+      return event;
+    }
+  }
+  throw new Error(`${path} ended without an event: ${said}`);
+}
+
+function eventText(event: string, places: Places): readonly string[] {
+  return event.split('\n').map((line) => {
+    const data = /^data: (.*)$/.exec(line)?.[1];
+    if (data !== undefined) return `data: ${JSON.stringify(shown(JSON.parse(data), places))}`;
+    return line.replace(/^id: .*$/, 'id: 1');
+  });
+}

@@ -1,0 +1,181 @@
+/** One request for every operation, in the order in which a Core is asked. The simulator SKU runs, with the demo apps, a tag at the reader and a package `guest`. */
+
+/** Answers so far, by operation. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever the Core said
+export type Said = (operation: string) => any;
+
+export interface Place {
+  readonly said: Said;
+  /** Folder of a version of the plugin `guest`. */
+  readonly guest: (version: string) => string;
+}
+
+export interface Asked {
+  /** Path and query; the method is that of the operation. */
+  readonly path: string;
+  readonly body?: object | ((place: Place) => object);
+  /** The app `com.example.agenda` asks; the operator if absent. */
+  readonly app?: true;
+  /** Members that are not compared with the last recording, beside those that never are. */
+  readonly varies?: readonly string[];
+  /** Levels of the answer that are shown, and members of a level; the others are left out. */
+  readonly depth?: number;
+  readonly most?: number;
+  /** A path that the app asks first, and is refused. */
+  readonly refused?: string;
+  /** A version of `guest` that is installed first, once the one before counts as good; not shown. */
+  readonly upgrade?: string;
+}
+
+const AGENDA = 'com.example.agenda';
+const FLASH = 'com.example.flash-reader';
+
+/** A tenth of a second of a square wave at 16 kHz, as a WAV file. */
+function beep(): string {
+  const samples = 1_600;
+  const wav = Buffer.alloc(44 + 2 * samples);
+  wav.write('RIFF');
+  wav.writeUInt32LE(36 + 2 * samples, 4);
+  wav.write('WAVEfmt ', 8);
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(16_000, 24);
+  wav.writeUInt32LE(32_000, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write('data', 36);
+  wav.writeUInt32LE(2 * samples, 40);
+  for (let at = 0; at < samples; at++) wav.writeInt16LE(at % 32 < 16 ? 4_000 : -4_000, 44 + 2 * at);
+  return wav.toString('base64');
+}
+
+const ask = (path: string, body?: Asked['body'], more: Partial<Asked> = {}): Asked => ({
+  path,
+  ...(body && { body }),
+  ...more,
+});
+const get = (path: string, more: Partial<Asked> = {}): Asked => ask(path, undefined, more);
+const byApp = { app: true } as const;
+
+/** What a plugin uses is shown at `plugins.usage`. */
+const PLUGIN = { depth: 3, varies: ['usage', 'holds', 'generation'] } as const;
+
+const TEST_FUNCTION = {
+  name: 'agenda.count',
+  version: '1.0.0',
+  description: 'How many entries there are',
+  inputs: { day: 'string' },
+  returns: { count: 'number' },
+  permissions: [],
+  timeout_ms: 500,
+};
+
+export const REQUESTS: Readonly<Record<string, Asked>> = {
+  'system.ping': get('/ping'),
+  'system.version': get('/version'),
+  'system.health': get('/health', {
+    depth: 3,
+    most: 6,
+    varies: ['status', 'components', 'bridge', 'warnings'],
+  }),
+  'system.openapi': get('/openapi.json', { depth: 2, most: 7, varies: ['paths'] }),
+  'rpc.discover': get('/openrpc.json', { depth: 2 }),
+  'capabilities.list': get('/capabilities'),
+
+  'config.set': ask('/config/toast.seconds', { value: 5 }),
+  'config.get': get('/config/toast.seconds'),
+  'config.list': get('/config?prefix=toast'),
+
+  'functions.register': ask('/FunctionRegistry-registerFunction', { app: AGENDA, functions: [TEST_FUNCTION] }, byApp),
+  'functions.list': get(`/functions?app=${AGENDA}`),
+  'functions.describe': get('/functions/agenda.add'),
+  'functions.call': ask('/functions/call', { name: 'agenda.add', inputs: { title: 'Tea', inSeconds: 3600 } }),
+  'functions.unregister': ask('/functions/unregister', { name: 'agenda.count' }, byApp),
+
+  'events.publish': ask(
+    '/events/publish',
+    { topic: `app.${AGENDA}.event.opened`, payload: { page: 'today' } },
+    { app: true, varies: ['id'] },
+  ),
+  'events.stream': get(`/events?filter=app.${AGENDA}.**`),
+
+  'apps.list': get('/apps'),
+  'apps.status': get(`/apps/${AGENDA}`),
+  'apps.socket': get('/getDeviceSocketPath', byApp),
+  'apps.stop': ask(`/apps/${FLASH}/stop`, {}),
+  'apps.start': ask(`/apps/${FLASH}/start`, {}),
+  'apps.restart': ask(`/apps/${FLASH}/restart`, {}),
+
+  'logs.read': get('/logs?plugin=http&limit=1', { varies: ['entries'] }),
+  'logs.stream': get('/logs/stream?plugin=http&tail=1'),
+  'logs.lastStart': get('/logs/last-start', { varies: ['lastStart'] }),
+
+  'spi.handles': get('/spi/handles'),
+  'spi.transfer': ask('/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 4 }),
+  'i2c.handles': get('/i2c/handles'),
+  'i2c.transfer': ask('/I2C_transfer_txrx', { handle: 'climate', tx: '0A==', rxLen: 1 }),
+  'i2c.recover': ask('/I2C_recover', { handle: 'memory' }),
+  'gpio.handles': get('/gpio/handles'),
+  'gpio.write': ask('/GPIO_write', { handle: 'led', value: 1 }),
+  'gpio.read': ask('/GPIO_read', { handle: 'button' }),
+  'gpio.configure': ask('/GPIO_configure', { handle: 'button', edge: 'rising', debounceUs: 5000 }),
+  'uart.handles': get('/uart/handles'),
+  'uart.configure': ask('/UART_configure', { handle: 'loop', baud: 9600 }),
+  'uart.write': ask('/UART_write', { handle: 'loop', tx: 'aGVsbG8=' }),
+  'uart.read': ask('/UART_read', { handle: 'loop', maxLen: 5, timeoutMs: 1000 }),
+  'can.handles': get('/can/handles'),
+  'can.send': ask('/CAN_send', { handle: 'vehicle', id: 2015, data: 'AgENAAAAAAA=' }),
+  'pio.handles': get('/pio/handles'),
+  'pio.load': ask('/PIO_load', { handle: 'pio-a', program: [0x80a0, 0xa0c7, 0x8020, 0] }),
+  'pio.configure': ask('/PIO_configure', { handle: 'pio-a', slot: 0 }),
+  'pio.enable': ask('/PIO_enable', { handle: 'pio-a', enabled: true }),
+  'pio.write': ask('/PIO_write', { handle: 'pio-a', words: [1, 2] }),
+  'pio.read': ask('/PIO_read', { handle: 'pio-a', count: 2 }),
+  'sensors.list': get('/sensors', { varies: ['latest'] }),
+  'sensors.read': get('/sensors/environment'),
+  'nfc.readers': get('/nfc/readers'),
+  'nfc.poll': ask('/NFC_poll', {}),
+  'nfc.read': ask('/NFC_read', {}),
+  'nfc.write': ask('/NFC_write', { records: [{ type: 'text', text: 'Hello', language: 'en' }] }),
+  'bridge.status': get('/bridge', { depth: 3, varies: ['statistics'] }),
+  'bridge.resetEndpoint': ask('/bridge/endpoints/spi1/reset', {}),
+
+  'audio.volume': get('/audio/volume'),
+  'audio.setVolume': ask('/audio/volume', { volume: 0.5 }),
+  'audio.mute': ask('/audio/mute', { muted: false }),
+  'audio.tones': ask('/audio/tones', { tones: [{ frequency: 440, ms: 20 }] }),
+  'audio.play': ask('/audio/play', () => ({ wav: beep() })),
+  'audio.feedback': ask('/audio/feedback', { sound: 'done' }),
+  'audio.heard': get('/audio/heard?ago=0', { varies: ['wav', 'ms', 'playing'] }),
+  'audio.inject': ask('/audio/inject', () => ({ wav: beep() })),
+  'audio.state': get('/audio'),
+  'speech.engines': get('/speech/engines?kind=tts'),
+  'speech.synthesize': ask('/speech/synthesize', { text: 'Hello.' }),
+  'intents.list': get('/intents'),
+  'intents.match': ask('/intents/match', { text: 'what time is it' }),
+  'intents.grammar': get('/intents/grammar?language=en', { varies: ['grammar'] }),
+  'voice.state': get('/voice'),
+  'voice.ask': ask('/voice/ask', { text: 'what time is it' }, { varies: ['said', 'spans'] }),
+  'voice.say': ask('/voice/say', { text: 'Hello.' }),
+  'voice.listen': ask('/voice/listen', {}),
+  'voice.mute': ask('/voice/mute', { muted: false }),
+  'voice.turns': get('/voice/turns?limit=1', { varies: ['spans'] }),
+  'voice.ledger': get('/voice/ledger'),
+
+  'system.refusals': get('/refusals?limit=1', { refused: '/bridge' }),
+  'plugins.list': get('/plugins', PLUGIN),
+  'plugins.usage': get('/plugins/usage', { depth: 3, varies: ['plugins'] }),
+  'plugins.sample': ask('/plugins/sample', { ms: 100 }, { varies: ['plugins'] }),
+  'plugins.disable': ask('/plugins/presence/disable', {}, PLUGIN),
+  'plugins.enable': ask('/plugins/presence/enable', {}, PLUGIN),
+  'plugins.restart': ask('/plugins/presence/restart', {}, PLUGIN),
+  'plugins.release': ask('/plugins/presence/release', {}, PLUGIN),
+  'plugins.apply': ask('/plugins/apply', { check: true }),
+  'plugins.install': ask('/plugins/install', ({ guest }) => ({ source: guest('1.0.0') })),
+  'plugins.installed': get('/plugins/installed'),
+  'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
+  'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
+  'plugins.remove': ask('/plugins/guest/remove', {}),
+  'bridge.reboot': ask('/bridge/reboot', {}),
+};

@@ -1,0 +1,15 @@
+/** The answers that the REST pages show are those that a device gives. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { askAll, changes, readExamples } from '../../docs/reference/generator/examples/record.ts';
+import { ENDPOINTS } from './endpoints.ts';
+
+test('every request of the REST reference is answered as it is printed (npm run docs -- --examples)', async () => {
+  const printed = readExamples();
+  const real = await askAll();
+  assert.deepEqual(Object.keys(printed).toSorted(), Object.keys(ENDPOINTS).toSorted());
+  assert.deepEqual(
+    Object.keys(real).flatMap((name) => changes(name, printed, real)),
+    [],
+  );
+});
