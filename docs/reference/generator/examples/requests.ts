@@ -76,7 +76,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'system.version': get('/version'),
   'system.health': get('/health', {
     depth: 3,
-    most: 6,
+    most: 7,
     varies: ['status', 'components', 'bridge', 'warnings'],
   }),
   'system.openapi': get('/openapi.json', { depth: 2, most: 7, varies: ['paths'] }),
