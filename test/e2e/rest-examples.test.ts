@@ -1,7 +1,8 @@
 /** The answers that the REST pages show are those that a device gives. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askAll, changes, readExamples } from '../../docs/reference/generator/examples/record.ts';
+import { askAll, changes } from '../../docs/reference/generator/examples/record.ts';
+import { readExamples } from '../../docs/reference/generator/examples/recorded.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
 test('every request of the REST reference is answered as it is printed (npm run docs -- --examples)', async () => {

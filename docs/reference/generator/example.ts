@@ -1,4 +1,4 @@
-import type { Example } from './examples/record.ts';
+import type { Example } from './examples/recorded.ts';
 import { fence } from './markdown.ts';
 
 const WIDTH = 110;

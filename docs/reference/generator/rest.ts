@@ -1,6 +1,6 @@
 import type { OperationInfo, RestBinding } from '@device-core/plugin-api';
 import { exampleOf } from './example.ts';
-import { type Examples, readExamples } from './examples/record.ts';
+import { type Examples, readExamples } from './examples/recorded.ts';
 import type { Input } from './input.ts';
 import { code, page, sentence, table } from './markdown.ts';
 import { describeOperation } from './operations.ts';

@@ -1,39 +1,22 @@
 /** Asks a Core of the simulator SKU each request of requests.ts, over its Unix socket, as the operator and apps do. */
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { parse, stringify } from 'yaml';
+import { eventually } from '../../../../test/fixtures/eventually.ts';
 import { Packages } from '../../../../test/fixtures/packages.ts';
 import { SimControl } from '../../../../test/fixtures/sim-control.ts';
-import { SpawnedCore, until } from '../../../../test/fixtures/spawned-core.ts';
+import { SpawnedCore } from '../../../../test/fixtures/spawned-core.ts';
 import { differences, type Places, shown } from './normal.ts';
+import { type Example, type Examples, readExamples, writeExamples } from './recorded.ts';
 import { type Asked, type Place, REQUESTS } from './requests.ts';
 
-const FILE = fileURLToPath(new URL('../../examples.jsonl', import.meta.url));
 const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
 const TAG = { uid: '04a1b2c3d4e5f6', ndef: 'd101085402656e48656c6c6f' };
 const AGENDA = 'com.example.agenda';
-
-/** One operation as it was asked and answered. */
-export interface Example {
-  readonly method: string;
-  readonly path: string;
-  readonly app?: true;
-  readonly body?: unknown;
-  readonly status: number;
-  /** Text where the answer is a stream of events. */
-  readonly answer: unknown;
-}
-export type Examples = Readonly<Record<string, Example>>;
-
-export function readExamples(): Examples {
-  if (!existsSync(FILE)) return {};
-  const lines = readFileSync(FILE, 'utf8').trim().split('\n');
-  return Object.fromEntries(lines.map((line) => Object.entries(JSON.parse(line) as Examples)[0]!));
-}
 
 /** Records anew, and writes what differs from the last time by more than figures. Returns the operations that did. */
 export async function recordExamples(): Promise<readonly string[]> {
@@ -41,7 +24,7 @@ export async function recordExamples(): Promise<readonly string[]> {
   const now = await askAll();
   const changed = Object.keys(now).filter((name) => changes(name, before, now).length > 0);
   const kept = Object.entries(now).map(([name, one]) => [name, changed.includes(name) ? one : (before[name] ?? one)]);
-  writeFileSync(FILE, kept.map(([name, one]) => `${JSON.stringify({ [String(name)]: one })}\n`).join(''));
+  writeExamples(Object.fromEntries(kept));
   return changed;
 }
 
@@ -110,21 +93,21 @@ function caller(core: SpawnedCore, { app }: Asked) {
 }
 
 async function ready(core: SpawnedCore): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await core.ask('/functions', { unix: true });
     const there = (name: string) => body.functions.some((one: { name: string }) => one.name === name);
-    return (there('agenda.next') && there('flash.id')) || undefined;
+    return there('agenda.next') && there('flash.id');
   }, 'the demo apps');
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await core.ask('/nfc/readers', { unix: true });
-    return body.readers.some((one: { tag?: object }) => one.tag !== undefined) || undefined;
+    return body.readers.some((one: { tag?: object }) => one.tag !== undefined);
   }, 'the tag');
 }
 
 async function upgrade(core: SpawnedCore, source: string): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await core.ask('/plugins/installed', { unix: true });
-    return body.plugins.every((one: { state: string }) => one.state === 'good') || undefined;
+    return body.plugins.every((one: { state: string }) => one.state === 'good');
   }, 'the end of the probation');
   await core.ask('/plugins/install', { body: { source }, unix: true });
 }
