@@ -1,7 +1,7 @@
 import type { Example } from './examples/recorded.ts';
 import { fence } from './markdown.ts';
 
-const WIDTH = 110;
+const WIDTH = 120;
 
 /** What the page of an operation shows of the request and the answer that were recorded. */
 export function exampleOf(operation: string, example: Example | undefined): readonly string[] {
@@ -17,16 +17,17 @@ export function exampleOf(operation: string, example: Example | undefined): read
   ];
 }
 
-/** JSON that breaks a line only where it is too long. */
-export function pretty(value: unknown, indent = ''): string {
-  const flat = oneLine(value);
-  if (indent.length + flat.length <= WIDTH || typeof value !== 'object' || value === null) return flat;
+/** JSON that breaks a line only where it is too long, as the formatter of the tree wants it. `name` stands before the value. */
+export function pretty(value: unknown, indent = '', name = ''): string {
+  const flat = `${name}${oneLine(value)}`;
+  // A comma may follow.
+  if (indent.length + flat.length + 1 <= WIDTH || typeof value !== 'object' || value === null) return flat;
   const deeper = `${indent}  `;
-  if (Array.isArray(value)) {
-    return `[\n${value.map((item) => `${deeper}${pretty(item, deeper)}`).join(',\n')}\n${indent}]`;
-  }
-  const members = Object.entries(value).map(([name, member]) => `${deeper}"${name}": ${pretty(member, deeper)}`);
-  return `{\n${members.join(',\n')}\n${indent}}`;
+  const lines = Array.isArray(value)
+    ? value.map((item) => pretty(item, deeper))
+    : Object.entries(value).map(([member, inner]) => pretty(inner, deeper, `${JSON.stringify(member)}: `));
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return `${name}${open}\n${lines.map((line) => `${deeper}${line}`).join(',\n')}\n${indent}${close}`;
 }
 
 function oneLine(value: unknown): string {
