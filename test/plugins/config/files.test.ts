@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type AppSockets, appSockets, config, type SessionInfo } from '@device-core/plugin-api';
-import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { type Started, start, until } from './start.ts';
 
 const AGENDA = 'com.example.agenda';
@@ -193,7 +193,7 @@ suite('config.changed for the sessions of apps', () => {
     } as unknown as AppSockets;
     await using started = await start();
     const set = (key: string, value: unknown, caller = OPERATOR) =>
-      started.table.run('config.set', { key, value }, caller);
+      started.table.run('config.set', { key, value }, { caller });
     await started.host.appear(appSockets, sockets);
     await set('a', 1);
     for (const listener of listeners) listener({ ...session('com.example.other'), state: 'open' });

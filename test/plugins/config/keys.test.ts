@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test';
 import { config } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { codeOf } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { type Started, start } from './start.ts';
 
@@ -24,7 +24,7 @@ suite('keys and values', () => {
   });
   after(() => started[Symbol.asyncDispose]());
 
-  const set = (key: string, value: unknown) => started.table.run('config.set', { key, value }, OPERATOR);
+  const set = (key: string, value: unknown) => started.table.run('config.set', { key, value });
 
   test('a key that is not one is refused wherever it is used', async () => {
     const wrong = [
@@ -47,11 +47,7 @@ suite('keys and values', () => {
     ];
     for (const key of wrong) {
       assert.equal(await codeOf(set(key, 1)), 'CONFIG_KEY_INVALID', JSON.stringify(key));
-      assert.equal(
-        await codeOf(started.table.run('config.get', { key }, OPERATOR)),
-        'CONFIG_KEY_INVALID',
-        JSON.stringify(key),
-      );
+      assert.equal(await codeOf(started.table.run('config.get', { key })), 'CONFIG_KEY_INVALID', JSON.stringify(key));
     }
     for (const key of [
       'a',
@@ -163,12 +159,12 @@ suite('keys and values', () => {
 
   test('a scope is bounded in keys and bytes', async () => {
     await using small = await start({ config: { maxKeys: 3, maxBytes: 1024 } });
-    const write = (key: string, value: unknown) => small.table.run('config.set', { key, value }, OPERATOR);
+    const write = (key: string, value: unknown) => small.table.run('config.set', { key, value });
     for (const key of ['a', 'b', 'c']) await write(key, 1);
     assert.equal(await codeOf(write('d', 1)), 'CONFIG_VALUE_INVALID');
     assert.equal((await write('a', 2)).value, 2);
     assert.equal(await codeOf(write('a', 'x'.repeat(1024))), 'CONFIG_VALUE_INVALID');
-    assert.equal((await small.table.run('config.get', { key: 'a' }, OPERATOR)).value, 2);
+    assert.equal((await small.table.run('config.get', { key: 'a' })).value, 2);
   });
 
   test('writes to one file come one after the other, and too many at once are refused rather than kept', async () => {
@@ -176,7 +172,7 @@ suite('keys and values', () => {
     const done = results.flatMap((result, index) => (result.status === 'fulfilled' ? [index] : []));
     assert.equal(done.length, 128);
     for (const index of done) {
-      assert.equal((await started.table.run('config.get', { key: `many.k${index}` }, OPERATOR)).value, index);
+      assert.equal((await started.table.run('config.get', { key: `many.k${index}` })).value, index);
     }
     for (const result of results) {
       if (result.status === 'rejected') assert.equal(result.reason.code, 'QUEUE_FULL');

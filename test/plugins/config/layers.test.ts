@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { type ConfigChange, config, type JsonSchema } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/config/index.ts';
-import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, codeOf } from '../../fixtures/operation-calls.ts';
 import { MANIFEST, type Started, start } from './start.ts';
 
 const AGENDA = 'com.example.agenda';
@@ -35,15 +35,17 @@ suite('the three layers of the configuration', () => {
     });
     const { table } = started;
     const get = async (key: string) => {
-      const { value, source } = await table.run('config.get', { key }, app(AGENDA));
+      const { value, source } = await table.run('config.get', { key }, { caller: app(AGENDA) });
       return [value, source];
     };
     assert.deepEqual(await get('ui.theme'), ['dark', 'app']);
     assert.deepEqual(await get('ui.scale'), [2, 'device']);
     assert.deepEqual(await get('volume'), [40, 'default']);
-    const device = await table.run('config.get', { key: 'ui.theme' }, OPERATOR);
+    const device = await table.run('config.get', { key: 'ui.theme' });
     assert.deepEqual([device.value, device.source, device.revision], ['light', 'default', 0]);
-    const list = (await table.run('config.list', { prefix: 'ui' }, app(AGENDA))).entries as { key: string }[];
+    const list = (await table.run('config.list', { prefix: 'ui' }, { caller: app(AGENDA) })).entries as {
+      key: string;
+    }[];
     assert.deepEqual(
       list.map((entry) => entry.key),
       ['ui.scale', 'ui.theme'],
@@ -53,57 +55,63 @@ suite('the three layers of the configuration', () => {
   test('what is set is answered with its layer, author and a growing revision, and null unsets it again', async () => {
     await using started = await withFiles({ 'etc/base.yaml': 'days: 1\n' });
     const { table } = started;
-    const first = await table.run('config.set', { key: 'days', value: 3 }, app(AGENDA));
+    const first = await table.run('config.set', { key: 'days', value: 3 }, { caller: app(AGENDA) });
     assert.equal(first.source, 'app');
     assert.equal(first.setBy, `app.${AGENDA}`);
     assert.ok(Math.abs((first.setAt as number) - Date.now()) < 5_000);
-    const second = await table.run('config.set', { key: 'days', value: 4, ifRevision: first.revision }, app(AGENDA));
+    const second = await table.run(
+      'config.set',
+      { key: 'days', value: 4, ifRevision: first.revision },
+      { caller: app(AGENDA) },
+    );
     assert.ok((second.revision as number) > (first.revision as number));
     assert.equal(
-      await codeOf(table.run('config.set', { key: 'days', value: 5, ifRevision: first.revision }, app(AGENDA))),
+      await codeOf(
+        table.run('config.set', { key: 'days', value: 5, ifRevision: first.revision }, { caller: app(AGENDA) }),
+      ),
       'CONFIG_CONFLICT',
     );
-    assert.deepEqual(await table.run('config.set', { key: 'days', value: null }, app(AGENDA)), {
+    assert.deepEqual(await table.run('config.set', { key: 'days', value: null }, { caller: app(AGENDA) }), {
       key: 'days',
       value: 1,
       source: 'default',
       revision: 0,
     });
-    await table.run('config.set', { key: 'own', value: true, ifRevision: 0 }, app(AGENDA));
-    const gone = await table.run('config.set', { key: 'own', value: null }, app(AGENDA));
+    await table.run('config.set', { key: 'own', value: true, ifRevision: 0 }, { caller: app(AGENDA) });
+    const gone = await table.run('config.set', { key: 'own', value: null }, { caller: app(AGENDA) });
     assert.equal(gone.value, null);
-    assert.equal(await codeOf(table.run('config.get', { key: 'own' }, app(AGENDA))), 'CONFIG_KEY_NOT_FOUND');
+    assert.equal(
+      await codeOf(table.run('config.get', { key: 'own' }, { caller: app(AGENDA) })),
+      'CONFIG_KEY_NOT_FOUND',
+    );
   });
 
   test('one app never sees or changes what another has set', async () => {
     await using started = await start();
     const { table } = started;
-    await table.run('config.set', { key: 'secret', value: 1 }, app(AGENDA));
+    await table.run('config.set', { key: 'secret', value: 1 }, { caller: app(AGENDA) });
     const other = app('com.example.other');
-    assert.equal(await codeOf(table.run('config.get', { key: 'secret' }, other)), 'CONFIG_KEY_NOT_FOUND');
-    assert.equal(await codeOf(table.run('config.get', { key: 'secret', app: AGENDA }, other)), 'CALLER_DENIED');
+    assert.equal(await codeOf(table.run('config.get', { key: 'secret' }, { caller: other })), 'CONFIG_KEY_NOT_FOUND');
     assert.equal(
-      await codeOf(table.run('config.set', { key: 'secret', value: 2, app: AGENDA }, other)),
+      await codeOf(table.run('config.get', { key: 'secret', app: AGENDA }, { caller: other })),
       'CALLER_DENIED',
     );
-    assert.equal(await codeOf(table.run('config.list', { app: AGENDA }, other)), 'CALLER_DENIED');
-    assert.equal((await table.run('config.get', { key: 'secret', app: AGENDA }, app(AGENDA))).value, 1);
-    assert.equal((await table.run('config.get', { key: 'secret', app: AGENDA }, OPERATOR)).value, 1);
     assert.equal(
-      await codeOf(table.run('config.get', { key: 'secret', app: 'com.example.absent' }, OPERATOR)),
-      'APP_NOT_FOUND',
+      await codeOf(table.run('config.set', { key: 'secret', value: 2, app: AGENDA }, { caller: other })),
+      'CALLER_DENIED',
     );
-    assert.equal(
-      await codeOf(table.run('config.get', { key: 'secret', app: '../../etc' }, OPERATOR)),
-      'PARAMS_INVALID',
-    );
+    assert.equal(await codeOf(table.run('config.list', { app: AGENDA }, { caller: other })), 'CALLER_DENIED');
+    assert.equal((await table.run('config.get', { key: 'secret', app: AGENDA }, { caller: app(AGENDA) })).value, 1);
+    assert.equal((await table.run('config.get', { key: 'secret', app: AGENDA })).value, 1);
+    assert.equal(await codeOf(table.run('config.get', { key: 'secret', app: 'com.example.absent' })), 'APP_NOT_FOUND');
+    assert.equal(await codeOf(table.run('config.get', { key: 'secret', app: '../../etc' })), 'PARAMS_INVALID');
   });
 
   test('the file on disk is one readable line a key, keeps comments and both forms, and marks map values', async () => {
     await using started = await withFiles({
       'var/config.yaml': '# the living room\nui:\n  theme: dark # at night\n  scale: 1\nvolume: 30\n',
     });
-    const set = (key: string, value: unknown) => started.table.run('config.set', { key, value }, OPERATOR);
+    const set = (key: string, value: unknown) => started.table.run('config.set', { key, value });
     await set('ui.theme', 'light');
     await set('ui.scale', null);
     await set('net.proxy', { host: 'h', 'a.b': [1, { c: null }] });
@@ -126,7 +134,7 @@ suite('the three layers of the configuration', () => {
       ].join('\n'),
     );
     await using again = await start({ root: started.root });
-    const { entries } = await again.table.run('config.list', {}, OPERATOR);
+    const { entries } = await again.table.run('config.list', {});
     assert.deepEqual(
       (entries as { key: string; value: unknown; setBy: string }[]).map(({ key, value, setBy }) => [key, value, setBy]),
       [
@@ -139,13 +147,13 @@ suite('the three layers of the configuration', () => {
 
   test('revisions and authors outlive a restart, and no revision is given out twice', async () => {
     await using first = await start();
-    const before = await first.table.run('config.set', { key: 'a', value: 1 }, app(AGENDA));
-    const last = await first.table.run('config.set', { key: 'b', value: 1 }, OPERATOR);
-    await first.table.run('config.set', { key: 'b', value: null }, OPERATOR);
+    const before = await first.table.run('config.set', { key: 'a', value: 1 }, { caller: app(AGENDA) });
+    const last = await first.table.run('config.set', { key: 'b', value: 1 });
+    await first.table.run('config.set', { key: 'b', value: null });
     await first.host.stop();
     await using second = await start({ root: first.root });
-    assert.deepEqual(await second.table.run('config.get', { key: 'a' }, app(AGENDA)), before);
-    const next = await second.table.run('config.set', { key: 'c', value: 1 }, OPERATOR);
+    assert.deepEqual(await second.table.run('config.get', { key: 'a' }, { caller: app(AGENDA) }), before);
+    const next = await second.table.run('config.set', { key: 'c', value: 1 });
     assert.ok((next.revision as number) > (last.revision as number) + 1);
   });
 
@@ -158,12 +166,16 @@ suite('the three layers of the configuration', () => {
     });
     const { table } = started;
     for (const key of ['net.a.b', 'net.new', 'panel.mode', 'name']) {
-      assert.equal(await codeOf(table.run('config.set', { key, value: 2 }, OPERATOR)), 'CONFIG_LOCKED', key);
-      assert.equal(await codeOf(table.run('config.set', { key, value: 2 }, app(AGENDA))), 'CONFIG_LOCKED', key);
+      assert.equal(await codeOf(table.run('config.set', { key, value: 2 })), 'CONFIG_LOCKED', key);
+      assert.equal(
+        await codeOf(table.run('config.set', { key, value: 2 }, { caller: app(AGENDA) })),
+        'CONFIG_LOCKED',
+        key,
+      );
     }
-    assert.equal((await table.run('config.get', { key: 'name' }, OPERATOR)).value, 'device');
-    assert.equal((await table.run('config.get', { key: 'panel.mode' }, app(AGENDA))).value, 'x');
-    assert.equal((await table.run('config.set', { key: 'panel', value: 2 }, OPERATOR)).value, 2);
+    assert.equal((await table.run('config.get', { key: 'name' })).value, 'device');
+    assert.equal((await table.run('config.get', { key: 'panel.mode' }, { caller: app(AGENDA) })).value, 'x');
+    assert.equal((await table.run('config.set', { key: 'panel', value: 2 })).value, 2);
   });
 
   const double = (levels: number) =>
@@ -184,11 +196,11 @@ suite('the three layers of the configuration', () => {
     test(`the schema of an app cannot hold up the Core with ${what}`, async () => {
       await using started = await start();
       await started.host.service(config).describeApp(AGENDA, { schema });
-      const set = () => started.table.run('config.set', { key, value }, app(AGENDA));
+      const set = () => started.table.run('config.set', { key, value }, { caller: app(AGENDA) });
       const begun = performance.now();
       for (let n = 0; n < 20; n++) await assert.rejects(set(), /schema of the app cannot be applied: it takes longer/);
       assert.ok(performance.now() - begun < 2_000);
-      assert.equal((await started.table.run('config.set', { key: 'a', value: 1 }, OPERATOR)).value, 1);
+      assert.equal((await started.table.run('config.set', { key: 'a', value: 1 })).value, 1);
     });
 
   test('what an app describes is checked, and its defaults stand below every layer', async () => {
@@ -212,10 +224,13 @@ suite('the three layers of the configuration', () => {
       defaults: { days: 7, view: { mode: 'day' }, lang: 'en' },
     });
     const { table } = started;
-    assert.equal((await table.run('config.get', { key: 'days' }, app(AGENDA))).value, 7);
-    assert.equal((await table.run('config.get', { key: 'view.mode' }, app(AGENDA))).value, 'day');
-    assert.equal((await table.run('config.get', { key: 'lang' }, app(AGENDA))).value, 'de');
-    assert.equal((await table.run('config.set', { key: 'colours.own', value: 'red' }, app(AGENDA))).value, 'red');
+    assert.equal((await table.run('config.get', { key: 'days' }, { caller: app(AGENDA) })).value, 7);
+    assert.equal((await table.run('config.get', { key: 'view.mode' }, { caller: app(AGENDA) })).value, 'day');
+    assert.equal((await table.run('config.get', { key: 'lang' }, { caller: app(AGENDA) })).value, 'de');
+    assert.equal(
+      (await table.run('config.set', { key: 'colours.own', value: 'red' }, { caller: app(AGENDA) })).value,
+      'red',
+    );
     const cases: [string, unknown, RegExp][] = [
       ['days', 'seven', /days must be integer/],
       ['days', 15, /days must be <= 14/],
@@ -227,7 +242,7 @@ suite('the three layers of the configuration', () => {
     ];
     for (const [key, value, message] of cases) {
       await assert.rejects(
-        table.run('config.set', { key, value }, app(AGENDA)),
+        table.run('config.set', { key, value }, { caller: app(AGENDA) }),
         (error: { code?: string; message: string }) => {
           assert.equal(error.code, 'CONFIG_VALUE_INVALID');
           assert.match(error.message, message);
@@ -246,14 +261,14 @@ suite('the three layers of the configuration', () => {
 
   test('an override that a new version of the app refuses is not served, and health says so', async () => {
     await using started = await start();
-    await started.table.run('config.set', { key: 'days', value: 'many' }, app(AGENDA));
+    await started.table.run('config.set', { key: 'days', value: 'many' }, { caller: app(AGENDA) });
     await started.host
       .service(config)
       .describeApp(AGENDA, { schema: { properties: { days: { type: 'integer' } } }, defaults: { days: 2 } });
-    assert.equal((await started.table.run('config.get', { key: 'days' }, app(AGENDA))).value, 2);
+    assert.equal((await started.table.run('config.get', { key: 'days' }, { caller: app(AGENDA) })).value, 2);
     assert.match((await started.health()).warnings.join(), /days, which does not fit/);
-    await started.table.run('config.set', { key: 'days', value: 5 }, app(AGENDA));
-    assert.equal((await started.table.run('config.get', { key: 'days' }, app(AGENDA))).value, 5);
+    await started.table.run('config.set', { key: 'days', value: 5 }, { caller: app(AGENDA) });
+    assert.equal((await started.table.run('config.get', { key: 'days' }, { caller: app(AGENDA) })).value, 5);
   });
 
   test('watchers hear of what their scope sees, and of nothing else', async () => {
@@ -305,6 +320,9 @@ suite('the three layers of the configuration', () => {
   test('without system.config nobody but apps changes anything', async () => {
     await using started = await start();
     const intruder = { kind: 'plugin', id: 'stranger' } as const;
-    assert.equal(await codeOf(started.table.run('config.set', { key: 'a', value: 1 }, intruder)), 'CAPABILITY_DENIED');
+    assert.equal(
+      await codeOf(started.table.run('config.set', { key: 'a', value: 1 }, { caller: intruder })),
+      'CAPABILITY_DENIED',
+    );
   });
 });

@@ -2,16 +2,15 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
-import { createTestHost, type TestHost, type TestHostOptions } from '@device-core/plugin-api/testing';
+import { createTestHost, type TestHost, type TestHostOptions, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/config/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import { OperationTable } from '../../fixtures/operation-table.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/state/config.yaml');
 
 export interface Started extends AsyncDisposable {
   readonly host: TestHost;
-  readonly table: OperationTable;
+  readonly table: TestOperations;
   /** Outlives the host, so that a second start finds what the first left. */
   readonly root: string;
   readonly etc: string;
@@ -30,7 +29,7 @@ export async function start(
   if (options.files) await cp(options.files, root, { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
-  const table = new OperationTable();
+  const table = new TestOperations();
   const info = { paths, startedAt: Date.now() } as DeviceInfo;
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,

@@ -16,16 +16,21 @@ import {
   type ReadyMessage,
   type Session,
 } from '@device-core/plugin-api';
-import { createTestHost, type GivenService, given, type TestHost } from '@device-core/plugin-api/testing';
+import {
+  createTestHost,
+  type GivenService,
+  given,
+  type TestHost,
+  TestOperations,
+} from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/events/index.ts';
-import { OperationTable } from '../../fixtures/operation-table.ts';
 
 export const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/interface/events.yaml', import.meta.url));
 export const AGENDA = 'com.example.agenda';
 
 export interface Fixture extends AsyncDisposable {
   readonly host: TestHost;
-  readonly table: OperationTable;
+  readonly table: TestOperations;
   /** Everything in flight is delivered. */
   settle(): Promise<void>;
   greet(session: Session): Promise<ReadyMessage>;
@@ -42,7 +47,7 @@ export async function startEvents(
     readonly bus?: EventBus;
   } = {},
 ): Promise<Fixture> {
-  const table = new OperationTable();
+  const table = new TestOperations();
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: options.config ?? {},

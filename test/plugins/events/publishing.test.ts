@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, codeOf, described } from '../../fixtures/operation-calls.ts';
 import { AGENDA, startEvents } from './fixture.ts';
 
 const OWN = `app.${AGENDA}.event.due`;
@@ -9,7 +9,11 @@ const TOAST = { text: 'Lunch', level: 'info' };
 describe('publishing', () => {
   it('accepts an event of the app itself and answers with its id and seq', async () => {
     await using events = await startEvents();
-    const answer = await events.table.run('events.publish', { topic: OWN, payload: { minutes: 5 } }, app(AGENDA));
+    const answer = await events.table.run(
+      'events.publish',
+      { topic: OWN, payload: { minutes: 5 } },
+      { caller: app(AGENDA) },
+    );
     const [event] = events.host.published;
     assert.equal(answer.seq, event!.seq);
     assert.match(String(answer.id), new RegExp(`^[0-9a-z]+-${event!.seq}$`));
@@ -20,7 +24,7 @@ describe('publishing', () => {
 
   it('says over REST that the event is accepted, not delivered', async () => {
     await using events = await startEvents();
-    const { rest } = events.table.added.get('events.publish')!;
+    const { rest } = await described(events.table, 'events.publish');
     assert.deepEqual(rest, { method: 'POST', path: '/events/publish', status: 202 });
   });
 
@@ -51,7 +55,7 @@ describe('publishing', () => {
   for (const [what, params, code] of refused) {
     it(`refuses ${what} to an app with ${code}`, async () => {
       await using events = await startEvents();
-      assert.equal(await codeOf(events.table.run('events.publish', params, app(AGENDA))), code);
+      assert.equal(await codeOf(events.table.run('events.publish', params, { caller: app(AGENDA) })), code);
       assert.equal(events.host.published.length, 0);
     });
   }
@@ -66,7 +70,7 @@ describe('publishing', () => {
   for (const [what, params] of accepted) {
     it(`takes ${what} from an app`, async () => {
       await using events = await startEvents({ grants: ['events.publish.high'] });
-      await events.table.run('events.publish', params, app(AGENDA));
+      await events.table.run('events.publish', params, { caller: app(AGENDA) });
       assert.equal(events.host.published.length, 1);
     });
   }
@@ -74,10 +78,10 @@ describe('publishing', () => {
   it('lets the operator publish any topic, but nothing critical', async () => {
     await using events = await startEvents();
     const presence = { topic: 'system.presence', payload: { state: 'present', confidence: 1 }, priority: 'high' };
-    await events.table.run('events.publish', presence, OPERATOR);
+    await events.table.run('events.publish', presence);
     assert.equal(events.host.published[0]!.source, 'operator');
     assert.equal(
-      await codeOf(events.table.run('events.publish', { ...presence, priority: 'critical' }, OPERATOR)),
+      await codeOf(events.table.run('events.publish', { ...presence, priority: 'critical' })),
       'CALLER_DENIED',
     );
   });
@@ -86,7 +90,7 @@ describe('publishing', () => {
     await using events = await startEvents();
     const toast = { topic: 'ui.toast', payload: { ...TOAST, level: 'loud' } };
     await assert.rejects(
-      events.table.run('events.publish', toast, app(AGENDA)),
+      events.table.run('events.publish', toast, { caller: app(AGENDA) }),
       /payload of ui\.toast: level must be one of info/,
     );
   });

@@ -33,8 +33,8 @@ describe('a new run of the plugin', () => {
     {
       await using former = await startEvents({ ...world, sessions: [] });
       for (const one of [session, gone])
-        await former.table.run('events.subscribe', { filters: ['ui.*', 'audio.*'] }, OF_APP, { session: one });
-      await former.table.run('events.unsubscribe', { filter: 'audio.*' }, OF_APP, { session });
+        await former.table.run('events.subscribe', { filters: ['ui.*', 'audio.*'] }, { caller: OF_APP, session: one });
+      await former.table.run('events.unsubscribe', { filter: 'audio.*' }, { caller: OF_APP, session });
     }
     const event = { ts: 1, source: 'core', priority: 'normal', payload: {} } as const;
     world.state.retained = [
@@ -49,7 +49,7 @@ describe('a new run of the plugin', () => {
     assert.deepEqual(session.topics, ['system.bus.dropped', 'ui.toast']);
     const { from, to } = session.received[0]!.payload as { from: number; to: number };
     assert.deepEqual([from, to], [6, 8], 'what nobody took in for it meanwhile is told');
-    const answer = await next.table.run('events.subscribe', { filter: 'ui.banner' }, OF_APP, { session });
+    const answer = await next.table.run('events.subscribe', { filter: 'ui.banner' }, { caller: OF_APP, session });
     assert.deepEqual(answer, { filters: ['ui.*', 'ui.banner'] });
   });
 
@@ -67,7 +67,7 @@ describe('a new run of the plugin', () => {
     const session = new FakeSession();
     {
       await using former = await startEvents(world);
-      await former.table.run('events.subscribe', { filter: 'ui.*' }, OF_APP, { session });
+      await former.table.run('events.subscribe', { filter: 'ui.*' }, { caller: OF_APP, session });
     }
     const device = { ...world.device, startedAt: 8 };
     await using next = await startEvents({ ...world, device, sessions: [session] });
@@ -83,7 +83,7 @@ describe('a run that ends', () => {
     const [reads, sleeps] = [new FakeSession('s1'), new FakeSession('s2')];
     const events = await startEvents(world);
     for (const session of [reads, sleeps])
-      await events.table.run('events.subscribe', { filter: 'ui.*' }, OF_APP, { session });
+      await events.table.run('events.subscribe', { filter: 'ui.*' }, { caller: OF_APP, session });
     reads.blocked = new Promise((resolve) => setTimeout(resolve, 5));
     sleeps.blocked = new Promise(() => undefined);
     for (let i = 0; i < 20; i++) events.host.publish('ui.toast', { i });

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, CoreError, type EventEnvelope, type ServerSentEvent } from '@device-core/plugin-api';
-import { app, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, described, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { AGENDA, type Fixture, startEvents } from './fixture.ts';
 
 /** What a front end does with the operation: takes items one by one, and hangs up by the signal. */
 function open(events: Fixture, filter: readonly string[], caller: Caller = OPERATOR) {
-  const operation = events.table.added.get('events.stream')!;
   const controller = new AbortController();
-  const quiet = () => undefined;
-  const source = operation.run({ filter } as never, {
-    caller,
-    signal: controller.signal,
-    deadline: Date.now() + 30_000,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  }) as AsyncIterable<ServerSentEvent>;
-  const iterator = source[Symbol.asyncIterator]();
+  const call = { caller, signal: controller.signal, deadline: Date.now() + 30_000 };
+  const source = events.table.invoke('events.stream', { filter }, call) as Promise<AsyncIterable<ServerSentEvent>>;
+  const iterator = source.then((items) => items[Symbol.asyncIterator]());
+  iterator.catch(() => undefined); // next() tells it
   return {
     /** The next item, or undefined at the end. */
     async next(): Promise<ServerSentEvent | undefined> {
-      const { value, done } = await iterator.next();
-      return done ? undefined : value;
+      try {
+        const { value, done } = await (await iterator).next();
+        return done ? undefined : value;
+      } catch (error) {
+        if (controller.signal.aborted && (error as CoreError).code === 'CANCELLED') return undefined;
+        throw error;
+      }
     },
     hangUp: () => controller.abort(),
-    leave: () => iterator.return?.(),
+    leave: async () => (await iterator).return?.(),
   };
 }
 
@@ -54,7 +54,7 @@ describe('GET /events', () => {
 
   it('is for HTTP only', async () => {
     await using events = await startEvents();
-    const { rpc, rest } = events.table.added.get('events.stream')!;
+    const { rpc, rest } = await described(events.table, 'events.stream');
     assert.deepEqual([rpc, rest], [false, { method: 'GET', path: '/events', sse: true }]);
   });
 
@@ -112,8 +112,9 @@ describe('GET /events', () => {
     const events = await startEvents();
     const waiting = open(events, ['ui.*']).next();
     await events.settle();
+    const over = assert.rejects(waiting, { code: 'UNAVAILABLE', message: /its plugin is stopping/ });
     await events.host.stop();
-    assert.equal(await waiting, undefined);
+    await over;
     assert.deepEqual(events.host.leaks(), []);
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { app, codeOf } from '../../fixtures/operation-table.ts';
+import { app, codeOf } from '../../fixtures/operation-calls.ts';
 import { AGENDA, FakeSession, type Fixture, startEvents } from './fixture.ts';
 
 function subscribe(events: Fixture, params: object, session = new FakeSession()): Promise<Record<string, unknown>> {
-  return events.table.run('events.subscribe', params, app(session.app), { session });
+  return events.table.run('events.subscribe', params, { caller: app(session.app), session });
 }
 
 describe('subscribing on a session', () => {
@@ -52,13 +52,16 @@ describe('subscribing on a session', () => {
     const session = new FakeSession();
     await subscribe(events, { filters: ['audio.*', 'ui.*'] }, session);
     const call = { session };
-    assert.deepEqual(await events.table.run('events.unsubscribe', { filter: 'audio.*' }, app(AGENDA), call), {
-      removed: 1,
-      filters: ['ui.*'],
-    });
+    assert.deepEqual(
+      await events.table.run('events.unsubscribe', { filter: 'audio.*' }, { caller: app(AGENDA), ...call }),
+      {
+        removed: 1,
+        filters: ['ui.*'],
+      },
+    );
     events.host.publish('audio.wake', {});
     events.host.publish('ui.toast', {});
-    await events.table.run('events.unsubscribe', { filters: ['ui.*', 'never.was'] }, app(AGENDA), call);
+    await events.table.run('events.unsubscribe', { filters: ['ui.*', 'never.was'] }, { caller: app(AGENDA), ...call });
     events.host.publish('ui.banner', {});
     await events.settle();
     assert.ok(!session.topics.includes('audio.wake') && !session.topics.includes('ui.banner'));
@@ -140,7 +143,10 @@ describe('subscribing on a session', () => {
   it('needs a session', async () => {
     await using events = await startEvents();
     for (const name of ['events.subscribe', 'events.unsubscribe'])
-      assert.equal(await codeOf(events.table.run(name, { filter: 'ui.*' }, app(AGENDA))), 'SESSION_REQUIRED');
+      assert.equal(
+        await codeOf(events.table.run(name, { filter: 'ui.*' }, { caller: app(AGENDA) })),
+        'SESSION_REQUIRED',
+      );
   });
 
   it('wants either a filter or filters', async () => {

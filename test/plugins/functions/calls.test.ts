@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { appSockets, CoreError, type FunctionCall, functions } from '@device-core/plugin-api';
-import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { agenda, type Started, start } from './start.ts';
 
 const APP = 'com.example.agenda';
@@ -16,7 +16,11 @@ async function withFunction(entry: object = {}, grants: Record<string, readonly 
 }
 
 const call = (started: Started, params: object = {}, caller = OPERATOR, options = {}) =>
-  started.table.run('functions.call', { name: 'agenda.today', inputs: { day: 'mon' }, ...params }, caller, options);
+  started.table.run(
+    'functions.call',
+    { name: 'agenda.today', inputs: { day: 'mon' }, ...params },
+    { caller, ...options },
+  );
 
 suite('calling functions', () => {
   test('the app gets the name, the very inputs and the meta, and the caller gets the result', async () => {
@@ -96,7 +100,12 @@ suite('calling functions', () => {
       throw new CoreError('APP_ERROR', { app: APP, function: 'agenda.today', reason: 'no calendar' });
     });
     assert.equal(await codeOf(call(started, {}, OPERATOR, { signal: abort.signal })), 'APP_ERROR');
-    assert.equal(started.sockets.calls[0]?.signal, abort.signal);
+    started.sockets.join(APP, ({ signal }) => {
+      abort.abort();
+      throw signal?.reason;
+    });
+    assert.equal(await codeOf(call(started, {}, OPERATOR, { signal: abort.signal })), 'CANCELLED');
+    assert.equal(started.sockets.calls[1]?.signal?.aborted, true);
   });
 
   test('a policy may refuse a call', async () => {

@@ -10,9 +10,8 @@ import {
   operations,
   type SessionInfo,
 } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/functions/index.ts';
-import { OperationTable } from '../../fixtures/operation-table.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/interface/functions.yaml');
 
@@ -86,7 +85,7 @@ export class FakeSockets implements AppSockets {
 
 export interface Started extends AsyncDisposable {
   readonly host: TestHost;
-  readonly table: OperationTable;
+  readonly table: TestOperations;
   readonly sockets: FakeSockets;
 }
 
@@ -98,7 +97,7 @@ export async function start(
     readonly sockets?: FakeSockets | null;
   } = {},
 ): Promise<Started> {
-  const table = new OperationTable();
+  const table = new TestOperations();
   const sockets = options.sockets ?? new FakeSockets();
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,

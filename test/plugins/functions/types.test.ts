@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
 import fc from 'fast-check';
-import { codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { start } from './start.ts';
 

@@ -3,15 +3,14 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operations } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/logs/index.ts';
-import { OPERATOR, OperationTable } from '../../fixtures/operation-table.ts';
 
 const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/state/logs.yaml', import.meta.url));
 
 export interface Fixture extends AsyncDisposable {
   readonly host: TestHost;
-  readonly table: OperationTable;
+  readonly table: TestOperations;
   readonly core: string;
   /** Appends lines to a file of the log folder: objects as JSON, strings as they are. */
   write(file: string, ...lines: readonly (object | string)[]): void;
@@ -20,7 +19,7 @@ export interface Fixture extends AsyncDisposable {
 }
 
 export async function startLogs(config: object = {}): Promise<Fixture> {
-  const table = new OperationTable();
+  const table = new TestOperations();
   const host = await createTestHost(plugin, { manifest: MANIFEST, config, services: [[operations, table]] });
   const folder = join(host.device.paths.var, 'log');
   const write = (file: string, ...lines: readonly (object | string)[]) => {
@@ -28,7 +27,7 @@ export async function startLogs(config: object = {}): Promise<Fixture> {
     mkdirSync(dirname(path), { recursive: true });
     appendFileSync(path, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   };
-  const read = (params: object = {}) => table.run('logs.read', { limit: 100, ...params }, OPERATOR);
+  const read = (params: object = {}) => table.run('logs.read', { limit: 100, ...params });
   const core = join(folder, 'core.log');
   return { host, table, core, write, read, [Symbol.asyncDispose]: () => host[Symbol.asyncDispose]() };
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { HealthReport } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { OPERATOR } from '../../fixtures/operation-table.ts';
 import { type Fixture, line, startLogs } from './fixture.ts';
 
 after(leakCheck());
@@ -15,7 +14,7 @@ const NOW = starts(true);
 
 async function lastStart(logs: Fixture) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the plugin said
-  return (await logs.table.run('logs.lastStart', {}, OPERATOR)).lastStart as any;
+  return (await logs.table.run('logs.lastStart', {})).lastStart as any;
 }
 
 describe('GET /logs/last-start', () => {

@@ -3,7 +3,7 @@ import { renameSync, truncateSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { type Apps, apps } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { codeOf } from '../../fixtures/operation-table.ts';
+import { codeOf } from '../../fixtures/operation-calls.ts';
 import { line, startLogs } from './fixture.ts';
 
 after(leakCheck());
@@ -108,6 +108,6 @@ describe('GET /logs', () => {
 
   it('is for holders of system.logs', async () => {
     await using logs = await startLogs();
-    for (const [name, { capability }] of logs.table.added) assert.equal(capability, 'system.logs', name);
+    for (const { name, capability } of await logs.table.list()) assert.equal(capability, 'system.logs', name);
   });
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerSentEvent } from '@device-core/plugin-api';
+import type { CoreError, ServerSentEvent } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { OPERATOR } from '../../fixtures/operation-table.ts';
+import { OPERATOR } from '../../fixtures/operation-calls.ts';
 import { type Fixture, line, startLogs } from './fixture.ts';
 
 after(leakCheck());
@@ -12,19 +12,21 @@ after(leakCheck());
 /** What a front end does with the operation. The first next() opens the file. */
 function open(logs: Fixture, params: object = {}) {
   const controller = new AbortController();
-  const quiet = () => undefined;
-  const call = {
-    caller: OPERATOR,
-    signal: controller.signal,
-    deadline: Date.now() + 30_000,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-  };
-  const source = logs.table.added.get('logs.stream')!.run({ tail: 0, ...params } as never, call);
-  const iterator = (source as AsyncIterable<ServerSentEvent>)[Symbol.asyncIterator]();
+  const call = { caller: OPERATOR, signal: controller.signal, deadline: Date.now() + 30_000 };
+  const source = logs.table.invoke('logs.stream', { tail: 0, ...params }, call) as Promise<
+    AsyncIterable<ServerSentEvent>
+  >;
+  const iterator = source.then((items) => items[Symbol.asyncIterator]());
+  iterator.catch(() => undefined); // next() tells it
   return {
     async next(): Promise<string | undefined> {
-      const { value, done } = await iterator.next();
-      return done ? undefined : (value.data as { message: string }).message;
+      try {
+        const { value, done } = await (await iterator).next();
+        return done ? undefined : (value.data as { message: string }).message;
+      } catch (error) {
+        if (controller.signal.aborted && (error as CoreError).code === 'CANCELLED') return undefined;
+        throw error;
+      }
     },
     hangUp: () => controller.abort(),
   };

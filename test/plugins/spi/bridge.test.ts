@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CoreError, operations, pluginManager, spi } from '@device-core/plugin-api';
 import { startCore } from '../../fixtures/core.ts';
-import { codeOf } from '../../fixtures/operation-table.ts';
+import { codeOf } from '../../fixtures/operation-calls.ts';
 
 const HANDLES = [
   { name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 },

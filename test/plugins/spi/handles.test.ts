@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { endpoints, spi } from '@device-core/plugin-api';
+import { type Caller, endpoints, spi } from '@device-core/plugin-api';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
-import { app, codeOf, OPERATOR } from '../../fixtures/operation-table.ts';
+import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { MANIFEST, start } from './start.ts';
 
 const good = { name: 'probe', endpoint: 'spi0', cs: 0, speed: 1_000_000, mode: 0 };
@@ -60,8 +60,8 @@ suite('SPI handles', () => {
     await using started = await start({
       grants: { 'app.com.a': ['bridges.spi:flash'], 'app.com.b': ['bridges.spi'], 'app.com.c': ['network'] },
     });
-    const names = async (caller: Parameters<typeof started.table.run>[2]) =>
-      ((await started.table.run('spi.handles', {}, caller)).handles as { name: string }[]).map(({ name }) => name);
+    const names = async (caller: Caller) =>
+      ((await started.table.run('spi.handles', {}, { caller })).handles as { name: string }[]).map(({ name }) => name);
     assert.deepEqual(await names(app('com.a')), ['flash']);
     assert.deepEqual(await names(app('com.b')), ['flash', 'slow', 'patient']);
     assert.deepEqual(await names(app('com.c')), []);

@@ -9,11 +9,13 @@ import {
   type SourceState,
   type SourceView,
 } from '@device-core/plugin-api';
-import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, given, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
-import { OperationTable } from '../../fixtures/operation-table.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/hardware/spi.yaml');
+
+/** Apps that may do everything here. */
+const GRANTS = { 'app.com.example.reader': ['bridges.spi'], 'app.com.example.other': ['bridges.spi'] };
 
 export const HANDLES = [
   { name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 },
@@ -95,7 +97,7 @@ export function bridgeFailed(status: string): CoreError {
 
 export interface Started extends AsyncDisposable {
   readonly host: TestHost;
-  readonly table: OperationTable;
+  readonly table: TestOperations;
   readonly bridge: FakeEndpoints;
   health(): Promise<{ readonly status: string; readonly message?: string }>;
 }
@@ -107,13 +109,13 @@ export async function start(
     readonly grants?: Readonly<Record<string, readonly string[]>>;
   } = {},
 ): Promise<Started> {
-  const table = new OperationTable();
+  const table = new TestOperations();
   const fake = new FakeEndpoints();
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: options.config ?? { handles: HANDLES },
     services: [[operations, table], ...(options.withBridge === false ? [] : [given(endpoints, fake)])],
-    ...(options.grants && { grants: options.grants }),
+    grants: options.grants ?? GRANTS,
   });
   return {
     host,

@@ -3,14 +3,14 @@ import { suite, test } from 'node:test';
 import { CoreError, endpoints, spi } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { eventually } from '../../fixtures/eventually.ts';
-import { app, codeOf } from '../../fixtures/operation-table.ts';
+import { app, codeOf, described } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { bridgeFailed, type Started, start } from './start.ts';
 
 const APP = app('com.example.reader');
 
 const transfer = (started: Started, params: object = {}, caller = APP, options = {}) =>
-  started.table.run('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 4, ...params }, caller, options);
+  started.table.run('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 4, ...params }, { caller, ...options });
 
 suite('SPI transfers', () => {
   test('any bytes go out and come back, whatever the lengths', async () => {
@@ -68,7 +68,7 @@ suite('SPI transfers', () => {
     await using started = await start();
     for (const [name, change, code] of cases) {
       const params = JSON.parse(JSON.stringify({ handle: 'flash', tx: 'nw==', rxLen: 4, ...change }));
-      assert.equal(await codeOf(started.table.run('spi.transfer', params, APP)), code, name);
+      assert.equal(await codeOf(started.table.run('spi.transfer', params, { caller: APP })), code, name);
     }
     assert.equal(started.bridge.sent.length, 0);
     const service = started.host.service(spi);
@@ -79,7 +79,7 @@ suite('SPI transfers', () => {
 
   test('over REST the failure is bare, with the statuses of the specification', async () => {
     await using started = await start();
-    const { rest, capability } = started.table.added.get('spi.transfer')!;
+    const { rest, capability } = await described(started.table, 'spi.transfer');
     assert.equal(capability, 'bridges.spi:{handle}');
     assert.deepEqual([rest?.method, rest?.path, rest?.status ?? 200], ['POST', '/SPI_transfer_txrx', 200]);
     assert.deepEqual([rest?.failure?.bare, rest?.failure?.otherwise], [true, 500]);
