@@ -1,5 +1,6 @@
 /** Capability ids, their catalogue and the one rule of implication (decisions D2). Pure: who holds what is the kernel's business. */
 import { CoreError } from './errors.ts';
+import { nearest } from './nearest.ts';
 
 type Root =
   | 'display'
@@ -128,26 +129,10 @@ export function touches(grant: string, family: string): boolean {
 
 /** The nearest known id for a message, by edit distance; undefined when nothing is near. */
 export function suggestCapability(capability: string): string | undefined {
-  const wanted = parseCapability(capability)?.id ?? capability;
-  let best: { id: string; distance: number } | undefined;
-  for (const { id } of CAPABILITIES) {
-    const distance = editDistance(wanted, id);
-    if (!best || distance < best.distance) best = { id, distance };
-  }
-  return best && best.distance <= Math.max(2, Math.floor(wanted.length / 3)) ? best.id : undefined;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, substitution));
-    }
-    row = next;
-  }
-  return row[b.length]!;
+  return nearest(
+    parseCapability(capability)?.id ?? capability,
+    CAPABILITIES.map(({ id }) => id),
+  );
 }
 
 /** CAPABILITY_UNKNOWN, with the nearest known id where one is near. */

@@ -46,6 +46,7 @@ export type {
   SkuManifest,
   SkuPlugin,
 } from './manifest.ts';
+export { nearest } from './nearest.ts';
 export {
   type Capabilities,
   definePlugin,

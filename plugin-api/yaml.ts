@@ -1,5 +1,7 @@
 /** YAML that knows its lines, for messages that name file and line. Text in, values out: no files are read here. */
+
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { reasonOf } from './errors.ts';
 
 export type YamlPath = readonly (string | number)[];
 
@@ -12,15 +14,70 @@ export interface YamlText {
   line(path: YamlPath): number;
 }
 
+/** Beyond these a file is made to hurt, not to be read: bytes of the text, and how deep lists and maps may stand in each other. */
+const MOST_BYTES = 1 << 20;
+const DEEPEST = 64;
+
+/** A text of at most 1 MiB, nested 64 deep, without aliases that unfold to more than is written: all else is an error like a fault of syntax. */
 export function parseYaml(text: string): YamlText {
+  const hostile = hostileLine(text);
+  if (hostile) return { value: undefined, errors: [hostile], line: () => hostile.line };
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const errors = document.errors.map(({ message, pos }) => ({ line: lines.linePos(pos[0]).line, message }));
+  const errors = document.errors.map(({ code, message, pos }) => ({
+    line: lines.linePos(pos[0]).line,
+    message: FAULTS[code] ?? message,
+  }));
+  let value: unknown;
+  try {
+    value = errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    errors.push({ line: 1, message: `it cannot be unfolded: ${reasonOf(error)}` });
+  }
   return {
-    value: errors.length > 0 ? undefined : document.toJS(),
+    value,
     errors,
     line: (path) => lines.linePos(offsetOf(document.contents, path)).line,
   };
+}
+
+/** The parser's faults in words for people who do not know its terms. */
+const FAULTS: Readonly<Record<string, string>> = {
+  ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag',
+  BAD_ALIAS: 'an alias (*name) needs the name of an anchor (&name) that stands before it',
+  BAD_COLLECTION_TYPE: 'a list or a map has the tag of the other',
+  BAD_DIRECTIVE: 'a line that begins with % is a directive, and this is none',
+  BAD_DQ_ESCAPE: 'a backslash inside of double quotes begins an escape, and this is none; use single quotes',
+  BAD_INDENT: 'the indentation does not fit the lines above',
+  BAD_SCALAR_START: 'a text cannot begin with this character; put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a name cannot be followed by two values; is a line break or a quote missing?',
+  BLOCK_IN_FLOW: 'inside of [ ] and { } everything stands in one line form; no lists with "-" there',
+  DUPLICATE_KEY: 'this name stands in the same map twice',
+  KEY_OVER_1024_CHARS: 'a name has at most 1,024 characters',
+  MISSING_CHAR: 'a quote, bracket, comma or colon is missing here or above',
+  MULTILINE_IMPLICIT_KEY: 'a name stands in one line; is a colon missing?',
+  MULTIPLE_DOCS: 'there is one document in a file; remove the line ---',
+  TAB_AS_INDENT: 'tabs cannot indent; use spaces',
+  UNEXPECTED_TOKEN: 'this character was not expected here; text with special characters stands in quotes',
+};
+
+/** The parser calls itself for each level: a line of ten thousand brackets would end the process. */
+function hostileLine(text: string): { readonly line: number; readonly message: string } | undefined {
+  if (text.length > MOST_BYTES) return { line: 1, message: `it has more than ${MOST_BYTES} characters` };
+  const message = `lists and maps stand in each other more than ${DEEPEST} deep`;
+  let line = 1;
+  let depth = 0;
+  // Brackets of texts and comments are none.
+  for (const character of text.replace(/"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|(?<=^|\s)#.*/gm, '')) {
+    if (character === '\n') line++;
+    else if (character === '[' || character === '{') depth++;
+    else if ((character === ']' || character === '}') && depth > 0) depth--;
+    if (depth > DEEPEST) return { line, message };
+  }
+  const dashes = /^[ ]*(?:[-?:][ \t]+){65}/m.exec(text);
+  const indent = /^[ ]{1000}/m.exec(text);
+  const at = dashes ?? indent;
+  return at ? { line: text.slice(0, at.index).split('\n').length, message } : undefined;
 }
 
 /** An error of ajv, as far as it is needed here. */

@@ -1,4 +1,5 @@
 /** The command line of the Core. Runs before everything else: node:* imports only. */
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -72,6 +73,9 @@ export function readArguments(
       var: folder('var', 'STATE_DIRECTORY'),
       run: folder('run', 'RUNTIME_DIRECTORY'),
     };
+    for (const app of values.app ?? [])
+      if (!statSync(resolve(app), { throwIfNoEntry: false })?.isDirectory())
+        throw new Error(`--app takes the folder of an app, and ${app} is none`);
     return {
       command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
       sku: safeMode ? join(CHECKOUT, 'manifests/skus/safe-mode.yaml') : resolve(file ?? values.sku ?? SIMULATOR),

@@ -5,6 +5,7 @@ import {
   describeCapability,
   type ErrorCode,
   type Isolation,
+  nearest,
   type PluginManifest,
   type ProgramDeclaration,
   reasonOf,
@@ -29,6 +30,7 @@ type Sku = Source<SkuManifest>;
 type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
 const TREE = resolve(import.meta.dirname, '../..');
+const SAFE_MODE = 'safe-mode';
 
 /**
  * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
@@ -41,6 +43,7 @@ export function resolveSku(file: string, settings: readonly Setting[] = [], stat
   );
   if (!sku) return { file: resolve(file), plugins: [], problems: check.problems };
   const plugins = check.plugins(sku, state);
+  check.problems.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
   return { file: resolve(file), sku: sku.value, plugins, problems: check.problems };
 }
 
@@ -86,8 +89,10 @@ class SkuCheck {
     if (state !== undefined) this.#overlay(state);
     for (const { plugin, key } of this.#settings) {
       if (this.#lines.has(plugin)) continue;
-      const message = `${plugin}.${key} is set, but there is no ${plugin}`;
-      this.report('nothing', sku, ['plugins'], 'PLUGIN_NOT_FOUND', message);
+      const meant = nearest(plugin, this.#lines.keys());
+      const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${meant ? `; did you mean ${meant}?` : ''}`;
+      // Safe mode leaves plugins out, and is to start with the command line of the device that it saves.
+      this.report(sku.value.id === SAFE_MODE ? 'nothing' : 'core', sku, ['plugins'], 'PLUGIN_NOT_FOUND', message);
     }
     const entries = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, lines]) => this.#plugin(lines, id));
     const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
@@ -144,7 +149,8 @@ class SkuCheck {
 
   #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {
     if (!existsSync(file)) {
-      const message = `there is no plugin ${id}: ${shown(file)} does not exist`;
+      const meant = this.#tree.has(id) ? undefined : nearest(id, this.#tree.keys());
+      const message = `there is no plugin ${id}${meant ? `; did you mean ${meant}?` : `: ${shown(file)} does not exist`}`;
       this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
       return undefined;
     }
@@ -214,6 +220,16 @@ class SkuCheck {
     }
   }
 
+  /** Asked on the way to a complaint only: it reads every manifest of the tree. */
+  #whoProvides(service: string, range: string): string {
+    const ids = [...this.#tree].flatMap(([id, file]) => {
+      const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
+      return version !== undefined && semver.satisfies(version, range) ? [id] : [];
+    });
+    const offers = ids.map((id) => `"${id}: ^1.0.0"`).join(' or ');
+    return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
+  }
+
   #services(entries: readonly PluginEntry[]): void {
     const offers = entries.flatMap(({ id, manifest }) =>
       Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
@@ -224,7 +240,7 @@ class SkuCheck {
       for (const [service, range] of Object.entries(manifest.requires ?? {})) {
         const offer = offers.find((one) => one.service === service);
         if (offer && semver.satisfies(offer.version, range)) continue;
-        const reason = offer ? `${offer.by} provides ${offer.version}` : 'no plugin of this SKU provides it';
+        const reason = offer ? `${offer.by} provides ${offer.version}` : this.#whoProvides(service, range);
         const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
         this.report('nothing', this.#lines.get(id)!, ['plugins', id], code, `plugin ${id}: ${message}`, id);
       }

@@ -139,10 +139,19 @@ test('the messages say what to do', () => {
   assert.deepEqual(
     problems.map(({ message }) => message),
     [
-      'there is no capability bridges.sip; did you mean bridges.spi?',
       'plugin b: service a ^1.0.0 is not there: no plugin of this SKU provides it',
+      'there is no capability bridges.sip; did you mean bridges.spi?',
     ],
+    'in the order of the lines',
   );
+  const said = (lines: readonly string[], settings: readonly Setting[] = []) =>
+    check(lines, settings)
+      .problems.map(({ message }) => message)
+      .join('\n');
+  assert.match(said(['  operatons: ^1.0.0']), /there is no plugin operatons; did you mean operations\?/);
+  assert.match(said(['  events: ^1.0.0']), /the line "operations: \^1\.0\.0" would/);
+  const setting = { plugin: 'aa', key: 'port', value: 1 };
+  assert.match(said([line('a')], [setting]), /aa\.port is set, but this SKU has no plugin aa; did you mean a\?/);
 });
 
 test('a plugin that is disabled provides nothing and needs nothing', () => {
@@ -167,7 +176,7 @@ test('settings of the command line go over those of the SKU, defaults below them
   assert.ok(Object.isFrozen((plugins[0]?.config as { tls: object } | undefined)?.tls));
   assert.deepEqual(found, []);
   assert.deepEqual(check([line('http')], [{ plugin: 'http', key: 'port', value: 'x' }]).found, ['1 SKU_INVALID core']);
-  assert.deepEqual(check([line('a')], settings.slice(0, 1)).found, ['0 PLUGIN_NOT_FOUND nothing']);
+  assert.deepEqual(check([line('a')], settings.slice(0, 1)).found, ['0 PLUGIN_NOT_FOUND core']);
 });
 
 test('auth: open is for simulated SKUs only', () => {

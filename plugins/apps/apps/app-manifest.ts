@@ -7,9 +7,9 @@ import {
   reasonOf,
   suggestCapability,
 } from '@device-core/plugin-api';
+import { parseYaml } from '@device-core/plugin-api/yaml';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { gt } from 'semver';
-import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
 
 const MAX_BYTES = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/app.json', import.meta.url);
@@ -41,20 +41,14 @@ export class AppManifestReader {
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
   async read(file: string): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
     const text = await readText(file);
-    const lines = new LineCounter();
-    const document = parseDocument(text, { lineCounter: lines });
-    const where = (offset: number | undefined) =>
-      offset === undefined ? file : `${file}:${lines.linePos(offset).line}`;
-    const [broken] = document.errors;
-    if (broken) {
-      const reason = broken.message.split('\n', 1)[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? broken.code;
-      throw new CoreError('MANIFEST_INVALID', { file: where(broken.pos[0]), reason });
-    }
+    const { value: manifest, errors, line } = parseYaml(text);
+    const [broken] = errors;
+    if (broken) throw new CoreError('MANIFEST_INVALID', { file: `${file}:${broken.line}`, reason: broken.message });
+    const where = (path: Path) => `${file}:${line(path)}`;
     const refuse = (path: Path, reason: string): never => {
-      throw new CoreError('MANIFEST_INVALID', { file: where(offsetOf(document, path)), reason });
+      throw new CoreError('MANIFEST_INVALID', { file: where(path), reason });
     };
 
-    const manifest = plain(document, (reason) => refuse([], reason));
     if (!this.#validate(manifest)) {
       const error = this.#validate.errors?.[0];
       if (!error) return refuse([], 'it does not fit the schema');
@@ -63,7 +57,7 @@ export class AppManifestReader {
     for (const [index, { id }] of manifest.capabilities.entries()) {
       if (describeCapability(id)) continue;
       const nearest = suggestCapability(id);
-      const place = where(offsetOf(document, ['capabilities', index, 'id']));
+      const place = where(['capabilities', index, 'id']);
       const suggestion = ` (${place})${nearest ? `; did you mean ${nearest}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
@@ -111,27 +105,4 @@ function explain(error: ErrorObject): string {
   const description: unknown = error.keyword === 'pattern' ? error.parentSchema?.description : undefined;
   if (typeof description === 'string') return `${error.message} (${description})`;
   return error.message ?? `breaks the rule ${error.keyword}`;
-}
-
-/** A small file may hold aliases that unfold to millions of nodes, and yaml gives up on them. */
-function plain(document: Document, refuse: (reason: string) => never): unknown {
-  try {
-    return document.toJS();
-  } catch (thrown) {
-    return refuse(reasonOf(thrown));
-  }
-}
-
-/** Offset of the node at a path or, where it is absent, of the nearest one around it. For a member of a map that of its key. */
-function offsetOf(document: Document, path: Path): number | undefined {
-  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
-  if (isMap(parent)) {
-    const pair = parent.items.find((item) => isNode(item.key) && String(item.key) === String(path.at(-1)));
-    if (pair && isNode(pair.key) && pair.key.range) return pair.key.range[0];
-  }
-  for (let length = path.length; length >= 0; length--) {
-    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-    if (isNode(node) && node.range) return node.range[0];
-  }
-  return undefined;
 }

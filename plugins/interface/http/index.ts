@@ -41,14 +41,16 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
 
     const listeners = scope.use('listeners', new Listeners(connections, turns.take, config));
     const missing: string[] = [];
+    // The socket comes first: whoever hears an answer over TCP finds it there, and a port that another program has does not take it away.
+    await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
     for (const address of config.tcp ? config.hosts : []) {
       await listeners.tcp(address, config.port).catch((thrown: unknown) => {
         if (config.tcpRequired) throw thrown;
-        log.warn({ err: thrown }, 'a TCP address is not served');
-        missing.push(reasonOf(thrown));
+        const reason = `${reasonOf(thrown)}; --port N (http.port) takes another`;
+        log.warn({ reason }, 'a TCP address is not served');
+        missing.push(reason);
       });
     }
-    await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
 
     scope.interval('stalled clients', Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)), () =>
       connections.checkStalled(performance.now(), config.stallTimeoutMs),

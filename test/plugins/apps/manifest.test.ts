@@ -22,8 +22,9 @@ const bad: readonly (readonly [string, string, ErrorCode, RegExp])[] = [
     'a member twice',
     `${HEAD}title: Again\n${TAIL}`,
     'MANIFEST_INVALID',
-    /app\.yaml:6 is not valid: Map keys must be unique/,
+    /app\.yaml:6 is not valid: this name stands in the same map twice/,
   ],
+  ['a tower of brackets', `${HEAD}x: ${'['.repeat(20_000)}`, 'MANIFEST_INVALID', /app\.yaml:6 .*more than 64 deep/],
   [
     'aliases that unfold to millions',
     [

@@ -47,8 +47,8 @@ function stream(path: string): Promise<IncomingMessage> {
 
 describe('a TCP port that another process has', () => {
   it('fails the start, or is a warning where TCP is not required', async () => {
-    await assert.rejects(startFront(ROWS, { port: front.port }), { code: 'UNAVAILABLE' });
-    await using other = await startFront(ROWS, { port: front.port, tcpRequired: false });
+    await assert.rejects(startFront(ROWS, { port: front.port, tcpRequired: true }), { code: 'UNAVAILABLE' });
+    await using other = await startFront(ROWS, { port: front.port });
     assert.deepEqual(await other.host.service(httpServer).addresses(), [`unix:${other.socket}`]);
     const warnings: string[] = [];
     const report = { add: () => undefined, bridge: () => undefined, warn: (code: string) => void warnings.push(code) };
