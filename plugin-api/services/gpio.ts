@@ -10,12 +10,14 @@ export interface GpioLineConfig {
   readonly safe?: 0 | 1 | 'keep';
 }
 
-/** A named line of a GPIO endpoint of the IO bridge, with the settings it has from the start. */
+/** A named line of a GPIO endpoint, with the settings it has from the start. */
 export interface GpioHandle extends GpioLineConfig {
   /** `^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$` */
   readonly name: string;
-  /** Label of the bridge endpoint. */
+  /** Label of the endpoint. */
   readonly endpoint: string;
+  /** Level of an output after a reset of the bridge: the one written last (`last`, also if absent), or `initial`. */
+  readonly onReset?: 'last' | 'initial';
   readonly description?: string;
 }
 
@@ -39,7 +41,7 @@ export interface GpioEdge {
 
 /** GPIO for plugins; apps use `gpio.read`, `gpio.write`, `gpio.configure`. Rejections: HANDLE_NOT_FOUND, NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED. */
 export interface Gpio {
-  /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. The line is configured now, and again after each new session of the bridge. */
+  /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. The line is configured now, and again whenever its endpoint has forgotten it. */
   register(handle: GpioHandle, owner: string): AsyncDisposable;
   handles(): Promise<readonly GpioHandleInfo[]>;
   read(handle: string, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<0 | 1>;

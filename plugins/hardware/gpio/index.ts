@@ -32,7 +32,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       return registered;
     };
     for (const handle of handles) register(handle, 'sku');
-    user.onConfigure((row, options) => lines.apply(row, row.handle, options));
+    user.onConfigure((row, options) => lines.restore(row, options));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(
       'edges for the bus',

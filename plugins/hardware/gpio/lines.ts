@@ -8,6 +8,8 @@ const DEADLINE_MS = 1_000;
 export class Lines implements Pick<Gpio, 'read' | 'write' | 'configure'> {
   readonly #table: HandleTable<GpioHandle>;
   readonly #user: BusUser<GpioHandle>;
+  /** Levels of outputs since they were configured. */
+  readonly #written = new WeakMap<HandleRow<GpioHandle>, 0 | 1>();
 
   constructor(table: HandleTable<GpioHandle>, user: BusUser<GpioHandle>) {
     this.#table = table;
@@ -26,6 +28,7 @@ export class Lines implements Pick<Gpio, 'read' | 'write' | 'configure'> {
     const { line, direction } = row.handle;
     if (direction === 'in') throw new CoreError('PARAMS_INVALID', { where: 'handle', reason: `${name} is an input` });
     await this.#user.request(row, { ...options, op: OP.write, body: writeBody(line, level), deadlineMs: DEADLINE_MS });
+    this.#written.set(row, level);
   }
 
   async configure(
@@ -36,12 +39,19 @@ export class Lines implements Pick<Gpio, 'read' | 'write' | 'configure'> {
     const row = this.#table.find(name);
     const wanted: GpioHandle = { ...row.handle, ...settings };
     checkLine(wanted);
-    await this.apply(row, wanted, options);
+    await this.#apply(row, wanted, options);
     row.handle = Object.freeze(wanted);
+    this.#written.delete(row);
   }
 
-  /** Makes the line what the handle says. */
-  async apply(row: HandleRow<GpioHandle>, handle = row.handle, options: BusCallOptions = {}): Promise<void> {
+  /** Gives a line whose settings the bridge does not have the settings of the handle, and the level that was written last. */
+  restore(row: HandleRow<GpioHandle>, options: BusCallOptions): Promise<void> {
+    const { handle } = row;
+    const initial = handle.onReset === 'initial' ? undefined : this.#written.get(row);
+    return this.#apply(row, initial === undefined ? handle : { ...handle, initial }, options);
+  }
+
+  async #apply(row: HandleRow<GpioHandle>, handle: GpioHandle, options: BusCallOptions): Promise<void> {
     const request = { ...options, op: OP.configure, body: configureBody(handle), deadlineMs: DEADLINE_MS };
     await this.#user.request(row, request);
   }

@@ -103,7 +103,72 @@ describe('gpio', () => {
     assert.equal(door.edges + door.lostEdges, counted());
   });
 
-  it('changes settings, and sets them again in each new session of the bridge', async () => {
+  describe('an output over outages of the bridge', () => {
+    const OUTPUT = { name: 'relay', endpoint: 'gpio0', line: 1, direction: 'out', initial: 1, safe: 'keep' };
+    const WATCH = { name: 'contact', endpoint: 'gpio0', line: 9, direction: 'in', edge: 'both' };
+    const open = (output: object = {}) => start([], { handles: [{ ...OUTPUT, ...output }, WATCH] });
+    type Device = Awaited<ReturnType<typeof open>>;
+    const level = async (device: Device) =>
+      (await device.call<{ value: number }>('gpio.read', { handle: 'contact' })).value;
+    const link = async (device: Device) =>
+      (await device.call<{ bridge: { sid?: number; bootId?: number } }>('system.health', {})).bridge;
+    const becomes = (device: Device, status: string) =>
+      eventually(`gpio is ${status}`, async () => ((await device.health('gpio')).status === status ? true : undefined));
+
+    it('stays as it was written when the link was silent and the bridge was not reset', async () => {
+      await using device = await open();
+      assert.equal(await level(device), 1);
+      await device.call('gpio.write', { handle: 'relay', value: 0 });
+      const before = await link(device);
+      const heard: GpioEdge[] = [];
+      await eventually('the edge of the write', async () => {
+        const { handles } = await device.call<Handles>('gpio.handles', {});
+        return handles.find(({ name }) => name === 'contact')!.edges > 0 ? true : undefined;
+      });
+      using _listener = device.core.service(gpio).onEdge('contact', (edge) => void heard.push(edge));
+      await device.sim.ask({ mute: { muted: true } });
+      await becomes(device, 'waiting');
+      await device.sim.ask({ mute: { muted: false } });
+      await becomes(device, 'okay');
+      const after = await link(device);
+      assert.notEqual(after.sid, before.sid, 'another session');
+      assert.equal(after.bootId, before.bootId, 'of the same run of the bridge');
+      assert.equal(await level(device), 0);
+      assert.deepEqual(heard, []);
+    });
+
+    for (const [onReset, wanted] of [
+      [undefined, 0],
+      ['initial', 1],
+    ] as const) {
+      it(`has level ${wanted} again after a reset of the bridge with onReset ${onReset}`, async () => {
+        await using device = await open(onReset === undefined ? {} : { onReset });
+        await device.call('gpio.write', { handle: 'relay', value: 0 });
+        const { bootId } = await link(device);
+        await device.sim.ask({ crash: { transactions: 1, ms: 50 } });
+        await eventually('another run of the bridge', async () =>
+          ![undefined, bootId].includes((await link(device)).bootId) ? true : undefined,
+        );
+        await becomes(device, 'okay');
+        assert.equal(await level(device), wanted);
+      });
+    }
+
+    it('takes the settings again that an endpoint forgot by bridge.resetEndpoint, with the next session', async () => {
+      await using device = await open();
+      await device.call('gpio.write', { handle: 'relay', value: 0 });
+      await device.call('gpio.write', { handle: 'relay', value: 1 });
+      await device.call('bridge.resetEndpoint', { endpoint: 'gpio0' });
+      assert.equal(await level(device), 0, 'an input now');
+      await device.sim.ask({ mute: { muted: true } });
+      await becomes(device, 'waiting');
+      await device.sim.ask({ mute: { muted: false } });
+      await becomes(device, 'okay');
+      assert.equal(await level(device), 1);
+    });
+  });
+
+  it('changes settings, and sets them again when the bridge was reset', async () => {
     await using device = await start();
     await device.call('gpio.configure', { handle: 'door', pull: 'up' });
     assert.deepEqual(await device.call('gpio.read', { handle: 'door' }), { value: 1 });

@@ -25,7 +25,7 @@ export const STATUS = {
 export interface Executor {
   /** Starts a job that is at the head of its endpoint's queue and ends it with `job.finish`. Returns how to stop it at the next safe point. */
   start(job: Job): () => void;
-  /** EP_RESET and a new session: default configuration. */
+  /** EP_RESET: default configuration. It outlasts sessions. */
   reset(): void;
   /** The watchdog fired: outputs to their safe values. */
   safe(): void;
