@@ -10,7 +10,7 @@ import { packPluginApi } from '../../plugin-api/build/pack.ts';
 import { KIND_NAMES } from '../../plugins/interface/cli/scaffold/kinds.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const DEVICECTL = join(ROOT, 'plugins/interface/cli/devicectl.ts');
+const DEVICECTL = join(ROOT, 'plugins/interface/cli/program/devicectl.ts');
 const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
 
 let folder: string;

@@ -5,7 +5,7 @@ interface CliConfig {
   readonly launcher: boolean;
 }
 
-/** `devicectl` itself is a process of its own (devicectl.ts); the plugin only puts a launcher where this Core's sockets are. */
+/** `devicectl` itself is a process of its own (program/devicectl.ts); the plugin only puts a launcher where this Core's sockets are. */
 export const plugin = definePlugin<{ device: typeof device }, CliConfig>({
   requires: { device },
   async setup(host, services) {

@@ -2,7 +2,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SCRIPT = fileURLToPath(new URL('./devicectl.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('./program/devicectl.ts', import.meta.url));
 
 /** `<run>/devicectl`: two lines of sh that start devicectl on the Node of this Core, aimed at this Core. */
 export class Launcher implements AsyncDisposable {

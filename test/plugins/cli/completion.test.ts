@@ -74,7 +74,7 @@ describe('completion candidates', () => {
 
 test('the bash script completes through __complete', async () => {
   const { stdout: script } = await devicectl(['completion', 'bash']);
-  const shim = `devicectl() { ${process.execPath} plugins/interface/cli/devicectl.ts --run ${core.root} "$@"; }`;
+  const shim = `devicectl() { ${process.execPath} plugins/interface/cli/program/devicectl.ts --run ${core.root} "$@"; }`;
   const probe = 'COMP_WORDS=(devicectl plugins restart s); COMP_CWORD=3; _devicectl; IFS=,; echo "$COMPREPLY"';
   const { stdout } = await promisify(execFile)('bash', ['-c', `${shim}\n${script}\n${probe}`]);
   assert.equal(stdout, 'spi\n');

@@ -135,10 +135,14 @@ describe('in the tree', () => {
       await symlink(join(ROOT, link), join(checkout, link));
   });
   const inside = (...args: string[]) =>
-    run(process.execPath, [join(ROOT, 'plugins/interface/cli/devicectl.ts'), 'plugin', 'new', ...args, '--in-tree'], {
-      cwd: join(checkout, 'plugins'),
-      env: environment,
-    });
+    run(
+      process.execPath,
+      [join(ROOT, 'plugins/interface/cli/program/devicectl.ts'), 'plugin', 'new', ...args, '--in-tree'],
+      {
+        cwd: join(checkout, 'plugins'),
+        env: environment,
+      },
+    );
 
   for (const kind of KIND_NAMES)
     test(`${kind}: each part has its place, the test passes, and the linter has nothing to say`, async () => {
@@ -181,7 +185,7 @@ describe('in the tree', () => {
     const ended = await run(
       process.execPath,
       [
-        join(ROOT, 'plugins/interface/cli/devicectl.ts'),
+        join(ROOT, 'plugins/interface/cli/program/devicectl.ts'),
         ...['plugin', 'new', 'lost', '--kind', 'service', '--in-tree'],
       ],
       { cwd: tmpdir() },

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-const SCRIPT = fileURLToPath(new URL('../../../plugins/interface/cli/devicectl.ts', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../../plugins/interface/cli/program/devicectl.ts', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;

@@ -1,0 +1,4 @@
+import { switching } from './switch.ts';
+
+/** `devicectl plugin enable` */
+export const program = switching(true);

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CoreError } from '@device-core/plugin-api';
+import { replaceFile } from '@device-core/plugin-api/durable';
+import { packedFilesOf, readTree, SIGNATURE_FILE, signTree } from '@device-core/plugin-api/package-tree';
+import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
+
+const LIMITS = { files: 100_000, bytes: 1 << 30 };
+
+/** `devicectl plugin sign` */
+export const program = defineProgram<{ readonly folder: string; readonly key: string }>({
+  params: {
+    type: 'object',
+    required: ['folder', 'key'],
+    properties: {
+      folder: { type: 'string', description: 'of the plugin' },
+      key: { type: 'string', description: 'file of an Ed25519 private key, PEM' },
+    },
+  },
+  cli: { fixed: ['folder'] },
+  async run({ out, args }) {
+    const { folder, key } = args;
+    const pem = await readFile(key, 'utf8').catch((error: Error) => {
+      throw usage(`cannot read ${key}: ${error.message}`);
+    });
+    try {
+      const files = await packedFilesOf(folder, LIMITS.files);
+      const { hash } = await readTree(folder, files, LIMITS.bytes);
+      await replaceFile(join(folder, SIGNATURE_FILE), signTree(hash, pem));
+      await out.line(`${SIGNATURE_FILE} signs ${hash}`);
+    } catch (error) {
+      if (error instanceof CoreError) throw new Failure(EXIT.answered, error.code, error.message);
+      throw usage(`cannot sign ${folder}: ${(error as Error).message}`);
+    }
+  },
+});

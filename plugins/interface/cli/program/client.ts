@@ -1,0 +1,188 @@
+import { type IncomingMessage, request } from 'node:http';
+import {
+  EXIT,
+  Failure,
+  type ProgramAnswer,
+  type ProgramClient,
+  type ProgramRequest,
+  type ProgramStreamItem,
+} from '@device-core/plugin-api/program';
+import { answered } from './answered.ts';
+import type { Target } from './target.ts';
+
+export interface RequestOptions extends ProgramRequest {
+  readonly body?: object;
+}
+
+const TIMEOUT_MS = 35_000;
+const MAX_ANSWER = 64 * 1024 * 1024;
+
+/** REST over the shared Unix socket or TCP. */
+export class CoreClient implements ProgramClient {
+  readonly target: Target;
+
+  constructor(target: Target) {
+    this.target = target;
+  }
+
+  /** Rejects with a Failure: the answer's own, or "not reachable". */
+  async request(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<ProgramAnswer> {
+    const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
+    const response = await this.#send(method, path, options, signal);
+    const status = response.statusCode ?? 0;
+    const text = await this.#read(response);
+    const body = parse(text);
+    if (status >= 400 && !options.accept?.includes(status)) throw answered(status, text, body);
+    if (body === undefined) throw this.#unreachable(`its answer to ${method} ${path} is not a JSON object`);
+    return { status, text: text.trimEnd(), body };
+  }
+
+  get(path: string, options?: ProgramRequest): Promise<ProgramAnswer> {
+    return this.request('GET', path, options);
+  }
+
+  post(path: string, body: object = {}, options?: ProgramRequest): Promise<ProgramAnswer> {
+    return this.request('POST', path, { ...options, body });
+  }
+
+  put(path: string, body: object, options?: ProgramRequest): Promise<ProgramAnswer> {
+    return this.request('PUT', path, { ...options, body });
+  }
+
+  /** Server-sent events until the signal is aborted. Rejects when the Core ends the stream. */
+  async *stream(path: string, options: ProgramRequest, signal: AbortSignal): AsyncGenerator<ProgramStreamItem> {
+    try {
+      const response = await this.#send('GET', path, options, signal, { accept: 'text/event-stream' });
+      if (response.statusCode !== 200) {
+        const text = await this.#read(response);
+        throw answered(response.statusCode ?? 0, text, parse(text));
+      }
+      yield* readEvents(response);
+    } catch (error) {
+      if (signal.aborted) return;
+      throw error instanceof Failure ? error : this.#unreachable(reason(error));
+    }
+    if (!signal.aborted) throw this.#unreachable('it ended the stream');
+  }
+
+  #send(
+    method: string,
+    path: string,
+    options: RequestOptions,
+    signal: AbortSignal,
+    extra: Record<string, string> = {},
+  ): Promise<IncomingMessage> {
+    const payload = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
+    const token = this.target.token();
+    const { url, socket } = this.target;
+    const base = url?.pathname.replace(/\/$/, '') ?? '';
+    const place = url ? { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port || 80 } : { socketPath: socket };
+    const headers: Record<string, string | number> = {
+      host: url?.host ?? 'localhost',
+      accept: 'application/json',
+      ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...extra,
+    };
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        ...place,
+        method,
+        path: `${base}${path}${queryString(options.query)}`,
+        headers,
+        signal,
+        agent: false,
+      });
+      outgoing.once('response', resolve);
+      outgoing.once('error', (error) =>
+        reject(signal.aborted ? this.#timedOut(path) : this.#unreachable(reason(error))),
+      );
+      outgoing.end(payload);
+    });
+  }
+
+  async #read(response: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of response) {
+        size += (chunk as Buffer).length;
+        if (size > MAX_ANSWER) throw new Error(`its answer exceeds ${MAX_ANSWER} bytes`);
+        chunks.push(chunk as Buffer);
+      }
+    } catch (error) {
+      throw this.#unreachable(reason(error));
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  #timedOut(path: string): Failure {
+    return new Failure(EXIT.unreachable, 'TIMEOUT', `no answer from ${this.target.name} to ${path} in time`);
+  }
+
+  #unreachable(why: string): Failure {
+    return new Failure(EXIT.unreachable, 'UNAVAILABLE', `cannot reach the Core at ${this.target.name}: ${why}`, {
+      hint: 'is it running? start it with: npm start, or say where it is with --root, --socket or --url',
+    });
+  }
+}
+
+async function* readEvents(response: IncomingMessage): AsyncGenerator<ProgramStreamItem> {
+  response.setEncoding('utf8');
+  let rest = '';
+  let item: { event: string; id: string | undefined; data: string[] } = { event: 'message', id: undefined, data: [] };
+  for await (const chunk of response) {
+    const lines = (rest + chunk).split(/\r?\n/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === '') {
+        if (item.data.length > 0) yield { event: item.event, id: item.id, data: item.data.join('\n') };
+        item = { event: 'message', id: undefined, data: [] };
+        continue;
+      }
+      const [, field, value] = /^([a-z]*):? ?(.*)$/.exec(line) ?? [];
+      if (field === 'data') item.data.push(value ?? '');
+      else if (field === 'event') item.event = value ?? '';
+      else if (field === 'id') item.id = value;
+    }
+  }
+}
+
+function queryString(query: RequestOptions['query']): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query ?? {}))
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) search.append(key, String(one));
+  return search.size > 0 ? `?${search}` : '';
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    // Not JSON: the caller tells what it got instead.
+    return undefined;
+  }
+}
+
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no socket';
+    case 'ECONNREFUSED':
+      return 'nobody listens there';
+    case 'EACCES':
+      return 'this user may not open the socket';
+    case 'ECONNRESET':
+      return 'it closed the connection';
+    default:
+      return message;
+  }
+}

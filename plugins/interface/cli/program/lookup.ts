@@ -1,0 +1,85 @@
+/** Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and what needs no Core. */
+import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
+import type { CoreClient } from './client.ts';
+import { Commands, type Found, operationCommands, programCommands } from './commands.ts';
+import { corePrograms, type ProgramPlace, treePrograms } from './programs.ts';
+import { nearest } from './suggest.ts';
+import { readTable } from './table.ts';
+
+export interface Looked {
+  readonly commands: Commands;
+  /** Why the Core could not be asked. */
+  readonly unreachable?: Failure;
+}
+
+/** Everything there is. A Core that cannot be reached leaves the programs of the tree. */
+export async function allCommands(client: CoreClient, timeoutMs?: number): Promise<Looked> {
+  return everything(client, () => corePrograms(client, timeoutMs), timeoutMs);
+}
+
+/** Asks for no more than it needs. Throws a Failure where there is no such command, or it cannot be known without the Core. */
+export async function findCommand(client: CoreClient, words: readonly string[]): Promise<Found> {
+  const running = corePrograms(client);
+  const quick = await running.then(
+    (programs) => quickly(programs, words),
+    () => undefined, // the same promise says below why
+  );
+  if (quick) return quick;
+  const { commands, unreachable } = await everything(client, () => running);
+  const found = commands.find(words);
+  if (found && !(unreachable && needsCore(found))) return found;
+  if (unreachable) throw unreachable;
+  throw unknown(words, commands);
+}
+
+async function everything(
+  client: CoreClient,
+  running: () => Promise<readonly ProgramPlace[]>,
+  timeoutMs?: number,
+): Promise<Looked> {
+  const tree = await treePrograms();
+  try {
+    const programs = await running();
+    return { commands: merged(programs, tree, await readTable(client, timeoutMs)) };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.exit !== EXIT.unreachable) throw error;
+    return { commands: new Commands(programCommands(tree)), unreachable: error };
+  }
+}
+
+/** A program that is named by all words that could be a verb of its noun needs no look at the table. */
+function quickly(programs: readonly ProgramPlace[], words: readonly string[]): Found | undefined {
+  const found = new Commands(programCommands(programs)).find(words);
+  const next = found && words[found.used];
+  return next === undefined || !/^[a-z][a-z0-9-]*$/.test(next) ? found : undefined;
+}
+
+/** Programs of plugins that do not run are offered where they need no Core. */
+function merged(
+  running: readonly ProgramPlace[],
+  tree: readonly ProgramPlace[],
+  methods: Parameters<typeof operationCommands>[0],
+) {
+  const idle = tree.filter(
+    ({ command, needsCore }) => needsCore === false && !running.some((one) => one.command === command),
+  );
+  return new Commands([...programCommands([...running, ...idle]), ...operationCommands(methods)]);
+}
+
+function needsCore({ command }: Found): boolean {
+  return command.kind === 'operation' || command.place.needsCore !== false;
+}
+
+function unknown(words: readonly string[], commands: Commands): Failure {
+  const verbs = commands.below(words.slice(0, 1));
+  if (verbs.length === 0) {
+    const near = nearest(words[0]!, commands.next([]));
+    return usage(`there is no command ${words[0]}`, near ? `did you mean ${near}?` : 'see: devicectl --help');
+  }
+  const noun = verbs[0]!.path[0]!;
+  const there = commands.next([noun]);
+  if (words.length === 1) return usage(`${noun} needs one of ${there.join(', ')}`);
+  const near = nearest(words[1]!, there);
+  const hint = near ? `did you mean ${noun} ${near}?` : `there are ${there.join(', ')}`;
+  return usage(`there is no command ${noun} ${words[1]}`, hint);
+}

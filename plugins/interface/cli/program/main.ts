@@ -1,0 +1,103 @@
+import { cell, EXIT, type ExitCode, Failure, type Program, usage } from '@device-core/plugin-api/program';
+import type { Found, ProgramCommand } from './commands.ts';
+import { takeGlobals } from './globals.ts';
+import { allCommands, findCommand } from './lookup.ts';
+import { runOperation } from './operation.ts';
+import { Output } from './output.ts';
+import { parseWords } from './parse.ts';
+import { loadProgram } from './programs.ts';
+import { openSession, type Session } from './session.ts';
+
+/** Resolves with the exit code; never rejects for a Failure. */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  let json = false;
+  try {
+    if (argv.includes('__complete')) return await completeWords(argv);
+    const { globals, rest } = takeGlobals(argv);
+    json = globals.json === true;
+    const words = rest[0] === 'help' ? rest.slice(1) : rest;
+    const session = openSession(globals);
+    if (words[0] === 'completion') return await completionScript(session, words.slice(1), globals.help === true);
+    if (globals.help || rest[0] === 'help' || words.length === 0) {
+      await help(session, leading(words));
+      return rest.length === 0 && !globals.help ? EXIT.usage : EXIT.ok;
+    }
+    return await run(session, words);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    if (json && error.exit !== EXIT.usage) await new Output(true).line(error.body);
+    process.stderr.write(`devicectl: ${cell(`${error.code}: ${error.message}`)}\n`);
+    if (error.hint !== undefined) process.stderr.write(`  ${cell(error.hint)}\n`);
+    return error.exit;
+  }
+}
+
+/** A plugin from outside may have a plugin-api, and so a Failure, of its own. */
+function isFailure(error: unknown): error is Failure {
+  return error instanceof Failure || (error instanceof Error && error.name === 'Failure' && 'exit' in error);
+}
+
+/** The words before the first option. */
+function leading(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((word) => word.startsWith('-'));
+  return end < 0 ? words : words.slice(0, end);
+}
+
+async function run(session: Session, words: readonly string[]): Promise<ExitCode> {
+  const names = leading(words);
+  if (names.length === 0) throw usage(`a command comes before ${words[0]}`, 'see: devicectl --help');
+  const { command, used }: Found = await findCommand(session.client, names);
+  const rest = words.slice(used);
+  if (command.kind === 'program') return runProgram(session, command, rest);
+  await runOperation(command, rest, session.client, session.out);
+  return EXIT.ok;
+}
+
+async function runProgram(session: Session, { place }: ProgramCommand, words: readonly string[]): Promise<ExitCode> {
+  const { target, client, out, overSocket } = session;
+  const program: Program = await loadProgram(place, overSocket);
+  const { programShape } = await import('./help.ts');
+  const { parameters } = programShape(program);
+  const { params } = await parseWords(words, parameters, { stdin: program.cli?.stdin, defaults: true });
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  return (await program.run({ args: params, client, target, out, signal: stop.signal })) ?? EXIT.ok;
+}
+
+async function help(session: Session, words: readonly string[]): Promise<void> {
+  const { commandHelp, nounHelp, overview } = await import('./help.ts');
+  const { commands, unreachable } = await allCommands(session.client);
+  const note = unreachable && `No Core is reached at ${session.target.name}: its operations are not listed.`;
+  if (words.length === 0) return session.out.line(overview(commands, note));
+  const found = commands.find(words);
+  const below = commands.below(words);
+  const listed = found && found.command.path.length > words.length;
+  if (below.length > 0 && (!found || listed)) return session.out.line(nounHelp(words, below));
+  if (!found) throw unreachable ?? usage(`there is no command ${words.join(' ')}`, 'see: devicectl --help');
+  const { command } = found;
+  const program = command.kind === 'program' ? await loadProgram(command.place, session.overSocket) : undefined;
+  await session.out.line(commandHelp(command, program));
+}
+
+async function completionScript(session: Session, [shell]: readonly string[], help: boolean): Promise<ExitCode> {
+  const { SHELLS } = await import('./shells.ts');
+  const there = Object.keys(SHELLS).join(', ');
+  if (help) {
+    await session.out.line(`Usage: devicectl completion <shell>\n\nprints a completion script for ${there}`);
+    return EXIT.ok;
+  }
+  if (shell === undefined || !Object.hasOwn(SHELLS, shell)) throw usage(`completion needs one of ${there}`);
+  await session.out.line(SHELLS[shell as keyof typeof SHELLS]);
+  return EXIT.ok;
+}
+
+/** `__complete -- words`: candidates for the last word, one a line. */
+async function completeWords(argv: readonly string[]): Promise<ExitCode> {
+  const { candidates } = await import('./completion.ts');
+  const at = argv.indexOf('__complete');
+  const before = takeGlobals(argv.slice(0, at)).globals;
+  const words = argv.slice(at + 1);
+  for (const candidate of await candidates(words[0] === '--' ? words.slice(1) : words, before))
+    process.stdout.write(`${candidate}\n`);
+  return EXIT.ok;
+}

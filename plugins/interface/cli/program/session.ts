@@ -1,0 +1,19 @@
+import { CoreClient } from './client.ts';
+import type { Globals } from './globals.ts';
+import { Output } from './output.ts';
+import { Target } from './target.ts';
+
+/** What a command works with. */
+export interface Session {
+  readonly target: Target;
+  readonly client: CoreClient;
+  readonly out: Output;
+  /** The Core is reached over its Unix socket. */
+  readonly overSocket: boolean;
+}
+
+export function openSession(globals: Globals): Session {
+  const target = new Target(globals);
+  const out = new Output(globals.json === true);
+  return { target, client: new CoreClient(target), out, overSocket: target.url === undefined };
+}

@@ -1,0 +1,161 @@
+/** The result of an operation as text, by its schema and its view. */
+import type { CliView, JsonSchema } from '@device-core/plugin-api';
+import { cell, type ProgramCell } from '@device-core/plugin-api/program';
+import { hexLines } from './hex.ts';
+import { cut, type Output } from './output.ts';
+import { kindOf } from './parameters.ts';
+import { isNothing, isScalar, summary } from './summary.ts';
+import { fill, evaluate } from './template.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Column = readonly [title: string, template: string];
+
+/** More is not for eyes: `--out` writes it to a file. */
+const MOST_HEX = 4096;
+
+export interface Shown {
+  readonly params: Members;
+  readonly result: Members;
+  readonly schema: JsonSchema;
+  readonly view: CliView;
+}
+
+export async function show(out: Output, { params, result, schema, view }: Shown): Promise<void> {
+  const done = [view.done ?? []].flat();
+  const scope = { ...params, ...result };
+  for (const template of done) {
+    const text = fill(template, scope);
+    if (text !== undefined) return out.line(text);
+  }
+  const members = visible(result, view);
+  if (Object.keys(members).length === 0) return out.line(view.empty ?? 'done');
+  const bytes = bytesMember(schema, members);
+  if (bytes !== undefined) return showBytes(out, members, bytes);
+  const [list, ...others] = Object.keys(members).filter((name) => isList(members[name]));
+  if (list === undefined) return showRecord(out, members, view);
+  await showList(out, members[list] as readonly Members[], itemsOf(schema, list), view.columns, view);
+  const rest = Object.fromEntries(Object.entries(members).filter(([name]) => name !== list && !others.includes(name)));
+  const told = pruned(rest);
+  if (Object.keys(told).length > 0) {
+    await out.line('');
+    await showRecord(out, told, {});
+  }
+  for (const name of others) await section(out, name, members[name] as readonly Members[], itemsOf(schema, name));
+}
+
+function visible(result: Members, { hide }: CliView): Members {
+  const hidden: readonly string[] = Array.isArray(hide) ? (hide as readonly string[]) : [];
+  return Object.fromEntries(
+    Object.entries(result).filter(([name, value]) => value !== undefined && !hidden.includes(name)),
+  );
+}
+
+/** The name of the member that is bytes, by the schema. */
+export function bytesMember(schema: JsonSchema, members?: Members): string | undefined {
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  return Object.keys(properties).find(
+    (name) => ['bytes', 'text'].includes(kindOf(properties[name])) && (!members || typeof members[name] === 'string'),
+  );
+}
+
+async function showBytes(out: Output, members: Members, name: string): Promise<void> {
+  const bytes = Buffer.from(String(members[name]), 'base64');
+  if (bytes.length > MOST_HEX) await out.line(`${bytes.length} bytes; --out <file> keeps them`);
+  else await out.line(bytes.length === 0 ? 'done, nothing read' : hexLines(bytes));
+  const rest = Object.entries(members).filter(([key, value]) => key !== name && value !== 0 && value !== false);
+  if (rest.length > 0) await showRecord(out, Object.fromEntries(rest), {});
+}
+
+/** A list: of objects, or of anything where the member is empty. */
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && !value.some((item) => isScalar(item) || Array.isArray(item));
+}
+
+function itemsOf(schema: JsonSchema, name: string): JsonSchema {
+  const list = (schema.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name];
+  return (list?.items ?? {}) as JsonSchema;
+}
+
+async function showList(
+  out: Output,
+  rows: readonly Members[],
+  items: JsonSchema,
+  chosen: CliView['columns'],
+  { empty }: Pick<CliView, 'empty'>,
+): Promise<void> {
+  const columns = chosen ? chosen.map(columnOf) : columnsOf(rows, items);
+  const cells = rows.map((row) => columns.map(([, template]) => cellOf(evaluate(template, row))));
+  await out.table(
+    columns.map(([title]) => title),
+    cells,
+    empty === undefined ? {} : { empty },
+  );
+}
+
+function columnOf(column: string | Column): Column {
+  return typeof column === 'string' ? [titleOf(column), `{${column}}`] : column;
+}
+
+/** Every member that is somewhere: in the order of the schema, the simple ones first. */
+function columnsOf(rows: readonly Members[], items: JsonSchema): readonly Column[] {
+  const declared = Object.keys((items.properties ?? {}) as object);
+  const names = [...new Set([...declared, ...rows.flatMap((row) => Object.keys(row))])].filter((name) =>
+    rows.some((row) => !isNothing(row[name])),
+  );
+  const simple = (name: string) => rows.every((row) => isScalar(row[name]));
+  const sorted = [...names.filter(simple), ...names.filter((name) => !simple(name))];
+  return sorted.map((name) => [titleOf(name), `{${name}}`]);
+}
+
+function titleOf(name: string): string {
+  return name
+    .split('.')
+    .at(-1)!
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toUpperCase();
+}
+
+function cellOf(value: unknown): ProgramCell {
+  return typeof value === 'number' ? value : summary(value);
+}
+
+/** A result that is one thing: the value of its only member, or `name  value` lines. */
+async function showRecord(out: Output, members: Members, view: CliView): Promise<void> {
+  const chosen = view.columns?.map(columnOf).map(([title, template]) => [title, evaluate(template, members)] as const);
+  const own = pruned(
+    chosen ? Object.fromEntries(chosen.map(([title, value]) => [title.toLowerCase(), value])) : members,
+  );
+  const [only, ...more] = Object.keys(own);
+  if (only === undefined) return out.line(view.empty ?? 'done');
+  const value = own[only];
+  if (more.length === 0 && (chosen || Object.keys(members).length === 1)) {
+    if (isScalar(value)) return out.line(plain(value));
+    if (!Array.isArray(value))
+      return showRecord(out, value as Members, view.empty === undefined ? {} : { empty: view.empty });
+  }
+  const lines = Object.entries(own).filter(([, one]) => !isList(one) || isNothing(one));
+  const width = Math.max(0, ...lines.map(([name]) => name.length)) + 2;
+  for (const [name, one] of lines) {
+    const text = cell(summary(one));
+    const fitting = out.width === Infinity || isScalar(one) ? text : cut(text, Math.max(10, out.width - width));
+    await out.line(`${cell(name).padEnd(width)}${/^(state|status|link)$/.test(name) ? out.state(text) : fitting}`);
+  }
+  for (const [name, one] of Object.entries(own))
+    if (isList(one) && !isNothing(one)) await section(out, name, one as readonly Members[], {});
+}
+
+async function section(out: Output, name: string, rows: readonly Members[], items: JsonSchema): Promise<void> {
+  if (rows.length === 0) return;
+  await out.line('');
+  await out.line(out.paint('bold', titleOf(name)));
+  await showList(out, rows, items, undefined, {});
+}
+
+function pruned(members: Members): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isNothing(value)));
+}
+
+/** Alone on its line as the program that reads it wants it; of several lines each stays one. */
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value.trimEnd().split('\n').map(cell).join('\n') : JSON.stringify(value);
+}

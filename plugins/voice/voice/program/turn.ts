@@ -1,0 +1,21 @@
+/** How a turn is told. */
+import type { VoiceTurn } from '@device-core/plugin-api';
+import { cell, type ProgramOutput } from '@device-core/plugin-api/program';
+
+/** A turn lasts a minute at most, and an announcement may wait for one. */
+export const TURN_MS = 75_000;
+
+export async function tell(
+  out: ProgramOutput,
+  { heard: words, engine, stage, plan, said, outcome, code }: VoiceTurn,
+  indent = '',
+): Promise<void> {
+  const line = (name: string, text: string | undefined) =>
+    text === undefined ? Promise.resolve() : out.line(`${indent}${name.padEnd(9)}${cell(text)}`);
+  const slots = Object.entries(plan?.slots ?? {}).map(([name, value]) => `${name}=${value}`);
+  const nothing = words === '' ? 'nothing that is known' : undefined;
+  await line('heard', nothing ?? (words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`));
+  await line('plan', plan && [plan.intent, ...slots].join(' '));
+  await line('said', said);
+  await line('outcome', code ? `${outcome}, ${code}` : outcome);
+}
