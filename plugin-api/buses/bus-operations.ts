@@ -31,6 +31,7 @@ export function handlesOperation<H extends { readonly name: string; readonly end
     summary: `List the ${table.bus} handles that the caller may use`,
     params: exactly({}),
     result: exactly({ handles: { type: 'array', items: item } }),
+    cli: { aliases: [bus], empty: `no ${bus.toUpperCase()} handles are registered` },
     rest: { method: 'GET', path: `/${bus}/handles` },
     errors: [],
     run: async (_, { caller }) => ({

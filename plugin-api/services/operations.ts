@@ -70,7 +70,7 @@ export interface CliView {
   readonly command?: string;
   /** Other words for the same; the noun alone (`spi`) makes it what the noun does without a verb, where there is no `list`. */
   readonly aliases?: readonly string[];
-  /** Params that stand at a place instead of behind a flag, in this order; absent: those required of type string, number or integer. */
+  /** Params that stand at a place instead of behind a flag, in this order; absent: those required that are one word. */
   readonly fixed?: readonly string[];
   /** Param -> names of its flag, `{ rxLen: ['rx'] }` for `--rx`; one of a single letter is `-r`. Absent: the param in kebab case. */
   readonly flags?: Readonly<Record<string, readonly string[]>>;
@@ -78,7 +78,8 @@ export interface CliView {
   readonly given?: Readonly<Record<string, unknown>>;
   /**
    * Columns of the list in the result, or members of a result without list: a member, or a title and a template. `{a.b}` in a template stands for a
-   * member, `{a|b}` for the first that is there, `{a:ago}`, `{a:time}`, `{a:count}` and `{a:if}` for one that is formatted.
+   * member, `{a|b}` for the first that is there, `{a:ago}`, `{a:time}`, `{a:date}`, `{a:ms}`, `{a:json}`, `{a:count}` for one that is formatted, and
+   * `{a:if}` for nothing. A column that is empty in every row is left out.
    */
   readonly columns?: readonly (string | readonly [title: string, template: string])[];
   /** Lines instead of the result, with members of the params and the result: the first template that has all its members. */

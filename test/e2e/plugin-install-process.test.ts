@@ -15,7 +15,7 @@ import { parseInstalled, versionFolder } from '@device-core/plugin-api/installed
 import { filesOf, readTree } from '@device-core/plugin-api/package-tree';
 import { stringify } from 'yaml';
 import { Packages } from '../fixtures/packages.ts';
-import { devicectl } from '../plugins/cli/run-devicectl.ts';
+import { devicectlProcess as devicectl } from '../plugins/cli/run-devicectl.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const ROUNDS = 10;

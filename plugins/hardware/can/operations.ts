@@ -49,6 +49,7 @@ export function canOperations(options: OperationOptions): readonly Operation<nev
     ),
     result: exactly({ timestampUs: { type: 'integer', description: 'Time of the bridge when it was sent.' } }),
     capability: 'bridges.can:{handle}',
+    cli: { done: 'sent, and acknowledged by another node' },
     rest: { method: 'POST', path: '/CAN_send' },
     errors: BUS_ERRORS,
     async run({ handle, data, ...frame }, { caller, signal, deadline }) {

@@ -49,6 +49,21 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
         endpoints: { type: 'array', items: { type: 'object', required: ['ep', 'name', 'className'] } },
       },
     },
+    cli: {
+      aliases: ['bridge'],
+      columns: [
+        ['ENDPOINT', '{name}'],
+        ['CLASS', '{className}'],
+        ['REQUESTS', '{counters.requests}'],
+        ['ERRORS', '{counters.errors}'],
+        ['TIMEOUTS', '{counters.timeouts}'],
+        ['IN', '{counters.bytesIn}'],
+        ['OUT', '{counters.bytesOut}'],
+        ['EVENTS', '{counters.events}'],
+        ['LOST', '{counters.eventsLost}'],
+        ['RING', '{counters.ringPeak}'],
+      ],
+    },
     rest: { method: 'GET', path: '/bridge' },
     async run(_, { signal }) {
       const link = await bridge.health();
@@ -66,6 +81,7 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
       'Handles of the endpoint are configured again with the next session; what apps had configured is gone.',
     params: exactly({ endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Its label.' } }),
     result: NOTHING,
+    cli: { command: 'bridge reset', done: '{endpoint} was reset' },
     rest: { method: 'POST', path: '/bridge/endpoints/:endpoint/reset' },
     async run({ endpoint }, { signal }) {
       await bridge.resetEndpoint(endpoint, { signal });
@@ -78,6 +94,7 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
     summary: 'Restart the IO bridge',
     params: exactly({ mode: { enum: ['app', 'bootloader'], default: 'app' } }, []),
     result: NOTHING,
+    cli: { done: 'the bridge restarts' },
     rest: { method: 'POST', path: '/bridge/reboot' },
     async run({ mode = 'app' }, { signal }) {
       await bridge.reboot(mode, { signal });

@@ -52,6 +52,7 @@ export function gpioOperations(options: OperationOptions): readonly Operation<ne
     summary: 'Set the level of an output',
     params: exactly({ handle: HANDLE_NAME, value: LEVEL }),
     result: exactly({}),
+    cli: { done: '{handle} is {value}' },
     rest: post('/GPIO_write'),
     async run({ handle, value }, { caller, signal, deadline }) {
       await perCaller.run(caller, () => lines.write(handle, value, { signal, deadline }));

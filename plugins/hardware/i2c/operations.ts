@@ -31,6 +31,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
       rx: { type: 'string', contentEncoding: 'base64', description: 'Bytes that were read, base64.' },
     }),
     capability: 'bridges.i2c:{handle}',
+    cli: { fixed: ['handle'], flags: { rxLen: ['rx', 'rx-len'] }, given: { tx: '', rxLen: 0 } },
     rest: { method: 'POST', path: '/I2C_transfer_txrx' },
     errors: BUS_ERRORS,
     async run({ handle, tx, rxLen }, { caller, signal, deadline }) {
@@ -55,6 +56,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
     params: exactly({ handle: HANDLE_NAME }),
     result: exactly({}),
     capability: 'bridges.i2c:{handle}',
+    cli: { done: 'the bus is free' },
     rest: { method: 'POST', path: '/I2C_recover' },
     errors: BUS_ERRORS,
     async run({ handle }, { caller, signal, deadline }) {

@@ -46,6 +46,11 @@ export function nfcOperations(readers: Readers): readonly Operation<never, unkno
     summary: 'List the NFC readers and the tags at them',
     params: exactly({}),
     result: exactly({ readers: { type: 'array', items: { type: 'object', required: ['name', 'chip'] } } }),
+    cli: {
+      aliases: ['nfc'],
+      columns: [['READER', '{name}'], 'chip', ['TAG', '{tag.uid}'], 'problem'],
+      empty: 'there are no NFC readers',
+    },
     rest: { method: 'GET', path: '/nfc/readers' },
     run: async () => ({ readers: await readers.readers() }),
   };
@@ -67,6 +72,7 @@ export function nfcOperations(readers: Readers): readonly Operation<never, unkno
     summary: 'Read the NDEF records of the tag that is there',
     params: exactly({ reader: READER }, []),
     result: exactly({ tag: TAG, records: { type: 'array', items: { type: 'object', required: ['type'] } } }),
+    cli: { columns: ['type', ['CONTENT', '{text|uri|data}']] },
     rest: { method: 'POST', path: '/NFC_read' },
     async run({ reader }, { signal, deadline }) {
       const { tag, records } = await readers.read(reader, { signal, deadline });

@@ -21,6 +21,10 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
     summary: 'List the sensors that the caller may read',
     params: exactly({}),
     result: exactly({ sensors: { type: 'array', items: { type: 'object', required: ['name', 'quantities'] } } }),
+    cli: {
+      columns: [['SENSOR', '{name}'], 'chip', ['LATEST', '{latest.values}'], 'readings', 'failures', 'problem'],
+      empty: 'there are no sensors',
+    },
     rest: { method: 'GET', path: '/sensors' },
     errors: [],
     run: async (_, { caller }) => ({
@@ -33,6 +37,7 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
     description: 'A reading that is younger than the least interval of the sensor is given again.',
     params: exactly({ name: NAME }),
     result: exactly(READING),
+    cli: { columns: ['values'] },
     rest: { method: 'GET', path: '/sensors/:name' },
     errors: ['CAPABILITY_DENIED', 'SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
     async run({ name }, { caller, signal, deadline }) {

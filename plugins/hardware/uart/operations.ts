@@ -42,6 +42,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     description: 'Answers when the last byte has left.',
     params: exactly({ handle: HANDLE_NAME, tx: { ...base64Schema(MOST_WRITTEN), contentMediaType: 'text/plain' } }),
     result: exactly({ written: { type: 'integer', description: 'bytes' } }),
+    cli: { fixed: ['handle', 'tx'], done: '{written} bytes written' },
     rest: post('/UART_write'),
     timeoutMs: 60_000,
     async run({ handle, tx }, { caller, signal, deadline }) {
@@ -75,6 +76,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
       rx: { type: 'string', contentEncoding: 'base64', description: 'base64; empty when nothing came' },
       lost: { type: 'integer', description: 'what was dropped since the last read' },
     }),
+    cli: { flags: { timeoutMs: ['wait', 'timeout-ms'] } },
     rest: post('/UART_read'),
     async run({ handle, maxLen = 4_096, timeoutMs = 0 }, { caller, signal }) {
       const { data, lost } = await perCaller.run(caller, () => ports.read(handle, maxLen, timeoutMs, { signal }));

@@ -141,6 +141,11 @@ export function functionOperations(
     summary: 'List registered functions, newest version first',
     params: exactly({ app: APP, name: NAME }, []),
     result: exactly({ functions: { type: 'array', items: INFO } }, ['functions']),
+    cli: {
+      fixed: ['name'],
+      columns: [['FUNCTION', '{name}'], 'version', 'app', 'available', 'inputs', 'returns'],
+      empty: 'no functions are registered',
+    },
     rest: { method: 'GET', path: '/functions' },
     errors: [],
     run: async (filter) => ({ functions: await functions.list(filter) }),

@@ -70,6 +70,17 @@ export function capabilityOperations(capabilities: Capabilities, grants: Grants)
       properties: { limit: { type: 'integer', minimum: 1, maximum: 256, default: 50 } },
     },
     result: { type: 'object', required: ['refusals'], properties: { refusals: { type: 'array', items: REFUSAL } } },
+    cli: {
+      command: 'why',
+      columns: [
+        ['AT', '{ts:time}'],
+        ['CALLER', '{caller.kind} {caller.id}'],
+        'capability',
+        ['GRANT IT WITH', '{hint}'],
+        'class',
+      ],
+      empty: 'nothing has been refused since the Core started',
+    },
     rest: { method: 'GET', path: '/refusals' },
     errors: [],
     run: async ({ limit }) => ({ refusals: (await grants.refusals()).slice(0, limit) }),

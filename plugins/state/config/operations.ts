@@ -74,6 +74,7 @@ export function configOperations(store: Store, capabilities: Capabilities): read
       'An app sees its overrides over device state over defaults; the operator sees the device, or with `app` that app.',
     params: exactly({ key: KEY, app: APP }, ['key']),
     result: ENTRY,
+    cli: { done: '{value:json}' },
     rest: { method: 'GET', path: '/config/:key' },
     errors: ['CONFIG_KEY_INVALID', 'CONFIG_KEY_NOT_FOUND', 'CALLER_DENIED', 'APP_NOT_FOUND'],
     run: async ({ key, app }, { caller }) => store.get(await scopeOf(caller, app), key),
@@ -97,6 +98,18 @@ export function configOperations(store: Store, capabilities: Capabilities): read
       ['key', 'value'],
     ),
     result: ENTRY,
+    cli: [
+      {
+        fixed: ['key', 'value'],
+        done: '{key} = {value:json} ({source}, revision {revision})',
+      },
+      {
+        command: 'config unset',
+        given: { value: null },
+        hide: ['value', 'ifRevision'],
+        done: '{key} is not set any more',
+      },
+    ],
     rest: { method: 'PUT', path: '/config/:key' },
     errors: [
       'CONFIG_KEY_INVALID',
@@ -122,6 +135,11 @@ export function configOperations(store: Store, capabilities: Capabilities): read
       type: 'object',
       required: ['entries'],
       properties: { entries: { type: 'array', items: ENTRY } },
+    },
+    cli: {
+      fixed: ['prefix'],
+      columns: ['key', ['VALUE', '{value:json}'], 'source', 'revision', ['SET BY', '{setBy}']],
+      empty: 'nothing is set',
     },
     rest: { method: 'GET', path: '/config' },
     errors: ['CONFIG_KEY_INVALID', 'CALLER_DENIED', 'APP_NOT_FOUND'],

@@ -177,6 +177,7 @@ export function audioOperations(audio: Audio, capabilities: Capabilities): reado
       },
       ['volume', 'muted', 'capturing', 'playing'],
     ),
+    cli: { aliases: ['audio'] },
     rest: { method: 'GET', path: '/audio' },
     errors: [],
     run: () => audio.state(),

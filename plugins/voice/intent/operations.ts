@@ -42,6 +42,10 @@ export function intentOperations(
       intents: { type: 'array', items: exactly({ id: TEXT, title: TEXT, owner: TEXT, example: TEXT }) },
       leftOut: { type: 'array', items: exactly({ app: TEXT, function: TEXT, reason: TEXT }) },
     }),
+    cli: {
+      columns: [['INTENT', '{id}'], 'example', 'owner', 'title'],
+      empty: 'nothing can be said now',
+    },
     rest: { method: 'GET', path: '/intents' },
     errors: [],
     async run(params, { caller }) {
@@ -78,6 +82,7 @@ export function intentOperations(
       [],
     ),
     capability: 'audio',
+    cli: { columns: ['grammar.jsgf'], empty: 'nothing can be said now' },
     rest: { method: 'GET', path: '/intents/grammar' },
     errors: [],
     async run({ language: asked = language }) {

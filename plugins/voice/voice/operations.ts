@@ -109,6 +109,10 @@ export function voiceOperations(parts: {
     params: exactly({ muted: { type: 'boolean' } }),
     result: exactly({ muted: { type: 'boolean' } }),
     capability: 'system.voice',
+    cli: [
+      { given: { muted: true }, hide: ['muted'], done: 'the microphone is muted' },
+      { command: 'voice unmute', given: { muted: false }, hide: ['muted'], done: 'the microphone is open' },
+    ],
     rest: { method: 'PUT', path: '/voice/mute' },
     errors: ['AUDIO_UNAVAILABLE'],
     async run({ muted }) {
@@ -124,6 +128,7 @@ export function voiceOperations(parts: {
       { state: STATE, muted: { type: 'boolean' }, turn: { type: 'string' }, reason: { type: 'string' } },
       ['state', 'muted'],
     ),
+    cli: { command: 'voice status', aliases: ['voice'] },
     rest: { method: 'GET', path: '/voice' },
     errors: [],
     run: async () => ({ ...conductor.state(), muted: conductor.machine.muted }),
@@ -152,6 +157,10 @@ export function voiceOperations(parts: {
       used: exactly({ daySeconds: { type: 'number' }, monthSeconds: { type: 'number' } }),
     }),
     capability: 'system.voice',
+    cli: {
+      columns: [['WHEN', '{at:date}'], 'what', 'bytes', 'to', 'rule'],
+      empty: 'nothing left the device',
+    },
     rest: { method: 'GET', path: '/voice/ledger' },
     errors: [],
     run: async ({ limit = 20 }) => ({ entries: ledger.newest(limit), unsent: router.unsent, used: used() }),

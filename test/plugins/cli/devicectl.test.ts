@@ -2,150 +2,15 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { FakeCore, type Reply } from './fake-core.ts';
-import { devicectl, spawnDevicectl } from './run-devicectl.ts';
-
-const AGENDA = {
-  name: 'agenda.next',
-  version: '1.2.0',
-  inputs: { day: 'string', limit: 'int?', all: 'bool?', filter: 'object?' },
-  returns: { title: 'string' },
-  app: 'com.example.agenda',
-  id: 'com.example.agenda/agenda.next@1.2.0',
-  available: true,
-};
-const APP = {
-  id: 'com.example.agenda',
-  name: 'agenda',
-  version: '1.0.0',
-  title: 'Agenda',
-  state: 'running',
-  since: Date.now() - 5000,
-  pid: 42,
-  restarts: 1,
-  capabilities: ['display.notify'],
-  denied: [{ capability: 'bridges.spi:flash', hint: 'grants: { com.example.agenda: ["bridges.spi:flash"] }' }],
-};
-const CHANGE = {
-  added: ['nfc'],
-  removed: [],
-  changed: ['spi'],
-  affected: ['spi', 'demo', 'nfc'],
-  stale: [],
-  device: false,
-};
-const EVENT = { topic: 'ui.toast', ts: 1, seq: 7, source: 'core', priority: 'high', payload: { text: 'hello' } };
-
-const REPLIES: Record<string, Reply> = {
-  'GET /version': { ok: true, version: '0.1.0', api: '1.0.0', sku: { id: 'simulator' } },
-  'GET /health': {
-    ok: true,
-    status: 'degraded',
-    components: {
-      cbp: { status: 'waiting', code: 'LINK', message: 'no answer\u001b[31m yet' },
-      spi: { status: 'okay' },
-    },
-    bridge: { link: 'down', resets: 3 },
-    uptimeMs: 61_000,
-  },
-  'GET /plugins': {
-    ok: true,
-    plugins: [
-      { id: 'http', version: '1.0.0', state: 'active', isolation: 'inline', generation: 1, summary: 'REST' },
-      {
-        id: 'spi',
-        version: '1.0.0',
-        state: 'waiting',
-        isolation: 'inline',
-        generation: 0,
-        reason: 'no bridge',
-        summary: 'SPI',
-      },
-      {
-        id: 'shaky',
-        version: '1.0.0',
-        state: 'quarantined',
-        isolation: 'process',
-        generation: 5,
-        reason: 'no board',
-        summary: 'fails',
-      },
-    ],
-  },
-  'POST /plugins/spi/restart': { ok: true, plugin: { id: 'spi', state: 'active' } },
-  'POST /plugins/http/restart': { ok: true, plugin: { id: 'http', state: 'active' }, deferred: true },
-  'POST /plugins/spi/release': { ok: true, plugin: { id: 'spi', state: 'active' } },
-  'POST /plugins/apply': { ok: true, change: CHANGE },
-  'POST /plugins/nope/restart': [
-    404,
-    { ok: false, error: 'PLUGIN_NOT_FOUND: there is no plugin nope', code: 'PLUGIN_NOT_FOUND' },
-  ],
-  'GET /functions': { ok: true, functions: [AGENDA] },
-  'GET /functions/agenda.next': { ok: true, ...AGENDA },
-  'POST /functions/call': { ok: true, result: { title: 'Dentist', count: 2 } },
-  'GET /apps': { ok: true, apps: [APP] },
-  'GET /apps/com.example.agenda': { ok: true, app: APP },
-  'POST /apps/com.example.agenda/stop': { ok: true, app: { ...APP, state: 'stopped' } },
-  'GET /config/device.name': { ok: true, key: 'device.name', value: 'kitchen', source: 'device', revision: 3 },
-  'PUT /config/device.name': { ok: true, key: 'device.name', value: 'hall', source: 'device', revision: 4 },
-  'GET /config': { ok: true, entries: [{ key: 'device.name', value: { a: 1 }, source: 'default', revision: 0 }] },
-  'GET /spi/handles': {
-    ok: true,
-    handles: [
-      {
-        name: 'flash',
-        speed: 8e6,
-        mode: 0,
-        endpoint: 'spi0',
-        cs: 0,
-        owner: 'sku',
-        transfers: 1,
-        errors: 0,
-        inFlight: 0,
-      },
-    ],
-  },
-  'POST /SPI_transfer_txrx': { ok: true, rx: Buffer.from([0xef, 0x40, 0x18, 0x41]).toString('base64') },
-  'GET /refusals': {
-    ok: true,
-    refusals: [
-      { ts: 1, caller: { kind: 'app', id: 'com.x' }, capability: 'bridges.spi', hint: 'the line', class: 'oem' },
-    ],
-  },
-  'GET /logs': {
-    ok: true,
-    entries: [
-      { ts: 1, level: 'warn', plugin: 'spi', message: 'odd', fields: { n: 1, err: { message: 'because' } } },
-      { level: 'info', app: 'agenda', message: 'printed' },
-    ],
-    more: false,
-  },
-  'GET /logs/last-start': {
-    ok: true,
-    lastStart: {
-      ts: 1,
-      sku: 'simulator.yaml',
-      outcome: 'crashed',
-      suspects: ['spi'],
-      problems: [{ level: 'fatal', message: 'gone' }],
-    },
-  },
-  'GET /logs/stream': (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`data: ${JSON.stringify({ ts: 1, level: 'info', message: 'live' })}\n\n`);
-  },
-  'GET /openapi.json': { openapi: '3.1.0' },
-  'GET /openrpc.json': { openrpc: '1.3.2' },
-  'GET /events': (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`: hello\n\nid: 7\nevent: event\ndata: ${JSON.stringify(EVENT)}\n\n`);
-  },
-};
+import { FakeCore } from './fake-core.ts';
+import { realTable } from './real-table.ts';
+import { EVENT, REPLIES } from './replies.ts';
+import { devicectl, devicectlProcess, spawnDevicectl } from './run-devicectl.ts';
 
 let core: FakeCore;
 let at: readonly string[];
 before(async () => {
-  core = await FakeCore.start(REPLIES);
+  core = await FakeCore.start({ ...REPLIES, 'GET /openrpc.json': await realTable() });
   at = ['--run', core.root];
 });
 beforeEach(() => {
@@ -161,38 +26,32 @@ describe('human output', () => {
         /^core {5}0\.1\.0 \(plugin-api 1\.0\.0\), SKU simulator, up 61 s$/m,
         /^health {3}degraded$/m,
         /^bridge {3}down \(resets 3\)$/m,
-        /^plugins {2}1 of 3 active$/m,
+        /^plugins {2}\d+ of \d+ active$/m,
         /^cbp {8}waiting {2}LINK {2}no answer\\x1b\[31m yet$/m,
         /^spi {5}waiting {12}no bridge$/m,
       ],
     ],
-    ['plugins', [/^PLUGIN {2}VERSION {2}STATE/m, /^http {4}1\.0\.0 {4}active {7}inline/m]],
+    ['plugins', [/^PLUGIN +VERSION {2}STATE/m, /^http +1\.0\.0 {4}active {7}inline/m]],
     ['plugins restart spi', [/^spi is active$/m]],
     ['plugins restart http', [/^http restarts now$/m]],
     ['plugins list', [/^shaky .* no board; "devicectl plugin release" starts it again$/m]],
     ['plugins release spi', [/^spi is active$/m]],
-    [
-      'plugins apply',
-      [/^added: nfc$/m, /^changed: spi$/m, /^restarted with them: demo$/m, /^the change was applied$/m],
-    ],
-    ['plugins apply --check', [/^the change would be applied$/m]],
-    [
-      'functions',
-      [/^agenda\.next {2}1\.2\.0 {4}com\.example\.agenda {2}yes {8}\(day: string, .*\) -> \{title: string\}$/m],
-    ],
+    ['plugins apply', [/^added {8}nfc$/m, /^changed {6}spi$/m, /^start again {2}spi, demo, nfc$/m]],
+    ['plugins apply --check', [/^added {8}nfc$/m]],
+    ['functions', [/^agenda\.next {2}1\.2\.0 {4}com\.example\.agenda {2}yes {8}day string, .* {2}title string$/m]],
     ['call agenda.next day=today', [/^title {3}Dentist$/m, /^count {3}2$/m]],
-    ['apps list', [/^com\.example\.agenda {2}1\.0\.0 {4}running {2}\d s {4}1 {9}1 capabilities not granted$/m]],
+    ['apps list', [/^com\.example\.agenda {2}1\.0\.0 {4}running {2}\d+ s +1 {2}bridges\.spi:flash$/m]],
     [
       'apps show com.example.agenda',
-      [/^state {4}running, process 42, 1 restarts$/m, /^denied {3}bridges\.spi:flash; grant it with: grants:/m],
+      [/^state {9}running$/m, /^pid {11}42$/m, /^DENIED\nCAPABILITY +HINT\nbridges\.spi:flash {2}grants: /m],
     ],
-    ['apps stop com.example.agenda', [/^state {4}stopped/m]],
+    ['apps stop com.example.agenda', [/^state {9}stopped/m]],
     ['config get device.name', [/^kitchen$/]],
     ['config set device.name hall', [/^device\.name = hall \(device, revision 4\)$/m]],
-    ['config', [/^device\.name {2}\{"a":1\} {2}default {2}0$/m]],
-    ['spi handles', [/^flash {3}8000000 Hz {2}0 {5}spi0 cs 0/m]],
+    ['config', [/^device\.name {2}\{"a":1\} {2}default {9}0$/m]],
+    ['spi handles', [/^flash {3}8000000 Hz {5}0 {2}spi0 cs 0/m]],
     ['spi transfer flash --tx 9f --rx 4', [/^0000 {2}ef 40 18 41 .*\.@\.A$/m]],
-    ['why', [/app\.com\.x {2}bridges\.spi {2}the line {7}oem: only the SKU can grant it$/m]],
+    ['why', [/app com\.x {2}bridges\.spi {2}the line {7}oem$/m]],
     ['openapi', [/"openapi": "3\.1\.0"/]],
     ['openapi --rpc', [/"openrpc": "1\.3\.2"/]],
     ['events --count 1', [/^\d\d:\d\d:\d\d\.\d{3} 7 ui\.toast \[high\] from core \{"text":"hello"\}$/m]],
@@ -207,6 +66,33 @@ describe('human output', () => {
       ],
     ],
     ['token', [/^operator-secret$/m]],
+    [
+      'intents',
+      [/^device\.time {2}what time is it {2}plugin\.intent {2}What time is it$/m, /^LEFT OUT\nAPP .*\ncom\.a {2}f /m],
+    ],
+    ['intents match x', [/^outcome {2}plan$/m, /^plan {5}intent device\.time, mayGoOn yes$/m]],
+    ['intents grammar', [/^#JSGF V1\.0 UTF-8;\ngrammar commands;$/]],
+    ['voice', [/^state {2}listening$/m, /^muted {2}no$/m]],
+    ['voice mute', [/^the microphone is muted$/]],
+    ['voice unmute', [/^the microphone is open$/]],
+    [
+      'voice ledger',
+      [
+        /^1970-01-01T00:00:00\.000Z {2}audio {4}640 {2}stt-cloud \(Transcription at a\) {2}unsure$/m,
+        /^used {2}daySeconds 0\.02, monthSeconds 1$/m,
+        /^UNSENT\n.*\n.*hedge {2}the device is offline$/m,
+      ],
+    ],
+    ['sensors', [/^air {5}celsius 21\.5 {9}3$/m]],
+    ['sensors read air', [/^celsius {2}21\.5\npascal {3}100$/]],
+    ['nfc read', [/^uri {3}https:\/\/example\.com$/m, /^tag {2}uid 04a1$/m]],
+    ['nfc write --text Hi', [/^written to 04a1$/]],
+    ['uart read loop', [/^0000 {2}68 69 .*hi\nlost {2}2$/]],
+    ['uart write loop hello', [/^5 bytes written$/]],
+    ['gpio write led 1', [/^led is 1$/]],
+    ['gpio read led', [/^1$/]],
+    ['can send vehicle 0x7df --data 0201', [/^sent, and acknowledged/]],
+    ['i2c recover memory', [/^the bus is free$/]],
   ];
   for (const [args, lines] of cases)
     test(`${args} prints what it says`, async () => {
@@ -259,9 +145,9 @@ describe('--json', () => {
       '7',
       ...at,
     ]);
-    assert.equal(core.seen[0]?.url, '/logs?plugin=spi&level=warn&since=1000&limit=7');
+    assert.equal(core.seen.at(-1)?.url, '/logs?plugin=spi&level=warn&since=1000&limit=7');
     const followed = await devicectl(['logs', '-f', '--app', 'agenda', ...at]);
-    assert.equal(core.seen[1]?.url, '/logs/stream?app=agenda&tail=50');
+    assert.equal(core.seen.at(-1)?.url, '/logs/stream?app=agenda&tail=50');
     assert.match(followed.stdout, /info {2}core live$/m);
     for (const wrong of [
       ['--since', 'soon'],
@@ -274,7 +160,7 @@ describe('--json', () => {
   test('events --json prints an envelope a line', async () => {
     const { stdout } = await devicectl(['events', 'ui.*', '--json', '--count', '1', ...at]);
     assert.deepEqual(JSON.parse(stdout), EVENT);
-    assert.equal(core.seen[0]?.url, '/events?filter=ui.*');
+    assert.equal(core.seen.at(-1)?.url, '/events?filter=ui.*');
   });
 
   test('an error keeps its body on standard output and its text on standard error', async () => {
@@ -286,6 +172,34 @@ describe('--json', () => {
 });
 
 describe('what is sent', () => {
+  /** What is asked, and with which body. */
+  const asked: readonly (readonly [args: string, request: string, body: unknown])[] = [
+    ['nfc read', 'POST /NFC_read', {}],
+    ['nfc read --reader tags', 'POST /NFC_read', { reader: 'tags' }],
+    ['nfc write --text Hi', 'POST /NFC_write', { records: [{ type: 'text', text: 'Hi' }] }],
+    ['spi transfer flash --tx 9f --rx 4', 'POST /SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 4 }],
+    ['i2c transfer memory --rx 1', 'POST /I2C_transfer_txrx', { handle: 'memory', tx: '', rxLen: 1 }],
+    ['can send vehicle 0x7df', 'POST /CAN_send', { handle: 'vehicle', id: 2015 }],
+    ['uart read loop --wait 5', 'POST /UART_read', { handle: 'loop', timeoutMs: 5 }],
+    ['uart write loop hello', 'POST /UART_write', { handle: 'loop', tx: 'aGVsbG8=' }],
+    ['uart write loop 00ff --hex', 'POST /UART_write', { handle: 'loop', tx: 'AP8=' }],
+    ['voice unmute', 'PUT /voice/mute', { muted: false }],
+    ['logs --level warn', 'GET /logs?level=warn&limit=50', undefined],
+    ['functions --app com.a', 'GET /functions?app=com.a', undefined],
+  ];
+  for (const [args, request, body] of asked)
+    test(`${args} asks ${request}, whatever devicectl itself is told before and after it`, async () => {
+      const own = ['--json', '--root', core.root, ...at, '--token-file', join(core.root, 'operator.token')];
+      for (const line of [
+        [...own, ...args.split(' ')],
+        [...args.split(' '), ...own],
+      ]) {
+        await devicectl(line);
+        const last = core.seen.at(-1)!;
+        assert.deepEqual([`${last.method} ${last.url}`, last.body], [request, body]);
+      }
+    });
+
   test('inputs of a call have the types that the function declares', async () => {
     await devicectl(['call', 'agenda.next', 'day=7', 'limit=3', 'all=true', 'filter={"a":1}', 'raw:=[1]', ...at]);
     const inputs = { day: '7', limit: 3, all: true, filter: { a: 1 }, raw: [1] };
@@ -293,7 +207,7 @@ describe('what is sent', () => {
   });
 
   test('--json-inputs reads standard input; --app and --range go along', async () => {
-    await devicectl(
+    await devicectlProcess(
       ['call', 'agenda.next', '--json-inputs', '-', '--app', 'com.a', '--range', '^1', ...at],
       '{"day":"x"}',
     );
@@ -358,16 +272,20 @@ describe('errors', () => {
       /^devicectl: PLUGIN_NOT_FOUND: there is no plugin nope\n {2}the plugin .*plugin list\n$/,
     ],
     ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
-    ['nonsense', 2, /^devicectl: USAGE: unknown command 'nonsense'/],
-    ['config get', 2, /^devicectl: USAGE: missing required argument 'key'/],
-    ['status --nope', 2, /^devicectl: USAGE: unknown option '--nope'/],
+    ['nonsense', 2, /^devicectl: USAGE: there is no command nonsense\n {2}see: devicectl --help/],
+    ['config get', 2, /^devicectl: USAGE: <key> is missing: text\n/],
+    ['status --nope', 2, /^devicectl: USAGE: there is no option --nope\n/],
     ['call agenda.next day', 2, /^devicectl: USAGE: "day" is not of the form key=value/],
     ['call agenda.next limit=x', 2, /^devicectl: USAGE: input limit must be a number/],
     ['call agenda.next day=a day=b', 2, /^devicectl: USAGE: input day is given twice/],
-    ['call agenda.next --json-inputs [1]', 2, /^devicectl: USAGE: --json-inputs must be an object/],
+    [
+      'call agenda.next --json-inputs [1]',
+      2,
+      /^devicectl: USAGE: --json-inputs must be JSON, key=value, @file or -, not/,
+    ],
     ['spi transfer flash --tx 9', 2, /^devicectl: USAGE: --tx must be pairs of hex digits/],
     ['spi transfer flash --rx -1', 2, /^devicectl: USAGE: /],
-    ['events --count 0', 2, /^devicectl: USAGE: option '--count <n>' argument '0' is invalid/],
+    ['events --count 0', 2, /^devicectl: USAGE: --count must be a whole number of at least 1, not "0"/],
     ['token --app a/b', 2, /^devicectl: USAGE: "a\/b" is not the name of an app/],
     ['status --url ftp://x', 2, /^devicectl: USAGE: --url must be an http address/],
     [

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { PluginStatus } from '@device-core/plugin-api';
+import { treePrograms } from '../../../plugins/interface/cli/program/programs.ts';
 
 export interface Seen {
   readonly method: string;
@@ -14,6 +16,13 @@ export interface Seen {
 
 /** What the fake answers to `GET /path`: a body (200), or a status and a body, or a function that answers itself. */
 export type Reply = object | readonly [status: number, body: object] | ((response: ServerResponse) => void);
+
+/** A plugin with programs for each of the tree that has some. */
+export async function runningPlugins(): Promise<readonly Pick<PluginStatus, 'id' | 'programs'>[]> {
+  const programs = await treePrograms();
+  const ids = [...new Set(programs.map(({ plugin }) => plugin))];
+  return ids.map((id) => ({ id, programs: programs.filter(({ plugin }) => plugin === id) }));
+}
 
 /** A REST server on a Unix socket (and TCP) with canned answers; it keeps what it was asked. */
 export class FakeCore implements AsyncDisposable {
@@ -28,8 +37,13 @@ export class FakeCore implements AsyncDisposable {
     this.replies = replies;
   }
 
+  /** Tells the programs of the tree's plugins, and no operation, unless the replies say otherwise. */
   static async start(replies: Record<string, Reply>): Promise<FakeCore> {
-    const core = new FakeCore(await mkdtemp(join(tmpdir(), 'dc-cli-')), replies);
+    const usual = {
+      'GET /plugins': { ok: true, plugins: await runningPlugins() },
+      'GET /openrpc.json': { methods: [] },
+    };
+    const core = new FakeCore(await mkdtemp(join(tmpdir(), 'dc-cli-')), { ...usual, ...replies });
     await core.#listen(join(core.root, 'core.sock'));
     const tcp = await core.#listen(0);
     core.url = `http://127.0.0.1:${(tcp.address() as { port: number }).port}`;

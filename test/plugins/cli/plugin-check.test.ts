@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { devicectl } from './run-devicectl.ts';
+import { devicectlProcess as devicectl } from './run-devicectl.ts';
 import { checked, INLINE, remarks, SamplePlugins } from './sample-plugins.ts';
 
 let samples: SamplePlugins;

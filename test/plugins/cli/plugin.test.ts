@@ -31,11 +31,12 @@ test('the launcher runs devicectl against this Core and leaves with the plugin',
 });
 
 test('the launcher follows a shared socket that is elsewhere', async () => {
-  await using core = await FakeCore.start({ 'GET /plugins': { ok: true, plugins: [] } });
+  await using core = await FakeCore.start({ 'GET /version': { ok: true } });
   await using host = await createTestHost(plugin, { manifest: MANIFEST });
   const launcher = join(host.device.paths.run, 'devicectl');
   await host.appear(httpServer, { addresses: async () => [core.url, `unix:${join(core.root, 'core.sock')}`] });
-  assert.equal((await run(launcher, ['plugins', '--json'])).stdout, '{"ok":true,"plugins":[]}\n');
+  const { stdout } = await run(launcher, ['plugins', '--json']);
+  assert.equal(stdout, `${JSON.stringify(core.replies['GET /plugins'])}\n`);
   assert.deepEqual(await readdir(host.device.paths.run), ['devicectl']);
 });
 

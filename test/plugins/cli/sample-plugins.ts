@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { devicectl } from './run-devicectl.ts';
+import { devicectlProcess as devicectl } from './run-devicectl.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const MANIFEST = ['id: sample', 'version: 1.0.0', 'summary: A sample', 'api: ^1.0.0', 'main: ./index.ts'];

@@ -20,7 +20,6 @@ const TURN = {
   spans: [{ name: 'stt', from: 3, to: 12.5, note: 'cloud for unsure' }],
   latencyMs: 402.5,
 };
-const ENTRY = { at: 0, turn: 't', to: 'stt-cloud (Transcription at a)', what: 'audio', bytes: 640, rule: 'unsure' };
 
 describe('devicectl voice', () => {
   let core: FakeCore;
@@ -33,14 +32,7 @@ describe('devicectl voice', () => {
       'GET /audio/heard': { ok: true, wav: 'UklGRg==', ms: 600, at: 0, playing: false, count: 1 },
       'POST /voice/ask': { ok: true, ...TURN },
       'POST /voice/listen': { ok: true, ...TURN },
-      'PUT /voice/mute': { ok: true, muted: true },
       'GET /voice/turns': { ok: true, turns: [TURN] },
-      'GET /voice/ledger': {
-        ok: true,
-        entries: [ENTRY],
-        unsent: [{ at: 0, turn: 't', rule: 'hedge', reason: 'the device is offline' }],
-        used: { daySeconds: 0.02, monthSeconds: 1 },
-      },
       'POST /audio/inject': { ok: true, ms: 1, from: 0, to: 1 },
     });
     at = ['--run', core.root];
@@ -111,19 +103,4 @@ describe('devicectl voice', () => {
       /wake, 402\.5 ms to the answer {2}t2$/m,
       /^ {2}stt {12}3\.0 \.\. {6}12\.5 {2}cloud for unsure$/m,
     ));
-
-  test('tells what left the device, and what should have', () =>
-    prints(
-      ['voice', 'ledger'],
-      /^1970-01-01T00:00:00\.000Z {2}audio {2}640 {4}stt-cloud \(Transcription at a\) {2}unsure$/m,
-      /^sent today 0\.0 s, this month 1\.0 s$/m,
-      /^not sent {2}1970-01-01T00:00:00\.000Z {2}hedge: the device is offline$/m,
-    ));
-
-  test('mutes, and tells its state', async () => {
-    await prints(['voice', 'mute'], /^the microphone is muted$/m);
-    assert.deepEqual(core.seen.at(-1)?.body, { muted: true });
-    await prints(['voice', 'unmute'], /^the microphone is open$/m);
-    await prints(['voice'], /^listening$/m);
-  });
 });

@@ -2,10 +2,10 @@
 import type { JsonSchema } from '@device-core/plugin-api';
 import { Failure, type Program } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
-import type { Command, Commands } from './commands.ts';
+import { type Command, Commands } from './commands.ts';
 import { GLOBALS, type Globals, globalOption } from './globals.ts';
 import { programShape } from './help.ts';
-import { allCommands } from './lookup.ts';
+import { allCommands, type Looked } from './lookup.ts';
 import { shapeOf } from './operation.ts';
 import { choicesOf, type Parameter, placesOf } from './parameters.ts';
 import { dashed } from './parse.ts';
@@ -28,7 +28,7 @@ export async function candidates(words: readonly string[], globals: Globals): Pr
 }
 
 async function complete(session: Session, words: readonly string[], typed: string): Promise<readonly string[]> {
-  const { commands } = await allCommands(session.client, TIMEOUT_MS).catch(refused);
+  const { commands, methods } = await allCommands(session.client, TIMEOUT_MS).catch(refused);
   const end = words.findIndex((word) => word.startsWith('-'));
   const names = end < 0 ? words : words.slice(0, end);
   const [first] = names;
@@ -40,13 +40,13 @@ async function complete(session: Session, words: readonly string[], typed: strin
   const verbs = end < 0 && !typed.startsWith('-') ? commands.next(names) : [];
   if (!found) return verbs;
   // `plugin` alone is `plugin list`; what comes behind it is a verb first of all.
-  const own = await ofCommand(session, commands, found.command, words.slice(found.used), typed);
+  const own = await ofCommand(session, methods, found.command, words.slice(found.used), typed);
   return [...verbs, ...own];
 }
 
 async function ofCommand(
   session: Session,
-  commands: Commands,
+  methods: readonly Method[],
   command: Command,
   words: readonly string[],
   typed: string,
@@ -60,7 +60,7 @@ async function ofCommand(
     if (fixed) return fixed;
     const args = argumentsOf(places, parameters);
     const said = await program?.complete?.(parameter.name, { args, client: session.client }).catch(refusedNone);
-    return said ?? namesFor(session.client, commands, command, parameter.name);
+    return said ?? namesFor(session.client, methods, command, parameter.name);
   };
   if (open) return value(open);
   if (typed.startsWith('-')) {
@@ -116,11 +116,10 @@ function fixedValues(schema: JsonSchema): readonly string[] | undefined {
 /** Names that the Core knows for a param: from the operation that lists what the param names. */
 async function namesFor(
   client: CoreClient,
-  commands: Commands,
+  methods: readonly Method[],
   command: Command,
   param: string,
 ): Promise<readonly string[]> {
-  const methods = commands.all.flatMap((one) => (one.kind === 'operation' ? [one.method] : []));
   const source = sourceOf(methods, command, param);
   if (!source) return [];
   const answer = await client.get(source.method.rest.path, { timeoutMs: TIMEOUT_MS }).catch(refusedNone);
@@ -201,8 +200,7 @@ function refusedNone(error: unknown): undefined {
   throw error;
 }
 
-async function refused(error: unknown): Promise<{ readonly commands: Commands }> {
+function refused(error: unknown): Pick<Looked, 'commands' | 'methods'> {
   refusedNone(error);
-  const { Commands } = await import('./commands.ts');
-  return { commands: new Commands([]) };
+  return { commands: new Commands([]), methods: [] };
 }

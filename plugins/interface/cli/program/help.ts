@@ -31,7 +31,10 @@ export function overview(commands: Commands, note?: string): string {
 
 /** Of the commands below a noun. */
 export function nounHelp(words: readonly string[], commands: readonly Command[]): string {
-  const rows = commands.map((command): readonly [string, string] => [usageOf(command), command.summary]);
+  const rows = commands.map((command): readonly [string, string] => [
+    command.kind === 'program' ? `${command.path.join(' ')} ...` : usageOf(command),
+    command.summary,
+  ]);
   return `Usage: devicectl ${words.join(' ')} <command> ...\n\nCommands:\n${lines(rows)}`;
 }
 
@@ -95,7 +98,9 @@ function described({ schema, kind, required, place }: Parameter): string {
   const initial = defaultOf(schema);
   const rest = [...type, ...(initial === undefined ? [] : [`default ${initial}`])].join('; ');
   const needed = required && place === undefined ? 'required' : '';
-  const all = [description?.replace(/\.$/, ''), [needed, rest].filter(Boolean).join('; ')].filter(Boolean);
+  // How bytes are typed is not how they are sent.
+  const told = description?.replace(/(; )?base64\b.*$/i, '').replace(/\.$/, '');
+  const all = [told, [needed, rest].filter(Boolean).join('; ')].filter(Boolean);
   return cell(all.length === 2 ? `${all[0]} (${all[1]})` : (all[0] ?? ''));
 }
 

@@ -4,10 +4,12 @@ import type { CoreClient } from './client.ts';
 import { Commands, type Found, operationCommands, programCommands } from './commands.ts';
 import { corePrograms, type ProgramPlace, treePrograms } from './programs.ts';
 import { nearest } from './suggest.ts';
-import { readTable } from './table.ts';
+import { type Method, readTable } from './table.ts';
 
 export interface Looked {
   readonly commands: Commands;
+  /** The table, those included that are no command of their own. */
+  readonly methods: readonly Method[];
   /** Why the Core could not be asked. */
   readonly unreachable?: Failure;
 }
@@ -40,10 +42,11 @@ async function everything(
   const tree = await treePrograms();
   try {
     const programs = await running();
-    return { commands: merged(programs, tree, await readTable(client, timeoutMs)) };
+    const methods = await readTable(client, timeoutMs);
+    return { commands: merged(programs, tree, methods), methods };
   } catch (error) {
     if (!(error instanceof Failure) || error.exit !== EXIT.unreachable) throw error;
-    return { commands: new Commands(programCommands(tree)), unreachable: error };
+    return { commands: new Commands(programCommands(tree)), methods: [], unreachable: error };
   }
 }
 
@@ -55,11 +58,7 @@ function quickly(programs: readonly ProgramPlace[], words: readonly string[]): F
 }
 
 /** Programs of plugins that do not run are offered where they need no Core. */
-function merged(
-  running: readonly ProgramPlace[],
-  tree: readonly ProgramPlace[],
-  methods: Parameters<typeof operationCommands>[0],
-) {
+function merged(running: readonly ProgramPlace[], tree: readonly ProgramPlace[], methods: readonly Method[]) {
   const idle = tree.filter(
     ({ command, needsCore }) => needsCore === false && !running.some((one) => one.command === command),
   );
@@ -70,11 +69,14 @@ function needsCore({ command }: Found): boolean {
   return command.kind === 'operation' || command.place.needsCore !== false;
 }
 
+/** A command of a plugin that does not run is as unknown as any. */
+const NONE = 'see: devicectl --help; a plugin that does not run brings no commands: devicectl plugin list';
+
 function unknown(words: readonly string[], commands: Commands): Failure {
   const verbs = commands.below(words.slice(0, 1));
   if (verbs.length === 0) {
     const near = nearest(words[0]!, commands.next([]));
-    return usage(`there is no command ${words[0]}`, near ? `did you mean ${near}?` : 'see: devicectl --help');
+    return usage(`there is no command ${words[0]}`, near ? `did you mean ${near}?` : NONE);
   }
   const noun = verbs[0]!.path[0]!;
   const there = commands.next([noun]);

@@ -3,20 +3,28 @@ import type { Found, ProgramCommand } from './commands.ts';
 import { takeGlobals } from './globals.ts';
 import { allCommands, findCommand } from './lookup.ts';
 import { runOperation } from './operation.ts';
-import { Output } from './output.ts';
+import { Output, type Terminal } from './output.ts';
 import { parseWords } from './parse.ts';
 import { loadProgram } from './programs.ts';
 import { openSession, type Session } from './session.ts';
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Where it writes: the process, or what a test puts in its place. */
+export interface Streams {
+  readonly stdout: Terminal;
+  readonly stderr: Terminal;
+}
+
 /** Resolves with the exit code; never rejects for a Failure. */
-export async function main(argv: readonly string[]): Promise<ExitCode> {
+export async function main(argv: readonly string[], streams: Streams = process): Promise<ExitCode> {
   let json = false;
   try {
-    if (argv.includes('__complete')) return await completeWords(argv);
+    if (argv.includes('__complete')) return await completeWords(argv, new Output(false, streams.stdout));
     const { globals, rest } = takeGlobals(argv);
     json = globals.json === true;
     const words = rest[0] === 'help' ? rest.slice(1) : rest;
-    const session = openSession(globals);
+    const session = openSession(globals, streams.stdout);
     if (words[0] === 'completion') return await completionScript(session, words.slice(1), globals.help === true);
     if (globals.help || rest[0] === 'help' || words.length === 0) {
       await help(session, leading(words));
@@ -25,9 +33,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     return await run(session, words);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    if (json && error.exit !== EXIT.usage) await new Output(true).line(error.body);
-    process.stderr.write(`devicectl: ${cell(`${error.code}: ${error.message}`)}\n`);
-    if (error.hint !== undefined) process.stderr.write(`  ${cell(error.hint)}\n`);
+    if (json && error.exit !== EXIT.usage) await new Output(true, streams.stdout).line(error.body);
+    const told = new Output(false, streams.stderr);
+    await told.line(`devicectl: ${cell(`${error.code}: ${error.message}`)}`);
+    if (error.hint !== undefined) await told.line(`  ${cell(error.hint)}`);
     return error.exit;
   }
 }
@@ -60,8 +69,13 @@ async function runProgram(session: Session, { place }: ProgramCommand, words: re
   const { parameters } = programShape(program);
   const { params } = await parseWords(words, parameters, { stdin: program.cli?.stdin, defaults: true });
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
-  return (await program.run({ args: params, client, target, out, signal: stop.signal })) ?? EXIT.ok;
+  const end = () => stop.abort();
+  for (const signal of SIGNALS) process.once(signal, end);
+  try {
+    return (await program.run({ args: params, client, target, out, signal: stop.signal })) ?? EXIT.ok;
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, end);
+  }
 }
 
 async function help(session: Session, words: readonly string[]): Promise<void> {
@@ -92,12 +106,12 @@ async function completionScript(session: Session, [shell]: readonly string[], he
 }
 
 /** `__complete -- words`: candidates for the last word, one a line. */
-async function completeWords(argv: readonly string[]): Promise<ExitCode> {
+async function completeWords(argv: readonly string[], out: Output): Promise<ExitCode> {
   const { candidates } = await import('./completion.ts');
   const at = argv.indexOf('__complete');
   const before = takeGlobals(argv.slice(0, at)).globals;
   const words = argv.slice(at + 1);
   for (const candidate of await candidates(words[0] === '--' ? words.slice(1) : words, before))
-    process.stdout.write(`${candidate}\n`);
+    await out.line(candidate);
   return EXIT.ok;
 }

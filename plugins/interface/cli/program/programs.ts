@@ -69,7 +69,9 @@ function admit(place: ProgramPlace, file: string, overSocket: boolean): void {
     const reason = foreign(statSync(path));
     if (reason) throw refused(place, `${path} ${reason}`);
   }
-  outside ??= registerHooks({
+  if (hooked) return;
+  hooked = true;
+  registerHooks({
     resolve: (specifier, context, next) =>
       /^@device-core\/plugin-api(\/|$)/.test(specifier) && !context.parentURL?.startsWith(pathToFileURL(TREE).href)
         ? next(specifier, { ...context, parentURL: import.meta.url })
@@ -77,8 +79,8 @@ function admit(place: ProgramPlace, file: string, overSocket: boolean): void {
   });
 }
 
-/** Modules from outside get the plugin-api of this tree; for the life of the process. */
-let outside: ReturnType<typeof registerHooks> | undefined;
+/** Modules from outside get the plugin-api of this tree, for the life of the process. */
+let hooked = false;
 
 function foreign({ uid, gid, mode }: Stats): string | undefined {
   if (uid !== 0 && uid !== process.getuid?.()) return 'belongs to another user';

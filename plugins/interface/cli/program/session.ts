@@ -1,6 +1,6 @@
 import { CoreClient } from './client.ts';
 import type { Globals } from './globals.ts';
-import { Output } from './output.ts';
+import { Output, type Terminal } from './output.ts';
 import { Target } from './target.ts';
 
 /** What a command works with. */
@@ -12,8 +12,8 @@ export interface Session {
   readonly overSocket: boolean;
 }
 
-export function openSession(globals: Globals): Session {
+export function openSession(globals: Globals, stdout?: Terminal): Session {
   const target = new Target(globals);
-  const out = new Output(globals.json === true);
+  const out = new Output(globals.json === true, stdout);
   return { target, client: new CoreClient(target), out, overSocket: target.url === undefined };
 }

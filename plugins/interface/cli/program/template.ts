@@ -6,7 +6,16 @@ const FORMATS: Readonly<Record<string, (value: unknown) => string>> = {
   /** An app that cannot be used never came into a state: its time is 0. */
   ago: (value) => (Number(value) > 0 ? duration(Date.now() - Number(value)) : '-'),
   time: (value) => timeOf(Number(value)),
+  /** Local, to the second. */
+  when: (value) => {
+    const two = (part: number) => String(part).padStart(2, '0');
+    const at = new Date(Number(value));
+    const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(two).join('-');
+    return Number(value) > 0 ? `${day} ${timeOf(Number(value)).slice(0, 8)}` : '-';
+  },
   date: (value) => new Date(Number(value)).toISOString(),
+  ms: (value) => `${Math.round(Number(value))} ms`,
+  json: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
   count: (value) => String(Array.isArray(value) ? value.length : Object.keys(Object(value)).length),
   /** Only asks whether it is there. */
   if: () => '',

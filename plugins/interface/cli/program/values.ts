@@ -13,7 +13,7 @@ export function typeName(schema: JsonSchema): string {
     case 'boolean':
       return 'true or false';
     case 'bytes':
-      return 'hex digits, @file, - or base64:...';
+      return 'pairs of hex digits, @file, - or base64:...';
     case 'text':
       return 'text, hex:..., @file, - or base64:...';
     case 'choice':

@@ -5,7 +5,7 @@ import { hexLines } from './hex.ts';
 import { cut, type Output } from './output.ts';
 import { kindOf } from './parameters.ts';
 import { isNothing, isScalar, summary } from './summary.ts';
-import { fill, evaluate } from './template.ts';
+import { evaluate, fill } from './template.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type Column = readonly [title: string, template: string];
@@ -32,13 +32,13 @@ export async function show(out: Output, { params, result, schema, view }: Shown)
   const bytes = bytesMember(schema, members);
   if (bytes !== undefined) return showBytes(out, members, bytes);
   const [list, ...others] = Object.keys(members).filter((name) => isList(members[name]));
-  if (list === undefined) return showRecord(out, members, view);
+  if (list === undefined) return showRecord(out, members, view, schema);
   await showList(out, members[list] as readonly Members[], itemsOf(schema, list), view.columns, view);
   const rest = Object.fromEntries(Object.entries(members).filter(([name]) => name !== list && !others.includes(name)));
   const told = pruned(rest);
   if (Object.keys(told).length > 0) {
     await out.line('');
-    await showRecord(out, told, {});
+    await showLines(out, told, schema);
   }
   for (const name of others) await section(out, name, members[name] as readonly Members[], itemsOf(schema, name));
 }
@@ -63,7 +63,7 @@ async function showBytes(out: Output, members: Members, name: string): Promise<v
   if (bytes.length > MOST_HEX) await out.line(`${bytes.length} bytes; --out <file> keeps them`);
   else await out.line(bytes.length === 0 ? 'done, nothing read' : hexLines(bytes));
   const rest = Object.entries(members).filter(([key, value]) => key !== name && value !== 0 && value !== false);
-  if (rest.length > 0) await showRecord(out, Object.fromEntries(rest), {});
+  if (rest.length > 0) await showLines(out, Object.fromEntries(rest), {});
 }
 
 /** A list: of objects, or of anything where the member is empty. */
@@ -72,8 +72,7 @@ function isList(value: unknown): boolean {
 }
 
 function itemsOf(schema: JsonSchema, name: string): JsonSchema {
-  const list = (schema.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name];
-  return (list?.items ?? {}) as JsonSchema;
+  return (memberSchema(schema, name).items ?? {}) as JsonSchema;
 }
 
 async function showList(
@@ -83,11 +82,12 @@ async function showList(
   chosen: CliView['columns'],
   { empty }: Pick<CliView, 'empty'>,
 ): Promise<void> {
-  const columns = chosen ? chosen.map(columnOf) : columnsOf(rows, items);
-  const cells = rows.map((row) => columns.map(([, template]) => cellOf(evaluate(template, row))));
+  const wanted = chosen ? chosen.map(columnOf) : columnsOf(rows, items);
+  const filled = rows.map((row) => wanted.map(([, template]) => cellOf(evaluate(template, row))));
+  const some = (_: unknown, column: number) => filled.some((row) => row[column] !== '');
   await out.table(
-    columns.map(([title]) => title),
-    cells,
+    wanted.filter(some).map(([title]) => title),
+    filled.map((row) => row.filter(some)),
     empty === undefined ? {} : { empty },
   );
 }
@@ -104,7 +104,12 @@ function columnsOf(rows: readonly Members[], items: JsonSchema): readonly Column
   );
   const simple = (name: string) => rows.every((row) => isScalar(row[name]));
   const sorted = [...names.filter(simple), ...names.filter((name) => !simple(name))];
-  return sorted.map((name) => [titleOf(name), `{${name}}`]);
+  return sorted.map((name) => [titleOf(name), isTime(items, name) ? `{${name}:when}` : `{${name}}`]);
+}
+
+/** Milliseconds since the Unix epoch are told in these words everywhere. */
+function isTime(schema: JsonSchema, name: string): boolean {
+  return /since the Unix epoch/.test(String(memberSchema(schema, name).description ?? ''));
 }
 
 function titleOf(name: string): string {
@@ -120,28 +125,39 @@ function cellOf(value: unknown): ProgramCell {
 }
 
 /** A result that is one thing: the value of its only member, or `name  value` lines. */
-async function showRecord(out: Output, members: Members, view: CliView): Promise<void> {
-  const chosen = view.columns?.map(columnOf).map(([title, template]) => [title, evaluate(template, members)] as const);
-  const own = pruned(
-    chosen ? Object.fromEntries(chosen.map(([title, value]) => [title.toLowerCase(), value])) : members,
-  );
-  const [only, ...more] = Object.keys(own);
-  if (only === undefined) return out.line(view.empty ?? 'done');
+async function showRecord(out: Output, members: Members, view: CliView, schema: JsonSchema = {}): Promise<void> {
+  const { columns, empty } = view;
+  const own = pruned(columns ? chosen(members, columns.map(columnOf)) : members);
+  const [only] = Object.keys(own);
+  if (only === undefined) return out.line(empty ?? 'done');
   const value = own[only];
-  if (more.length === 0 && (chosen || Object.keys(members).length === 1)) {
-    if (isScalar(value)) return out.line(plain(value));
-    if (!Array.isArray(value))
-      return showRecord(out, value as Members, view.empty === undefined ? {} : { empty: view.empty });
-  }
-  const lines = Object.entries(own).filter(([, one]) => !isList(one) || isNothing(one));
+  const alone = columns ? columns.length === 1 : Object.keys(members).length === 1;
+  if (alone && isScalar(value)) return out.line(plain(value));
+  if (alone && !Array.isArray(value))
+    return showRecord(out, value as Members, empty === undefined ? {} : { empty }, memberSchema(schema, only));
+  await showLines(out, own, schema);
+}
+
+async function showLines(out: Output, own: Members, schema: JsonSchema): Promise<void> {
+  const lines = Object.entries(own).filter(([, one]) => !isList(one));
   const width = Math.max(0, ...lines.map(([name]) => name.length)) + 2;
   for (const [name, one] of lines) {
-    const text = cell(summary(one));
-    const fitting = out.width === Infinity || isScalar(one) ? text : cut(text, Math.max(10, out.width - width));
-    await out.line(`${cell(name).padEnd(width)}${/^(state|status|link)$/.test(name) ? out.state(text) : fitting}`);
+    const text = isTime(schema, name) ? evaluate(`{${name}:when}`, own) : summary(one);
+    const fitting = isScalar(one) ? cell(text) : cut(cell(text), Math.max(10, out.width - width));
+    await out.line(`${cell(name).padEnd(width)}${/^(state|status|link)$/.test(name) ? out.state(fitting) : fitting}`);
   }
   for (const [name, one] of Object.entries(own))
-    if (isList(one) && !isNothing(one)) await section(out, name, one as readonly Members[], {});
+    if (isList(one)) await section(out, name, one as readonly Members[], itemsOf(schema, name));
+}
+
+/** By the titles of the columns; what does not hold is left out. */
+function chosen(members: Members, columns: readonly Column[]): Members {
+  const all = columns.map(([title, template]) => [title.toLowerCase(), evaluate(template, members)] as const);
+  return Object.fromEntries(all.filter(([, value]) => value !== false && value !== ''));
+}
+
+function memberSchema(schema: JsonSchema, name: string): JsonSchema {
+  return (schema.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name] ?? {};
 }
 
 async function section(out: Output, name: string, rows: readonly Members[], items: JsonSchema): Promise<void> {
