@@ -103,37 +103,8 @@ export function spiOperations(options: OperationOptions): readonly Operation<nev
       return { rx: textOf(rx) };
     },
   };
-<<<<<<< HEAD
   return [transfer, handlesOperation('spi', table, capabilities, undefined, HANDLE)] as readonly Operation<
     never,
     unknown
   >[];
-=======
-  const handles: Operation<Record<string, never>, { readonly handles: readonly SpiHandleInfo[] }> = {
-    name: 'spi.handles',
-    summary: 'List the SPI handles that the caller may use',
-    params: { type: 'object', additionalProperties: false, properties: {} },
-    result: { type: 'object', required: ['handles'], properties: { handles: { type: 'array', items: HANDLE } } },
-    cli: {
-      aliases: ['spi'],
-      columns: [
-        ['HANDLE', '{name}'],
-        ['SPEED', '{speed} Hz'],
-        'mode',
-        ['BUS', '{endpoint} cs {cs}'],
-        'owner',
-        'transfers',
-        'errors',
-        ['WHAT', '{description}'],
-      ],
-      empty: 'no SPI handles are registered',
-    },
-    rest: { method: 'GET', path: '/spi/handles' },
-    errors: [],
-    run: async (_, { caller }) => ({
-      handles: table.list().filter(({ name }) => capabilities.holds(caller, `bridges.spi:${name}`)),
-    }),
-  };
-  return [transfer, handles] as readonly Operation<never, unknown>[];
->>>>>>> 744938e (cli: devicectl is a view of the table; programs come with their plugins)
 }

@@ -49,7 +49,7 @@ describe('human output', () => {
     ['config get device.name', [/^kitchen$/]],
     ['config set device.name hall', [/^device\.name = hall \(device, revision 4\)$/m]],
     ['config', [/^device\.name {2}\{"a":1\} {2}default {9}0$/m]],
-    ['spi handles', [/^flash {3}8000000 Hz {5}0 {2}spi0 cs 0/m]],
+    ['spi handles', [/^NAME +SPEED {2}MODE/m, /^flash {2}8000000 {5}0 {2}spi0/m]],
     ['spi transfer flash --tx 9f --rx 4', [/^0000 {2}ef 40 18 41 .*\.@\.A$/m]],
     ['why', [/app com\.x {2}bridges\.spi {2}the line {7}oem$/m]],
     ['openapi', [/"openapi": "3\.1\.0"/]],
