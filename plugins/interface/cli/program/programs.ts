@@ -24,13 +24,13 @@ export async function treePrograms(tree = TREE): Promise<readonly ProgramPlace[]
   return (await Promise.all(all)).flat();
 }
 
-/** A manifest of the tree has its programs as JSON, which is YAML as well and is read in no time; a shell waits for us. */
+/** A manifest of the tree has its programs as JSON (but for commas at line ends), which is read in no time; a shell waits for us. */
 async function programsIn(manifest: string): Promise<readonly ProgramDeclaration[]> {
   const start = /^programs:/m.exec(manifest)?.index;
   if (start === undefined) return [];
   const text = /^programs:\s*(\[[\s\S]*?\n {2}\])/m.exec(manifest.slice(start))?.[1];
   try {
-    if (text !== undefined) return JSON.parse(text) as readonly ProgramDeclaration[];
+    if (text !== undefined) return JSON.parse(text.replace(/,(\s*[}\]])/g, '$1')) as readonly ProgramDeclaration[];
   } catch {
     // YAML of another style, which takes its own parser.
   }
