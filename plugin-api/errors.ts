@@ -115,28 +115,56 @@ export const ERROR_CODES = {
   INTENT_NOT_FOUND: [404, -32004, 'there is no intent {intent}'],
 } as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
 
-export type ErrorCode = keyof typeof ERROR_CODES;
+/** A code of the table. */
+export type CoreErrorCode = keyof typeof ERROR_CODES;
+/** `plugin.<id of the plugin>.<CODE>`, a code of a plugin's own. */
+export type PluginErrorCode = `plugin.${string}.${string}`;
+/** Any code that an error may carry. */
+export type ErrorCode = CoreErrorCode | PluginErrorCode;
 
-/** An error of the table. `message` is for people, `code` for programs, `details` fills the template and travels to the caller. */
+export const PLUGIN_ERROR_STATUS = [400, 403, 404, 409, 429, 500, 502, 503, 504] as const;
+/** Every code of a plugin has this one over JSON-RPC; `data.code` tells them apart. */
+export const PLUGIN_ERROR_RPC_CODE = -32010;
+
+/**
+ * An error that a plugin defines for itself, as plain data: `{ code: 'plugin.tea.KETTLE_DRY', status: 409, template: 'cannot boil {what}: there is
+ * no water' }`. Operations name it in `errors`, and `new CoreError(KETTLE_DRY, { what })` is thrown.
+ */
+export interface PluginErrorKind {
+  readonly code: PluginErrorCode;
+  /** HTTP status. */
+  readonly status: (typeof PLUGIN_ERROR_STATUS)[number];
+  /** Message, with `{member}` for details. */
+  readonly template: string;
+}
+
+/** An error of the table, or of a plugin's own. `message` is for people, `code` for programs, `details` fills the template and travels to the caller. */
 export class CoreError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
+  /** What the plugin that threw it says of its code; absent for codes of the table. */
+  declare readonly kind?: PluginErrorKind;
 
-  constructor(code: ErrorCode, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
-    super(formatError(code, details), options);
+  constructor(
+    kind: CoreErrorCode | PluginErrorKind,
+    details: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(typeof kind === 'string' ? formatError(kind, details) : filled(kind.template, details), options);
     this.name = 'CoreError';
-    this.code = code;
+    this.code = typeof kind === 'string' ? kind : kind.code;
     this.details = details;
+    if (typeof kind !== 'string') this.kind = kind;
   }
 
-  /** HTTP status of the table. */
+  /** HTTP status of the table, or that of the plugin. */
   get status(): number {
-    return ERROR_CODES[this.code][0];
+    return this.kind?.status ?? ERROR_CODES[this.code as CoreErrorCode][0];
   }
 
-  /** JSON-RPC error code of the table. */
+  /** JSON-RPC error code of the table; -32010 for codes of plugins. */
   get rpcCode(): number {
-    return ERROR_CODES[this.code][1];
+    return this.kind ? PLUGIN_ERROR_RPC_CODE : ERROR_CODES[this.code as CoreErrorCode][1];
   }
 
   /** What stands in `error` on the wire: `<CODE>: <text>` (decisions D5). */
@@ -146,8 +174,23 @@ export class CoreError extends Error {
 }
 
 /** The message of a code with its details filled in; an absent detail leaves nothing behind. */
-export function formatError(code: ErrorCode, details: Readonly<Record<string, unknown>>): string {
-  return ERROR_CODES[code][2].replace(/\{(\w+)\}/g, (_, key: string) => String(details[key] ?? ''));
+export function formatError(code: CoreErrorCode, details: Readonly<Record<string, unknown>>): string {
+  return filled(ERROR_CODES[code][2], details);
+}
+
+function filled(template: string, details: Readonly<Record<string, unknown>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, key: string) => String(details[key] ?? ''));
+}
+
+/** Why a value cannot be an error of this plugin; undefined where it can. Without a plugin its id is not looked at. */
+export function pluginErrorProblem(value: unknown, plugin?: string): string | undefined {
+  const { code, status, template } = Object(value) as Partial<PluginErrorKind>;
+  const [, id] = /^plugin\.([a-z][a-z0-9-]*)\.[A-Z][A-Z0-9_]*$/.exec(String(code)) ?? [];
+  if (id === undefined) return `${String(code)} is not of the form plugin.${plugin ?? '<id>'}.CODE`;
+  if (plugin !== undefined && id !== plugin) return `${String(code)} is a code of plugin ${id}`;
+  if (!PLUGIN_ERROR_STATUS.some((one) => one === status))
+    return `the status of ${String(code)} is none of ${PLUGIN_ERROR_STATUS.join(', ')}`;
+  return typeof template === 'string' ? undefined : `${String(code)} has no template`;
 }
 
 /** Any thrown value as a CoreError: one of ours stays as it is, anything else becomes INTERNAL with the cause kept for the log. */

@@ -16,7 +16,20 @@ export {
 } from './capabilities.ts';
 export type { Clock } from './clock.ts';
 export { type CrashLimits, CrashPolicy } from './crash-policy.ts';
-export { CoreError, ERROR_CODES, type ErrorCode, formatError, reasonOf, toCoreError } from './errors.ts';
+export {
+  CoreError,
+  type CoreErrorCode,
+  ERROR_CODES,
+  type ErrorCode,
+  formatError,
+  PLUGIN_ERROR_RPC_CODE,
+  PLUGIN_ERROR_STATUS,
+  type PluginErrorCode,
+  type PluginErrorKind,
+  pluginErrorProblem,
+  reasonOf,
+  toCoreError,
+} from './errors.ts';
 export {
   type Bus,
   type EventEnvelope,
@@ -195,6 +208,7 @@ export {
   type Invocation,
   type JsonSchema,
   type Operation,
+  type OperationError,
   type OperationInfo,
   type Operations,
   operations,

@@ -1,11 +1,11 @@
-import type { ErrorCode } from '../errors.ts';
+import type { CoreErrorCode } from '../errors.ts';
 import { exactly } from '../operation-kit/schemas.ts';
 import type { Capabilities } from '../plugin.ts';
 import type { JsonSchema, Operation } from '../services/operations.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
 
 /** What requests to a handle may answer with beside what the gate says. */
-export const BUS_ERRORS: readonly ErrorCode[] = [
+export const BUS_ERRORS: readonly CoreErrorCode[] = [
   'PARAMS_INVALID',
   'INVALID_HANDLE',
   'HANDLE_NOT_FOUND',

@@ -5,8 +5,8 @@ import {
   type HookCaller,
   type Invocation,
   type Logger,
+  pluginErrorProblem,
   type StreamChannel,
-  toCoreError,
 } from '../index.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
@@ -192,10 +192,12 @@ export class Gate {
 
   /** What the caller gets to see. An error that is not of the table is a fault of ours: logged here, once. */
   #explain(thrown: unknown, { name, user }: Entry): CoreError {
-    if (!(thrown instanceof CoreError)) {
-      user?.failed('operation');
-      this.#log.error({ err: thrown, operation: name, plugin: user?.plugin }, 'operation failed');
-    }
-    return toCoreError(thrown, name);
+    // Only under its own name: what another plugin's code means is for that plugin to say.
+    const foreign =
+      thrown instanceof CoreError && thrown.kind ? pluginErrorProblem(thrown.kind, user?.plugin) : undefined;
+    if (thrown instanceof CoreError && foreign === undefined) return thrown;
+    user?.failed('operation');
+    this.#log.error({ err: thrown, operation: name, plugin: user?.plugin, reason: foreign }, 'operation failed');
+    return new CoreError('INTERNAL', { what: name }, { cause: thrown });
   }
 }

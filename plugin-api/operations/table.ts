@@ -6,6 +6,7 @@ import {
   type Logger,
   type Operation,
   type OperationInfo,
+  pluginErrorProblem,
   type RestBinding,
   type Scope,
   type ServiceUser,
@@ -63,6 +64,7 @@ export class Table {
     const { name } = operation;
     const given: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
     this.#checkName(name);
+    checkErrors(operation, user);
     const route = operation.rest ? routeKey(operation.rest, name) : undefined;
     const owner = route === undefined ? undefined : this.#routes.get(route);
     if (owner !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: `${route} belongs to ${owner}` });
@@ -187,6 +189,14 @@ function routeKey(rest: RestBinding, name: string): string {
   if (!PATH.test(rest.path) || /^\/v\d+(\/|$)/.test(rest.path))
     throw new CoreError('OPERATION_CONFLICT', { name, what: `${rest.path} is no path of plain segments outside /v1` });
   return `${rest.method} ${rest.path.replaceAll(/:[^/]+/g, ':')}`;
+}
+
+/** Throws OPERATION_CONFLICT: an error of its own that is none, or that bears the id of another plugin. */
+function checkErrors({ name, errors }: Pick<Operation, 'name' | 'errors'>, user: ServiceUser | undefined): void {
+  for (const error of errors) {
+    const problem = typeof error === 'string' ? undefined : pluginErrorProblem(error, user?.plugin);
+    if (problem !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: problem });
+  }
 }
 
 function ownerOf(user: ServiceUser | undefined): { readonly plugin?: string } {

@@ -1,5 +1,5 @@
 import type { CallContext } from '../caller.ts';
-import { type CoreError, ERROR_CODES, type ErrorCode } from '../errors.ts';
+import { type CoreError, type CoreErrorCode, ERROR_CODES, type ErrorCode, type PluginErrorKind } from '../errors.ts';
 import { serviceRef } from '../service-ref.ts';
 
 /** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
@@ -47,12 +47,19 @@ const CALLER_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** HTTP status with which a code leaves a route: what the binding fixes for it, else the status of the table. */
-export function restStatus(rest: RestBinding | undefined, code: ErrorCode): number {
+export function restStatus(
+  rest: RestBinding | undefined,
+  error: CoreErrorCode | { readonly code: ErrorCode; readonly status: number },
+): number {
+  const { code, status } = typeof error === 'string' ? { code: error, status: ERROR_CODES[error][0] } : error;
   const fixed = rest?.failure?.status?.[code];
   if (fixed !== undefined) return fixed;
   const otherwise = CALLER_FAULTS.has(code) ? undefined : rest?.failure?.otherwise;
-  return otherwise ?? ERROR_CODES[code][0];
+  return otherwise ?? status;
 }
+
+/** What an operation may answer with: a code of the table, or an error that its plugin defines. */
+export type OperationError = CoreErrorCode | PluginErrorKind;
 
 /** One item of an operation with `sse`. */
 export interface ServerSentEvent {
@@ -118,8 +125,8 @@ export interface Operation<P = unknown, R = unknown> {
   readonly rpc?: boolean;
   /** Its command, or several commands with different values of its params. Only an operation with `rest`, seen by JSON-RPC as well, is a command. */
   readonly cli?: CliView | readonly CliView[];
-  /** Codes that run() itself may answer with; those of the gate are implied. */
-  readonly errors: readonly ErrorCode[];
+  /** What run() itself may answer with; codes of the gate are implied. An error of a plugin's own bears the id of that plugin. */
+  readonly errors: readonly OperationError[];
   /** The whole call; 30,000 if absent, and a caller may only shorten it. */
   readonly timeoutMs?: number;
   run(params: P, call: CallContext): Promise<R> | AsyncIterable<R>;

@@ -1,4 +1,4 @@
-import type { OperationInfo } from '@device-core/plugin-api';
+import type { OperationError, OperationInfo } from '@device-core/plugin-api';
 import { code, sentence } from './markdown.ts';
 import { schemaTable } from './schema.ts';
 
@@ -13,10 +13,13 @@ export function describeOperation(operation: OperationInfo, seen: string, up = '
     description ?? '',
     members ? `Parameters${rest ? where(operation) : ''}:\n\n${members}` : 'No parameters.',
     answer ? `Answer:\n\n${answer}` : '',
-    errors.length > 0
-      ? `Errors: ${errors.map((error) => `[${code(error)}](${up}errors.md#${error})`).join(', ')}.`
-      : '',
+    errors.length > 0 ? `Errors: ${errors.map((error) => errorLink(error, up)).join(', ')}.` : '',
   ].filter((part) => part !== '');
+}
+
+/** Errors that a plugin defines are not in the table. */
+function errorLink(error: OperationError, up: string): string {
+  return typeof error === 'string' ? `[${code(error)}](${up}errors.md#${error})` : `${code(error.code)} (${error.status})`;
 }
 
 function access({ capability, anonymous }: OperationInfo): string {

@@ -1,4 +1,10 @@
-import { CoreError, ERROR_CODES, type ErrorCode } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type CoreErrorCode,
+  ERROR_CODES,
+  type PluginErrorKind,
+  pluginErrorProblem,
+} from '@device-core/plugin-api';
 import type { Form, Slots } from './protocol.ts';
 
 type ErrorForm = Extract<Form, readonly ['core-error' | 'error', ...unknown[]]>;
@@ -13,10 +19,10 @@ export function errorForm(error: Error, encode: (value: object) => readonly [obj
   const [details, slots] = encode(error.details);
   const { cause } = error;
   const told = cause instanceof Error ? { name: cause.name, message: cause.message, stack: cause.stack } : undefined;
-  return ['core-error', error.code, details, slots, stack, told];
+  return ['core-error', error.kind ?? error.code, details, slots, stack, told];
 }
 
-/** The error that a form stands for; a code that is not of this side's table is INTERNAL. */
+/** The error that a form stands for; a code that is not of this side's table, nor of a plugin, is INTERNAL. */
 export function errorOf(form: ErrorForm, decode: (value: object, slots: Slots) => object): Error {
   if (form[0] === 'error') {
     const [, name, message, stack, members] = form;
@@ -25,11 +31,17 @@ export function errorOf(form: ErrorForm, decode: (value: object, slots: Slots) =
     return withStack(error, stack);
   }
   const [, code, details, slots, stack, cause] = form;
-  const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'INTERNAL';
+  const known = kindOf(code) ?? 'INTERNAL';
   const decoded = decode(details, slots) as Record<string, unknown>;
   const told = cause as { name: string; message: string; stack?: string } | undefined;
   const options = told ? { cause: withStack(new Error(`${told.message}`), told.stack) } : undefined;
   return withStack(new CoreError(known, decoded, options), stack);
+}
+
+/** Undefined where the other side says something that no error is. Whose it may be is for those to say who know the plugin. */
+function kindOf(code: unknown): CoreErrorCode | PluginErrorKind | undefined {
+  if (typeof code === 'string') return Object.hasOwn(ERROR_CODES, code) ? (code as CoreErrorCode) : undefined;
+  return pluginErrorProblem(code) === undefined ? (code as PluginErrorKind) : undefined;
 }
 
 function withStack<T extends Error>(error: T, stack: unknown): T {

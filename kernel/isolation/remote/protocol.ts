@@ -2,6 +2,8 @@
  * What goes over a port between two peers: lists of messages, each a tuple. Plain values travel as structured clones; whatever cannot be cloned
  * is left out of the value and stands beside it as a slot: where it belongs, and in which form it is carried.
  */
+import type { PluginErrorKind } from '@device-core/plugin-api';
+
 export interface Port {
   /** Buffers in `transfer` move instead of being copied, where the port can do that. Never throws for values that a peer made. */
   post(messages: readonly Message[], transfer: readonly ArrayBuffer[]): void;
@@ -36,7 +38,14 @@ export type Form =
   /** A context as most are: without a session, and not aborted. Flat, for each nested object costs as much as a whole field of it. */
   | readonly ['call', kind: string, id: string, deadline: number, signal: number]
   | readonly ['map' | 'set', items: readonly unknown[], slots: Slots]
-  | readonly ['core-error', code: string, details: object, slots: Slots, stack: string | undefined, cause: unknown]
+  | readonly [
+      'core-error',
+      code: string | PluginErrorKind,
+      details: object,
+      slots: Slots,
+      stack: string | undefined,
+      cause: unknown,
+    ]
   | readonly ['error', name: string, message: string, stack: string | undefined, members: object];
 
 export type Message =

@@ -1,7 +1,7 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 import {
   callerName,
-  type ErrorCode,
+  type CoreErrorCode,
   type JsonSchema,
   type Logger,
   type Operation,
@@ -52,7 +52,7 @@ const OUTCOME: JsonSchema = {
 };
 const BY_ID: JsonSchema = exactly({ id: ID });
 const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
-const UNDONE: readonly ErrorCode[] = ['STATE_UNWRITABLE', 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY'];
+const UNDONE: readonly CoreErrorCode[] = ['STATE_UNWRITABLE', 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY'];
 
 export interface InstalledView extends InstalledPlugin {
   readonly id: string;

@@ -35,7 +35,7 @@ export function sendFailure(
     response.destroy();
     return;
   }
-  const status = restStatus(rest, error.code);
+  const status = restStatus(rest, error);
   const { retryAfterMs } = error.details;
   if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="device"';

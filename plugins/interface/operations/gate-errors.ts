@@ -1,7 +1,15 @@
 /** Which codes an operation may answer with: its own and those of the gate and the front ends. */
-import { type ErrorCode, formatError, type OperationInfo } from '@device-core/plugin-api';
+import {
+  type CoreErrorCode,
+  ERROR_CODES,
+  type ErrorCode,
+  formatError,
+  type OperationError,
+  type OperationInfo,
+  PLUGIN_ERROR_RPC_CODE,
+} from '@device-core/plugin-api';
 
-const ALWAYS: readonly ErrorCode[] = [
+const ALWAYS: readonly CoreErrorCode[] = [
   'METHOD_NOT_FOUND',
   'PARAMS_INVALID',
   'RATE_LIMITED',
@@ -10,10 +18,10 @@ const ALWAYS: readonly ErrorCode[] = [
   'UNAVAILABLE',
   'INTERNAL',
 ];
-const REST_ALWAYS: readonly ErrorCode[] = ['ORIGIN_DENIED', 'REQUEST_INVALID', 'METHOD_NOT_ALLOWED'];
-const REST_BODY: readonly ErrorCode[] = ['CONTENT_TYPE_INVALID', 'JSON_INVALID', 'BODY_TOO_LARGE'];
+const REST_ALWAYS: readonly CoreErrorCode[] = ['ORIGIN_DENIED', 'REQUEST_INVALID', 'METHOD_NOT_ALLOWED'];
+const REST_BODY: readonly CoreErrorCode[] = ['CONTENT_TYPE_INVALID', 'JSON_INVALID', 'BODY_TOO_LARGE'];
 
-export function codesOf(operation: OperationInfo): readonly ErrorCode[] {
+export function errorsOf(operation: OperationInfo): readonly OperationError[] {
   return unique([
     // A wrong token is refused even where none is needed.
     'UNAUTHENTICATED',
@@ -23,16 +31,25 @@ export function codesOf(operation: OperationInfo): readonly ErrorCode[] {
   ]);
 }
 
-export function restCodesOf(operation: OperationInfo): readonly ErrorCode[] {
+export function restErrorsOf(operation: OperationInfo): readonly OperationError[] {
   const method = operation.rest?.method;
   const body = method === 'POST' || method === 'PUT' ? REST_BODY : [];
-  return unique([...REST_ALWAYS, ...body, ...codesOf(operation)]);
+  return unique([...REST_ALWAYS, ...body, ...errorsOf(operation)]);
 }
 
-/** The template of a code as prose: `{app}` becomes `<app>`. */
-export function describeCode(code: ErrorCode): string {
+/** The template of an error as prose: `{app}` becomes `<app>`. */
+export function describeError(error: OperationError): string {
+  if (typeof error !== 'string') return error.template.replace(/\{(\w+)\}/g, '<$1>');
   const details = new Proxy({}, { get: (_, key) => `<${String(key)}>` });
-  return formatError(code, details);
+  return formatError(error, details);
+}
+
+export function codeOf(error: OperationError): ErrorCode {
+  return typeof error === 'string' ? error : error.code;
+}
+
+export function rpcCodeOf(error: OperationError): number {
+  return typeof error === 'string' ? ERROR_CODES[error][1] : PLUGIN_ERROR_RPC_CODE;
 }
 
 function unique<T>(items: readonly T[]): T[] {

@@ -2,13 +2,13 @@
 import {
   type DeviceInfo,
   ERROR_CODES,
-  type ErrorCode,
   type JsonSchema,
+  type OperationError,
   type OperationInfo,
   type RestBinding,
   restStatus,
 } from '@device-core/plugin-api';
-import { describeCode, restCodesOf } from './gate-errors.ts';
+import { codeOf, describeError, restErrorsOf } from './gate-errors.ts';
 
 type Routed = OperationInfo & { readonly rest: RestBinding };
 
@@ -36,9 +36,16 @@ export function openapi(operations: readonly OperationInfo[], device: DeviceInfo
         DeviceApiVersion: { description: 'major version of the interface', schema: { type: 'string', const: '1' } },
         RetryAfter: { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
       },
-      schemas: { Failure: FAILURE, BareFailure: BARE_FAILURE },
+      schemas: { Failure: failureSchema(routed), BareFailure: BARE_FAILURE },
     },
   };
+}
+
+/** With the codes of the table and those that plugins define for their operations. */
+function failureSchema(operations: readonly Routed[]): object {
+  const own = operations.flatMap(({ errors }) => errors.filter((error) => typeof error !== 'string').map(codeOf));
+  const code = { enum: [...new Set([...Object.keys(ERROR_CODES), ...own])] };
+  return { ...FAILURE, properties: { ...FAILURE.properties, code } };
 }
 
 const FAILURE = {
@@ -47,7 +54,7 @@ const FAILURE = {
   properties: {
     ok: { const: false },
     error: { type: 'string', description: '<CODE>: <text>' },
-    code: { enum: Object.keys(ERROR_CODES) },
+    code: {},
     details: { type: 'object' },
   },
 };
@@ -121,23 +128,23 @@ const OK = { type: 'object', required: ['ok'], properties: { ok: { const: true }
 
 /** One response per status; the codes that it may carry are named in its description and in `x-codes`. */
 function failures(operation: Routed): Record<string, object> {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of restCodesOf(operation)) {
-    const status = restStatus(operation.rest, code);
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  const byStatus = new Map<number, OperationError[]>();
+  for (const error of restErrorsOf(operation)) {
+    const status = restStatus(operation.rest, error);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), error]);
   }
   const schema = { $ref: `#/components/schemas/${operation.rest.failure?.bare ? 'BareFailure' : 'Failure'}` };
   const successful = new Set([operation.rest.status ?? 200, ...Object.values(operation.rest.statusBy?.map ?? {})]);
   const responses: Record<string, object> = {};
-  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+  for (const [status, errors] of [...byStatus].sort(([a], [b]) => a - b)) {
     if (successful.has(status)) continue;
     const retry =
       status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {};
     responses[status] = {
-      description: codes.map((code) => `${code}: ${describeCode(code)}`).join('\n\n'),
+      description: errors.map((error) => `${codeOf(error)}: ${describeError(error)}`).join('\n\n'),
       headers: { ...HEADERS, ...retry },
       content: { 'application/json': { schema } },
-      'x-codes': codes,
+      'x-codes': errors.map(codeOf),
     };
   }
   return responses;

@@ -1,13 +1,6 @@
 /** OpenRPC 1.3 of every operation that JSON-RPC callers see. Source: https://spec.open-rpc.org */
-import {
-  type DeviceInfo,
-  ERROR_CODES,
-  type JsonSchema,
-  type OperationInfo,
-  type RestBinding,
-  type StreamInfo,
-} from '@device-core/plugin-api';
-import { codesOf, describeCode } from './gate-errors.ts';
+import type { DeviceInfo, JsonSchema, OperationInfo, RestBinding, StreamInfo } from '@device-core/plugin-api';
+import { codeOf, describeError, errorsOf, rpcCodeOf } from './gate-errors.ts';
 
 export function openrpc(
   operations: readonly OperationInfo[],
@@ -35,10 +28,10 @@ function describeMethod(operation: OperationInfo): object {
     paramStructure: 'by-name',
     params: contentDescriptors(operation.params),
     result: { name: 'result', schema: operation.result },
-    errors: codesOf(operation).map((code) => ({
-      code: ERROR_CODES[code][1],
-      message: describeCode(code),
-      data: { code },
+    errors: errorsOf(operation).map((error) => ({
+      code: rpcCodeOf(error),
+      message: describeError(error),
+      data: { code: codeOf(error) },
     })),
   };
 }

@@ -1,5 +1,5 @@
 /** Errors of the table as JSON-RPC error objects, and back. */
-import { CoreError, type ErrorCode } from '@device-core/plugin-api';
+import { CoreError, type CoreErrorCode } from '@device-core/plugin-api';
 
 export interface RpcError {
   readonly code: number;
@@ -13,7 +13,7 @@ export function wireError(error: CoreError): RpcError {
 }
 
 /** JSON-RPC's own error codes, as jayson's core uses them, in the table. */
-const OF_PROTOCOL: Readonly<Record<number, ErrorCode>> = {
+const OF_PROTOCOL: Readonly<Record<number, CoreErrorCode>> = {
   [-32700]: 'JSON_INVALID',
   [-32600]: 'REQUEST_INVALID',
   [-32601]: 'METHOD_NOT_FOUND',

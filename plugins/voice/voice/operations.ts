@@ -1,4 +1,4 @@
-import type { ErrorCode, JsonSchema, LedgerEntry, Operation, VoiceTurn } from '@device-core/plugin-api';
+import type { CoreErrorCode, JsonSchema, LedgerEntry, Operation, VoiceTurn } from '@device-core/plugin-api';
 import { exactly, PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { Conductor } from './conductor.ts';
 import type { Router, Unsent } from './router.ts';
@@ -48,8 +48,8 @@ const UNSENT: JsonSchema = exactly({
 });
 const STATE = { enum: ['idle', 'listening', 'thinking', 'speaking', 'muted', 'error'] };
 
-const SPEAKING: readonly ErrorCode[] = ['ENGINE_MISSING', 'SPEECH_FAILED', 'AUDIO_UNAVAILABLE', 'CANCELLED', 'BUSY'];
-const LISTENING: readonly ErrorCode[] = ['BUSY', 'VOICE_MUTED', 'AUDIO_UNAVAILABLE', 'CANCELLED'];
+const SPEAKING: readonly CoreErrorCode[] = ['ENGINE_MISSING', 'SPEECH_FAILED', 'AUDIO_UNAVAILABLE', 'CANCELLED', 'BUSY'];
+const LISTENING: readonly CoreErrorCode[] = ['BUSY', 'VOICE_MUTED', 'AUDIO_UNAVAILABLE', 'CANCELLED'];
 /** Announcements of one caller that wait or are heard. */
 const PER_CALLER = 3;
 

@@ -91,9 +91,10 @@ describe('the documents', () => {
         assert.ok(response.description.length > 0);
         for (const code of response['x-codes'] ?? []) assert.equal(restStatus(entry.rest, code), Number(status), code);
       }
-      for (const code of entry.errors) {
-        const status = restStatus(entry.rest, code);
-        assert.ok(described.responses[status]!['x-codes']!.includes(code));
+      for (const error of entry.errors) {
+        const status = restStatus(entry.rest, error);
+        const code = typeof error === 'string' ? error : error.code;
+        assert.ok(described.responses[status]!['x-codes']!.includes(code as keyof typeof ERROR_CODES));
       }
     }
     const put = document.paths['/things/{key}']!.put!;
