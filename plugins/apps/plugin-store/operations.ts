@@ -1,7 +1,7 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 import {
-  callerName,
   type CoreErrorCode,
+  callerName,
   type JsonSchema,
   type Logger,
   type Operation,

@@ -48,7 +48,13 @@ const UNSENT: JsonSchema = exactly({
 });
 const STATE = { enum: ['idle', 'listening', 'thinking', 'speaking', 'muted', 'error'] };
 
-const SPEAKING: readonly CoreErrorCode[] = ['ENGINE_MISSING', 'SPEECH_FAILED', 'AUDIO_UNAVAILABLE', 'CANCELLED', 'BUSY'];
+const SPEAKING: readonly CoreErrorCode[] = [
+  'ENGINE_MISSING',
+  'SPEECH_FAILED',
+  'AUDIO_UNAVAILABLE',
+  'CANCELLED',
+  'BUSY',
+];
 const LISTENING: readonly CoreErrorCode[] = ['BUSY', 'VOICE_MUTED', 'AUDIO_UNAVAILABLE', 'CANCELLED'];
 /** Announcements of one caller that wait or are heard. */
 const PER_CALLER = 3;
