@@ -19,7 +19,9 @@ export function describeOperation(operation: OperationInfo, seen: string, up = '
 
 /** Errors that a plugin defines are not in the table. */
 function errorLink(error: OperationError, up: string): string {
-  return typeof error === 'string' ? `[${code(error)}](${up}errors.md#${error})` : `${code(error.code)} (${error.status})`;
+  return typeof error === 'string'
+    ? `[${code(error)}](${up}errors.md#${error})`
+    : `${code(error.code)} (${error.status})`;
 }
 
 function access({ capability, anonymous }: OperationInfo): string {
