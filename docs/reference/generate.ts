@@ -9,6 +9,7 @@ import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
 import { errorsPage } from './generator/errors.ts';
 import { hooksPage } from './generator/hooks.ts';
+import { housePicture } from './generator/house.ts';
 import { type Input, readManifests } from './generator/input.ts';
 import { manifestsPage } from './generator/manifests.ts';
 import { readTables } from './generator/operation-tables.ts';
@@ -19,6 +20,7 @@ import { variantsPage } from './generator/variants.ts';
 
 /** Every page that is always there; the areas of REST follow the table of operations. */
 const PAGES: Readonly<Record<string, (input: Input) => string>> = {
+  '../architecture.svg': housePicture,
   'capabilities.md': capabilitiesPage,
   'configuration.md': configurationPage,
   'errors.md': errorsPage,

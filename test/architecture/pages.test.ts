@@ -1,9 +1,10 @@
 /** What the pages of the tree promise: each wing tells about its plugins, and each link leads somewhere. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import type { PluginManifest } from '@device-core/plugin-api';
+import { ERROR_CODES, type PluginManifest } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
 
@@ -74,4 +75,47 @@ test('every operation of the REST reference has a request and its answer', () =>
     pages.flatMap((page) => page.match(/^No example is recorded .*$/gm) ?? []),
     [],
   );
+});
+
+test('docs/architecture.md names rooms and files that are there', () => {
+  const named = [...read('docs/architecture.md').matchAll(/`([a-z-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    named.filter((path) => !existsSync(join(ROOT, path))),
+    [],
+  );
+});
+
+describe('docs/guides/troubleshooting.md', () => {
+  const rows = read('docs/guides/troubleshooting.md')
+    .split('\n')
+    .filter((line) => /^\| (?!you see|-)/.test(line))
+    .map((line) => line.split('|')[1]!);
+  const sources = globSync('{kernel,plugins,plugin-api}/**/*.ts', { cwd: ROOT })
+    .filter((file) => !/node_modules|\/dist\//.test(file))
+    .map(read)
+    .join('\n');
+
+  test('codes are those of the table, of the bridge or of the system', () => {
+    const codes = rows.flatMap((row) => [...row.matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, code = '']) => code));
+    assert.ok(codes.length > 40);
+    // What the bridge says stands in the protocol, what the system says in Node.
+    const others = new Set(read('docs/cbp.md').match(/\b[A-Z][A-Z0-9_]+\b/g));
+    const known = (code: string) => code in ERROR_CODES || others.has(code) || code in constants.errno;
+    assert.deepEqual(
+      codes.filter((code) => !known(code)),
+      [],
+    );
+  });
+
+  test('messages are those of the code', () => {
+    const quoted = rows.flatMap((row) => [...row.matchAll(/"([^"]+)"/g)].map(([, text = '']) => text));
+    assert.ok(quoted.length > 8);
+    const stands = (text: string) =>
+      text.split('...').every((part) => sources.includes(part.trim().replace(/\)$/, '')));
+    assert.deepEqual(
+      quoted.filter((text) => !stands(text)),
+      [],
+    );
+  });
 });

@@ -12,6 +12,7 @@ const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const RUN = [
   'README.md',
   'docs/guides/app-developer.md',
+  'docs/guides/test-an-app.md',
   'docs/guides/plugin-author.md',
   'docs/guides/i2c-sensor.md',
   'docs/guides/oem.md',

@@ -16,7 +16,7 @@ export const KINDS = {
   driver: {
     wing: 'hardware',
     summary: 'reads a sensor on the IO bridge, over I2C or SPI',
-    needs: ['events', 'port-sim', 'cbp', 'i2c', 'spi', 'sensors'],
+    needs: ['events', 'port-sim', 'cbp', 'endpoints', 'i2c', 'spi', 'sensors'],
   },
   operation: { wing: 'interface', summary: 'offers an operation to apps', needs: [] },
   events: { wing: 'interface', summary: 'listens to events and publishes its own', needs: ['events'] },
