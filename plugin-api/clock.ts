@@ -14,3 +14,15 @@ export interface Clock {
   /** Resolves after `ms` milliseconds. Rejects when the signal aborts: with its reason where that is a CoreError, else with CANCELLED. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
+
+/**
+ * True when `work` settles, well or badly, within `ms` milliseconds. For the release of a resource: a scope that releases has ended its own waits.
+ * Anything else waits with `scope.within()`.
+ */
+export async function settlesWithin(clock: Clock, ms: number, work: PromiseLike<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  using _limit = clock.after(ms, () => resolve(false));
+  const settled = () => resolve(true);
+  work.then(settled, settled);
+  return await promise;
+}

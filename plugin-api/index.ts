@@ -14,7 +14,7 @@ export {
   touches,
   unknownCapability,
 } from './capabilities.ts';
-export type { Clock } from './clock.ts';
+export { type Clock, settlesWithin } from './clock.ts';
 export { type CrashLimits, CrashPolicy } from './crash-policy.ts';
 export {
   CoreError,

@@ -80,7 +80,8 @@ export class Gate {
     resolve: (value: unknown) => void,
     reject: (error: CoreError) => void,
   ): PendingCall {
-    const now = Date.now();
+    const { clock } = this.#inFlight;
+    const now = clock.now();
     const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
     const ms = Math.max(0, deadline - now);
     const { name } = entry;
@@ -88,6 +89,7 @@ export class Gate {
       name,
       ms,
       deadline,
+      expires: clock.monotonic() + ms,
       invocation,
       log: this.#log,
       owner: this.#inFlight,

@@ -1,5 +1,5 @@
 /** Every call that has not been answered yet, with one timer for all deadlines. */
-import { CoreError, type Scope } from '../index.ts';
+import { type Clock, CoreError, type Scope } from '../index.ts';
 import { RETRY_AFTER_MS } from './departed.ts';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 
@@ -37,6 +37,10 @@ export class InFlight implements CallOwner {
     if (call.expires < this.#armedFor) this.#arm(call.expires);
   }
 
+  get clock(): Clock {
+    return this.#scope.clock;
+  }
+
   ended(call: PendingCall): void {
     this.#calls.delete(call);
   }
@@ -60,7 +64,7 @@ export class InFlight implements CallOwner {
     if (this.#scope.signal.aborted) return;
     this.#timer?.[Symbol.dispose]();
     this.#armedFor = at;
-    this.#timer = this.#scope.timeout('deadlines', Math.max(0, Math.ceil(at - performance.now())), () =>
+    this.#timer = this.#scope.timeout('deadlines', Math.max(0, Math.ceil(at - this.clock.monotonic())), () =>
       this.#expire(),
     );
   }
@@ -68,7 +72,7 @@ export class InFlight implements CallOwner {
   #expire(): void {
     this.#timer = undefined;
     this.#armedFor = Number.POSITIVE_INFINITY;
-    const now = performance.now();
+    const now = this.clock.monotonic();
     let next = Number.POSITIVE_INFINITY;
     for (const call of [...this.#calls])
       if (call.expires <= now) call.fail(new CoreError('TIMEOUT', { what: call.name, ms: call.ms }));

@@ -13,6 +13,8 @@ export interface PendingCallParts {
   readonly ms: number;
   /** When to give up, Unix milliseconds. */
   readonly deadline: number;
+  /** The same, on the monotonic clock. */
+  readonly expires: number;
   readonly invocation: Invocation;
   readonly log: Logger;
   readonly owner: CallOwner;
@@ -41,11 +43,11 @@ export class PendingCall implements CallContext {
   #upstream: AbortSignal | undefined;
   #onUpstream: (() => void) | undefined;
 
-  constructor({ name, ms, deadline, invocation, log, owner, resolve, reject }: PendingCallParts) {
+  constructor({ name, ms, deadline, expires, invocation, log, owner, resolve, reject }: PendingCallParts) {
     this.name = name;
     this.ms = ms;
     this.deadline = deadline;
-    this.expires = performance.now() + ms;
+    this.expires = expires;
     this.caller = invocation.caller;
     this.log = log;
     if (invocation.session) this.session = invocation.session;

@@ -3,8 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
-import { reasonOf } from '@device-core/plugin-api';
+import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import type { AppLog } from './app-log.ts';
 import { killSession, leaderOf, type SessionLeader, signal } from './process-session.ts';
 
@@ -20,6 +19,7 @@ export interface Launch {
   readonly home: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly log: AppLog;
+  readonly clock: Clock;
 }
 
 export interface Exit {
@@ -34,6 +34,7 @@ export class AppProcess {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #drained: Promise<unknown>;
   readonly #home: string;
+  readonly #clock: Clock;
   #over = false;
 
   /** Synchronous but for the look-up of the program, which the caller has done: the process must be known before it can connect anywhere. */
@@ -46,6 +47,7 @@ export class AppProcess {
     });
     this.#child = child;
     this.#home = launch.home;
+    this.#clock = launch.clock;
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
     child.once('exit', (code, exitSignal) => {
       this.#over = true;
@@ -76,12 +78,12 @@ export class AppProcess {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
       signal(-this.leader.pid, 'SIGTERM');
-      await settled(this.exited, graceMs);
+      await settlesWithin(this.#clock, graceMs, this.exited);
     }
     if (!this.#over) signal(-this.leader.pid, 'SIGKILL');
-    const left = await killSession(this.leader, KILL_MS, this.#home, 'recent');
-    await settled(this.exited, KILL_MS);
-    if (!(await settled(this.#drained, DRAIN_MS))) {
+    const left = await killSession(this.#clock, this.leader, KILL_MS, this.#home, 'recent');
+    await settlesWithin(this.#clock, KILL_MS, this.exited);
+    if (!(await settlesWithin(this.#clock, DRAIN_MS, this.#drained))) {
       this.#child.stdout?.destroy();
       this.#child.stderr?.destroy();
     }
@@ -125,16 +127,4 @@ async function runnable(file: string): Promise<boolean> {
     // Not there or not to be run: the next place is looked at.
     return false;
   }
-}
-
-async function settled(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const late = delay(ms, false, { signal: timer.signal }).catch(() => false);
-  const done = promise.then(
-    () => true,
-    () => true,
-  );
-  const result = await Promise.race([done, late]);
-  timer.abort();
-  return result;
 }

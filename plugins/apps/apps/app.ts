@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AppManifest, type AppState, type AppStatus, CrashPolicy, reasonOf } from '@device-core/plugin-api';
+import {
+  type AppManifest,
+  type AppState,
+  type AppStatus,
+  type Clock,
+  CrashPolicy,
+  reasonOf,
+} from '@device-core/plugin-api';
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
@@ -32,7 +39,9 @@ export class App {
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #output: readonly string[] = [];
-  #since = Date.now();
+  #since: number;
+  /** The same moment, monotonic. */
+  #entered: number;
   #restarts = 0;
   #process: AppProcess | undefined;
   #retry: Disposable | undefined;
@@ -51,6 +60,8 @@ export class App {
     this.folder = folder;
     this.#around = around;
     this.#changed = changed;
+    this.#since = around.scope.clock.now();
+    this.#entered = around.scope.clock.monotonic();
     this.#place = placeOf(manifest, around.device.paths);
     this.#lease = new AppLease(manifest, this.#place, around, (token) => this.log.conceal(token));
     this.#crashes = new CrashPolicy(around.config.crash);
@@ -123,7 +134,7 @@ export class App {
   }
 
   reportHealth(status: string, message: string | undefined): void {
-    this.#health = { status, ...(message === undefined ? {} : { message }), at: Date.now() };
+    this.#health = { status, ...(message === undefined ? {} : { message }), at: this.#clock.now() };
   }
 
   sessionOpened(session: string): void {
@@ -208,6 +219,7 @@ export class App {
       home: this.#place.data,
       environment,
       log: this.log,
+      clock: this.#clock,
     });
     this.#process = process;
     if (!process.spawned) return process;
@@ -236,6 +248,10 @@ export class App {
     });
   }
 
+  get #clock(): Clock {
+    return this.#around.scope.clock;
+  }
+
   async #exited(process: AppProcess, exit: Exit): Promise<void> {
     if (this.#process !== process) return;
     await this.#crashed(describeExit(exit), exit);
@@ -243,12 +259,13 @@ export class App {
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
   async #crashed(reason: string, exit?: Exit): Promise<void> {
-    const ran = this.#state === 'running' ? Date.now() - this.#since : 0;
+    const now = this.#clock.monotonic();
+    const ran = this.#state === 'running' ? now - this.#entered : 0;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
     const wellDone = exit?.code === 0 && this.#state === 'running';
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
-    const pause = this.#crashes.failed(Date.now(), ran);
+    const pause = this.#crashes.failed(now, ran);
     if (pause === undefined)
       return this.#end(`${this.#crashes.count} crashes in a short time; the last one: ${reason}`, 'quarantined');
     await this.#lease.voidToken();
@@ -290,7 +307,8 @@ export class App {
 
   #enter(state: AppState, reason?: string): void {
     this.#state = state;
-    this.#since = Date.now();
+    this.#since = this.#clock.now();
+    this.#entered = this.#clock.monotonic();
     this.#output =
       state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
     this.#reason = reason;

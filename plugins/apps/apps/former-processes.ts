@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
+import type { Clock } from '@device-core/plugin-api';
 import { killSession, membersOf, type SessionLeader } from './process-session.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
@@ -13,14 +14,16 @@ const END_MS = 2_000;
 export class ProcessRecords {
   readonly #directory: string;
   readonly #boot: string;
+  readonly #clock: Clock;
 
-  private constructor(directory: string, boot: string) {
+  private constructor(directory: string, boot: string, clock: Clock) {
     this.#directory = directory;
     this.#boot = boot;
+    this.#clock = clock;
   }
 
-  static async open(directory: string): Promise<ProcessRecords> {
-    return new ProcessRecords(directory, (await readFile(BOOT_ID, 'utf8')).trim());
+  static async open(directory: string, clock: Clock): Promise<ProcessRecords> {
+    return new ProcessRecords(directory, (await readFile(BOOT_ID, 'utf8')).trim(), clock);
   }
 
   /** Synchronous, so that there is no moment in which a process runs without being on record. */
@@ -52,7 +55,7 @@ export class ProcessRecords {
     let found = false;
     if (record.boot === this.#boot) {
       found = membersOf(record, record.home, 'old').length > 0;
-      if (found) await killSession(record, END_MS, record.home, 'old');
+      if (found) await killSession(this.#clock, record, END_MS, record.home, 'old');
     }
     await this.remove(name);
     return found;

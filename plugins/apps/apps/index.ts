@@ -35,7 +35,7 @@ export const plugin = definePlugin({
   requires: { device, grants, pluginManager, identity, appSockets, operations },
   async setup(host: PluginHost<AppsConfig>, services) {
     const info = await services.device.info();
-    const records = await ProcessRecords.open(join(info.paths.run, 'apps'));
+    const records = await ProcessRecords.open(join(info.paths.run, 'apps'), host.clock);
     const former = await records.endFormer();
     if (former.length > 0) host.log.warn({ apps: former }, 'apps of a former Core were still running and were ended');
 
@@ -69,10 +69,13 @@ export const plugin = definePlugin({
 
     const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
       host.capabilities.holds(caller, 'system.apps');
-    for (const operation of [...appOperations(supervisor, mayAdminister), ...reportingOperations(supervisor, host.log)])
+    for (const operation of [
+      ...appOperations(supervisor, mayAdminister),
+      ...reportingOperations(supervisor, host.log, host.clock),
+    ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
     host.tap('health.collect', (report) => {
-      for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app, Date.now()));
+      for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app, host.clock.now()));
       for (const { id, error } of supervisor.bad)
         report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });
     });

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '@device-core/plugin-api';
 
 /** Names one process for ever: ids are given again, start times (clock ticks since boot) are not. */
 export interface SessionLeader {
@@ -56,17 +56,18 @@ function livesIn(pid: number, home: string): boolean {
 
 /** Kills what is left of an app until nothing is. Resolves with the processes that outlived the deadline; normally none. */
 export async function killSession(
+  clock: Clock,
   leader: SessionLeader,
   deadlineMs: number,
   home: string,
   age: 'recent' | 'old',
 ): Promise<readonly number[]> {
-  const end = Date.now() + deadlineMs;
+  const end = clock.monotonic() + deadlineMs;
   for (;;) {
     const left = membersOf(leader, home, age);
     for (const pid of left) signal(pid, 'SIGKILL');
-    if (left.length === 0 || Date.now() >= end) return left;
-    await delay(POLL_MS);
+    if (left.length === 0 || clock.monotonic() >= end) return left;
+    await clock.sleep(POLL_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-import { CoreError, type Logger, type Operation, redact } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, type Operation, redact } from '@device-core/plugin-api';
 import { callingApp } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -17,7 +17,11 @@ interface OwnHealth {
 }
 
 /** What an app tells of itself. */
-export function reportingOperations(supervisor: Supervisor, log: Logger): readonly Operation<never, unknown>[] {
+export function reportingOperations(
+  supervisor: Supervisor,
+  log: Logger,
+  clock: Clock,
+): readonly Operation<never, unknown>[] {
   const write: Operation<LogLine, object> = {
     name: 'log.write',
     summary: "Write a line into the app's log",
@@ -37,7 +41,7 @@ export function reportingOperations(supervisor: Supervisor, log: Logger): readon
     async run({ level, message, fields }, call) {
       const app = callingApp(supervisor, 'write a log', call);
       const { id } = app.manifest;
-      const retryAfterMs = app.logRate.take(performance.now());
+      const retryAfterMs = app.logRate.take(clock.monotonic());
       if (retryAfterMs > 0)
         throw new CoreError('RATE_LIMITED', {
           caller: `app.${id}`,
@@ -49,7 +53,7 @@ export function reportingOperations(supervisor: Supervisor, log: Logger): readon
         throw new CoreError('PARAMS_INVALID', { where: 'fields', reason: `at most ${MAX_FIELDS} characters as JSON` });
       log[level]({ app: id, ...(fields ? { fields } : {}) }, message);
       const said = redact({ msg: message, ...(fields ? { fields } : {}) }) as object;
-      await app.log.write(`${JSON.stringify({ level, time: Date.now(), ...said })}\n`);
+      await app.log.write(`${JSON.stringify({ level, time: clock.now(), ...said })}\n`);
       return {};
     },
   };

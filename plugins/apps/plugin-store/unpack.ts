@@ -101,8 +101,10 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
         if (head.length < HEAD) continue;
         admission.took(chunk);
         if (sink.write(chunk)) continue;
-        const drained = new Promise<void>((resolve) => sink.once('drain', resolve));
-        await Promise.race([drained, over.promise]);
+        const room = Promise.withResolvers<void>();
+        sink.once('drain', room.resolve);
+        over.promise.then(room.resolve, room.reject);
+        await room.promise;
       }
       sink.end();
       await over.promise;

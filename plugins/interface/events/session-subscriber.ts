@@ -1,5 +1,5 @@
 /** The subscriptions of one JSON-RPC session: one queue for all its filters, so that its events come once and in order. */
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   type Bus,
   type EventEnvelope,
@@ -10,6 +10,7 @@ import {
   type Scope,
   type Session,
   type Subscription,
+  settlesWithin,
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
@@ -104,14 +105,13 @@ export class SessionSubscriber {
   /** The plugin stops: the session gets what is queued for it, unless it does not read. */
   async #drain(): Promise<void> {
     if (!this.#subscription) return;
-    const limit = new AbortController();
-    const late = sleep(DRAIN_MS, 'late', { signal: limit.signal }).catch(() => 'late');
+    const { clock } = this.#scope;
+    const end = clock.monotonic() + DRAIN_MS;
     for (let i = 0; i < BUS_TURNS; i++) await turn();
     for (let last: Promise<void> | undefined; this.#underway !== last; ) {
       last = this.#underway;
-      if ((await Promise.race([last, late])) === 'late') break;
+      if (last && !(await settlesWithin(clock, end - clock.monotonic(), last))) break;
     }
-    limit.abort();
   }
 
   #take(event: EventEnvelope): Promise<void> {

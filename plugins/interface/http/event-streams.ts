@@ -1,5 +1,4 @@
 /** Server-sent events: one response per stream, with heartbeats, back-pressure and an end. Source: https://html.spec.whatwg.org/#server-sent-events */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type CoreError, type Scope, type ServerSentEvent, toCoreError } from '@device-core/plugin-api';
 import { startEventStream } from './responses.ts';
@@ -40,13 +39,12 @@ export class EventStreams {
 
 /** The reader took what there was, or its connection is closed: one that takes nothing is cut by the check of connections. */
 async function drained(response: ServerResponse): Promise<void> {
-  const waited = new AbortController();
-  const { signal } = waited;
-  try {
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-  } finally {
-    waited.abort();
-  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.once('drain', resolve);
+  response.once('close', resolve);
+  await promise;
+  response.off('drain', resolve);
+  response.off('close', resolve);
 }
 
 function describe(error: CoreError): object {

@@ -39,7 +39,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, turns.take, config));
+    const listeners = scope.use('listeners', new Listeners(connections, turns.take, config, host.clock));
     const missing: string[] = [];
     // The socket comes first: whoever hears an answer over TCP finds it there, and a port that another program has does not take it away.
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
@@ -53,7 +53,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     }
 
     scope.interval('stalled clients', Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)), () =>
-      connections.checkStalled(performance.now(), config.stallTimeoutMs),
+      connections.checkStalled(host.clock.monotonic(), config.stallTimeoutMs),
     );
 
     host.tap('health.collect', (report) => {

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, reasonOf } from '@device-core/plugin-api';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
 import { currentResponse } from './node-private.ts';
@@ -26,10 +26,13 @@ export class Listeners implements AsyncDisposable {
   readonly #handler: RequestListener;
   readonly #config: ListenerConfig;
 
-  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig) {
+  readonly #clock: Clock;
+
+  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig, clock: Clock) {
     this.#connections = connections;
     this.#handler = handler;
     this.#config = config;
+    this.#clock = clock;
   }
 
   /** Throws UNAVAILABLE. */
@@ -58,9 +61,8 @@ export class Listeners implements AsyncDisposable {
     this.addresses.length = 0;
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     for (const server of this.#servers) server.closeIdleConnections();
-    const cut = setTimeout(() => this.#connections.cutAll(), this.#config.stopGraceMs);
+    using _cut = this.#clock.after(this.#config.stopGraceMs, () => this.#connections.cutAll());
     await Promise.all(closed);
-    clearTimeout(cut);
   }
 
   #server(): Server {

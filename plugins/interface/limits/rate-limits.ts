@@ -1,5 +1,5 @@
 /** Which rate applies to a call (decisions D8): the operation's own over every front end, else that of REST. */
-import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, type Clock, CoreError, callerName } from '@device-core/plugin-api';
 import { type Rate, TokenBuckets } from './token-buckets.ts';
 
 /** Simulators and test benches ask more than a device in the field. */
@@ -20,10 +20,10 @@ export class RateLimits {
   readonly #operations: ReadonlyMap<string, Rate>;
   readonly #limitOperator: boolean;
 
-  constructor(config: LimitsConfig) {
+  constructor(config: LimitsConfig, clock: Clock) {
     const factor = config.generous ? GENEROUS : 1;
     const scaled = ({ perMinute, burst }: Rate): Rate => ({ perMinute: perMinute * factor, burst: burst * factor });
-    this.#buckets = new TokenBuckets(config.callers);
+    this.#buckets = new TokenBuckets(config.callers, () => clock.monotonic());
     this.#rest = scaled(config.rest);
     this.#operations = new Map(Object.entries(config.operations).map(([name, rate]) => [name, scaled(rate)]));
     this.#limitOperator = config.operator === 'limited';

@@ -18,7 +18,7 @@ export class TokenBuckets {
   readonly #capacity: number;
   readonly #now: () => number;
 
-  constructor(capacity: number, now: () => number = () => performance.now()) {
+  constructor(capacity: number, now: () => number) {
     this.#capacity = capacity;
     this.#now = now;
   }

@@ -40,7 +40,9 @@ export class AppCalls {
       // Ids of ours are strings of a form that no counting client uses, so that logs and naive apps cannot take them for the app's own.
       const id = `core-${++this.#last}`;
       this.#port.send({ jsonrpc: '2.0', id, method: call.method, params: call.params, meta: call.meta });
-      const pending = new PendingAppCall(call, resolve, reject, (end) => this.#end(id, pending, end));
+      const pending = new PendingAppCall(call, this.#deadlines.now, resolve, reject, (end) =>
+        this.#end(id, pending, end),
+      );
       this.#pending.set(id, pending);
       this.#deadlines.add(pending);
     });
@@ -101,12 +103,13 @@ class PendingAppCall implements Expiring {
 
   constructor(
     call: AppCall,
+    now: number,
     resolve: (result: unknown) => void,
     reject: (error: CoreError) => void,
     end: (why: CoreError) => void,
   ) {
     this.call = call;
-    this.expires = performance.now() + call.meta.deadlineMs;
+    this.expires = now + call.meta.deadlineMs;
     this.resolve = resolve;
     this.reject = reject;
     this.#end = end;

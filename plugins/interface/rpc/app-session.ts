@@ -9,6 +9,7 @@ import {
   type ReadyMessage,
   type Scope,
   type Session,
+  settlesWithin,
   toCoreError,
 } from '@device-core/plugin-api';
 import { AppCalls } from './app-calls.ts';
@@ -166,11 +167,12 @@ export class AppSession implements Session {
 
   /** Says `stop` and hangs up when the app did or the time is over. Resolves when the connection is closed. */
   async stop(reason: string, graceMs: number): Promise<void> {
+    const { clock } = this.#scope;
     if (this.usable) this.#sendInOrder(notification('stop', { reason, graceMs }));
     const gone = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
-    if (this.#state === 'open' || this.#state === 'draining') await settledWithin(this.closed, graceMs);
+    if (this.#state === 'open' || this.#state === 'draining') await settlesWithin(clock, graceMs, this.closed);
     this.#hangUp(reason);
-    if (!this.#socket.closed) await settledWithin(gone, 100);
+    if (!this.#socket.closed) await settlesWithin(clock, 100, gone);
     this.#socket.destroy();
   }
 
@@ -375,14 +377,4 @@ export class AppSession implements Session {
 function failed(response: object, error: CoreError): object {
   const one = ({ id }: { readonly id?: unknown }) => ({ jsonrpc: '2.0', id: id ?? null, error: wireError(error) });
   return Array.isArray(response) ? response.map(one) : one(response);
-}
-
-/** Only for the end of a session, which its scope awaits: no timer of the scope could be set any more. */
-async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
 }

@@ -2,7 +2,7 @@
 import type { Scope } from '@device-core/plugin-api';
 
 export interface Expiring {
-  /** Monotonic milliseconds (performance.now). */
+  /** Milliseconds of the monotonic clock. */
   readonly expires: number;
   expire(): void;
 }
@@ -15,6 +15,10 @@ export class Deadlines {
 
   constructor(scope: Scope) {
     this.#scope = scope;
+  }
+
+  get now(): number {
+    return this.#scope.clock.monotonic();
   }
 
   add(entry: Expiring): void {
@@ -30,15 +34,13 @@ export class Deadlines {
     if (this.#scope.signal.aborted) return;
     this.#timer?.[Symbol.dispose]();
     this.#armedFor = at;
-    this.#timer = this.#scope.timeout('deadlines of calls', Math.max(1, Math.ceil(at - performance.now())), () =>
-      this.#fire(),
-    );
+    this.#timer = this.#scope.timeout('deadlines of calls', Math.max(1, Math.ceil(at - this.now)), () => this.#fire());
   }
 
   #fire(): void {
     this.#timer = undefined;
     this.#armedFor = Number.POSITIVE_INFINITY;
-    const now = performance.now();
+    const { now } = this;
     let next = Number.POSITIVE_INFINITY;
     for (const entry of [...this.#pending])
       if (entry.expires <= now) {

@@ -38,7 +38,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
     for (const operation of ownOperations(directory))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
     scope.interval('stalled peers', Math.max(20, Math.min(1_000, config.stallMs / 4)), () =>
-      directory.checkStalled(performance.now()),
+      directory.checkStalled(host.clock.monotonic()),
     );
     host.when(identity, (service, while_) => {
       peers.use(service);

@@ -8,6 +8,7 @@ import {
   type ReadyMessage,
   reasonOf,
   type Scope,
+  settlesWithin,
 } from '@device-core/plugin-api';
 import type { AppSession } from './app-session.ts';
 import type { Counters } from './counters.ts';
@@ -33,20 +34,17 @@ export class ReadyComposer {
   async compose(session: AppSession, caller: Caller, scope: Scope): Promise<ReadyMessage> {
     const { counters, log, config } = this.#sources;
     let ready = this.bare(session, []);
-    const { promise: late, resolve } = Promise.withResolvers<'late'>();
-    using _timer = scope.timeout('READY', config.readyMs, () => resolve('late'));
-    const complete = async (): Promise<'done'> => {
+    const { readyMs } = config;
+    const complete = async () => {
       ready = this.bare(session, await this.#sources.grants.of(caller));
       ready = (await this.#sources.hook.promise(ready, session)) ?? ready;
-      return 'done';
     };
     try {
       const finished = complete();
-      finished.catch(() => undefined); // of no interest once the time is over
-      if ((await Promise.race([finished, late])) === 'late') {
+      if (!(await settlesWithin(scope.clock, readyMs, finished))) {
         counters.readyTimeouts++;
-        log.warn({ app: session.app, ms: config.readyMs }, 'READY went out without what a slow plugin had to add');
-      }
+        log.warn({ app: session.app, ms: readyMs }, 'READY went out without what a slow plugin had to add');
+      } else await finished;
     } catch (thrown) {
       log.error({ app: session.app, reason: reasonOf(thrown) }, 'READY went out without what plugins had to add');
     }

@@ -144,7 +144,7 @@ export class SessionStreams {
   /** A plugin that still takes what was written is at work, however long that is: sound that is played, for example. */
   #linger(stream: AppStream, held: number): void {
     this.#deadlines.add({
-      expires: performance.now() + LINGER_MS,
+      expires: this.#deadlines.now + LINGER_MS,
       expire: () => {
         if (stream.signal.aborted) return;
         if (stream.held < held) this.#linger(stream, stream.held);

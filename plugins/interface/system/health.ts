@@ -15,6 +15,7 @@ import {
   type PluginStatus,
   reasonOf,
   type Scope,
+  settlesWithin,
 } from '@device-core/plugin-api';
 import { LOOP, WARNING } from './usage-operations.ts';
 
@@ -129,7 +130,7 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
   for (const { id, usage } of list)
     if (usage?.warning) warnings.push({ code: usage.warning.code, message: `plugin ${id}: ${usage.warning.message}` });
   const status = overall(list, components);
-  const uptimeMs = Math.max(0, Date.now() - device.startedAt);
+  const uptimeMs = Math.max(0, scope.clock.now() - device.startedAt);
   return {
     ok: status !== 'failed',
     status,
@@ -149,21 +150,15 @@ async function limited(
   scope: Scope,
 ): Promise<ComponentHealth | undefined> {
   const probes = collect.promise(report);
-  const late = Promise.withResolvers<ComponentHealth>();
-  const timer = scope.timeout('health probes', ms, async () => {
-    const message = `the probe of ${(await collect.unanswered()).join(', ')} did not answer within ${ms} ms`;
-    late.resolve({ status: 'error', code: 'TIMEOUT', message });
-  });
   const failed = (thrown: unknown): ComponentHealth => ({
     status: 'error',
     code: thrown instanceof CoreError ? thrown.code : 'INTERNAL',
     message: reasonOf(thrown),
   });
-  try {
-    return await Promise.race([probes.then(() => undefined, failed), late.promise]);
-  } finally {
-    timer[Symbol.dispose]();
-  }
+  const answered = probes.then(() => undefined, failed);
+  if (await settlesWithin(scope.clock, ms, answered)) return answered;
+  const message = `the probe of ${(await collect.unanswered()).join(', ')} did not answer within ${ms} ms`;
+  return { status: 'error', code: 'TIMEOUT', message };
 }
 
 function componentOf(plugin: PluginStatus, said: ComponentHealth | undefined): ComponentHealth {

@@ -18,7 +18,9 @@ export const plugin = definePlugin<{ sensors: typeof sensors }, Settings>({
     // The sensor is there as long as its bus is.
     const offer = (registers: Registers, scope: Scope) => {
       const description = { name, title: 'Temperature and air pressure', chip: 'LPS22HB' };
-      const source = { read: (options: { readonly signal: AbortSignal }) => measure(name, registers, options) };
+      const source = {
+        read: (options: { readonly signal: AbortSignal }) => measure(name, registers, host.clock, options),
+      };
       const sensor = services.sensors.register(
         { ...description, quantities: QUANTITIES, leastIntervalMs },
         source,

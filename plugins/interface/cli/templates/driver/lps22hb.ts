@@ -8,8 +8,7 @@
  *   0x28  pressure, 24 bits, two's complement, the lowest byte first, 4096 a hectopascal
  *   0x2b  temperature, 16 bits, two's complement, the lowest byte first, 100 a degree
  */
-import { setTimeout as pause } from 'node:timers/promises';
-import { CoreError, type SensorReading } from '@device-core/plugin-api';
+import { type Clock, CoreError, type SensorReading } from '@device-core/plugin-api';
 import type { Registers } from './registers.ts';
 
 export const SPI_MODE = 3;
@@ -31,16 +30,17 @@ const MEASURING_MS = 14;
 export async function measure(
   sensor: string,
   registers: Registers,
+  clock: Clock,
   options: { readonly signal: AbortSignal },
 ): Promise<SensorReading> {
   const [id = 0] = await registers.read(REGISTER.id, 1, options);
   if (id !== ID) throw failed(sensor, `the chip says it is ${hex(id)}, an LPS22HB is ${hex(ID)}`);
   await registers.write(REGISTER.control, MEASURE_ONCE, options);
-  await pause(MEASURING_MS, undefined, options);
+  await clock.sleep(MEASURING_MS, options.signal);
   const frame = await registers.read(REGISTER.status, FRAME_BYTES, options);
   const values = decode(frame);
   if (!values) throw failed(sensor, 'the chip has not measured');
-  return { at: Date.now(), values };
+  return { at: clock.now(), values };
 }
 
 /** STATUS and data as figures; undefined where nothing new was measured. Pure. */
