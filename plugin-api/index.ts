@@ -1,4 +1,5 @@
 /** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
+export { type AfterQuietOptions, afterQuiet } from './after-quiet.ts';
 export { decodeBase64 } from './base64.ts';
 export { ANONYMOUS, type CallContext, type Caller, type CallerKind, callerName, type Session } from './caller.ts';
 export {
@@ -50,6 +51,7 @@ export {
   type Tap,
 } from './hooks.ts';
 export { isNestedDeeperThan, MAX_JSON_DEPTH } from './json-depth.ts';
+export { LazyAbort } from './lazy-abort.ts';
 export type { Logger } from './logger.ts';
 export type {
   Isolation,

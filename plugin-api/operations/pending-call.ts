@@ -1,5 +1,13 @@
 /** One call on its way through the gate: what its handler knows of it, and the promise of its caller. Settles once. */
-import { type CallContext, type Caller, CoreError, type Invocation, type Logger, type Session } from '../index.ts';
+import {
+  type CallContext,
+  type Caller,
+  CoreError,
+  type Invocation,
+  LazyAbort,
+  type Logger,
+  type Session,
+} from '../index.ts';
 
 export interface CallOwner {
   /** The call is over: nothing of it need be kept. */
@@ -38,8 +46,7 @@ export class PendingCall implements CallContext {
   readonly #invocation: Invocation;
   #resolve: (value: unknown) => void;
   #reject: (error: CoreError) => void;
-  #failure: CoreError | undefined;
-  #controller: AbortController | undefined;
+  readonly #abort = new LazyAbort(() => this.follow());
   #upstream: AbortSignal | undefined;
   #onUpstream: (() => void) | undefined;
 
@@ -59,12 +66,7 @@ export class PendingCall implements CallContext {
 
   /** Made when first asked for: most handlers are done before anybody could abort them. */
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#failure) this.#controller.abort(this.#failure);
-      else this.follow();
-    }
-    return this.#controller.signal;
+    return this.#abort.signal;
   }
 
   /** From now on the caller's own signal cancels the call. */
@@ -95,9 +97,8 @@ export class PendingCall implements CallContext {
   fail(error: CoreError): void {
     if (this.settled) return;
     this.#end();
-    this.#failure = error;
     this.#reject(error);
-    this.#controller?.abort(error);
+    this.#abort.abort(error);
   }
 
   /** The call lasts beyond its answer and has no deadline any more. The promise rejects when it is ended from outside. */

@@ -94,7 +94,8 @@ test('nothing in the kernel leans on its test kit', () => {
 
 test('plugin-api imports nothing of the rest, and its contract does no I/O', () => {
   checkImports('plugin-api/**/*.ts', (name, file) => {
-    const node = builtin(name) && /^plugin-api\/(app\/|build\/|(durable|installed|package-tree|tree)\.ts)/.test(file);
+    const node =
+      builtin(name) && /^plugin-api\/(app\/|build\/|(durable|installed|package-tree|socket-file|tree)\.ts)/.test(file);
     // The two doors to the test kit, which is the kernel over one plugin.
     if (/^plugin-api\/(testing|plugin-check)\.ts$/.test(file)) return inside('kernel/testing', name, file);
     return node || ['tapable', 'semver', 'ajv', 'yaml'].includes(name) || inside('plugin-api', name, file);
@@ -180,6 +181,26 @@ test('every hook has its owner, and every hook of a manifest is used in its plug
     for (const hook of manifest.taps ?? [])
       assert.match(code, new RegExp(`tap\\(\\s*'${hook}'`), `${manifest.id} never taps ${hook}`);
   }
+});
+
+test('plugins wait on the clock of their host: no timer of Node, no race of promises', () => {
+  // Programs of their own: the simulated bridge and the command-line client.
+  const programs = /^plugins\/(hardware\/port-sim\/sim|interface\/cli)\//;
+  const raw = new RegExp(
+    [
+      /(?<![.\w])set(Timeout|Interval)\(/, // the timeout of a socket is its own
+      /\bPromise\.race\(/,
+      /\bAbortSignal\.timeout\(/,
+      /\bset(Timeout|Interval)\b[^}]*\} from 'node:timers/,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
+  );
+  const waiting = sources('plugins/**/*.ts').filter((file) => {
+    const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    return !programs.test(file) && raw.test(code);
+  });
+  assert.deepEqual(waiting, [], 'use scope.timeout, scope.interval, scope.within, scope.until or host.clock');
 });
 
 test('plugins read no environment of their own', () => {

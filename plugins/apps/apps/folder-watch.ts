@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { afterQuiet, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { watch } from 'chokidar';
 import { MANIFEST } from './app-catalog.ts';
 
@@ -21,13 +21,8 @@ export function watchFolders(
     ignored: (path, stats) => stats?.isFile() === true && basename(path) !== MANIFEST,
   });
   scope.defer('folder watch', () => watcher.close());
-  let pending: Disposable | undefined;
-  const look = (): void => {
-    if (scope.signal.aborted) return;
-    pending?.[Symbol.dispose]();
-    pending = scope.timeout('folder watch', SETTLE_MS, changed);
-  };
-  watcher.on('all', look);
-  watcher.on('ready', look); // what came while it looked for the first time was not told
+  const look = afterQuiet({ scope, label: () => 'folder watch', ms: SETTLE_MS, run: changed });
+  watcher.on('all', () => look());
+  watcher.on('ready', () => look()); // what came while it looked for the first time was not told
   watcher.on('error', (thrown) => log.warn({ reason: reasonOf(thrown) }, 'cannot watch the folders of apps'));
 }

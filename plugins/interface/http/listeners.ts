@@ -1,9 +1,10 @@
 /** The servers: TCP on loopback and the shared Unix socket. They stay while routes come and go. */
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
-import { type AddressInfo, connect, type ListenOptions, type Socket } from 'node:net';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { type Clock, CoreError, reasonOf } from '@device-core/plugin-api';
+import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
 import { currentResponse } from './node-private.ts';
@@ -111,21 +112,10 @@ async function listen(server: Server, options: ListenOptions, where: string): Pr
 
 /** A socket file that nobody listens on is left over from a Core that was killed. Anything else in its place is not ours to remove. */
 async function removeStale(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
-  if (!found) return;
   const refuse = (reason: string) => new CoreError('UNAVAILABLE', { what: path, reason });
-  if (!found.isSocket()) throw refuse('cannot listen on it: it is not a socket');
-  if (await answers(path)) throw refuse('cannot listen on it: another process does');
-  await rm(path, { force: true });
-}
-
-function answers(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(path);
-  socket.setTimeout(1_000, () => resolve(true));
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
+  const found = await removeStaleSocket(path).catch(() => 'free'); // listening tells what is wrong with the path
+  if (found === 'foreign') throw refuse('cannot listen on it: it is not a socket');
+  if (found === 'occupied') throw refuse('cannot listen on it: another process does');
 }
 
 /** Bytes that are no HTTP, or come too slowly, or too many: told in one answer where none has begun, and closed. */

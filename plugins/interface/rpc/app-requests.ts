@@ -3,6 +3,7 @@ import {
   type Caller,
   CoreError,
   type Invocation,
+  LazyAbort,
   type Operations,
   type Session,
   toCoreError,
@@ -207,8 +208,7 @@ export class AppRequest implements Invocation {
   readonly method: string;
   /** An older request in flight with the same id. */
   twin: AppRequest | undefined;
-  #controller: AbortController | undefined;
-  #reason: CoreError | undefined;
+  readonly #abort = new LazyAbort();
 
   constructor(port: RequestPort, method: string, deadline: number) {
     this.caller = port.caller;
@@ -218,16 +218,11 @@ export class AppRequest implements Invocation {
   }
 
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#reason) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
+    return this.#abort.signal;
   }
 
   abort(reason: CoreError): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(this.#reason);
+    this.#abort.abort(reason);
   }
 }
 

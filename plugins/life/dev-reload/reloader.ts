@@ -1,5 +1,5 @@
 /** Watches the folders of plugins: save, and what runs apart runs the new code. */
-import { type PluginHost, type PluginManager, type PluginStatus, reasonOf } from '@device-core/plugin-api';
+import { afterQuiet, type PluginHost, type PluginManager, type PluginStatus, reasonOf } from '@device-core/plugin-api';
 import { type FSWatcher, watch } from 'chokidar';
 
 /** Not code, or not that of the plugin. */
@@ -11,12 +11,19 @@ export class Reloader {
   readonly #manager: PluginManager;
   readonly #host: PluginHost<{ readonly quietMs: number }>;
   readonly #watched = new Map<string, Watched>();
-  readonly #pending = new Map<string, Disposable>();
+  /** A save is many events, and a change many saves. */
+  readonly #saved: (id: string) => void;
   readonly #stale = new Set<string>();
 
   constructor(manager: PluginManager, host: PluginHost<{ readonly quietMs: number }>) {
     this.#manager = manager;
     this.#host = host;
+    this.#saved = afterQuiet({
+      scope: host.scope,
+      label: (id) => `reload ${id}`,
+      ms: host.config.quietMs,
+      run: (id) => this.#reload(id),
+    });
     host.scope.defer('watches of plugin folders', async () => {
       await Promise.all([...this.#watched.keys()].map((id) => this.#forget(id)));
     });
@@ -49,32 +56,27 @@ export class Reloader {
     const watcher = watch(directory, { ignoreInitial: true, ignored: (path) => FOREIGN.test(inside(path)) });
     this.#watched.set(id, { directory, isolation, watcher });
     watcher.on('all', (event) => {
-      if (event !== 'addDir' && event !== 'unlinkDir') this.#saved(id, isolation);
+      if (event !== 'addDir' && event !== 'unlinkDir') this.#saved(id);
     });
     watcher.on('error', (thrown) =>
       this.#host.log.warn({ plugin: id, reason: reasonOf(thrown) }, 'cannot watch the folder of a plugin'),
     );
   }
 
-  /** A save is many events, and a change many saves. */
-  #saved(id: string, isolation: Watched['isolation']): void {
-    const { scope, config, log } = this.#host;
-    if (scope.signal.aborted) return;
-    this.#pending.get(id)?.[Symbol.dispose]();
-    const act = async () => {
-      this.#pending.delete(id);
-      if (isolation === 'inline') {
-        // A module that was imported stays: running setup() again would run the old code.
-        if (!this.#stale.has(id))
-          log.warn({ reloads: id }, `${id} changed on disk: restart the Core to run the new code`);
-        this.#stale.add(id);
-        return;
-      }
-      log.info({ reloads: id }, `${id} changed on disk and restarts`);
-      const { state, reason } = await this.#manager.restart(id);
-      if (state !== 'active') log.warn({ reloads: id, state, reason }, `${id} does not run after the change`);
-    };
-    this.#pending.set(id, scope.timeout(`reload ${id}`, config.quietMs, act));
+  async #reload(id: string): Promise<void> {
+    const { log } = this.#host;
+    const isolation = this.#watched.get(id)?.isolation;
+    if (isolation === undefined) return;
+    if (isolation === 'inline') {
+      // A module that was imported stays: running setup() again would run the old code.
+      if (!this.#stale.has(id))
+        log.warn({ reloads: id }, `${id} changed on disk: restart the Core to run the new code`);
+      this.#stale.add(id);
+      return;
+    }
+    log.info({ reloads: id }, `${id} changed on disk and restarts`);
+    const { state, reason } = await this.#manager.restart(id);
+    if (state !== 'active') log.warn({ reloads: id, state, reason }, `${id} does not run after the change`);
   }
 
   async #forget(id: string): Promise<void> {

@@ -1,11 +1,13 @@
 /** Tells which configuration file somebody touched. What a change means, and whether it is one, is the store's business. */
 import { basename, dirname, join } from 'node:path';
-import type { DeviceInfo, Logger, Scope } from '@device-core/plugin-api';
+import { afterQuiet, type DeviceInfo, type Logger, type Scope } from '@device-core/plugin-api';
 import { watch } from 'chokidar';
 import type { Problems } from './problems.ts';
 
 /** Editors write in steps; a file is read when it has been quiet for so long. */
 const QUIET_MS = 100;
+/** In place of a path. */
+const EVERYTHING = 'everything';
 
 export interface WatcherOptions {
   readonly paths: DeviceInfo['paths'];
@@ -19,30 +21,28 @@ export interface WatcherOptions {
 
 export function watchFiles(options: WatcherOptions): void {
   const { paths, scope, log, problems } = options;
-  const pending = new Map<string, Disposable>();
   const watcher = watch([paths.etc, paths.var], {
     ignoreInitial: true,
     depth: 2,
     ignored: (path, stats) => isForeign(paths, path, stats?.isFile() === true),
   });
   scope.defer('file watcher', () => watcher.close());
-  const run = (path: string, work: () => Promise<void>) => {
-    pending.get(path)?.[Symbol.dispose]();
-    if (scope.signal.aborted) return;
-    const timer = scope.timeout(`reload ${path}`, QUIET_MS, async () => {
-      pending.delete(path);
+  const touched = afterQuiet({
+    scope,
+    label: (path) => `reload ${path}`,
+    ms: QUIET_MS,
+    async run(path) {
       try {
-        await work();
+        await (path === EVERYTHING ? options.onReady() : options.onTouched(path));
       } catch (error) {
         log.error({ path, err: error }, 'cannot take in a changed configuration file');
       }
-    });
-    pending.set(path, timer);
-  };
-  watcher.on('all', (event, path) => {
-    if (event !== 'addDir' && event !== 'unlinkDir') run(path, () => options.onTouched(path));
+    },
   });
-  watcher.on('ready', () => run('everything', options.onReady));
+  watcher.on('all', (event, path) => {
+    if (event !== 'addDir' && event !== 'unlinkDir') touched(path);
+  });
+  watcher.on('ready', () => touched(EVERYTHING));
   watcher.on('error', (error) => {
     const message = `cannot watch the configuration files: ${error instanceof Error ? error.message : String(error)}`;
     if (problems.fault('file watcher', 'UNAVAILABLE', message)) log.error({ err: error }, message);

@@ -1,8 +1,9 @@
 /** Our engines for others on this machine: TCP on loopback, or a Unix socket. There is no authentication in the protocol. */
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { chmod, mkdir } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
 import { type Address, isLocal, parseAddress } from './address.ts';
 import { Connection, type ConnectionSettings } from './connection.ts';
 import { Session, type SessionWorld } from './session.ts';
@@ -153,21 +154,9 @@ export class Server {
 async function prepare(path: string): Promise<void> {
   const refuse = (reason: string) => new CoreError('UNAVAILABLE', { what: path, reason });
   await mkdir(dirname(path), { recursive: true });
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+  const found = await removeStaleSocket(path).catch((error: NodeJS.ErrnoException) => {
     throw refuse(error.code ?? reasonOf(error));
   });
-  if (!found) return;
-  if (!found.isSocket()) throw refuse('it is no socket');
-  if (await answers(path)) throw refuse('somebody else listens there');
-  await rm(path, { force: true });
-}
-
-function answers(path: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(path);
-  socket.setTimeout(1_000, () => resolve(true));
-  socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
-  return promise.finally(() => socket.destroy());
+  if (found === 'foreign') throw refuse('it is no socket');
+  if (found === 'occupied') throw refuse('somebody else listens there');
 }
