@@ -187,7 +187,9 @@ export class Gate {
       over();
       throw this.#explain(thrown, entry);
     });
-    const done = Promise.race([work, ended]);
+    const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+    work.then(resolve, reject);
+    ended.catch(reject);
     done.catch(() => undefined); // the front end reports it; here it only must not count as unhandled
     answer({ done });
   }
