@@ -184,8 +184,8 @@ test('every hook has its owner, and every hook of a manifest is used in its plug
 });
 
 test('plugins wait on the clock of their host: no timer of Node, no race of promises', () => {
-  // Programs of their own: the simulated bridge and the command-line client.
-  const programs = /^plugins\/(hardware\/port-sim\/sim|interface\/cli)\//;
+  // Processes of their own: the simulated bridge, the command-line client and the commands that plugins give it.
+  const programs = /^plugins\/(hardware\/port-sim\/sim|interface\/cli|[^/]+\/[^/]+\/program)\//;
   const raw = new RegExp(
     [
       /(?<![.\w])set(Timeout|Interval)\(/, // the timeout of a socket is its own
