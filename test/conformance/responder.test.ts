@@ -1,8 +1,8 @@
 /** The real host of plugins/hardware/cbp against the bridge in C: two implementations of one text. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { CoreError } from '@device-core/plugin-api';
+import { eventually, pace, stays } from '../fixtures/eventually.ts';
 import { buildResponder, type LabOptions, noCompiler, ResponderLab } from '../fixtures/responder.ts';
 
 /** The deadline that is worked out from the speed of the bus supposes that both ends run. */
@@ -119,7 +119,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
       const from = performance.now();
       await lab.io.gpioRead('gpio0', 1);
       times.push(performance.now() - from);
-      await wait(2);
+      await pace(2);
     }
     await transfer;
     times.sort((a, b) => a - b);
@@ -135,12 +135,12 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const running = failure(lab.io.spixTransfer('spi1', slow, { signal: first.signal }));
     const queued = failure(lab.io.spixTransfer('spi1', slow, { signal: second.signal }));
-    await wait(100);
+    await pace(100); // the first is on the bus
     const from = performance.now();
     second.abort();
     first.abort();
     assert.deepEqual([(await running).code, (await queued).code], ['CANCELLED', 'CANCELLED']);
-    assert.ok(performance.now() - from < 200, 'it took as long as a packet or two');
+    assert.ok(performance.now() - from < 2_000, 'it took as long as a packet or two, not as the transfer');
     const tx = Buffer.from('after');
     assert.ok(tx.equals(await lab.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 5 })));
     assert.deepEqual(lab.states, ['hello', 'up']);
@@ -228,16 +228,16 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
 
   it('keeps an idle link alive with PING', async () => {
     await using lab = await open({ heartbeatMs: 50 });
-    await wait(400);
+    await eventually(() => (lab.host.link.session?.heartbeat.rttUs ?? 0) > 0, 'an answer to a PING');
+    await stays(() => lab.states.length === 2, 'the link is up');
     assert.deepEqual(lab.states, ['hello', 'up']);
-    assert.ok((lab.host.link.session?.heartbeat.rttUs ?? 0) > 0);
   });
 
   it('ends what is in flight with LINK_RESET when its reset is pulled in the middle, and is back', async () => {
     await using lab = await open();
     const before = lab.host.link.session!.hello.bootId;
     const transfer = failure(lab.io.spixTransfer('spi1', { ...SLOW, tx: new Uint8Array(20_000), rxLength: 20_000 }));
-    await wait(80);
+    await pace(80);
     await lab.port.reset();
     assert.equal((await transfer).details.status, 'LINK_RESET');
     await lab.reaches('up');
@@ -251,8 +251,11 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     await using lab = await open();
     const session = lab.host.link.session!;
     await lab.io.request('sys', 7, Buffer.of(0));
-    while (lab.host.link.session === session) await wait(5);
-    while (lab.host.link.session?.hello.firmware.reset !== 4) await wait(20);
+    await eventually(() => lab.host.link.session !== session, 'another session');
+    await eventually(
+      () => !(lab.host.link.session?.hello.firmware.reset !== 4),
+      'lab.host.link.session?.hello.firmware.reset !== 4',
+    );
     assert.match(lab.reasons.join(), /the bridge goes away/);
   });
 });

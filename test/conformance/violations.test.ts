@@ -1,13 +1,13 @@
 /** What no well-behaved host sends: packets made by hand, rules broken, and noise that has a good CRC. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { FRAME, type Frame, type FrameHead, PayloadWriter } from '../../plugins/hardware/cbp/frame.ts';
 import { HELLO_LENGTH, NO_FIRMWARE, sidOf, writeHello } from '../../plugins/hardware/cbp/hello.ts';
 import { openPacket, PACKET_OVERHEAD, type Packet, sealPacket } from '../../plugins/hardware/cbp/packet.ts';
 import { STATUS } from '../../plugins/hardware/cbp/status.ts';
 import type { SimPort } from '../../plugins/hardware/port-sim/port.ts';
 import { SeededRandom } from '../../plugins/hardware/port-sim/sim/random.ts';
+import { pace } from '../fixtures/eventually.ts';
 import { buildResponder, noCompiler, ResponderProcess } from '../fixtures/responder.ts';
 
 const N = 256;
@@ -85,7 +85,7 @@ class RawHost implements AsyncDisposable {
       const answer = await this.send(...(turn === 0 ? frames : []));
       if (turn > 1 && !answer) return undefined;
       said.push(...(answer ?? []));
-      await wait(1);
+      await pace(1);
     }
     return said;
   }

@@ -1,7 +1,6 @@
 /** What every provider of `audio-device` must do, whatever microphone and loudspeaker are behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   type AudioDevice,
   type AudioFrame,
@@ -10,6 +9,7 @@ import {
   FRAME_SAMPLES,
   monotonicMs,
 } from '@device-core/plugin-api';
+import { eventually, pace } from '../fixtures/eventually.ts';
 
 export interface DeviceUnderTest extends AsyncDisposable {
   readonly device: AudioDevice;
@@ -89,7 +89,7 @@ export function audioDeviceContract(open: () => Promise<DeviceUnderTest>): void 
     const reading = (async () => {
       for await (const { seq } of target.device.capture({ signal: stop.signal })) seen.push(seq);
     })();
-    while (seen.length === 0) await wait(5);
+    await eventually(() => seen.length > 0, 'a frame');
     assert.equal(await codeOf(framesOf(target.device, 1)), 'AUDIO_UNAVAILABLE');
     stop.abort();
     await reading;
@@ -106,13 +106,13 @@ export function audioDeviceContract(open: () => Promise<DeviceUnderTest>): void 
     const reading = (async () => {
       for await (const frame of target.device.capture({ signal: stop.signal })) frames.push(frame);
     })();
-    while (frames.length < 3) await wait(5);
+    await eventually(() => frames.length >= 3, 'frames');
     await target.device.mute(true);
     const from = monotonicMs();
-    await wait(200);
+    await pace(200);
     const to = monotonicMs(); // before the answer, which may come long after the first frame
     await target.device.mute(false);
-    while (!frames.some(({ at }) => at > to)) await wait(5);
+    await eventually(() => frames.some(({ at }) => at > to), 'frames again');
     stop.abort();
     await reading;
     // What ended just before the mute may be on its way still.
@@ -141,7 +141,7 @@ export function audioDeviceContract(open: () => Promise<DeviceUnderTest>): void 
     const stop = new AbortController();
     const began = monotonicMs();
     const playing = target.device.play(source, { signal: stop.signal });
-    await wait(300);
+    await pace(300);
     // A border between plugins reads some ahead.
     const most = (monotonicMs() - began) / FRAME_MS + 2 + 17;
     assert.ok(source.pulled() <= most, `${source.pulled()} blocks were asked for`);
@@ -187,7 +187,7 @@ export function audioDeviceContract(open: () => Promise<DeviceUnderTest>): void 
       await new Promise(() => undefined);
     })();
     const playing = target.device.play(silent, { signal: stop.signal });
-    await wait(50);
+    await pace(50);
     stop.abort();
     await playing;
   });

@@ -1,8 +1,8 @@
 /** What every provider of `bridge-port` must do, whatever is behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type BridgePort, CoreError } from '@device-core/plugin-api';
+import { pace } from '../fixtures/eventually.ts';
 
 export interface PortUnderTest extends AsyncDisposable {
   readonly port: BridgePort;
@@ -62,14 +62,14 @@ export function bridgePortContract(open: () => Promise<PortUnderTest>): void {
     await using target = await open();
     const levels: boolean[] = [];
     const listening = target.port.onReady((level) => void levels.push(level));
-    for (let waited = 0; levels.length === 0 && waited < 1_000; waited += 5) await wait(5);
+    for (let waited = 0; levels.length === 0 && waited < 1_000; waited += 5) await pace(5);
     assert.ok(levels.length > 0);
     listening[Symbol.dispose]();
-    await wait(20); // it may have to be told on another side
+    await pace(20); // it may have to be told on another side
     const told = levels.length;
     await target.port.transact(new Uint8Array(64));
     await target.port.reset();
-    await wait(20);
+    await pace(20);
     assert.equal(levels.length, told);
   });
 

@@ -43,7 +43,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 describe('a plugin of every kind, as the scaffold gives it, passes outside of the tree', { concurrency: 2 }, () => {
   for (const kind of KIND_NAMES)
-    test(kind, { timeout: 110_000 }, async () => {
+    test(kind, { timeout: 300_000 }, async () => {
       const id = `the-${kind}`;
       await node([DEVICECTL, 'plugin', 'new', id, '--kind', kind, '--api', api]);
       const home = join(folder, id);

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { eventually as until } from '../fixtures/eventually.ts';
+import { pace, eventually as until } from '../fixtures/eventually.ts';
 import { type Answer, type Ask, SpawnedCore } from '../fixtures/spawned-core.ts';
 import { RawClient } from '../plugins/rpc/fixture.ts';
 import { Bystanders } from './bystanders.ts';
@@ -230,7 +229,7 @@ describe('sockets', () => {
       const slow = socketTo(where);
       for (const byte of `${head}${token}Content-Length: 5\r\n\r\n{`.slice(0, 40)) {
         slow.write(byte);
-        await delay(1);
+        await pace(1);
       }
       slow.destroy();
     }

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { eventually } from '../fixtures/eventually.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const START_MS = 30_000;
@@ -80,12 +81,9 @@ export class DocCheckout implements AsyncDisposable {
       stream.on('data', (chunk) => {
         this.#log += chunk;
       });
-    const deadline = Date.now() + START_MS;
-    while (!(await this.#answers())) {
-      if (core.exitCode !== null || Date.now() > deadline)
-        throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    const answers = async () => core.exitCode !== null || (await this.#answers());
+    const started = await eventually(answers, 'a Core', { ms: START_MS, every: 100 }).catch(() => false);
+    if (!started || core.exitCode !== null) throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
   }
 
   async stop(): Promise<void> {

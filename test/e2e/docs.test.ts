@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { differing, pages, readInput } from '../../docs/reference/generate.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { agrees, docBlocks, type Expected } from './doc-blocks.ts';
 import { DocCheckout } from './doc-checkout.ts';
 
@@ -26,7 +26,7 @@ const read = (file: string) => readFileSync(join(CHECKOUT, file), 'utf8');
 
 describe('what the documents print works', () => {
   for (const file of RUN)
-    test(file, { timeout: 110_000 }, async () => {
+    test(file, { timeout: 300_000 }, async () => {
       await using checkout = await DocCheckout.create();
       const blocks = docBlocks(read(file));
       for (const block of blocks) {
@@ -57,15 +57,11 @@ async function run(
 
 /** An app needs a moment to start and a setting to arrive; a reader would not be faster. */
 async function comesTrue(attempt: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await delay(500);
-    }
-  }
+  const done = async () => {
+    await attempt();
+    return true;
+  };
+  await eventually(done, 'what the page says', { ms: PATIENCE_MS, every: 500 });
 }
 
 test('the generated pages are up to date (npm run docs)', async () => {

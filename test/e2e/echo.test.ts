@@ -116,7 +116,7 @@ const WITH = { voice: { whileSpeaking: 'normal' }, 'aec-speex': {} };
 
 after(check);
 
-describe('a device that hears itself', { timeout: 110_000 }, () => {
+describe('a device that hears itself', { timeout: 300_000 }, () => {
   let device: Device;
   before(async () => {
     device = await Device.open({ voice: { whileSpeaking: 'strict' } });
@@ -135,7 +135,7 @@ describe('a device that hears itself', { timeout: 110_000 }, () => {
   });
 });
 
-describe('a device that hears itself, with echo cancellation', { timeout: 110_000, skip }, () => {
+describe('a device that hears itself, with echo cancellation', { timeout: 300_000, skip }, () => {
   let device: Device;
   before(async () => {
     device = await Device.open(WITH);

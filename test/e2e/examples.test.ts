@@ -1,7 +1,6 @@
 /** The demo apps of docs/examples as they stand, on a Core with a simulated bridge. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   apps,
   type Caller,
@@ -12,7 +11,7 @@ import {
   operations,
 } from '@device-core/plugin-api';
 import { type Core, startCore } from '../fixtures/core.ts';
-import { eventually as until } from '../fixtures/eventually.ts';
+import { stays, eventually as until } from '../fixtures/eventually.ts';
 
 const AGENDA = 'com.example.agenda';
 const FLASH = 'com.example.flash-reader';
@@ -86,8 +85,7 @@ test('agenda reminds by an event of its own and a toast, as its configuration an
   const remind = async (title: string, topics: readonly string[]) => {
     await call(AGENDA, 'agenda.add', { title, inSeconds: 0 });
     await until(() => told(title).length >= topics.length || undefined, title);
-    // Time for a toast that must not come.
-    await delay(300);
+    await stays(() => told(title).length <= topics.length, 'no other toast comes');
     assert.deepEqual(
       told(title).map(({ topic, source }) => [topic, source]),
       topics.map((topic) => [topic, `app.${AGENDA}`]),

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PluginStatus } from '@device-core/plugin-api';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, pace } from '../fixtures/eventually.ts';
 
 const SKU = `skuVersion: 1
 id: test
@@ -42,8 +41,8 @@ async function start(root: string, text = SKU) {
       const { warnings = [] } = (await core.get('/health')).body;
       return warnings.find((one: { code: string }) => one.code === code)?.message as string | undefined;
     });
-  // The first look at the file is over when the composer has settled.
-  await delay(500);
+  // The watchers look around before they see an edit; nothing tells when they have done so.
+  await pace(500);
   const write = (change: string) => writeFileSync(file, change);
   return { core, plugins, until, warning, write, [Symbol.asyncDispose]: () => core[Symbol.asyncDispose]() };
 }

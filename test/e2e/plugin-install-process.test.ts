@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PluginStatus } from '@device-core/plugin-api';
 import { parseInstalled, versionFolder } from '@device-core/plugin-api/installed';
 import { filesOf, readTree } from '@device-core/plugin-api/package-tree';
 import { stringify } from 'yaml';
+import { eventually, pace } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';
 import { devicectlProcess as devicectl } from '../plugins/cli/run-devicectl.ts';
 
@@ -96,8 +96,8 @@ test('devicectl installs, lists, disables, upgrades, rolls back and removes', as
 
   const installed = await core.ctl('plugin', 'install', first, '--config', 'n=3', '--config', 's=word');
   assert.match(installed.stdout, /^guest 1\.0\.0 is active, on probation\n/, installed.stderr);
-  await delay(400);
-  assert.match((await core.ctl('plugin', 'list')).stdout, /^guest +1\.0\.0 +active +process .*installed; for a test$/m);
+  const proven = /^guest +1\.0\.0 +active +process .*installed; for a test$/m;
+  await eventually(async () => proven.test((await core.ctl('plugin', 'list')).stdout), 'the end of its probation');
   const listing = JSON.parse((await core.ctl('plugin', 'installed', '--json')).stdout);
   assert.deepEqual(listing.plugins[0].config, { n: 3, s: 'word' });
 
@@ -117,7 +117,10 @@ test('devicectl installs, lists, disables, upgrades, rolls back and removes', as
   );
 
   await core.ctl('plugin', 'install', packages.folder({ version: '1.1.0', manifest }));
-  await delay(400);
+  await eventually(
+    async () => !/probation/.test((await core.ctl('plugin', 'list')).stdout),
+    'the end of its probation',
+  );
   assert.match((await core.ctl('plugin', 'rollback', 'guest')).stdout, /^guest 1\.0\.0 is back$/m);
   assert.match((await core.ctl('plugin', 'remove', 'guest')).stdout, /^guest 1\.1\.0|^guest 1\.0\.0 was removed$/m);
   assert.doesNotMatch((await core.ctl('plugin', 'list')).stdout, /guest/);
@@ -168,7 +171,7 @@ test('kill -9 at any moment of an installation leaves one whole version, old or 
     const answer = core.call('POST', '/plugins/install', { source: file });
     // The first rounds tell how long it takes, the others end somewhere in it.
     const began = performance.now();
-    await Promise.race([answer, delay(round <= 2 ? 10_000 : Math.random() * took)]);
+    await Promise.race([answer, pace(round <= 2 ? 10_000 : Math.random() * took)]);
     took = Math.max(took, performance.now() - began);
     await core.end('SIGKILL');
     if ((await answer).status === 202) acknowledged.add(version);

@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, pace } from '../fixtures/eventually.ts';
 
 const ESSENTIAL = ['operations', 'identity', 'system', 'http'];
 const SAFE = [...ESSENTIAL, 'cli', 'logs', 'plugin-store'].sort();
@@ -52,7 +51,7 @@ async function hangsIn(core: CoreProcess, plugin: string): Promise<void> {
     if (core.process.exitCode !== null) throw new Error(core.err);
     return begun();
   }, `the setup of ${plugin}`);
-  await delay(1_000);
+  await pace(1_000); // a plugin that hangs says nothing more: the record of the start is on the disk by then
 }
 
 const MODULES: Readonly<Record<string, { readonly module: string; readonly hangs?: true; readonly outcome: string }>> =

@@ -4,12 +4,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { appSockets, grants } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, pace } from '../fixtures/eventually.ts';
 import { type Message, RawClient } from '../plugins/rpc/fixture.ts';
 
 after(leakCheck());
@@ -144,7 +143,7 @@ for (const [level, rounds] of CASES)
     const loop = async (act: (n: number) => Promise<void>) => {
       for (let n = 0; running; n++) {
         await act(n);
-        await sleep(1);
+        await pace(1);
       }
     };
     const loops = [
@@ -173,12 +172,12 @@ for (const [level, rounds] of CASES)
     for (let round = 0; round < rounds; round++) {
       for (const id of ['spi', 'events', 'functions', 'limits']) {
         assert.equal((await core.kernel.restart(id)).state, 'active');
-        await sleep(20);
+        await pace(20);
       }
       sku.plugins.spi.config.handles = [HANDLE, { ...HANDLE, name: `other-${round}`, cs: 1 }];
       writeFileSync(core.skuFile, stringify(sku));
       assert.deepEqual((await core.kernel.apply()).affected, ['spi']);
-      await sleep(20);
+      await pace(20);
     }
     const WORK = ['publish', 'call', 'transfer', 'rest spi', 'rest functions', 'ping'];
     const enough = () => WORK.every((what) => (seen.acknowledged.get(what) ?? 0) > 20);

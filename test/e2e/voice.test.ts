@@ -56,7 +56,7 @@ async function hear(...parts: readonly Int16Array[]): Promise<VoiceTurn | undefi
   return turn?.turn === last?.turn ? undefined : turn;
 }
 
-describe('a spoken command', { timeout: 110_000 }, () => {
+describe('a spoken command', { timeout: 300_000 }, () => {
   for (const [speaker, pause] of [
     ['slt', 0],
     ['rms', 900],

@@ -18,7 +18,7 @@ const PLUGINS = [
   ...['speech', 'soundswallower', 'tts-flite', 'wyoming'],
 ];
 
-describe('the engines of a device over Wyoming', { skip: WITHOUT_PYTHON, timeout: 110_000 }, () => {
+describe('the engines of a device over Wyoming', { skip: WITHOUT_PYTHON, timeout: 300_000 }, () => {
   let core: Core;
   before(async () => {
     const serve = { uri: 'tcp://127.0.0.1:0', phrases: ['hey computer'] };

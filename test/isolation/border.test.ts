@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MessageChannel } from 'node:worker_threads';
@@ -11,7 +10,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pipePort, threadPort } from '../../kernel/isolation/ports.ts';
 import { type Message, Peer, type Port, type RemoteLimits } from '../../kernel/isolation/remote/index.ts';
-import { eventually } from '../fixtures/eventually.ts';
+import { eventually, pace } from '../fixtures/eventually.ts';
 import { runs } from '../fixtures/runs.ts';
 
 after(leakCheck());
@@ -125,7 +124,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       });
       await (async () => void (await both.here.offer('provide', { hello: () => 'hello' })))();
       for (let turn = 0; turn < 5; turn++) {
-        await sleep(5);
+        await pace(5);
         collectGarbage();
       }
       assert.equal(await service?.hello(), 'hello');
@@ -146,7 +145,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       const seen: number[] = [];
       for await (const n of both.here.call('count') as AsyncIterable<unknown>) {
         seen.push(n as number);
-        if (seen.length === 100) await sleep(30);
+        if (seen.length === 100) await pace(30);
         if (seen.length === 101) break;
       }
       assert.deepEqual(
@@ -154,7 +153,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
         Array.from({ length: 101 }, (_, n) => n),
       );
       assert.ok(made < 101 + 40, `${made} were made for a reader of 101`);
-      await sleep(30);
+      await pace(30);
       assert.ok(closed);
       await both.empty();
     });
@@ -191,7 +190,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       const stop = new AbortController();
       const caller = { kind: 'app', id: 'com.example.a' };
       const waiting = both.here.call('wait', { caller, deadline: Date.now() + 5_000, signal: stop.signal });
-      await sleep(10);
+      await pace(10);
       stop.abort(new CoreError('CANCELLED', { what: 'wait', reason: 'nobody wants it' }));
       assert.equal((await failure(waiting)).code, 'CANCELLED');
       assert.deepEqual(reasons, ['CANCELLED']);
@@ -250,12 +249,12 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       });
       await both.here.call('lend');
       const waiting = failure(both.here.call('never'));
-      await sleep(10);
+      await pace(10);
       both.here.close(new CoreError('SERVICE_REVOKED', { service: 'x', plugin: 'y' }));
       both.there.close(new CoreError('SERVICE_REVOKED', { service: 'x', plugin: 'y' }));
       assert.equal((await waiting).code, 'SERVICE_REVOKED');
       assert.equal((await failure(both.here.call('lend'))).code, 'SERVICE_REVOKED');
-      await sleep(1);
+      await pace(1);
       assert.ok(disposed);
     });
   });

@@ -42,7 +42,7 @@ async function run(files: readonly string[], level: string): Promise<{ code: num
   const { NODE_TEST_CONTEXT: _, [FULL_COUNTS]: __, ...env } = process.env;
   const child = spawn(
     process.execPath,
-    ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=120000', ...files],
+    ['--test', '--test-reporter=dot', '--test-concurrency=1', '--test-timeout=300000', ...files],
     { cwd: ROOT, env: { ...env, [ISOLATION_VARIABLE]: level }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const ended = new Promise<number | null>((done) => child.on('close', done));
@@ -62,7 +62,7 @@ for (const level of ['worker', 'process'] as const) {
         });
         continue;
       }
-      it(`${id} passes its tests`, { timeout: 480_000 }, async (t) => {
+      it(`${id} passes its tests`, { timeout: 900_000 }, async (t) => {
         const first = await run(files, level);
         if (first.code === 0) return;
         t.diagnostic(first.said); // as test/run.ts does with files: once more, and named

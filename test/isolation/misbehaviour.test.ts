@@ -4,12 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreError, type Operations, operations, type PluginStatus } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { culprits } from '../fixtures/culprits.ts';
-import { eventually as looked } from '../fixtures/eventually.ts';
+import { eventually as looked, pace } from '../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -64,7 +63,7 @@ for (const level of ['worker', 'process'] as const) {
             await invoke(table, 'system.ping');
             served++;
             slowest = Math.max(slowest, performance.now() - began);
-            await sleep(5);
+            await pace(5);
           }
         })().catch((thrown: unknown) => {
           over = true;
@@ -81,7 +80,7 @@ for (const level of ['worker', 'process'] as const) {
           });
           assert.equal(again.restarts, 1, way);
         };
-        await Promise.all(CRASHES.map(async (one, index) => sleep(index * 300).then(() => harm(one))));
+        await Promise.all(CRASHES.map(async (one, index) => pace(index * 300).then(() => harm(one))));
         over = true;
         assert.equal(await witness, undefined);
         assert.ok(served > 100, `${served} pings were answered`);

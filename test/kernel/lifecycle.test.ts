@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { pace } from '../fixtures/eventually.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 import { runs } from '../fixtures/runs.ts';
 
@@ -125,7 +125,7 @@ test('a setup that comes back too late can acquire nothing any more', async () =
     provides: { slow: '1.0.0' },
     plugin: {
       async setup(host) {
-        await sleep(60);
+        await pace(60);
         try {
           host.scope.defer('late', () => undefined);
           late.resolve('acquired');
@@ -247,7 +247,7 @@ test('a stop in the middle of a start ends at once', async () => {
   const slow: MemoryPlugin = { id: 'slow', plugin: { setup: () => new Promise(() => undefined) } };
   await using core = memoryKernel([slow, link('a', [])]);
   const started = core.kernel.start();
-  await sleep(10);
+  await pace(10);
   const began = Date.now();
   await core.kernel.stop();
   await started;
@@ -272,7 +272,7 @@ test('every change of state is told on the bus', async () => {
   await core.kernel.start();
   await core.kernel.enable('gate');
   await core.kernel.service(pluginManager).disable('gate');
-  await sleep(5);
+  await pace(5);
   assert.deepEqual(seen, ['core starting', 'core active', 'core stopping', 'core waiting']);
 });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { PluginScope } from '../../kernel/scope.ts';
+import { pace } from '../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -21,7 +21,7 @@ test('everything is released newest first, each release awaited, once', async ()
   const part = scope.child('part');
   part.defer('three', () => void seen.push(3));
   part.defer('four', async () => {
-    await sleep(5);
+    await pace(5);
     seen.push(4);
   });
   scope.use('two', { [Symbol.dispose]: () => void seen.push(2) });
@@ -70,16 +70,16 @@ test('timers end with the scope, do not overlap themselves, and their errors are
   let [running, most, fired] = [0, 0, 0];
   scope.interval('tick', 1, async () => {
     most = Math.max(most, ++running);
-    await sleep(5);
+    await pace(5);
     running--;
   });
   scope.timeout('bad', 1, () => Promise.reject(new Error('no')));
   scope.timeout('never', 10_000, () => void fired++);
   scope.timeout('gone', 1, () => void fired++)[Symbol.dispose]();
-  await sleep(30);
+  await pace(30);
   assert.deepEqual(scope.held, ['tick', 'never']);
   await scope.end();
-  await sleep(10);
+  await pace(10);
   assert.deepEqual([most, fired, errors], [1, 0, ['plugin test failed in bad']]);
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { definePlugin, serviceRef } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../fixtures/eventually.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 
 after(leakCheck());
@@ -103,9 +103,9 @@ test('an optional service is used each time it appears, in a scope that ends bef
   await core.kernel.start();
   assert.deepEqual(seen, []);
   await core.kernel.enable('counter');
-  await sleep(1);
+  await pace(1);
   await core.kernel.restart('counter');
-  await sleep(1);
+  await pace(1);
   await core.kernel.stop();
   assert.deepEqual(seen, ['appeared 1', 'gone 2', 'appeared 1', 'gone 2']);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ANONYMOUS, CoreError, definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
 import { device } from '@device-core/plugin-api/services/device';
 import { grants } from '@device-core/plugin-api/services/grants';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { checkManifest, createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import { eventually, pace } from '../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -84,7 +84,7 @@ test('what was acquired is released newest first, each release awaited, and noth
       host.provide(lamp, { on: async () => '' });
       host.scope.defer('first', () => void order.push('first'));
       host.scope.defer('second', async () => {
-        await sleep(5);
+        await pace(5);
         order.push('second');
       });
       const child = host.scope.child('part');
@@ -169,7 +169,7 @@ test('events reach the subscribers whose filter matches, the retained ones also 
       host.provide(lamp, { on: async () => '' });
       host.bus.publish('lamp.state', { on: true });
       host.bus.subscribe(['lamp.*', 'system.**'], async (event) => {
-        await sleep(1);
+        await pace(1);
         seen.push(`${event.topic} from ${event.source}`);
       });
     },
@@ -177,8 +177,8 @@ test('events reach the subscribers whose filter matches, the retained ones also 
   await using host = await createTestHost(plugin, { manifest, services });
   host.publish('system.power', { source: 'mains' });
   host.publish('other.topic', {});
-  while (seen.length === 0) await sleep(1);
-  await sleep(5);
+  await eventually(() => seen.length > 0, 'an event');
+  await pace(5);
   assert.deepEqual(seen, ['system.power from core']);
   assert.equal(host.published[0]?.source, 'plugin.lamp');
 });

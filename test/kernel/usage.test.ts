@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { definePlugin, FOR_USER } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
 import { UsageBoard, viewFor } from '../../kernel/usage/usage.ts';
+import { pace } from '../fixtures/eventually.ts';
 
 const spin = (ms: number) => {
   for (const end = performance.now() + ms; performance.now() < end; );
@@ -98,7 +98,7 @@ it('the test host counts what the host of a device counts', async () => {
   await using host = await createTestHost(plugin, { manifest });
   host.publish('test.topic', {});
   await host.hook('kernel.ready').promise();
-  await sleep(20);
+  await pace(20);
   const { callbacks } = host.usage();
   assert.deepEqual(
     (['event', 'timer', 'hook', 'lifecycle'] as const).map((kind) => callbacks[kind].calls),

@@ -4,11 +4,11 @@ import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller, operations, type PluginHost, pluginManager, serviceRef } from '@device-core/plugin-api';
 import { summary } from '../../kernel/usage/sampler.ts';
 import { plugin as operationsPlugin } from '../../plugins/interface/operations/index.ts';
 import { startCore } from '../fixtures/core.ts';
+import { pace } from '../fixtures/eventually.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
@@ -78,7 +78,7 @@ describe('the time of each plugin', () => {
     await using core = await started([GATE, worker]);
     await core.call('worker.work');
     await core.call('worker.work');
-    await sleep(40);
+    await pace(40);
     const { callbacks, busyMs, longestMs } = await core.usage('worker');
     assert.deepEqual(
       [callbacks.operation.calls, callbacks.hook.calls, callbacks.event.calls, callbacks.timer.calls],
@@ -135,9 +135,9 @@ describe('the time of each plugin', () => {
     });
     await using core = await started([GATE, broken]);
     await assert.rejects(core.call('broken.go'), { code: 'INTERNAL' });
-    await sleep(10);
+    await pace(10);
     await core.manager.restart('broken');
-    await sleep(10);
+    await pace(10);
     const { callbacks, errors } = await core.usage('broken');
     assert.deepEqual([callbacks.operation.errors, callbacks.timer.errors, errors], [1, 2, 3]);
     assert.equal(callbacks.lifecycle.calls >= 2, true);
@@ -209,9 +209,9 @@ describe('a budget', () => {
 
   it('of ten seconds is exceeded by many short callbacks', async () => {
     await using core = await started([GATE, slow('busy', 15, { busyPercent: 2, stallMs: 10_000 })]);
-    await sleep(30);
+    await pace(30);
     for (let i = 0; i < 20; i++) await core.call('busy.go');
-    for (let i = 0; i < 100 && !(await core.usage('busy')).warning; i++) await sleep(20);
+    for (let i = 0; i < 100 && !(await core.usage('busy')).warning; i++) await pace(20);
     const { stalls, warning, busyPercent } = await core.usage('busy');
     assert.deepEqual([stalls, warning?.code], [0, 'BUSY']);
     assert.ok(busyPercent >= 3, `${busyPercent}`);
@@ -229,11 +229,11 @@ describe('a budget', () => {
 describe('the event loop', () => {
   it('is watched: how late it is, how busy, and how often late without a culprit', async () => {
     await using core = await started([GATE]);
-    await sleep(100);
+    await pace(100);
     const quiet = await core.manager.eventLoop();
     assert.ok(quiet.p50Ms <= quiet.p99Ms && quiet.p99Ms <= quiet.maxMs);
     spin(120);
-    await sleep(60);
+    await pace(60);
     const { maxMs, stalls, unattributed } = await core.manager.eventLoop();
     assert.ok(maxMs >= 95, `${maxMs}`);
     assert.ok(stalls - quiet.stalls >= 1 && unattributed - quiet.unattributed >= 1);
@@ -252,7 +252,7 @@ describe('the event loop', () => {
       for (let i = 0; i < 20 && (await found()).stalls === 0; i++) {
         const signal = new AbortController().signal;
         await table.invoke('continuing.go', {}, { caller: OPERATOR, signal, deadline: Date.now() + 5_000 });
-        await sleep(80);
+        await pace(80);
       }
       const { stalls, longestMs, warning, callbacks } = await found();
       assert.equal(stalls, 1);
@@ -326,7 +326,7 @@ export const plugin = definePlugin({
   requires: { operations },
   setup(host, { operations: table }) {
     const run = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await host.clock.sleep(5);
       return spin();
     };
     const about = { summary: 'stall', params: { type: 'object' }, result: {}, errors: [] };

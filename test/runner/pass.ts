@@ -5,7 +5,7 @@ import { spec } from 'node:test/reporters';
 import { ROOT } from './lanes.ts';
 
 /** A test that takes longer has hung. */
-const TEST_MS = 120_000;
+const TEST_MS = 300_000;
 const WARNING = /^::warning\b/gm;
 /** What node's runner says at its end; here it is said once, of all passes together. */
 const CLOSING = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;

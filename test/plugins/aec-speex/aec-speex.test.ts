@@ -4,11 +4,11 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/aec-speex/index.ts';
 import { echoFrames, echoOf, loudnessOf, mixed } from '../../fixtures/echo-room.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
 import { collect, join, say, silence } from '../../fixtures/speech.ts';
 
@@ -195,7 +195,7 @@ describe('echo cancellation by libspeexdsp', { skip }, () => {
       await symlink(placeOf(NAME), library);
       for (let waited = 0; waited < 10_000; waited += 50) {
         if ((await healthOf(target.host, 'aec-speex'))?.status === 'okay') break;
-        await wait(50);
+        await pace(50);
       }
       assert.equal((await target.cleaned(silence(40), silence(40))).length, 640);
     }));
@@ -225,7 +225,7 @@ function endless(
   const frames = async function* (): AsyncGenerator<EchoFrame> {
     for (let seq = 0; ; seq++) {
       yield { seq, near: new Int16Array(FRAME_SAMPLES), far: new Int16Array(FRAME_SAMPLES) };
-      await wait(5);
+      await pace(5);
     }
   };
   return target.clean(frames(), signal)[Symbol.asyncIterator]();

@@ -4,13 +4,12 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, type ComponentHealth, type CoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, samplesOfBytes } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio-alsa/index.ts';
 import { audioDeviceContract, framesOf, toneSource } from '../../contracts/audio-device.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -152,7 +151,7 @@ describe('audio-alsa', () => {
     const alsa = await start();
     const capturing = codeOf(framesOf(alsa.device, 10_000));
     const playing = codeOf(alsa.device.play(toneSource(48_000, 60_000), { signal }));
-    await wait(200);
+    await pace(200); // both programs run
     await alsa[Symbol.asyncDispose]();
     await Promise.all([capturing, playing]);
     assert.deepEqual(alsa.host.leaks(), []);

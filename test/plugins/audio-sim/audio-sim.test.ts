@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type AudioFrame, audioDevice, FRAME_SAMPLES, operations } from '@device-core/plugin-api';
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio-sim/index.ts';
 import { audioDeviceContract, toneSource } from '../../contracts/audio-device.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -197,7 +196,7 @@ describe('audio-sim', () => {
     await using sim = await start();
     const late = (async function* () {
       yield constant(320, 1_000);
-      await wait(200);
+      await pace(200);
       yield constant(320, 1_000);
     })();
     await sim.device.play(late, { signal: new AbortController().signal });
@@ -212,9 +211,10 @@ describe('audio-sim', () => {
     const begun: number[] = [];
     const options = { signal: new AbortController().signal, started: (at: number) => void begun.push(at) };
     await sim.device.play(toneSource(48_000, 200), options);
-    await wait(150);
-    const loud = ear.frames.filter(({ samples }) => loudness(samples) > 1_000);
-    assert.ok(loud.length >= 8 && loud.length <= 12, `${loud.length} frames`);
+    const heard = () => ear.frames.filter(({ samples }) => loudness(samples) > 1_000);
+    await until('the echo', () => heard().length >= 8 && loudness(ear.frames.at(-1)!.samples) < 1_000);
+    const loud = heard();
+    assert.ok(loud.length <= 12, `${loud.length} frames`);
     const delay = loud[0]!.at - begun[0]!;
     assert.ok(delay > 39 && delay < 85, `after ${delay} ms`);
     const [middle] = loud.slice(5);
@@ -227,7 +227,7 @@ describe('audio-sim', () => {
     await until('a frame', () => ear.frames.length > 0);
     const playing = sim.device.play(toneSource(RATE, 10_000), { signal: new AbortController().signal });
     const ended = Promise.allSettled([playing]);
-    await wait(50);
+    await pace(50);
     await sim.host.stop();
     await ended;
     assert.deepEqual(sim.host.leaks(), []);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, monotonicMs } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio/index.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { FakeDevice, listening, manifest, start, until } from './fixture.ts';
 
 after(leakCheck());
@@ -42,7 +42,7 @@ describe('capture', () => {
     await using one = listening(core.audio, 'app:one');
     await until('a reader', async () => (await core.audio.state()).capturing.length === 1);
     const again = listening(core.audio, 'app:one');
-    await wait(20);
+    await pace(20);
     await again[Symbol.asyncDispose]();
     await one[Symbol.asyncDispose]();
     await until('nobody', async () => (await core.audio.state()).capturing.length === 0);
@@ -97,7 +97,7 @@ describe('capture', () => {
     await core.audio.setMuted(true);
     assert.deepEqual(core.device.mutes, [true]);
     core.device.say(2);
-    await wait(50);
+    await pace(50);
     await core.audio.setMuted(false);
     assert.deepEqual(core.device.mutes, [true, false]);
     core.device.say(3, monotonicMs() - 1_000); // it was captured while nobody was to hear it

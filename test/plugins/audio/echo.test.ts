@@ -1,7 +1,6 @@
 /** Frames by way of an echo canceller: when it is asked, what it is told, and what becomes of the sound when it is late, hangs or dies. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   type AudioFrame,
   type CleanFrame,
@@ -14,6 +13,7 @@ import {
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FarEnd, NearClock } from '../../../plugins/voice/audio/far-end.ts';
+import { eventually, pace, stays } from '../../fixtures/eventually.ts';
 import { healthOf } from '../../fixtures/native.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { level, listening, start, until } from './fixture.ts';
@@ -80,7 +80,7 @@ async function room(canceller: EchoCanceller, echo: object = {}) {
     async speak(count: number, ms = 5) {
       for (let said = 0; said < count; said++) {
         core.device.say(VOICE);
-        await wait(ms);
+        await pace(ms);
       }
     },
     async [Symbol.asyncDispose]() {
@@ -147,7 +147,7 @@ describe('echo cancellation', () => {
     const from = times[0]!;
     const ats: number[] = [];
     for (let at = from + 100; at < from + 700; at += 20) {
-      while (monotonicMs() < at + 1_000) await wait(2);
+      await eventually(() => monotonicMs() >= at + 1_000, 'the time of the frame');
       device.device.say(VOICE, at);
       ats.push(at);
     }
@@ -166,7 +166,7 @@ describe('echo cancellation', () => {
 
   it('that is late now and then costs those frames their cleaning, nothing else', async () => {
     const canceller = new FakeCanceller(async ({ seq }, count) => {
-      if (count === 4) await wait(2_000);
+      if (count === 4) await pace(2_000);
       return { seq, samples: new Int16Array(320).fill(CLEAN) };
     });
     await using device = await room(canceller);
@@ -176,7 +176,7 @@ describe('echo cancellation', () => {
     await device.speak(1);
     await until('the late one', () => device.ear.frames.length === 4);
     await until('it was answered', () => canceller.asked.length === 4);
-    await wait(1_500);
+    await pace(1_500);
     await device.speak(3);
     await until('seven', () => device.ear.frames.length === 7);
     const values = valuesOf(device.ear.frames);
@@ -273,7 +273,7 @@ describe('echo cancellation', () => {
     await until('a question', () => gates.length === 1);
     await device.audio.setMuted(true);
     gates[0]!.resolve();
-    await wait(100);
+    await stays(() => device.ear.frames.length === 0, 'no frame comes', { ms: 100 });
     await device.audio.setMuted(false);
     assert.equal(device.ear.frames.length, 0);
     device.device.say(VOICE, monotonicMs() + 30);

@@ -1,6 +1,5 @@
 /** A microphone and a speaker that do what the test says. */
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   type AudioDevice,
   type AudioFrame,
@@ -14,7 +13,7 @@ import {
 import { Latest } from '@device-core/plugin-api/audio';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio/index.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio.yaml');
 export const RATE = 16_000;
@@ -84,9 +83,9 @@ export class FakeDevice implements AudioDevice {
       }
       for (const sample of chunk) this.heard.push(sample);
       due += (chunk.length / this.#rate) * 1_000;
-      await wait(Math.max(0, due - 40 - monotonicMs()));
+      await pace(Math.max(0, due - 40 - monotonicMs()));
     }
-    if (due !== undefined) await wait(Math.max(0, due - monotonicMs()));
+    if (due !== undefined) await pace(Math.max(0, due - monotonicMs()));
   }
 }
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { audioDevice, type CoreError, monotonicMs, type PcmChunk } from '@device-core/plugin-api';
 import { encodeWav, factorOf } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { KeptSettings } from '../../../plugins/voice/audio/settings.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { FakeDevice, level, RATE, start, until } from './fixture.ts';
 
 after(leakCheck());
@@ -134,7 +134,7 @@ describe('playback', () => {
     await using core = await start();
     const halting = (async function* (): AsyncGenerator<PcmChunk> {
       yield* level(1_000, 100);
-      await wait(300);
+      await pace(300);
       yield* level(1_000, 100);
     })();
     const times: number[] = [];

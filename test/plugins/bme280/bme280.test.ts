@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { Calibration } from '../../../plugins/hardware/bme280/calibration.ts';
 import { eventually, startBuses } from '../../fixtures/bus-core.ts';
+import { pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -39,7 +40,7 @@ describe('bme280', () => {
       [0, 700, 0],
     ] as const) {
       await device.sim.ask({ chip: { endpoint: 'i2c0', address: 0x76, change: { temperature, pressure, humidity } } });
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pace(20);
       const { values } = await device.call<Climate>('sensors.read', { name: 'environment' });
       assert.ok(Math.abs(values.temperature - temperature) <= 0.02, `${values.temperature} for ${temperature}`);
       assert.ok(Math.abs(values.pressure - pressure) <= 0.1, `${values.pressure} for ${pressure}`);

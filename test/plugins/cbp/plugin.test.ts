@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   type Bridge,
   type BridgeHealth,
@@ -16,6 +15,7 @@ import { plugin } from '../../../plugins/hardware/cbp/index.ts';
 import { plugin as endpointsPlugin } from '../../../plugins/hardware/endpoints/index.ts';
 import { plugin as portSim } from '../../../plugins/hardware/port-sim/index.ts';
 import { EndpointClient } from '../../fixtures/endpoint-client.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 const manifest = (id: string) => new URL(`../../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
@@ -120,7 +120,7 @@ describe('plugin cbp over the simulator process', () => {
     while (!over) {
       await device.io.gpioRead('gpio0', 1);
       answers++;
-      await wait(5);
+      await pace(5);
     }
     assert.ok(performance.now() - from >= 500, '8000 bytes at 125 kHz are 512 ms');
     assert.ok(answers > 10, `${answers} answers meanwhile`);
@@ -182,7 +182,7 @@ describe('plugin cbp over the simulator process', () => {
   it('ends what is in flight when it stops', async () => {
     await using device = await Device.start();
     const transfer = failure(device.io.spixTransfer('spi1', SLOW));
-    await wait(50);
+    await pace(50);
     await device.cbp.stop();
     assert.equal((await transfer).details.status, 'LINK_RESET');
     assert.deepEqual(device.cbp.leaks(), []);

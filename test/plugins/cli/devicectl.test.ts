@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { pace } from '../../fixtures/eventually.ts';
 import { FakeCore } from './fake-core.ts';
 import { realTable } from './real-table.ts';
 import { EVENT, REPLIES } from './replies.ts';
@@ -384,7 +385,7 @@ describe('live events', () => {
   test('a Core that goes away is told', async () => {
     core.replies['GET /events'] = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
-      setTimeout(() => response.destroy(), 50);
+      void pace(50).then(() => response.destroy());
     };
     const ended = await devicectl(['events', ...at]);
     assert.equal(ended.code, 3);

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type AppSockets, appSockets, config, type SessionInfo } from '@device-core/plugin-api';
+import { pace } from '../../fixtures/eventually.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { type Started, start, until } from './start.ts';
 
@@ -24,7 +25,7 @@ suite('files that others touch', () => {
     service.watch({ app: AGENDA }, (change) => void heard.push(`${change.key}=${JSON.stringify(change.value)}`));
     await service.set({}, 'volume', 1, { by: 'operator' });
     const before = await service.get({}, 'volume');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pace(300); // the watcher takes what it finds within its delay for our own writing
 
     await writeFile(join(started.var, 'config.yaml'), 'volume: 2\nui: {theme: dark}\n');
     await until(async () => (await held(started, 'volume')) === 2);

@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type HealthReport,
   type Isolation,
@@ -13,6 +12,7 @@ import {
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/dev-reload/index.ts';
+import { eventually, pace, stays } from '../../fixtures/eventually.ts';
 
 const MANIFEST = 'manifests/plugins/life/dev-reload.yaml';
 
@@ -47,7 +47,7 @@ async function start() {
     services: [[pluginManager, manager]],
   });
   await host.hook('kernel.ready').promise();
-  await sleep(300); // the watchers look around
+  await pace(300); // the watchers look around
   return {
     host,
     restarted,
@@ -61,9 +61,8 @@ async function start() {
       return list;
     },
     async until(expected: readonly string[]) {
-      for (const end = Date.now() + 5_000; restarted.length < expected.length; await sleep(10))
-        assert.ok(Date.now() < end, restarted.join());
-      await sleep(400);
+      await eventually(() => restarted.length >= expected.length, expected.join());
+      await stays(() => restarted.length === expected.length, expected.join(), { ms: 300 });
       assert.deepEqual(restarted, expected);
     },
     async health() {
@@ -103,7 +102,7 @@ describe('dev-reload', () => {
   it('names a plugin of this process instead: its module stays what it was', async () => {
     await using lab = await start();
     lab.save('inside/index.ts');
-    await sleep(600);
+    await eventually(async () => (await lab.health()).RESTART_NEEDED, 'its name in the health');
     lab.save('inside/index.ts');
     await lab.until([]);
     assert.equal((await lab.health()).RESTART_NEEDED, 'inside changed on disk: restart the Core to run the new code');
@@ -121,7 +120,7 @@ describe('dev-reload', () => {
     await using lab = await start();
     const [inside, thread] = lab.list;
     lab.set([{ ...inside!, isolation: 'worker' }, lab.add('new', 'process')]);
-    await sleep(200);
+    await pace(200); // the new watcher looks around
     lab.save('inside/index.ts');
     await lab.until(['inside']);
     lab.save('new/index.ts');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { DeviceInfo, EventBus, EventEnvelope } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { AGENDA, FakeSession, startEvents } from './fixture.ts';
 
 after(leakCheck());
@@ -84,7 +85,7 @@ describe('a run that ends', () => {
     const events = await startEvents(world);
     for (const session of [reads, sleeps])
       await events.table.run('events.subscribe', { filter: 'ui.*' }, { caller: OF_APP, session });
-    reads.blocked = new Promise((resolve) => setTimeout(resolve, 5));
+    reads.blocked = pace(5);
     sleeps.blocked = new Promise(() => undefined);
     for (let i = 0; i < 20; i++) events.host.publish('ui.toast', { i });
     const began = performance.now();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { appSockets, CoreError, type FunctionCall, functions } from '@device-core/plugin-api';
+import { pace } from '../../fixtures/eventually.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { agenda, type Started, start } from './start.ts';
 
@@ -150,7 +151,7 @@ suite('an app that goes away in the middle of a call', () => {
       throw closed();
     });
     const answer = call(started, { idempotencyKey: 'k1' });
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await pace(60);
     started.sockets.join(APP, () => ({ summary: 'again' }));
     assert.deepEqual(await answer, { result: { summary: 'again' } });
     const [one, two] = started.sockets.calls.map((sent) => sent.meta);
@@ -186,7 +187,7 @@ suite('an app that goes away in the middle of a call', () => {
       throw closed();
     });
     const answer = call(started);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pace(20);
     started.sockets.leave(first);
     started.sockets.join(APP, () => ({ summary: 'late' }));
     assert.deepEqual(await answer, { result: { summary: 'late' } });
@@ -218,7 +219,7 @@ suite('an app that goes away in the middle of a call', () => {
     );
     const abort = new AbortController();
     const answer = codeOf(call(started, {}, OPERATOR, { signal: abort.signal }));
-    setTimeout(() => abort.abort(), 20);
+    void pace(20).then(() => abort.abort());
     assert.equal(await answer, 'CANCELLED');
     assert.deepEqual(
       started.host.leaks().filter((label) => label.startsWith('wait')),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type GpioEdge, gpio } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
+import { pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -81,20 +81,20 @@ describe('gpio', () => {
     // The bridge learns of the listener in its own time.
     await eventually('the first edge', async () => {
       await pulse(1);
-      await sleep(50);
+      await pace(50);
       return heard.length > 0 ? true : undefined;
     });
-    await sleep(100);
+    await pace(100);
     const before = { counted: counted(), heard: heard.length };
     await pulse(40);
     // A single edge finds the queue of the bridge full as well, while the host is slow to take from it.
     let sent = 40;
     await eventually('the loss', async () => {
-      await sleep(100);
+      await pace(100);
       if (counted() - before.counted === sent) return true;
       await pulse(1);
       sent += 1;
-      await sleep(100);
+      await pace(100);
     });
     const came = heard.length - before.heard;
     assert.ok(came > 1 && came < sent, `${came} of ${sent} came`);

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { httpServer, type Identity } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { Connections } from '../../../plugins/interface/http/connections.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 import { FLASH, type Front, startFront } from './front.ts';
 import { aborted, FIND, produced, ROWS } from './rows.ts';
 
@@ -167,7 +166,7 @@ describe('bytes that are no request', () => {
     const streams = await Promise.all(Array.from({ length: 20 }, busy));
     await assert.rejects(front.ask('/find'), { code: 'ECONNRESET' });
     for (const one of streams) one.destroy();
-    await sleep(50);
+    await pace(50);
     assert.equal((await front.ask('/find')).status, 200);
   });
 
@@ -180,7 +179,7 @@ describe('bytes that are no request', () => {
     const many = Array.from({ length: 40 }, one);
     await until(() => many.filter((socket) => socket.closed).length >= 20);
     for (const socket of many) socket.destroy();
-    await sleep(20);
+    await pace(20);
     assert.equal((await front.ask('/find')).status, 200);
   });
 });
@@ -194,7 +193,7 @@ describe('a client that leaves', () => {
       headers: { authorization: `Bearer ${token}` },
     });
     request.on('error', () => undefined);
-    await sleep(50);
+    await pace(50);
     request.destroy();
     await until(() => aborted.length > 0);
     assert.deepEqual(aborted, ['CANCELLED']);
@@ -206,7 +205,7 @@ describe('a client that leaves', () => {
     const waiting = assert.rejects(front.ask('/wait', { token }), /ECONNRESET|socket hang up/);
     const other = front.ask('/wait?ms=200', { token: front.operatorToken });
     events.on('error', () => undefined).resume();
-    await sleep(50);
+    await pace(50);
     await front.identity.revoke(FLASH);
     await waiting;
     await until(() => events.closed);
@@ -220,7 +219,7 @@ describe('a client that leaves', () => {
       ({ status }) => status,
       ({ code }) => code,
     );
-    await sleep(30);
+    await pace(30);
     await front.host.stop();
     assert.equal((await short).status, 200);
     // In a worker its call may fail a moment before its connection is cut.
@@ -263,7 +262,7 @@ describe('the routes', () => {
 
   it('change without a loss to requests in flight', async () => {
     const waiting = front.ask('/wait?ms=150', { token });
-    await sleep(30);
+    await pace(30);
     front.table.add({ ...FIND, name: 'test.late', rest: { method: 'GET', path: '/late' } });
     await front.settle();
     assert.equal((await front.ask('/late')).status, 200);
@@ -279,7 +278,7 @@ describe('the routes', () => {
     });
     await front.settle();
     const waiting = front.ask('/late');
-    await sleep(50);
+    await pace(50);
     entry[Symbol.dispose]();
     const answer = await waiting;
     assert.deepEqual([answer.status, answer.body.code], [503, 'UNAVAILABLE']);
@@ -295,7 +294,7 @@ describe('a client that asks for much', () => {
     const client = connect(front.port, '127.0.0.1').on('error', () => undefined);
     client.write(`GET /large HTTP/1.1\r\nhost: localhost:${front.port}\r\nconnection: close\r\n\r\n`);
     await once(client, 'readable');
-    await sleep(1_000 * PATIENCE);
+    await pace(1_000 * PATIENCE);
     assert.equal((await front.ask('/find')).status, 200);
     let received = 0;
     client.on('data', (chunk) => {
@@ -324,7 +323,7 @@ describe('a client that asks for much', () => {
         }
         connections.checkStalled(now, 100);
       }
-      await sleep(20);
+      await pace(20);
       for (const now of [1_000, 1_050]) connections.checkStalled(now, 100);
       assert.equal(connections.stalled, 0);
       connections.checkStalled(1_100, 100);

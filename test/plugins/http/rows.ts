@@ -1,6 +1,6 @@
 /** Operations in the shapes of the specification, for the tests of the front end alone. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallContext, CoreError, type Operation } from '@device-core/plugin-api';
+import { pace } from '../../fixtures/eventually.ts';
 
 type Row = Operation<never, unknown>;
 
@@ -106,7 +106,7 @@ export const WAIT: Row = {
   run: async ({ ms }: { ms: number }, { signal }: CallContext) => {
     if (ms === 0) throw new CoreError('QUEUE_FULL', { what: 'event', reason: 'it is full', retryAfterMs: 1_200 });
     try {
-      await sleep(ms, undefined, { signal });
+      await pace(ms, signal);
     } catch {
       aborted.push((signal.reason as CoreError).code);
       throw signal.reason;
@@ -129,7 +129,7 @@ export const EVENTS: Row = {
         if (fail && n > 2) throw new CoreError('QUEUE_FULL', { what: 'events', reason: 'too slow' });
         produced.last = n;
         yield { event: 'count', id: String(n), data: { n, fill: 'x'.repeat(bytes) } };
-        if (bytes === 1) await sleep(20, undefined, { signal });
+        if (bytes === 1) await pace(20, signal);
       }
     } finally {
       produced.ended++;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { CoreError, type FunctionEntry } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace, stays } from '../../fixtures/eventually.ts';
 import { APP, eventually, type Started, start } from './start.ts';
 
 after(leakCheck());
@@ -78,7 +79,7 @@ suite('utterances of functions', () => {
     const plan = await started.plan('next');
     started.registry.answer = () => new Promise(() => undefined);
     const run = started.intents.run(plan, { turn: 't', signal: over.signal, deadline: Date.now() + 5_000 });
-    setTimeout(() => over.abort(), 20);
+    void pace(20).then(() => over.abort());
     await assert.rejects(run, { code: 'CANCELLED' });
   });
 
@@ -115,7 +116,7 @@ suite('utterances of functions', () => {
 
   test('many changes at once are told once', async () => {
     await using started = await start();
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await pace(150); // the changes of the start are told
     let told = 0;
     using _ = started.intents.onChange(() => {
       told++;
@@ -124,8 +125,7 @@ suite('utterances of functions', () => {
       started.registry.offer({ name: `f${index}`, utterances: [`say ${index}`] });
     await matched(started, 'say nineteen');
     await eventually('it is told', () => told || undefined);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.equal(told, 1);
+    await stays(() => told === 1, 'it is told once');
   });
 
   test('an app cannot take over what the device understands, nor make it ambiguous', async () => {

@@ -5,7 +5,7 @@ import { start } from './start.ts';
 
 after(leakCheck());
 
-describe('the intents of the device', { timeout: 60_000 }, () => {
+describe('the intents of the device', { timeout: 300_000 }, () => {
   intentsContract(async () => {
     const started = await start();
     return {

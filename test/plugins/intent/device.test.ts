@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { audio, CoreError, device } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { stays } from '../../fixtures/eventually.ts';
 import { eventually, start } from './start.ts';
 
 after(leakCheck());
@@ -88,8 +89,7 @@ suite('intents of the device', () => {
     assert.equal(rang.length, 1);
     assert.deepEqual(await started.say('stop'), { result: { silenced: true } });
     const heard = started.speaker.heard.length;
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
-    assert.equal(started.speaker.heard.length, heard);
+    await stays(() => started.speaker.heard.length === heard, 'it is quiet', { ms: 1_200 });
   });
 
   test('timers are bounded', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoreError, ServerSentEvent } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { OPERATOR } from '../../fixtures/operation-calls.ts';
 import { type Fixture, line, startLogs } from './fixture.ts';
 
@@ -54,7 +54,7 @@ describe('GET /logs/stream', () => {
     await using logs = await startLogs({ pollMs: 20 });
     const stream = open(logs, { app: 'agenda', level: 'warn' });
     const next = stream.next();
-    await sleep(50); // it looks, and finds nothing
+    await pace(50); // it looks, and finds nothing
     logs.write('apps/agenda.log', { level: 'info', time: 1, msg: 'fine' }, { level: 'error', time: 2, msg: 'bad' });
     assert.equal(await next, 'bad');
     stream.hangUp();

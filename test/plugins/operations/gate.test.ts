@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
 import { Schemas } from '@device-core/plugin-api/operations';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
+import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
 
 after(leakCheck());
@@ -171,13 +171,14 @@ describe('the gate', () => {
     await using fixture = await start();
     const reasons: unknown[] = [];
     let finished = 0;
+    const gone = Promise.withResolvers<void>();
     const slow = (timeoutMs?: number) => ({
       name: `test.slow${timeoutMs ?? ''}`,
       params: { type: 'object' },
       ...(timeoutMs ? { timeoutMs } : {}),
       run: async (_: never, context: CallContext) => {
         context.signal.addEventListener('abort', () => reasons.push(context.signal.reason));
-        await sleep(120);
+        await gone.promise;
         finished++;
         return { text: 'late' };
       },
@@ -193,10 +194,9 @@ describe('the gate', () => {
     ]);
     await assert.rejects(fixture.table.invoke('test.slow', {}, call(OPERATOR, { ms: -5 })), code('TIMEOUT'));
     assert.equal(reasons.length, 2);
-    await sleep(150);
-    assert.equal(finished, 2);
-    const late = fixture.host.logged.filter((line) => line.message.includes('too late'));
-    assert.equal(late.length, 2);
+    gone.resolve();
+    const late = () => fixture.host.logged.filter((line) => line.message.includes('too late'));
+    await eventually(() => finished === 2 && late().length === 2, 'what comes too late');
   });
 
   it('answers CANCELLED when the caller goes away, also to a handler that does not listen', async () => {
@@ -205,7 +205,7 @@ describe('the gate', () => {
     fixture.table.add(operation({ params: { type: 'object' }, run: () => stuck.promise }));
     const controller = new AbortController();
     const answer = fixture.table.invoke('test.echo', {}, call(OPERATOR, { signal: controller.signal }));
-    setTimeout(() => controller.abort(), 10);
+    void turns().then(() => controller.abort());
     await assert.rejects(answer, code('CANCELLED'));
     await assert.rejects(
       fixture.table.invoke('test.echo', {}, call(OPERATOR, { signal: AbortSignal.abort() })),
@@ -283,7 +283,7 @@ describe('the gate', () => {
         async *run(_: never, context: CallContext) {
           try {
             for (let n = 1; ; n++) {
-              await sleep(15, undefined, { signal: context.signal });
+              await pace(15, context.signal);
               yield { data: n };
             }
           } finally {
@@ -303,7 +303,7 @@ describe('the gate', () => {
       for await (const item of items) if (seen.push(item) === 3) controller.abort();
     }, code('CANCELLED'));
     assert.equal(seen.length, 3);
-    await sleep(5);
+    await pace(5);
     assert.ok(closed);
   });
 });
@@ -326,7 +326,7 @@ describe('a stream that lasts', () => {
     let kept = 1_000;
     // What has just come over a border is not collected in the same turn.
     for (let turn = 0; turn < 20 && kept >= 100; turn++) {
-      await sleep(10);
+      await pace(10);
       collectGarbage();
       kept = held();
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { connectApp, type RpcError } from '@device-core/plugin-api/app';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, startRpc, until } from './fixture.ts';
 
 after(leakCheck());
@@ -48,7 +49,7 @@ test('an app calls, is called, is cancelled and is told to stop', async () => {
   await assert.rejects(core.sockets.call(APP, { method: 'no', params: {}, meta: meta('2') }), { code: 'APP_ERROR' });
   const cancel = new AbortController();
   const hanging = core.sockets.call(APP, { method: 'hang', params: {}, meta: meta('3'), signal: cancel.signal });
-  setTimeout(() => cancel.abort(), 20);
+  void pace(20).then(() => cancel.abort());
   await assert.rejects(hanging, { code: 'CANCELLED' });
   await until(() => aborted);
 

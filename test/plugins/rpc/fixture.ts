@@ -16,7 +16,7 @@ import {
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin as rpcPlugin } from '../../../plugins/interface/rpc/index.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 
 const manifest = (id: string) =>
   fileURLToPath(new URL(`../../../manifests/plugins/interface/${id}.yaml`, import.meta.url));
@@ -200,6 +200,6 @@ export function operation(name: string, run: Operation<never, unknown>['run'], m
   return { name, summary: name, params: ANYTHING, result: {}, errors: [], run, ...more } as Operation<never, unknown>;
 }
 
-export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+export { pace as sleep };
 
 export const until = (holds: () => boolean | Promise<boolean>) => eventually(holds, 'what was waited for');

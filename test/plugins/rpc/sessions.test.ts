@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AppCall, Caller } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
 
 after(leakCheck());
@@ -359,7 +360,7 @@ test('an app that asks without reading its answers is not read any further', asy
   client.socket.pause();
   const total = 3_000;
   for (let id = 0; id < total; id++) client.write(`{"jsonrpc":"2.0","id":${id},"method":"echo.big"}\n`);
-  await sleep(200);
+  await pace(200); // time to take more than it may
   const soFar = runs;
   assert.ok(soFar < total, `${soFar} requests were taken`);
   client.socket.resume();

@@ -15,6 +15,7 @@ import {
   type DataCallback,
   type Message,
 } from 'vscode-jsonrpc/node';
+import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, startRpc, until } from './fixture.ts';
 
 after(leakCheck());
@@ -136,7 +137,7 @@ test("vscode-jsonrpc's connection calls, cancels, is notified and is called", as
 
   const source = new CancellationTokenSource();
   const waiting = connection.sendRequest('wait.forever', {}, source.token);
-  setTimeout(() => source.cancel(), 20);
+  void pace(20).then(() => source.cancel());
   await assert.rejects(waiting, { code: -32800 });
   assert.equal(aborted, 1);
 

@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { CoreError, type StreamChannel, type StreamEndpoint } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { APP, type RawClient, sleep, startRpc, until } from './fixture.ts';
 
 after(leakCheck());
@@ -187,9 +188,9 @@ test('a slow reader never makes the Core hold more than its credit and one socke
   );
   await until(() => sent > 0);
   client.socket.pause();
-  await sleep(100);
+  await pace(100);
   const before = sent;
-  await sleep(300);
+  await pace(300);
   // 256 KiB of ours, what the kernel's buffers take, and one chunk of each stream.
   assert.ok(sent - before < 2_000_000, `${sent - before} bytes went on`);
   assert.ok(sent < 8_000_000, `${sent} bytes were taken`);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreError, type SensorSource, sensors } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
+import { pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -23,7 +23,7 @@ describe('sensors', () => {
     const source: SensorSource = {
       async read() {
         taken++;
-        await sleep(10);
+        await pace(10);
         return { at: Date.now(), values: { level: taken } };
       },
     };
@@ -32,7 +32,7 @@ describe('sensors', () => {
       (await device.call<{ values: { level: number } }>('sensors.read', { name: 'tank' })).values.level;
     assert.deepEqual(await Promise.all([read(), read(), read()]), [1, 1, 1]);
     assert.equal(await read(), 1);
-    await sleep(60);
+    await pace(60);
     assert.equal(await read(), 2);
   });
 

@@ -5,11 +5,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { ComponentHealth, EngineKind } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/sherpa/index.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { healthOf } from '../../fixtures/native.ts';
 
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/voice/sherpa.yaml');
@@ -45,7 +45,7 @@ export async function start(config: object) {
     registered: () => registry.rows.map(({ kind, description, owner }) => `${kind} ${description.id} of ${owner}`),
     /** What becomes of a kind of engine: the first health after it was looked for, or the one that is wanted. */
     async outcome(kind: EngineKind, wanted?: ComponentHealth['status']): Promise<ComponentHealth> {
-      for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await wait(20)) {
+      for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await pace(20)) {
         const health = await healthOf(host, `sherpa.${kind}`);
         if (health && (wanted ? health.status === wanted : health.message !== 'it is looked for')) return health;
       }

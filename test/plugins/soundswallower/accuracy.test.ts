@@ -51,7 +51,7 @@ const withoutEspeak = spawnSync('espeak-ng', ['--version']).error ? 'espeak-ng i
 const skip = process.env[ISOLATION_VARIABLE] ? 'its figures do not depend on where it runs' : false;
 after(leakCheck());
 
-describe('soundswallower', { timeout: 110_000, skip }, () => {
+describe('soundswallower', { timeout: 300_000, skip }, () => {
   it('understands commands', async (t) => {
     await using one = await start('stt');
     const pairs: [string, string][] = [];

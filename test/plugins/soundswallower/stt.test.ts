@@ -9,7 +9,7 @@ import { MANIFEST, start } from './start.ts';
 
 after(leakCheck());
 
-describe('soundswallower and sentences', { timeout: 110_000 }, () => {
+describe('soundswallower and sentences', { timeout: 300_000 }, () => {
   sttContract(() => start('stt'), { needsGrammar: true, streaming: true, foreign: 'de' });
 
   it('agrees with its manifest, registers both engines, and leaves with the plugin', async () => {

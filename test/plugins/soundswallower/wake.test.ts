@@ -8,7 +8,7 @@ import { start } from './start.ts';
 const PHRASE = 'hey computer';
 after(leakCheck());
 
-describe('soundswallower and phrases', { timeout: 110_000 }, () => {
+describe('soundswallower and phrases', { timeout: 300_000 }, () => {
   wakeContract(() => start('wake'), {
     phrases: [PHRASE, 'good morning device'],
     impossible: ['', '  ', '42', '漢字'],

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AudioFrame,
   CoreError,
@@ -12,8 +11,16 @@ import {
   type VadEngine,
   type WakeEngine,
 } from '@device-core/plugin-api';
-import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import {
+  checkManifest,
+  createTestHost,
+  leakCheck,
+  TestOperations,
+  type VirtualClock,
+  virtualClock,
+} from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/speech/index.ts';
+import { pace, turns } from '../../fixtures/eventually.ts';
 import { collect, framesOf, silence } from '../../fixtures/speech.ts';
 
 const MANIFEST = 'manifests/plugins/voice/speech.yaml';
@@ -30,9 +37,10 @@ const named = (id: string, more: Partial<EngineDescription> = {}): EngineDescrip
   ...more,
 });
 
-async function start(config: object = {}) {
+async function start(config: object = {}, clock?: VirtualClock) {
   const table = new TestOperations();
   const host = await createTestHost(plugin, {
+    ...(clock ? { clock } : {}),
     manifest: MANIFEST,
     services: [[operations, table]],
     config: { leastPauseMs: 40, mostPauseMs: 100, resultMs: 150, ...config },
@@ -115,7 +123,8 @@ describe('speech', () => {
   });
 
   it('gives the next engine all that the one before it had heard, and puts that one aside for a while', async () => {
-    await using device = await start({ order: { stt: ['first'] }, leastPauseMs: 500, mostPauseMs: 5_000 });
+    const clock = virtualClock();
+    await using device = await start({ order: { stt: ['first'] }, leastPauseMs: 500, mostPauseMs: 5_000 }, clock);
     const first = counting(3);
     const second = counting();
     device.register('stt', named('first'), first, 'plugin.test');
@@ -131,10 +140,10 @@ describe('speech', () => {
     const info = (await device.service.list('stt'))[0]!;
     assert.deepEqual([info.uses, info.failures], [1, 1]);
     assert.match(info.problem!, /out of tune/);
-    await sleep(700);
+    await clock.advance(700);
     await ask();
     assert.equal(first.heard.length, 2, 'it was asked again');
-    await sleep(550);
+    await clock.advance(550);
     await ask();
     assert.equal(first.heard.length, 2, 'the second pause is longer');
     await device.host.settle();
@@ -142,7 +151,8 @@ describe('speech', () => {
   });
 
   it('says why there is none when all have failed, and takes one back that works', async () => {
-    await using device = await start({ leastPauseMs: 500, mostPauseMs: 5_000 });
+    const clock = virtualClock();
+    await using device = await start({ leastPauseMs: 500, mostPauseMs: 5_000 }, clock);
     let broken = true;
     const engine: SttEngine = {
       async transcribe() {
@@ -155,7 +165,7 @@ describe('speech', () => {
     assert.equal(await code(ask()), 'SPEECH_FAILED');
     await assert.rejects(ask(), /put aside: .*no model/);
     broken = false;
-    await sleep(600);
+    await clock.advance(600);
     assert.equal((await ask()).text, 'fine');
     assert.equal((await device.service.list())[0]!.problem, undefined);
   });
@@ -176,7 +186,7 @@ describe('speech', () => {
     assert.equal(await code(ask(unplugged())), 'AUDIO_UNAVAILABLE');
     const stop = new AbortController();
     const running = code(ask(framesOf(silence(60_000), true), { signal: stop.signal }));
-    await sleep(40);
+    await pace(40);
     stop.abort();
     assert.equal(await running, 'CANCELLED');
     assert.equal((await device.service.list())[0]!.failures, 0);
@@ -231,7 +241,7 @@ describe('speech', () => {
     await using device = await start({ order: { vad: ['silent'] } });
     const silent: VadEngine = {
       async *detect(frames) {
-        for await (const _ of frames) await sleep(0);
+        for await (const _ of frames) await turns(1);
         yield* [];
       },
     };

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CoreError, operations, pluginManager, spi } from '@device-core/plugin-api';
 import { startCore } from '../../fixtures/core.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 
 const HANDLES = [
   { name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 },
-  { name: 'slow', endpoint: 'spi1', cs: 0, speed: 125_000, mode: 0 },
+  { name: 'slow', endpoint: 'spi1', cs: 0, speed: 125_000, mode: 0, deadlineMs: 8_000 },
   { name: 'fast', endpoint: 'spi1', cs: 0, speed: 1_000_000, mode: 0 },
   { name: 'lost', endpoint: 'spi9', cs: 0, speed: 125_000, mode: 0 },
 ];
@@ -70,7 +71,7 @@ suite('SPI through the whole bridge', () => {
         return;
       } catch (error) {
         assert.ok(error instanceof CoreError && error.code === 'NOT_INITIALIZED', String(error));
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await pace(50);
       }
     }
     assert.fail('the bridge did not come back');

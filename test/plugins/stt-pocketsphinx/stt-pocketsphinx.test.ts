@@ -4,7 +4,6 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   type AudioFrame,
   CoreError,
@@ -19,6 +18,7 @@ import { plugin } from '../../../plugins/voice/stt-pocketsphinx/index.ts';
 import { sttContract } from '../../contracts/stt.ts';
 import { wakeContract } from '../../contracts/wake.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
+import { pace } from '../../fixtures/eventually.ts';
 import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
 import {
   collect,
@@ -335,7 +335,7 @@ describe('stt-pocketsphinx without its packages', () => {
       await using host = await createTestHost(plugin, { manifest: MANIFEST, config, services: [registry.service] });
       assert.deepEqual(registry.rows, []);
       await symlink(MODEL, model);
-      for (let waited = 0; registry.rows.length < 2 && waited < 10_000; waited += 50) await wait(50);
+      for (let waited = 0; registry.rows.length < 2 && waited < 10_000; waited += 50) await pace(50);
       assert.equal(registry.rows.length, 2);
       await host.stop();
       assert.deepEqual(registry.rows, []);

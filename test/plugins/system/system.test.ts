@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ANONYMOUS,
   type Caller,
@@ -16,6 +15,7 @@ import {
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin } from '../../../plugins/interface/system/index.ts';
+import { eventually, pace } from '../../fixtures/eventually.ts';
 
 const MANIFEST = 'manifests/plugins/interface/system.yaml';
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
@@ -165,7 +165,7 @@ describe('health', () => {
     let collections = 0;
     system.host.tap('health.collect', async () => {
       collections++;
-      await sleep(20);
+      await pace(20);
     });
     await Promise.all(Array.from({ length: 50 }, () => system.ask('system.health', {}, ANONYMOUS)));
     assert.equal(collections, 1);
@@ -199,7 +199,7 @@ describe('plugins', () => {
       await using system = await start(LIST);
       const answer = await system.ask('plugins.restart', { id });
       assert.deepEqual([answer.plugin.id, answer.deferred, system.acted], [id, true, []]);
-      await sleep(150);
+      await eventually(() => system.acted.length === 1, 'the restart');
       assert.deepEqual(system.acted, [`restart ${id}`]);
       await assert.rejects(system.ask('plugins.disable', { id }), { code: 'CALLER_DENIED' });
     });
@@ -209,7 +209,7 @@ describe('plugins', () => {
     const rpc = (state: PluginState) => status('rpc', state, { provides: { 'app-sockets': '1.0.0' } });
     await using one = await start([...LIST, rpc('active')]);
     assert.equal((await one.ask('plugins.disable', { id: 'rpc' })).deferred, true);
-    await sleep(150);
+    await eventually(() => one.acted.length === 1, 'the end of rpc');
     await using two = await start([...LIST, rpc('failed')]);
     assert.equal((await two.ask('plugins.disable', { id: 'rpc' })).deferred, undefined);
     assert.deepEqual([one.acted, two.acted], [['disable rpc'], ['disable rpc']]);
@@ -226,7 +226,7 @@ describe('plugins', () => {
     await using all = await start(LIST, {}, ['http']);
     assert.equal((await all.ask('plugins.apply')).deferred, true);
     assert.deepEqual(all.acted, ['check']);
-    await sleep(150);
+    await eventually(() => all.acted.length === 2, 'the change');
     assert.deepEqual(all.acted, ['check', 'apply']);
   });
 

@@ -4,7 +4,6 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { ComponentHealth } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
@@ -12,7 +11,7 @@ import { plugin, tagsOf } from '../../../plugins/voice/tts-espeak/index.ts';
 import { WavStream } from '../../../plugins/voice/tts-espeak/wav-stream.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -118,7 +117,7 @@ describe('tts-espeak', () => {
     await assert.rejects(spoken(engine, 'Hello.'), { code: 'TIMEOUT' });
     const stop = new AbortController();
     const hanging = spoken(engine, 'Hello.', { signal: stop.signal });
-    await wait(50);
+    await pace(50);
     stop.abort();
     await assert.rejects(hanging, { code: 'CANCELLED' });
   });
@@ -128,7 +127,7 @@ describe('tts-espeak', () => {
     const espeak = await start({ command: broken.command });
     const { engine } = espeak.registry.find('tts');
     const hanging = [1, 2, 3, 4].map(() => spoken(engine, 'Hello.').catch((error) => error.code));
-    await wait(100);
+    await turns();
     await assert.rejects(spoken(engine, 'Hello.'), { code: 'BUSY' });
     await espeak.host.stop();
     assert.equal((await Promise.all(hanging)).length, 4);

@@ -15,12 +15,12 @@ import {
   type Speech,
   type Transcript,
 } from '@device-core/plugin-api';
-import { eventually as looked } from '../../fixtures/eventually.ts';
+import { eventually as looked, pace } from '../../fixtures/eventually.ts';
 
 /** Frames that a word lasts. */
 const WORD = 6;
 
-export const waits = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+export const waits = pace;
 
 /** Resolves with what `look` finds, as soon as it does. */
 export const eventually = <T>(what: string, look: () => T) => looked(look, what, { every: 5 });
@@ -242,7 +242,7 @@ export class FakeSpeech {
       async *speak(text, { stage, signal }) {
         if (stage !== 'local') throw new Error('text must not leave the device');
         if (self.ttsFails) throw self.ttsFails;
-        while (self.ttsHangs && !signal?.aborted) await waits(5);
+        await looked(() => !self.ttsHangs || signal?.aborted, 'the end of a voice that hangs', { ms: 60_000 });
         if (signal?.aborted) return;
         const bytes = Buffer.from(text, 'utf16le');
         yield { rate: 16_000, samples: new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2).slice() };

@@ -29,7 +29,7 @@ async function asked(others: Others, settings: object = {}, text = WORDS, networ
   return { outcome, said, interpreted: known.interpreted, entries, unsent: unsent.map(({ reason }) => reason) };
 }
 
-describe('a sentence that is none of ours', { timeout: 60_000 }, () => {
+describe('a sentence that is none of ours', { timeout: 300_000 }, () => {
   it('is nobody else’s business where it is one', async () => {
     const { outcome, interpreted } = await asked({ ...HERE, ...THERE }, {}, 'next');
     assert.deepEqual([outcome, interpreted], ['answered', []]);

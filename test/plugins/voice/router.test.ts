@@ -46,7 +46,7 @@ async function command(
 
 const FAILS = new CoreError('SPEECH_FAILED', { engine: 'fake', reason: 'it is broken' });
 
-describe('who understands', { concurrency: 4, timeout: 60_000 }, () => {
+describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
   const cases: readonly (readonly [
     title: string,
     router: object,
@@ -234,7 +234,7 @@ describe('who understands', { concurrency: 4, timeout: 60_000 }, () => {
   });
 });
 
-describe('the word of the user', { timeout: 60_000 }, () => {
+describe('the word of the user', { timeout: 300_000 }, () => {
   it('counts in the middle of a command that is being sent', async () => {
     const { host, sound, engines, over, events } = await start({ router: { local: false } });
     await using _host = host;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { audio, CoreError, intents, operations, speech, type VoiceTurn, voice } from '@device-core/plugin-api';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
+import { eventually as until } from '../../fixtures/eventually.ts';
 import { eventually, FakeAudio, FakeIntents, FakeSpeech, Words, waits } from './fakes.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/voice.yaml');
@@ -59,20 +60,19 @@ export async function start(config: object = {}, sentences: ConstructorParameter
   await eventually('the first frame', () => sound.captured > 0);
   const events = (topic: string) => host.published.filter((one) => one.topic === topic).map(({ payload }) => payload);
   const turns = () => service.turns();
-  const over = async (count = 1): Promise<readonly VoiceTurn[]> => {
-    for (;;) {
-      const all = await turns();
-      if (
-        all.filter(({ outcome }) => outcome !== 'running').length >= count &&
-        (await service.state()).state === 'idle'
-      )
-        return all;
-      await waits(10);
-    }
-  };
+  const over = (count = 1): Promise<readonly VoiceTurn[]> =>
+    until(
+      async () => {
+        const all = await turns();
+        const done = all.filter(({ outcome }) => outcome !== 'running').length >= count;
+        return done && (await service.state()).state === 'idle' && all;
+      },
+      `${count} turns that are over`,
+      { ms: 60_000 },
+    );
   const states = () => events('audio.state').map((payload) => (payload as { state: string }).state);
   const becomes = async (state: string) => {
-    while ((await service.state()).state !== state) await waits(5);
+    await until(async () => (await service.state()).state === state, state);
   };
   return { host, service, sound, engines, known, table, events, turns, over, states, becomes };
 }

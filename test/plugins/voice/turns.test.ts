@@ -3,12 +3,13 @@ import { after, describe, it } from 'node:test';
 import { audio, CoreError, intents, speech, type VoiceTurn } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
-import { eventually, FakeIntents, waits } from './fakes.ts';
+import { pace, stays, eventually as until } from '../../fixtures/eventually.ts';
+import { eventually, FakeIntents } from './fakes.ts';
 import { manifest, start } from './started.ts';
 
 after(leakCheck());
 
-describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
+describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
   it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
 
   it('a command in one breath with the wake phrase is heard, done and answered, and told on the bus', async () => {
@@ -104,8 +105,10 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     await using _host = host;
     const turn = await service.ask('slow');
     assert.equal(turn.code, 'TIMEOUT');
-    await waits(700);
-    assert.ok((await service.turns())[0]!.spans.some(({ name }) => name === 'late'));
+    await until(
+      async () => (await service.turns())[0]!.spans.some(({ name }) => name === 'late'),
+      'the late answer in the trace',
+    );
     assert.deepEqual(sound.played, ['Sorry, there was no answer.']);
   });
 
@@ -121,7 +124,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     await using _host = host;
     sound.say('_ hey-computer both _ _ _ _ _');
     await eventually('the question', () => sound.played.length > 0);
-    await waits(120);
+    await pace(120); // the person thinks
     sound.say('next _ _ _ _ _');
     const [second, first] = await over(2);
     assert.deepEqual([first!.outcome, first!.said], ['refused', 'Did you mean this, or that?']);
@@ -146,7 +149,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     sound.say('_ stop _ _ _ _');
     assert.deepEqual([(await asked).outcome, (await asked).code], ['cancelled', 'CANCELLED']);
     assert.equal(events('audio.tts.end').length, 1);
-    await waits(500);
+    await pace(500); // what the microphone heard of the former sound is over
     const again = service.ask('next');
     await becomes('speaking');
     sound.say('_ hey-computer quiet _ _ _ _ _');
@@ -180,8 +183,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     await service.mute(true);
     assert.equal(sound.muted, true);
     const { captured } = sound;
-    await waits(100);
-    assert.equal(sound.captured, captured);
+    await stays(() => sound.captured === captured, 'nothing is captured');
     assert.equal((await service.turns())[0]!.code, 'VOICE_MUTED');
     await assert.rejects(service.listen(), { code: 'VOICE_MUTED' });
     assert.equal((await service.ask('next')).outcome, 'answered');
@@ -220,8 +222,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 60_000 }, () => {
     await becomes('listening');
     const said = [service.say('One.'), service.say('Two.')];
     await assert.rejects(service.say('Three.'), { code: 'BUSY' });
-    await waits(200);
-    assert.deepEqual(sound.played, []);
+    await stays(() => sound.played.length === 0, 'nothing is said');
     sound.say('next _ _ _ _ _');
     await listening;
     await Promise.all(said);

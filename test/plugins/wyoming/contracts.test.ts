@@ -74,7 +74,7 @@ function listening(pause: (peer: Peer, heard: Heard) => void, end: (peer: Peer, 
   };
 }
 
-describe('an external engine for sentences', { timeout: 110_000 }, () => {
+describe('an external engine for sentences', { timeout: 300_000 }, () => {
   const manner = listening(
     () => undefined,
     (peer, { from, to }) => {
@@ -87,7 +87,7 @@ describe('an external engine for sentences', { timeout: 110_000 }, () => {
   sttContract(() => open('stt', manner), { needsGrammar: false, streaming: false, foreign: 'fr' });
 });
 
-describe('an external engine for phrases', { timeout: 110_000 }, () => {
+describe('an external engine for phrases', { timeout: 300_000 }, () => {
   const manner = listening(
     (peer, heard) => {
       const ms = heard.to - heard.from!;

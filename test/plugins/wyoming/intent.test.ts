@@ -55,7 +55,7 @@ async function using<T>(manner: Manner, work: (known: FakeIntents, service: Serv
   return await work(known, service, started);
 }
 
-describe('external intent engines', { timeout: 60_000 }, () => {
+describe('external intent engines', { timeout: 300_000 }, () => {
   it('are interpreters of our intents, and leave with the plugin', async () => {
     await using service = await Service.start();
     service.info = INTENTS;

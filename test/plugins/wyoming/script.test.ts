@@ -15,7 +15,7 @@ after(leakCheck());
 
 const SCRIPT = join(import.meta.dirname, '../../fixtures/wyoming_peer.py');
 
-describe('a server from the description of the protocol', { skip: WITHOUT_PYTHON, timeout: 60_000 }, () => {
+describe('a server from the description of the protocol', { skip: WITHOUT_PYTHON, timeout: 300_000 }, () => {
   let script: ChildProcess;
   let uri: string;
   before(async () => {

@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreError, type DeviceInfo, device } from '@device-core/plugin-api';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { pace } from '../../fixtures/eventually.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { FORMAT, Ours, offer, tellSound } from './ours.ts';
 import { eventually, failure, healthOf, type Started, start } from './start.ts';
@@ -64,7 +64,7 @@ class Place implements AsyncDisposable {
   }
 }
 
-describe('our engines over Wyoming', { timeout: 120_000 }, () => {
+describe('our engines over Wyoming', { timeout: 300_000 }, () => {
   it('are described: those of this device, in its order', async () => {
     await using offered = await offer({}, CALM);
     const client = await offered.client();
@@ -309,7 +309,7 @@ describe('our engines over Wyoming', { timeout: 120_000 }, () => {
     for (let told = await client.hear(); told?.type !== 'audio-stop'; told = await client.hear()) {
       bytes += told?.payload.length ?? 0;
       client.socket.pause();
-      await sleep(2);
+      await pace(2);
       client.socket.resume();
     }
     assert.equal(bytes, 60 * 96_000);
@@ -384,7 +384,7 @@ describe('our engines over Wyoming', { timeout: 120_000 }, () => {
   });
 });
 
-describe('where our engines are', { timeout: 60_000 }, () => {
+describe('where our engines are', { timeout: 300_000 }, () => {
   it('is nowhere without configuration', async () => {
     await using started = await start({}, new Ours().services());
     assert.deepEqual(await healthOf(started.host), { status: 'okay' });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { pace } from '../../fixtures/eventually.ts';
 import { Service } from './service.ts';
 import { all, answering, eventually, failure, frames, NEVER, type Started, withEngine } from './start.ts';
 
 after(leakCheck());
 
-describe('external wake engines', { timeout: 60_000 }, () => {
+describe('external wake engines', { timeout: 300_000 }, () => {
   const PHRASES = [{ phrase: 'hey jarvis' }];
   const detect = (started: Started, count: number, options: object = {}, each?: () => Promise<void>) =>
     all(
@@ -42,11 +42,11 @@ describe('external wake engines', { timeout: 60_000 }, () => {
       }
     };
     await using started = await withEngine('wake', service);
-    const hits = await detect(started, 12, {}, () => sleep(20));
+    const hits = await detect(started, 12, {}, () => pace(20));
     assert.ok(hits.length >= 2, `${hits.length} hits`);
     assert.ok(hits.every(({ phrase }) => phrase === 'hey jarvis'));
     service.manner = (peer, { type }) => void (type === 'audio-chunk' && peer.socket.end());
-    assert.equal((await failure(detect(started, 12, {}, () => sleep(20)))).code, 'SPEECH_FAILED');
+    assert.equal((await failure(detect(started, 12, {}, () => pace(20)))).code, 'SPEECH_FAILED');
   });
 
   it('know the phrases of the configuration, and no others', async () => {
