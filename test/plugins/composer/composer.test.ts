@@ -14,7 +14,7 @@ import {
 } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/composer/index.ts';
-import { eventually, pace, stays, turns } from '../../fixtures/eventually.ts';
+import { eventually, stays, turns } from '../../fixtures/eventually.ts';
 
 const MANIFEST = 'manifests/plugins/life/composer.yaml';
 const NOTHING: SkuChange = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
