@@ -58,9 +58,11 @@ async function setup(
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
-  const watch = new Watch(id, options.budget ?? manifest.budget ?? {}, limits, launched.pid, fail, (percent, allowed) =>
-    log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
-  );
+  const watch = new Watch({
+    ...{ plugin: id, budget: options.budget ?? manifest.budget ?? {}, limits, pid: launched.pid, onCrash: fail },
+    onBusy: (percent, allowed) =>
+      log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
+  });
   const root = hostRoot({
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),

@@ -17,55 +17,48 @@ export type WatchLimits = Readonly<typeof WATCH>;
 const PAGE = 4_096;
 const PROCESSOR_MS = 10_000;
 
+export interface WatchOptions {
+  readonly plugin: string;
+  readonly budget: PluginBudget;
+  readonly limits: WatchLimits;
+  /** Of a process; absent for a worker. */
+  readonly pid: number | undefined;
+  readonly onCrash: (error: CoreError) => void;
+  readonly onBusy: (percent: number, allowed: number) => void;
+}
+
 /** Finds out that a guest hangs, floods, or takes more memory than it may. */
 export class Watch {
-  readonly #plugin: string;
-  readonly #budget: PluginBudget;
-  readonly #limits: WatchLimits;
-  readonly #pid: number | undefined;
-  readonly #onCrash: (error: CoreError) => void;
-  readonly #onBusy: (percent: number, allowed: number) => void;
+  readonly #options: WatchOptions;
   #silent = 0;
   #processor = { at: 0, ms: 0 };
   #second = 0;
   #messages = 0;
 
-  constructor(
-    plugin: string,
-    budget: PluginBudget,
-    limits: WatchLimits,
-    pid: number | undefined,
-    onCrash: (error: CoreError) => void,
-    onBusy: (percent: number, allowed: number) => void,
-  ) {
-    this.#plugin = plugin;
-    this.#budget = budget;
-    this.#limits = limits;
-    this.#pid = pid;
-    this.#onCrash = onCrash;
-    this.#onBusy = onBusy;
+  constructor(options: WatchOptions) {
+    this.#options = options;
   }
 
   /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
   tick(): void {
-    const { intervalMs, silentMs } = this.#limits;
+    const { intervalMs, silentMs } = this.#options.limits;
     if (this.#silent * intervalMs >= silentMs)
       this.#crash(`it hangs: it did not answer for ${this.#silent * intervalMs} ms`);
     this.#silent++;
-    if (this.#pid !== undefined) this.#checkResident(this.#pid);
+    if (this.#options.pid !== undefined) this.#checkResident(this.#options.pid);
   }
 
   alive({ heapBytes, externalBytes, cpuMs }: GuestUsage): void {
     this.#silent = 0;
     this.#checkProcessor(cpuMs);
-    const allowed = this.#heapMB + this.#limits.outsideMB;
+    const allowed = this.#heapMB + this.#options.limits.outsideMB;
     if (heapBytes + externalBytes > allowed * 2 ** 20)
       this.#crash(`its memory grew to ${toMB(heapBytes + externalBytes)} MB, ${allowed} MB are allowed`);
   }
 
   /** To be called for each message that the guest begins. */
   message(): void {
-    const limit = this.#budget.messagesPerSecond ?? this.#limits.messagesPerSecond;
+    const limit = this.#options.budget.messagesPerSecond ?? this.#options.limits.messagesPerSecond;
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#second) {
       this.#second = second;
@@ -77,17 +70,17 @@ export class Watch {
 
   /** More than its budget for ten seconds is told; it harms others only as far as the system lets it. */
   #checkProcessor(cpuMs: number): void {
-    const { cpuPercent } = this.#budget;
+    const { cpuPercent } = this.#options.budget;
     const now = performance.now();
     const { at, ms } = this.#processor;
     if (at > 0 && now - at < PROCESSOR_MS) return;
     this.#processor = { at: now, ms: cpuMs };
     const percent = Math.round(((cpuMs - ms) / (now - at)) * 100);
-    if (at > 0 && cpuPercent !== undefined && percent > cpuPercent) this.#onBusy(percent, cpuPercent);
+    if (at > 0 && cpuPercent !== undefined && percent > cpuPercent) this.#options.onBusy(percent, cpuPercent);
   }
 
   get #heapMB(): number {
-    return this.#budget.heapMB ?? HEAP_MB;
+    return this.#options.budget.heapMB ?? HEAP_MB;
   }
 
   /** Buffers do not count as heap, but as memory of the process. */
@@ -98,13 +91,13 @@ export class Watch {
     } catch {
       return; // it has just ended, which is told elsewhere
     }
-    const allowed = this.#heapMB + this.#limits.outsideMB;
+    const allowed = this.#heapMB + this.#options.limits.outsideMB;
     if (pages * PAGE > allowed * 2 ** 20)
       this.#crash(`its memory grew to ${toMB(pages * PAGE)} MB, ${allowed} MB are allowed`);
   }
 
   #crash(reason: string): void {
-    this.#onCrash(crash(this.#plugin, reason));
+    this.#options.onCrash(crash(this.#options.plugin, reason));
   }
 }
 

@@ -3,13 +3,11 @@ import { dirname, resolve } from 'node:path';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
 import { manifestProblems } from '@device-core/plugin-api/manifest-check';
-import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
+import { misfits } from '../../boot/manifests.ts';
 import { type Place, shown } from './place.ts';
 import type { CheckRow } from './report.ts';
-
-/** Beside the package where it is packed, in manifests/schema in a checkout. */
-const SCHEMAS = ['../../../plugin.schema.json', '../../../manifests/schema/plugin.json'];
 
 export interface ManifestFile {
   readonly rows: readonly CheckRow[];
@@ -32,9 +30,8 @@ export function readManifestFile({ manifest: file, folder, checkout }: Place): M
   if (errors.length > 0) {
     return refused(errors.map(({ line, message }) => row('FAIL', message, { file: shown(file), line })));
   }
-  const ajv = new Ajv({ allErrors: true, strict: false });
-  if (!ajv.validate(schema(), value)) {
-    const problems = schemaProblems(ajv.errors);
+  const problems = misfits('plugin', value);
+  if (problems.length > 0) {
     return refused(problems.map(({ path, reason }) => row('FAIL', `${path.join('.') || 'it'} ${reason}`, at(path))));
   }
   const manifest = value as PluginManifest;
@@ -69,10 +66,4 @@ function configRows(
   } catch (error) {
     return [row('FAIL', `the schema of the configuration does not compile: ${reasonOf(error)}`, at(['config']))];
   }
-}
-
-function schema(): object {
-  const found = SCHEMAS.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
-  if (!found) throw new Error('cannot check a manifest: its schema is not beside plugin-api');
-  return JSON.parse(readFileSync(found, 'utf8'));
 }

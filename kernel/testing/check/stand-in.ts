@@ -1,8 +1,8 @@
-const KERNEL_SERVICES: ReadonlySet<string> = new Set(['device', 'grants', 'plugin-manager', 'event-bus']);
+import { KERNEL_SERVICES } from '../../resolved.ts';
 
 /** Is it one of those that createTestHost() brings along? */
 export function isKernelService(id: string): boolean {
-  return KERNEL_SERVICES.has(id);
+  return id in KERNEL_SERVICES;
 }
 
 /**

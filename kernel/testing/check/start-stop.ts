@@ -2,6 +2,7 @@
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginDefinition } from '@device-core/plugin-api';
 import { operations, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
+import semver from 'semver';
 import { createTestHost } from '../host.ts';
 import { leakCheck } from '../leak-check.ts';
 import { checkManifest, readManifest } from '../manifest.ts';
@@ -69,12 +70,15 @@ async function startAndStop(plugin: PluginDefinition, fakes: Fakes, round: strin
 
 /** Stand-ins for what it requires and nobody gave. */
 function missing(given: readonly (readonly [ServiceRef<unknown>, object])[]) {
-  const wanted = Object.keys(readManifest(manifest).requires ?? {});
-  const left = wanted.filter((id) => !isKernelService(id) && !given.some(([ref]) => ref.id === id));
-  return left.map((id): readonly [ServiceRef<unknown>, object] => {
+  const wanted = Object.entries(readManifest(manifest).requires ?? {});
+  const left = wanted.filter(([id]) => !isKernelService(id) && !given.some(([ref]) => ref.id === id));
+  return left.map(([id, range]): readonly [ServiceRef<unknown>, object] => {
     if (id === operations.id) return [operations, new TestOperations()];
     if (!standIns.includes(id)) standIns.push(id);
-    return [serviceRef<object>(id, '1.0.0'), standIn(level === 'inline' ? undefined : methodsOf(id))];
+    return [
+      serviceRef<object>(id, semver.minVersion(range)?.version ?? '1.0.0'),
+      standIn(level === 'inline' ? undefined : methodsOf(id)),
+    ];
   });
 }
 
