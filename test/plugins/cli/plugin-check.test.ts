@@ -13,7 +13,7 @@ after(() => samples[Symbol.asyncDispose]());
 
 describe('a manifest that is wrong is told with its line, and nothing is run', () => {
   const cases: readonly (readonly [title: string, lines: readonly string[], line: number, remark: RegExp])[] = [
-    ['text that is no YAML', ['provides: { a: 1.0.0'], 7, /flow/i],
+    ['text that is no YAML', ['provides: { a: 1.0.0'], 7, /flow|indentation/i],
     ['a member that does not exist', ['provide: { a: 1.0.0 }'], 6, /^provide is not known here$/],
     ['a level that does not exist', ['isolation: thread'], 6, /must be one of inline, worker, process/],
     ['a hook that does not exist', ['taps: [health.colect]'], 6, /there is no hook health.colect/],
