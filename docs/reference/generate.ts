@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
+import { devicectlPage, readPrograms } from './generator/devicectl.ts';
 import { errorsPage } from './generator/errors.ts';
 import { hooksPage } from './generator/hooks.ts';
 import { housePicture } from './generator/house.ts';
@@ -23,6 +24,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   '../architecture.svg': housePicture,
   'capabilities.md': capabilitiesPage,
   'configuration.md': configurationPage,
+  'devicectl.md': devicectlPage,
   'errors.md': errorsPage,
   'hooks.md': hooksPage,
   'manifests.md': manifestsPage,
@@ -40,7 +42,7 @@ export function pages(input: Input): Readonly<Record<string, string>> {
 }
 
 export async function readInput(): Promise<Input> {
-  return { ...(await readTables()), manifests: readManifests() };
+  return { ...(await readTables()), manifests: readManifests(), programs: await readPrograms() };
 }
 
 /** Names of the pages whose file is not what would be generated, those included that are left from before. */

@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { OperationInfo, PluginManifest, StreamInfo } from '@device-core/plugin-api';
+import type { Program } from '@device-core/plugin-api/program';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
+import type { ProgramPlace } from '../../../plugins/interface/cli/program/programs.ts';
 
 /** What the pages are made of. */
 export interface Input {
   readonly operations: readonly OperationInfo[];
   readonly streams: readonly StreamInfo[];
   readonly manifests: readonly PluginManifest[];
+  /** Programs of devicectl that the tree declares, and their modules by command. */
+  readonly programs: {
+    readonly places: readonly ProgramPlace[];
+    readonly modules: ReadonlyMap<string, Program>;
+  };
 }
 
 /** Manifests of every plugin of the tree, by id. */

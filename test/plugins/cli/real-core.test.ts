@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -18,27 +20,74 @@ const LINES = {
   cli: '^1.0.0',
 };
 
+/** A plugin from outside, in a process of its own: an operation, and a program beside it. */
+const GUEST = {
+  'plugin.yaml': [
+    ...['id: guest', 'version: 1.0.0', 'summary: for a test', 'api: ^1.0.0', 'main: ./index.mjs'],
+    'requires: { operations: ^1.0.0 }',
+    'programs: [{ command: guest twice, summary: asks twice, main: ./twice.mjs }]',
+  ].join('\n'),
+  'index.mjs': `import { definePlugin, operations } from '@device-core/plugin-api';
+    export const plugin = definePlugin({
+      requires: { operations },
+      async setup(host, services) {
+        host.scope.use('echo', services.operations.add({
+          name: 'guests.echoBack',
+          summary: 'says it again',
+          params: { type: 'object', required: ['text'], properties: { text: { type: 'string' }, loudTimes: { type: 'integer' } } },
+          result: { type: 'object', properties: { text: { type: 'string' } } },
+          rest: { method: 'GET', path: '/guests/echo' },
+          cli: { done: 'it said {text}' },
+          errors: [],
+          run: async ({ text, loudTimes = 0 }) => ({ text: text + '!'.repeat(loudTimes) }),
+        }));
+      },
+    });`,
+  'twice.mjs': `import { defineProgram } from '@device-core/plugin-api/program';
+    export const program = defineProgram({
+      async run({ client, out }) {
+        for (const text of ['a', 'b']) await out.line((await client.get('/guests/echo', { query: { text } })).text);
+      },
+    });`,
+};
+
 describe('devicectl against a real Core', () => {
   let core: Core;
   let launcher: string;
+  let guest: string;
   before(async () => {
-    core = await startCore({ plugins: LINES, config: { http: { port: 0 } } });
+    guest = await mkdtemp(join(tmpdir(), 'dc-guest-'));
+    for (const [name, text] of Object.entries(GUEST)) await writeFile(join(guest, name), text, { mode: 0o644 });
+    const plugins = { ...LINES, guest: { version: '^1.0.0', path: guest } };
+    core = await startCore({ plugins, config: { http: { port: 0 } } });
     launcher = join(core.paths.run, 'devicectl');
   });
-  after(() => core[Symbol.asyncDispose]());
+  after(async () => {
+    await core[Symbol.asyncDispose]();
+    await rm(guest, { recursive: true });
+  });
   const at = (...args: string[]) => devicectl([...args, '--root', core.root]);
 
   test('status says that all is well', async () => {
     const ended = await at('status');
     assert.match(ended.stdout, /^health {3}ok$/m);
-    assert.match(ended.stdout, /^plugins {2}7 of 7 active$/m);
+    assert.match(ended.stdout, /^plugins {2}8 of 8 active$/m);
     assert.equal(ended.code, 0);
+  });
+
+  test('what a plugin from outside adds is a command, with its view, its flags and its completion', async () => {
+    assert.equal((await at('guest', 'echo-back', 'hi', '--loud-times', '2')).stdout, 'it said hi!!\n');
+    assert.match((await at('guest', 'echo-back')).stderr, /USAGE: <text> is missing/);
+    assert.match((await at('--help')).stdout, /^ {2}guest +echo-back, twice$/m);
+    assert.equal((await at('guest', 'twice')).stdout, '{"ok":true,"text":"a"}\n{"ok":true,"text":"b"}\n');
+    const { stdout } = await devicectl(['--root', core.root, '__complete', '--', 'guests', 'echo-back', '--l']);
+    assert.equal(stdout, '--loud-times\n');
   });
 
   test('the launcher is aimed at its Core', async () => {
     const { stdout } = await run(launcher, ['plugins', '--json']);
     const ids = JSON.parse(stdout).plugins.map((plugin: { id: string }) => plugin.id);
-    assert.deepEqual(ids.sort(), Object.keys(LINES).sort());
+    assert.deepEqual(ids.sort(), [...Object.keys(LINES), 'guest'].sort());
   });
 
   test('a setting is set, read, listed and removed', async () => {

@@ -43,11 +43,9 @@ export function commandHelp(command: Command, program?: Program): string {
   const { parameters, own } = command.kind === 'operation' ? shapeOf(command) : programShape(program);
   const about = command.kind === 'operation' ? command.method.description : program?.description;
   const places = placesOf(parameters).map((one): readonly [string, string] => [placeOf(one), described(one)]);
-  const flags = parameters
-    .filter(({ place, flags }) => place === undefined && flags.length > 0)
-    .map((one): readonly [string, string] => [flagOf(one), described(one)]);
+  const flags = optionsOf(parameters).map((one): readonly [string, string] => [flagOf(one), described(one)]);
   const added = Object.entries(own).map(([flag, { kind, summary }]): readonly [string, string] => [
-    `--${flag}${kind === 'value' ? ' <file>' : ''}`,
+    ownFlag(flag, kind),
     summary,
   ]);
   const origin =
@@ -67,6 +65,19 @@ export function commandHelp(command: Command, program?: Program): string {
 
 export function programShape(program?: Program): ReturnType<typeof shapeOf> {
   return { parameters: parametersOf(program?.params, program?.cli), own: {} };
+}
+
+/** As they are typed: `-n, --lines <lines>`. */
+export function flagsOf({ parameters, own }: ReturnType<typeof shapeOf>): readonly string[] {
+  return [...optionsOf(parameters).map(flagOf), ...Object.entries(own).map(([flag, { kind }]) => ownFlag(flag, kind))];
+}
+
+function optionsOf(parameters: readonly Parameter[]): readonly Parameter[] {
+  return parameters.filter(({ place, flags }) => place === undefined && flags.length > 0);
+}
+
+function ownFlag(flag: string, kind: 'value' | 'switch'): string {
+  return `--${flag}${kind === 'value' ? ' <file>' : ''}`;
 }
 
 /** `app stop <id>`, with `[options]` where there are some. */
