@@ -48,6 +48,8 @@ describe('a plugin of every kind', () => {
       assert.doesNotMatch(`${files.join()}${texts.join()}`, /plugin-id|pluginId|PluginId/);
       assert.equal(JSON.parse(await readFile(join(home, 'package.json'), 'utf8')).author, 'Ada');
       assert.equal(parse(await readFile(join(home, 'plugin.yaml'), 'utf8')).id, id);
+      const readme = await readFile(join(home, 'README.md'), 'utf8');
+      assert.equal(/`devicectl a-new-operation greet Ada`/.test(readme), kind === 'operation');
       await run(process.execPath, ['--test', join(home, `${id}.test.ts`)], { env: environment });
       const { problems } = await checkSku(join(home, 'sku.yaml'));
       assert.equal(problems, 'no problems found\n');

@@ -1,5 +1,6 @@
 /** What a plugin outside the tree has besides its code: the files that make a package of it. */
 import { API_VERSION } from '@device-core/plugin-api';
+import { operationCommands } from '../program/commands.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import type { PluginNames } from './names.ts';
 
@@ -83,7 +84,8 @@ ${needs}  # In a process of its own, as every plugin from outside; \`isolation: 
 `;
 }
 
-function readme({ id }: PluginNames, { kind, author }: ProjectOptions): string {
+function readme(names: PluginNames, { kind, author }: ProjectOptions): string {
+  const { id } = names;
   return `# ${id}
 
 A Device Core plugin that ${KINDS[kind].summary}.${author === undefined ? '' : ` By ${author}.`}
@@ -101,8 +103,25 @@ npm run check
 \`npm run check\` is \`devicectl plugin check .\`: manifest, types, tests, start and stop at the three isolation levels, and whether the manifest claims more than the code uses.
 
 To try it on a simulated device, in the checkout of the Core: \`npm start -- --sku <here>/sku.yaml\`.
+${kind === 'operation' ? commandOf(names) : ''}`;
+}
+
+/** There is nothing to write for it. */
+function commandOf({ camel }: PluginNames): string {
+  const noun = operationCommands([{ ...NOTHING, name: `${camel}.greet` }])[0]!.path.join(' ');
+  return `
+Its operation is a command as soon as it runs, with help and completion: \`devicectl ${noun} Ada\`. \`cli\` beside \`rest\` in the operation changes how it looks.
 `;
 }
+
+const NOTHING = {
+  summary: '',
+  params: {},
+  result: {},
+  rest: { method: 'GET', path: '/' },
+  views: [{}],
+  timeoutMs: 0,
+} as const;
 
 function json(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
