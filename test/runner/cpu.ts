@@ -1,10 +1,11 @@
 /** What the processes of the suite cost, read from /proc: nothing runs inside them for it. */
 import { readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { ROOT } from './lanes.ts';
 
 const TICK_MS = 10; // USER_HZ is 100 on every Linux that Node runs on
 const LOOK_MS = 100;
+const DEAR_MS = 2_000;
 
 /** CPU time in milliseconds of this process and of all its children that have ended, theirs included. */
 export function cpuMs(): number {
@@ -25,14 +26,14 @@ export class CpuList implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** The dearest first. */
+  /** The dearest first. A suite of more than two seconds says why, in a comment that begins with `Costs`. */
   lines(most: number): readonly string[] {
     const sums = new Map<string, number>();
     for (const { file, ms } of this.#byPid.values()) sums.set(file, (sums.get(file) ?? 0) + ms);
     return [...sums]
       .sort(([, one], [, other]) => other - one)
       .slice(0, most)
-      .map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${file}`);
+      .map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${file}${ms > DEAR_MS ? whyDear(file) : ''}`);
   }
 
   #look(): void {
@@ -44,6 +45,11 @@ export class CpuList implements Disposable {
       this.#byPid.set(pid, { file, ms: Math.max(ms, known?.ms ?? 0) });
     }
   }
+}
+
+function whyDear(file: string): string {
+  const [, why] = /\bCosts ([^\n]*)/.exec(readFileSync(join(ROOT, file), 'utf8')) ?? [];
+  return why === undefined ? ': gives no reason' : `: ${why.replace(/ ?\*\/$/, '')}`;
 }
 
 function treeMs(pid: number): number {

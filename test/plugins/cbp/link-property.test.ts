@@ -1,7 +1,9 @@
+/** Costs thousands of operations over a link that loses and garbles. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SeededRandom } from '../../../plugins/hardware/port-sim/sim/random.ts';
 import { openLab } from '../../fixtures/bridge-lab.ts';
+import { runs } from '../../fixtures/runs.ts';
 
 const BOARD = {
   board: 'stress',
@@ -51,10 +53,10 @@ async function stress(operations: number, bitErrorRate: number, seed: number, tr
 
 describe('link under faults, nothing lost, doubled or reordered', () => {
   const table = [
-    { operations: 40_000, bitErrorRate: 1e-4, transactionBytes: 256 },
-    { operations: 30_000, bitErrorRate: 1e-5, transactionBytes: 256 },
-    { operations: 15_000, bitErrorRate: 1e-4, transactionBytes: 64 },
-    { operations: 15_000, bitErrorRate: 1e-4, transactionBytes: 1024 },
+    { operations: runs(40_000), bitErrorRate: 1e-4, transactionBytes: 256 },
+    { operations: runs(30_000), bitErrorRate: 1e-5, transactionBytes: 256 },
+    { operations: runs(15_000), bitErrorRate: 1e-4, transactionBytes: 64 },
+    { operations: runs(15_000), bitErrorRate: 1e-4, transactionBytes: 1024 },
   ];
   table.forEach(({ operations, bitErrorRate, transactionBytes }, index) => {
     it(`${operations} operations at a bit error rate of ${bitErrorRate}, N = ${transactionBytes}`, async () => {

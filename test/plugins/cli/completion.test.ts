@@ -1,3 +1,4 @@
+/** Costs processes: the shells that complete are real. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';

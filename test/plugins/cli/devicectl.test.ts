@@ -1,3 +1,4 @@
+/** Costs processes: devicectl is started as its users start it. */
 import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** Costs processes: each case is a whole `devicectl plugin check`, which runs tests at each level. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** Costs processes: each case is a whole `devicectl plugin check`. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

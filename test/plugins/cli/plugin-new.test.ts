@@ -1,3 +1,4 @@
+/** Costs processes: it runs the tests of each scaffold, as an author does. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

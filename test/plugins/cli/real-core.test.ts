@@ -1,3 +1,4 @@
+/** Costs processes: devicectl is started as its users start it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

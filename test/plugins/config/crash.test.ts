@@ -1,3 +1,4 @@
+/** Costs processes: one is killed in each round. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -6,9 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { suite, test } from 'node:test';
 import { config } from '@device-core/plugin-api';
+import { runs } from '../../fixtures/runs.ts';
 import { start } from './start.ts';
 
-const ROUNDS = 12;
+const ROUNDS = runs(12);
 
 interface Acknowledged {
   readonly app: string | null;

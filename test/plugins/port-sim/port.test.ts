@@ -1,3 +1,4 @@
+/** Costs a simulated bridge as a process of its own for each case. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -1,3 +1,4 @@
+/** Costs a model that hears minutes of sound. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';

@@ -7,6 +7,7 @@ import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { hear, utterance } from '../../contracts/stt.ts';
 import { called, spot } from '../../contracts/wake.ts';
 import { grammarOf, wordErrorRate } from '../../fixtures/commands.ts';
+import { FULL } from '../../fixtures/runs.ts';
 import { inNoise, join, pcmOf, recording, silence, WITHOUT_RECORDINGS } from '../../fixtures/speech.ts';
 import { start } from './start.ts';
 
@@ -48,7 +49,8 @@ const NOT_SAID = [
 const UNLIKE = ['kitchen light', 'turn on the', 'fifty percent', 'play some mustard', 'the bedroom'];
 const withoutEspeak = spawnSync('espeak-ng', ['--version']).error ? 'espeak-ng is not installed' : false;
 // The models are the same in a worker and in a process.
-const skip = process.env[ISOLATION_VARIABLE] ? 'its figures do not depend on where it runs' : false;
+const elsewhere = process.env[ISOLATION_VARIABLE] ? 'its figures do not depend on where it runs' : false;
+const skip = FULL ? elsewhere : 'npm run test:rest measures it: it costs 20 s of CPU';
 after(leakCheck());
 
 describe('soundswallower', { timeout: 300_000, skip }, () => {

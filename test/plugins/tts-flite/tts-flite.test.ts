@@ -1,3 +1,4 @@
+/** Costs speech: the synthesizer is compiled and speaks in full. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';

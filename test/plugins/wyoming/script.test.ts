@@ -1,4 +1,7 @@
-/** Our clients and a server that was written from the description of the protocol, in another language. */
+/**
+ * Our clients and a server that was written from the description of the protocol, in another language.
+ * Costs processes: a server in another language beside a Core.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
