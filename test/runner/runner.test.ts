@@ -22,7 +22,7 @@ describe('the lanes', () => {
   test('npm test and test:rest leave nothing out', () => {
     for (const one of LANES.filter(({ name }) => name !== 'soak')) {
       const both = new Set([...filesOf(one, 'short'), ...filesOf(one, 'rest')]);
-      assert.deepEqual([...both].sort(), filesOf(one, 'whole'), one.name);
+      assert.deepEqual([...both].sort(), [...filesOf(one, 'whole')].sort(), one.name);
     }
   });
 
