@@ -77,8 +77,8 @@ let warnings = 0;
   for (const line of list?.lines(Number(values.top)) ?? []) table.push(line);
 }
 console.log(`\n${table.join('\n')}`);
-console.log(`warnings: ${warnings}, of ${MOST_WARNINGS} that are known`);
-if (warnings > MOST_WARNINGS) console.error('there are more warnings than are known: mend what is warned of');
+console.log(`warnings: ${warnings}, at most ${MOST_WARNINGS}`);
+if (warnings > MOST_WARNINGS) console.error('there are too many warnings: mend what is warned of');
 if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`);
 console.log(closing(sum(counts.values()), performance.now() - began));
 process.exitCode = failed.length > 0 || warnings > MOST_WARNINGS ? 1 : 0;
