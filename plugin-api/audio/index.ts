@@ -15,5 +15,4 @@ export {
   toSample,
 } from './pcm.ts';
 export { Resampler, resample } from './resampler.ts';
-export { untilAborted } from './until-aborted.ts';
 export { decodeWav, encodeWav, WAV_HEADER_BYTES, wavHeader } from './wav.ts';

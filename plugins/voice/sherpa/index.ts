@@ -13,7 +13,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
         scope.use(`${kind} engine ${description.id}`, registered);
         log.info({ kind, engine: description.id }, 'an engine of sherpa-onnx is there');
       });
-    const makers = engineMakers(config, scope.signal);
+    const makers = engineMakers(config, scope);
     const parts = [
       makers.vad && part('vad', makers.vad),
       makers.stt && part('stt', makers.stt),

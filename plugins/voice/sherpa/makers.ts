@@ -1,7 +1,7 @@
 /** From configuration to engines: files are checked, then tried in a process of their own, and only then opened here. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { CoreError, type EngineDescription, type Engines } from '@device-core/plugin-api';
+import { CoreError, type EngineDescription, type Engines, type Scope } from '@device-core/plugin-api';
 import { loadSherpa, probe, sherpaThere } from './library.ts';
 import { folderThere, Missing, ModelCheck, type ModelFile, type ModelFiles, stampOf } from './models.ts';
 import {
@@ -40,7 +40,8 @@ export interface Maker<T> {
 const SILERO_V6 = '1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3';
 const SILERO_PACKAGE = '@ricky0123/vad-web';
 
-export function engineMakers(config: Settings, signal: AbortSignal) {
+export function engineMakers(config: Settings, scope: Scope) {
+  const { signal } = scope;
   const check = new ModelCheck();
   const { vad, stt, wake, tts, library } = config;
   return {
@@ -66,7 +67,9 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
         stage: 'local',
         models: [model],
       } as const;
-      const engine: Engines['vad'] = { detect: (frames, options) => vadEngine.detect(frames, options) };
+      const engine: Engines['vad'] = {
+        detect: (frames, options) => vadEngine.detect(scope.until(frames, options.signal)),
+      };
       return { description, engine };
     };
     return { make, stamp: () => stampOf(settings.model ? [settings.model.path] : []) };
@@ -88,7 +91,12 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
         streaming,
         needsGrammar: false,
       };
-      const engine: Engines['stt'] = { transcribe: (frames, options) => recogniser.transcribe(frames, options) };
+      const engine: Engines['stt'] = {
+        transcribe(frames, options) {
+          const either = AbortSignal.any([options.signal, signal]);
+          return recogniser.transcribe(scope.until(frames, either), { ...options, signal: either });
+        },
+      };
       return { description, engine };
     };
     return { make, stamp: () => stampOf(pathsIn(settings.files)) };
@@ -101,7 +109,9 @@ export function engineMakers(config: Settings, signal: AbortSignal) {
       await withPhrases(settings, settings.phrases, (shape) => probe(library, firstOf(settings.files), shape, signal));
       const spotter = new PhraseSpotter(sherpa, settings);
       const description = { ...described(settings), title: 'sherpa-onnx keyword spotter', streaming: true };
-      const engine: Engines['wake'] = { detect: (frames, options) => spotter.detect(frames, options) };
+      const engine: Engines['wake'] = {
+        detect: (frames, options) => spotter.detect(scope.until(frames, options.signal), options),
+      };
       return { description, engine };
     };
     return { make, stamp: () => stampOf(pathsIn(settings.files)) };

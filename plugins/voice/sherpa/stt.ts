@@ -9,7 +9,7 @@ import {
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
-import { concatSamples, untilAborted } from '@device-core/plugin-api/audio';
+import { concatSamples } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import { base } from './shapes.ts';
 import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from './sherpa.ts';
@@ -65,7 +65,7 @@ export class StreamingRecogniser extends Recogniser {
     const stream = this.#recognizer.createStream();
     let told = '';
     let count = 0;
-    for await (const { samples } of untilAborted(frames, signal)) {
+    for await (const { samples } of frames) {
       this.#feed(stream, toFloats(samples));
       count++;
       if (count % BREATH === 0) await breath();
@@ -102,7 +102,7 @@ export class WholeRecogniser extends Recogniser {
 
   protected override async hear(frames: AsyncIterable<AudioFrame>, { signal }: TranscribeOptions): Promise<string> {
     const pieces: Int16Array[] = [];
-    for await (const { samples } of untilAborted(frames, signal)) {
+    for await (const { samples } of frames) {
       if (pieces.length >= MOST_FRAMES)
         throw new CoreError('SPEECH_FAILED', { engine: ENGINE, reason: 'the speech is longer than a minute' });
       pieces.push(samples);

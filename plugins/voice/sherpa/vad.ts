@@ -1,6 +1,5 @@
 import { setImmediate as breath } from 'node:timers/promises';
 import { type AudioFrame, CoreError, reasonOf, type VadEngine, type VadResult } from '@device-core/plugin-api';
-import { untilAborted } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import type { Shape } from './shapes.ts';
 import type { Sherpa, Vad } from './sherpa.ts';
@@ -22,15 +21,12 @@ export class Silero implements VadEngine {
     this.#shape = shape;
   }
 
-  async *detect(
-    frames: AsyncIterable<AudioFrame>,
-    { signal }: { readonly signal: AbortSignal },
-  ): AsyncGenerator<VadResult, void, undefined> {
+  async *detect(frames: AsyncIterable<AudioFrame>): AsyncGenerator<VadResult, void, undefined> {
     const vad = this.#idle.pop() ?? this.#open();
     let probability = 0;
     let count = 0;
     try {
-      for await (const { seq, samples } of untilAborted(frames, signal)) {
+      for await (const { seq, samples } of frames) {
         vad.acceptWaveform(toFloats(samples));
         while (!vad.isEmpty()) vad.pop();
         const speech = vad.isDetected();

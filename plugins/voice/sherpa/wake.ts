@@ -11,7 +11,6 @@ import {
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import { untilAborted } from '@device-core/plugin-api/audio';
 import { toFloats } from './samples.ts';
 import { type Shape, type WakeSettings, wakeShape } from './shapes.ts';
 import type { KeywordSpotter, Sherpa } from './sherpa.ts';
@@ -36,7 +35,7 @@ export class PhraseSpotter implements WakeEngine {
 
   async *detect(
     frames: AsyncIterable<AudioFrame>,
-    { phrases, signal }: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    { phrases }: { readonly phrases: readonly WakePhrase[] },
   ): AsyncGenerator<WakeHit, void, undefined> {
     const known = phrases.map((phrase) => this.#known(phrase));
     if (known.length === 0) throw new CoreError('PARAMS_INVALID', { where: 'phrases', reason: 'there is none' });
@@ -44,7 +43,7 @@ export class PhraseSpotter implements WakeEngine {
     const stream = spotter.createStream();
     const times: number[] = [];
     let count = 0;
-    for await (const { samples, at } of untilAborted(frames, signal)) {
+    for await (const { samples, at } of frames) {
       times[count % REMEMBERED] = at;
       count++;
       stream.acceptWaveform({ samples: toFloats(samples), sampleRate: CAPTURE_RATE });

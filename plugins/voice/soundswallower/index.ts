@@ -28,7 +28,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       // A phrase has a language, the way to ask for it has none: the first language is that of the phrases.
       if (index > 0) continue;
       const wake = { id: 'soundswallower', title: `${TITLE}: phrases`, languages: [language], stage: 'local' } as const;
-      const waker = new Waker(voice, model.phones, host.config, host.scope.signal);
+      const waker = new Waker(voice, model.phones, host.config, host.scope);
       host.scope.use('wake engine soundswallower', services.speech.register('wake', wake, waker, owner));
     }
     const description = {
@@ -42,7 +42,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
     const registered = services.speech.register(
       'stt',
       description,
-      new Transcriber(voices, strictness, host.scope.signal),
+      new Transcriber(voices, strictness, host.scope),
       owner,
     );
     host.scope.use('stt engine soundswallower', registered);

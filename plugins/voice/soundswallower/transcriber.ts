@@ -4,12 +4,13 @@ import {
   CoreError,
   FRAME_MS,
   reasonOf,
+  type Scope,
   type SpeechGrammar,
   type SttEngine,
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
-import { checkRules, untilAborted } from '@device-core/plugin-api/audio';
+import { checkRules } from '@device-core/plugin-api/audio';
 import { Cleaner } from './cleaner.ts';
 import { anything, plainWords, sentences, withoutPrefix } from './grammar.ts';
 import { contrastOf, type Evidence, judge, levelOf, loudOf, SENTENCES, type Verdict } from './judge.ts';
@@ -38,13 +39,13 @@ const LOOK = 2;
 export class Transcriber implements SttEngine {
   readonly #voices: ReadonlyMap<string, Voice>;
   readonly #strictness: number;
-  readonly #ends: AbortSignal;
+  readonly #scope: Scope;
 
   /** `voices` by language; `ends` is aborted when the engine leaves. */
-  constructor(voices: ReadonlyMap<string, Voice>, strictness: number, ends: AbortSignal) {
+  constructor(voices: ReadonlyMap<string, Voice>, strictness: number, scope: Scope) {
     this.#voices = voices;
     this.#strictness = strictness;
-    this.#ends = ends;
+    this.#scope = scope;
   }
 
   async transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript> {
@@ -58,9 +59,9 @@ export class Transcriber implements SttEngine {
     using lease = await voice.pairs.take(key, (pair) => prepare(pair, voice, grammar, prefixes));
     try {
       const heard = new Heard(lease.pair, prefixes, this.#strictness);
-      await listen(heard, untilAborted(frames, AbortSignal.any([signal, this.#ends])), options);
+      await listen(heard, this.#scope.until(frames, signal), options);
       if (signal.aborted) throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'nobody waits for it' });
-      if (this.#ends.aborted) throw gone();
+      if (this.#scope.signal.aborted) throw gone();
       return { ...heard.result(), language };
     } catch (error) {
       if (error instanceof CoreError) throw error;

@@ -4,11 +4,11 @@ import {
   CoreError,
   FRAME_MS,
   reasonOf,
+  type Scope,
   type WakeEngine,
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import { untilAborted } from '@device-core/plugin-api/audio';
 import { Cleaner } from './cleaner.ts';
 import { Gate } from './gate.ts';
 import { anything, phrasesAfterAnything, plainWords } from './grammar.ts';
@@ -49,14 +49,14 @@ export class Waker implements WakeEngine {
   readonly #voice: Voice;
   readonly #sounds: readonly string[];
   readonly #settings: WakeSettings;
-  readonly #ends: AbortSignal;
+  readonly #scope: Scope;
 
   /** `ends` is aborted when the engine leaves. */
-  constructor(voice: Voice, sounds: readonly string[], settings: WakeSettings, ends: AbortSignal) {
+  constructor(voice: Voice, sounds: readonly string[], settings: WakeSettings, scope: Scope) {
     this.#voice = voice;
     this.#sounds = sounds;
     this.#settings = settings;
-    this.#ends = ends;
+    this.#scope = scope;
   }
 
   async *detect(
@@ -70,12 +70,12 @@ export class Waker implements WakeEngine {
     const search = new Search(lease.pair, wanted, this.#settings);
     const pace = new Pace();
     try {
-      for await (const frame of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
+      for await (const frame of this.#scope.until(frames, signal)) {
         const hit = search.feed(frame);
         if (hit) yield hit;
         await pace.breathe();
       }
-      if (this.#ends.aborted && !signal.aborted) throw gone();
+      if (this.#scope.signal.aborted && !signal.aborted) throw gone();
     } catch (error) {
       if (error instanceof CoreError) throw error;
       lease.discard();

@@ -30,8 +30,8 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
         if (scope.signal.aborted) return first[Symbol.dispose]();
         const pool = new Pool(scope, config.decoders, () => new Decoder(library, config), first);
         const of = { id: ENGINE, languages: [config.language], stage: 'local', streaming: true } as const;
-        const stt = new Recogniser(pool, config.language, scope.signal);
-        const wake = new PhraseSpotter(pool, config.wakeThreshold, scope.signal);
+        const stt = new Recogniser(pool, config.language, scope);
+        const wake = new PhraseSpotter(pool, config.wakeThreshold, scope);
         const owner = `plugin.${host.id}`;
         const title = 'PocketSphinx';
         scope.use(

@@ -3,11 +3,12 @@ import { setImmediate as breath } from 'node:timers/promises';
 import {
   type AudioFrame,
   CoreError,
+  type Scope,
   type SttEngine,
   type TranscribeOptions,
   type Transcript,
 } from '@device-core/plugin-api';
-import { checkRules, untilAborted } from '@device-core/plugin-api/audio';
+import { checkRules } from '@device-core/plugin-api/audio';
 import { type Decoder, ENGINE, failed } from './decoder.ts';
 import { commandOf, withGarbage } from './grammar.ts';
 import { cancelled, type Pool } from './pool.ts';
@@ -20,13 +21,13 @@ const BREATH = 25;
 export class Recogniser implements SttEngine {
   readonly #pool: Pool;
   readonly #language: string;
-  readonly #ends: AbortSignal;
+  readonly #scope: Scope;
 
   /** `ends` is aborted when the engine leaves. */
-  constructor(pool: Pool, language: string, ends: AbortSignal) {
+  constructor(pool: Pool, language: string, scope: Scope) {
     this.#pool = pool;
     this.#language = language;
-    this.#ends = ends;
+    this.#scope = scope;
   }
 
   async transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript> {
@@ -64,7 +65,7 @@ export class Recogniser implements SttEngine {
     decoder.start();
     let told = '';
     let count = 0;
-    for await (const { samples } of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
+    for await (const { samples } of this.#scope.until(frames, signal)) {
       decoder.feed(samples);
       count++;
       if (count % BREATH === 0) await breath();
@@ -75,7 +76,7 @@ export class Recogniser implements SttEngine {
       partial({ text, language });
     }
     if (signal.aborted) throw cancelled('nobody waits for it');
-    if (this.#ends.aborted) throw failed('it leaves');
+    if (this.#scope.signal.aborted) throw failed('it leaves');
     decoder.stop();
     return commandOf(decoder.text, prefix);
   }

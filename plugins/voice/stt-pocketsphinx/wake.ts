@@ -5,11 +5,11 @@ import {
   type AudioFrame,
   CoreError,
   FRAME_MS,
+  type Scope,
   type WakeEngine,
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import { untilAborted } from '@device-core/plugin-api/audio';
 import { type Decoder, failed, type Segment } from './decoder.ts';
 import type { Pool } from './pool.ts';
 
@@ -35,12 +35,12 @@ interface Known extends WakePhrase {
 export class PhraseSpotter implements WakeEngine {
   readonly #pool: Pool;
   readonly #threshold: number;
-  readonly #ends: AbortSignal;
+  readonly #scope: Scope;
 
-  constructor(pool: Pool, threshold: number, ends: AbortSignal) {
+  constructor(pool: Pool, threshold: number, scope: Scope) {
     this.#pool = pool;
     this.#threshold = threshold;
-    this.#ends = ends;
+    this.#scope = scope;
   }
 
   async *detect(
@@ -69,7 +69,7 @@ export class PhraseSpotter implements WakeEngine {
     const times: number[] = [];
     let count = 0;
     decoder.start();
-    for await (const { samples, at } of untilAborted(frames, AbortSignal.any([signal, this.#ends]))) {
+    for await (const { samples, at } of this.#scope.until(frames, signal)) {
       decoder.feed(samples);
       times[count % REMEMBERED] = at;
       count++;
@@ -84,7 +84,7 @@ export class PhraseSpotter implements WakeEngine {
         if (found) yield { phrase: found.phrase.phrase, score: found.score, at: heard };
       }
     }
-    if (this.#ends.aborted && !signal.aborted) throw failed('it leaves');
+    if (this.#scope.signal.aborted && !signal.aborted) throw failed('it leaves');
   }
 
   /** Throws PARAMS_INVALID. */
