@@ -32,6 +32,10 @@ export interface BusUserOptions<H> {
   readonly class: number;
   /** Requests that may be in flight for one handle. */
   readonly perHandle: number;
+  /** Refuses a handle that cannot be. Throws the error of its registration. */
+  readonly check?: (handle: H) => void;
+  /** Hears of the events of every endpoint that has a handle, whatever comes and goes. */
+  readonly onEvent?: (endpoint: string, event: EndpointEvent) => void;
   /** What a request is called in messages: `a request to I2C handle climate`, `the request to climate`. */
   readonly words?: { readonly one: (handle: string) => string; readonly the: (handle: string) => string };
   /** The error of a status of the endpoint, where the bus has a code of its own for it. */
@@ -50,11 +54,6 @@ interface Known {
   readonly boot: string;
 }
 
-interface Follower {
-  readonly endpoint: string;
-  readonly fn: (event: EndpointEvent) => void;
-}
-
 const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service endpoints';
 const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
 /** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 6). */
@@ -67,7 +66,8 @@ export class BusUser<H extends Named> {
   readonly #table: HandleTable<H>;
   readonly #scope: Scope;
   readonly #options: BusUserOptions<H>;
-  readonly #followers: Follower[] = [];
+  /** Endpoints whose events are heard of. */
+  readonly #followed = new Set<string>();
   readonly #configurers: ((row: HandleRow<H>, options: BusCallOptions) => Promise<void>)[] = [];
   readonly #troubles = new Map<string, ComponentHealth>();
   readonly #lanes = new Map<string, Lane>();
@@ -95,11 +95,17 @@ export class BusUser<H extends Named> {
     this.#configurers.push(fn);
   }
 
-  /** Hears of the events of an endpoint, whatever comes and goes. */
-  onEvent(endpoint: string, fn: (event: EndpointEvent) => void): void {
-    const follower = { endpoint, fn };
-    this.#followers.push(follower);
-    if (this.#endpoints && this.#part) this.#follow(this.#endpoints, this.#part, follower);
+  /** Adds a handle to the table and gives its endpoint the settings. Throws what check() throws, INVALID_HANDLE, HANDLE_ALREADY_REGISTERED. */
+  register(handle: H, owner: string): AsyncDisposable {
+    this.#options.check?.(handle);
+    const registered = this.#table.register(handle, owner);
+    const { endpoint } = handle;
+    if (!this.#followed.has(endpoint)) {
+      this.#followed.add(endpoint);
+      if (this.#endpoints && this.#part) this.#follow(this.#endpoints, this.#part, endpoint);
+    }
+    void this.#configure(registered.row);
+    return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
   }
 
   /** To be called by `host.when(endpoints, ...)`. */
@@ -116,7 +122,7 @@ export class BusUser<H extends Named> {
       this.#waitsFor = NO_SERVICE;
       this.#configured = new WeakMap();
     });
-    for (const follower of this.#followers) this.#follow(endpoints, scope, follower);
+    for (const endpoint of this.#followed) this.#follow(endpoints, scope, endpoint);
     // A request must not come before the settings, be it that the state of the endpoints is still on its way.
     const opening = this.#open(first.promise);
     scope.use(
@@ -129,21 +135,6 @@ export class BusUser<H extends Named> {
       }),
     );
     await opening;
-  }
-
-  /** Configures a handle that was registered while its endpoint is there. */
-  async configure(row: HandleRow<H>): Promise<void> {
-    const { name, endpoint } = row.handle;
-    const known = this.#known.get(endpoint);
-    if (!known) return;
-    try {
-      for (const fn of this.#configurers) await fn(row, FIRST);
-      this.#configured.set(row, known);
-      this.clear(name);
-    } catch (error) {
-      const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
-      this.trouble(name, { status: 'error', code, message: `cannot configure ${name}: ${reasonOf(error)}` });
-    }
   }
 
   /** Something is wrong with a handle or its bus, until clear() is called with the same key. */
@@ -185,8 +176,7 @@ export class BusUser<H extends Named> {
     row.inFlight++;
     try {
       if (this.#opening && !request.first) {
-        const opening = this.#opening;
-        await this.#scope.within(this.#the(name), ms, () => opening, { signal: request.signal });
+        await this.#settled(this.#opening, name, ms, request.signal);
         ms = Math.max(1, left());
       }
       const lane = this.#lane(endpoint);
@@ -217,16 +207,32 @@ export class BusUser<H extends Named> {
     if (known && known.class !== this.#options.class)
       throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
     const options = { deadlineMs: ms, ...(signal && { signal }), ...(answerBytes !== undefined && { answerBytes }) };
-    const endpoints = this.#endpoints;
     // Endpoints keep deadlines themselves, each from the moment the request has its turn. Should one not, nobody waits longer than all before it may take.
     const most = lane.enter(ms + GUARD_MS);
+    const what = this.#the(name);
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const late = this.#scope.timeout(what, most, () => reject(new CoreError('TIMEOUT', { what, ms })));
     try {
-      return await this.#scope.within(this.#the(name), most, () =>
-        endpoints.request(endpoint, request.op, request.body, options),
-      );
+      // Not scope.within(): what is under way when the plugin stops is on the wire and comes to its end.
+      this.#endpoints.request(endpoint, request.op, request.body, options).then(resolve, reject);
+      return await promise;
     } finally {
+      late[Symbol.dispose]();
       lane.leave(ms + GUARD_MS);
     }
+  }
+
+  /** Until handles have been configured, or the caller has no more time. */
+  #settled(opening: Promise<void>, name: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = () => resolve();
+    const late = this.#scope.timeout(`${this.#one(name)}, before it`, ms, over);
+    signal?.addEventListener('abort', over, { once: true });
+    opening.then(over, over);
+    return promise.finally(() => {
+      late[Symbol.dispose]();
+      signal?.removeEventListener('abort', over);
+    });
   }
 
   #one(name: string): string {
@@ -245,8 +251,11 @@ export class BusUser<H extends Named> {
     return lane;
   }
 
-  #follow(endpoints: Endpoints, scope: Scope, { endpoint, fn }: Follower): void {
-    scope.use(`events of ${endpoint}`, endpoints.onEvent(endpoint, fn));
+  #follow(endpoints: Endpoints, scope: Scope, endpoint: string): void {
+    const { onEvent } = this.#options;
+    if (!onEvent) return;
+    const listening = endpoints.onEvent(endpoint, (event) => onEvent(endpoint, event));
+    scope.use(`events of ${endpoint}`, listening);
   }
 
   #open(work: Promise<void>): Promise<void> {
@@ -255,6 +264,20 @@ export class BusUser<H extends Named> {
     });
     this.#opening = opening;
     return opening;
+  }
+
+  async #configure(row: HandleRow<H>): Promise<void> {
+    const { name, endpoint } = row.handle;
+    const known = this.#known.get(endpoint);
+    if (!known) return;
+    try {
+      for (const fn of this.#configurers) await fn(row, FIRST);
+      this.#configured.set(row, known);
+      this.clear(name);
+    } catch (error) {
+      const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
+      this.trouble(name, { status: 'error', code, message: `cannot configure ${name}: ${reasonOf(error)}` });
+    }
   }
 
   /** The configuration of the handles whose endpoints have forgotten it, undefined where there is nothing to do. */
@@ -277,6 +300,6 @@ export class BusUser<H extends Named> {
       return now !== undefined && (before?.source !== now.source || before.boot !== now.boot);
     });
     if (forgetful.length === 0 || this.#configurers.length === 0) return undefined;
-    return Promise.all(forgetful.map((row) => this.configure(row))).then(() => undefined);
+    return Promise.all(forgetful.map((row) => this.#configure(row))).then(() => undefined);
   }
 }

@@ -27,7 +27,12 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, frameQueue, events } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<CanHandle>('CAN');
-    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.can, perHandle: inFlightPerHandle });
+    const user: BusUser<CanHandle> = new BusUser(table, scope, {
+      class: ENDPOINT_CLASS.can,
+      perHandle: inFlightPerHandle,
+      check: (handle) => buses.check(handle),
+      onEvent: (endpoint, event) => buses.take(endpoint, event),
+    });
     const listeners = new Listeners<CanArrival>(log);
     const publish = (topic: string, payload: object, priority: Priority) => {
       try {
@@ -52,25 +57,12 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
         publish('can.state', { endpoint, state, errors }, 'high');
       },
     });
-    const followed = new Set<string>();
-    const register = (handle: CanHandle, owner: string) => {
-      buses.check(handle);
-      const registered = table.register(handle, owner);
-      const { endpoint } = handle;
-      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => buses.take(endpoint, event));
-      followed.add(endpoint);
-      return registered;
-    };
-    for (const handle of handles) register(handle, 'sku');
+    for (const handle of handles) user.register(handle, 'sku');
     user.onConfigure((row, options) => buses.apply(row, options));
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('can', user.health));
     host.provide(can, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        void user.configure(registered.row);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () =>
         table.rows.map((row) => ({
           ...row.handle,

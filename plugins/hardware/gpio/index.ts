@@ -19,19 +19,15 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, edgeQueue } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<GpioHandle>('GPIO');
-    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.gpio, perHandle: inFlightPerHandle });
+    const user: BusUser<GpioHandle> = new BusUser(table, scope, {
+      class: ENDPOINT_CLASS.gpio,
+      perHandle: inFlightPerHandle,
+      check: checkLine,
+      onEvent: (endpoint, event) => edges.take(endpoint, event),
+    });
     const lines = new Lines(table, user);
     const edges = new Edges(table, log);
-    const followed = new Set<string>();
-    const register = (handle: GpioHandle, owner: string) => {
-      checkLine(handle);
-      const registered = table.register(handle, owner);
-      const { endpoint } = handle;
-      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => edges.take(endpoint, event));
-      followed.add(endpoint);
-      return registered;
-    };
-    for (const handle of handles) register(handle, 'sku');
+    for (const handle of handles) user.register(handle, 'sku');
     user.onConfigure((row, options) => lines.restore(row, options));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(
@@ -48,11 +44,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('gpio', user.health));
     host.provide(gpio, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        void user.configure(registered.row);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () => table.rows.map((row) => ({ ...row.handle, owner: row.owner, ...edges.countsOf(row) })),
       read: (name, options) => lines.read(name, options),
       write: (name, level, options) => lines.write(name, level, options),

@@ -19,26 +19,22 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
   setup(host, services) {
     const { handles, speeds, inFlightPerHandle, inFlightPerApp } = host.config;
     const table = new HandleTable<I2cHandle>('I2C');
-    const register = (handle: I2cHandle, owner: string) => {
-      checkAddress(handle);
-      return table.register(handle, owner);
-    };
-    for (const handle of handles) register(handle, 'sku');
-    const user = new BusUser(table, host.scope, { class: ENDPOINT_CLASS.i2c, perHandle: inFlightPerHandle });
+    const user: BusUser<I2cHandle> = new BusUser(table, host.scope, {
+      class: ENDPOINT_CLASS.i2c,
+      perHandle: inFlightPerHandle,
+      check: checkAddress,
+    });
     const transfers = new Transfers(table, user, speeds, host.log);
     user.onConfigure(async (row, options) => {
       const hz = speeds[row.handle.endpoint];
       if (hz === undefined) return;
       await user.request(row, { ...options, op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
     });
+    for (const handle of handles) user.register(handle, 'sku');
     host.when(endpoints, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('i2c', user.health));
     host.provide(i2c, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        void user.configure(registered.row);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () => table.rows.map(({ handle, ...counts }) => ({ ...handle, ...counts })),
       transfer: (handle, segments, options) => transfers.transfer(handle, segments, options),
     });

@@ -16,29 +16,21 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<PioHandle>('PIO');
-    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.pio, perHandle: inFlightPerHandle });
+    const user: BusUser<PioHandle> = new BusUser(table, scope, {
+      class: ENDPOINT_CLASS.pio,
+      perHandle: inFlightPerHandle,
+      onEvent(endpoint, event) {
+        machines.take(endpoint, event);
+        bus.publish('pio.interrupt', { endpoint, flags: event.data[0] ?? 0, at: event.at, lost: event.lost });
+      },
+    });
     const listeners = new Listeners<number>(log);
     const machines = new Machines(table, user, listeners);
-    const followed = new Set<string>();
-    const register = (handle: PioHandle, owner: string) => {
-      const registered = table.register(handle, owner);
-      const { endpoint } = handle;
-      if (!followed.has(endpoint))
-        user.onEvent(endpoint, (event) => {
-          machines.take(endpoint, event);
-          bus.publish('pio.interrupt', { endpoint, flags: event.data[0] ?? 0, at: event.at, lost: event.lost });
-        });
-      followed.add(endpoint);
-      return registered;
-    };
-    for (const handle of handles) register(handle, 'sku');
+    for (const handle of handles) user.register(handle, 'sku');
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('pio', user.health));
     host.provide(pio, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () =>
         table.rows.map((row) => ({ ...row.handle, owner: row.owner, interrupts: machines.interruptsOf(row) })),
       load: (name, program, origin, options) => machines.load(name, program, origin, options),

@@ -1,7 +1,6 @@
 import { definePlugin, endpoints, operations, type SpiHandle, spi } from '@device-core/plugin-api';
 import { HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
-import { checkSettings } from './messages.ts';
 import { spiOperations } from './operations.ts';
 import { spiUser, Transfers } from './transfers.ts';
 
@@ -16,20 +15,13 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
   setup(host, services) {
     const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
     const table = new HandleTable<SpiHandle>('SPI');
-    const register = (handle: SpiHandle, owner: string) => {
-      checkSettings(handle);
-      return table.register(handle, owner);
-    };
-    for (const handle of handles) register(handle, 'sku');
     const user = spiUser(table, host.scope, inFlightPerHandle);
+    for (const handle of handles) user.register(handle, 'sku');
     const transfers = new Transfers(table, user);
     host.when(endpoints, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('spi', user.health));
     host.provide(spi, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () => table.rows.map(({ handle, ...counts }) => ({ ...handle, ...counts })),
       transfer: (handle, tx, rxLength, options) => transfers.transfer(handle, tx, rxLength, options),
     });

@@ -1,7 +1,7 @@
 /** Transfers in the name of a handle, with errors in the codes of the specification (cbp.md section 12). */
 import { CoreError, type Scope, type Spi, type SpiHandle } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, type HandleTable } from '@device-core/plugin-api/buses';
-import { checkLengths, deadlineOf, OP, transferBody } from './messages.ts';
+import { checkLengths, checkSettings, deadlineOf, OP, transferBody } from './messages.ts';
 
 type Options = NonNullable<Parameters<Spi['transfer']>[3]>;
 
@@ -9,6 +9,7 @@ export function spiUser(table: HandleTable<SpiHandle>, scope: Scope, perHandle: 
   return new BusUser(table, scope, {
     class: ENDPOINT_CLASS.spix,
     perHandle,
+    check: checkSettings,
     words: { one: (name) => `a transfer on ${name}`, the: (name) => `transfer on ${name}` },
     refusal,
   });

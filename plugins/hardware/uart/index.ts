@@ -17,31 +17,23 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp, bufferBytes } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<UartHandle>('UART');
-    const user = new BusUser(table, scope, { class: ENDPOINT_CLASS.uart, perHandle: inFlightPerHandle });
+    const user: BusUser<UartHandle> = new BusUser(table, scope, {
+      class: ENDPOINT_CLASS.uart,
+      perHandle: inFlightPerHandle,
+      onEvent: (endpoint, event) => ports.take(endpoint, event),
+    });
     const listeners = new Listeners<UartChunk>(log);
     const onError = (handle: string, errors: readonly string[]) => {
       log.warn({ handle, errors }, `errors on serial line ${handle}: ${errors.join(', ')}`);
       bus.publish('uart.error', { handle, errors }, 'low');
     };
     const ports = new Ports({ table, user, listeners, scope, bufferBytes, onError });
-    const followed = new Set<string>();
-    const register = (handle: UartHandle, owner: string) => {
-      const registered = table.register(handle, owner);
-      const { endpoint } = handle;
-      if (!followed.has(endpoint)) user.onEvent(endpoint, (event) => ports.take(endpoint, event));
-      followed.add(endpoint);
-      return registered;
-    };
-    for (const handle of handles) register(handle, 'sku');
+    for (const handle of handles) user.register(handle, 'sku');
     user.onConfigure((row, options) => ports.apply(row, row.handle, options));
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('uart', user.health));
     host.provide(uart, {
-      register(handle, owner) {
-        const registered = register(handle, owner);
-        void user.configure(registered.row);
-        return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
-      },
+      register: (handle, owner) => user.register(handle, owner),
       handles: async () =>
         table.rows.map((row) => {
           const { written, received, lost, lineErrors } = ports.portOf(row);

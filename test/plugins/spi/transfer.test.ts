@@ -151,6 +151,17 @@ suite('SPI transfers', () => {
     assert.deepEqual([flash?.transfers, flash?.errors, flash?.inFlight], [cases.length, cases.length, 0]);
   });
 
+  test('nothing is sent to an endpoint of another class', async () => {
+    await using started = await start();
+    assert.equal(await codeOf(transfer(started)), 'no error');
+    started.bridge.kind = 0x01;
+    started.bridge.up('spi0');
+    await started.host.settle();
+    const sent = started.bridge.sent.length;
+    await assert.rejects(transfer(started), /cannot transfer on flash: UNSUPPORTED/);
+    assert.equal(started.bridge.sent.length, sent);
+  });
+
   test('without a bridge, before and after one was there, the answer is NOT_INITIALIZED with the reason', async () => {
     await using started = await start({ withBridge: false });
     await assert.rejects(transfer(started), /cannot transfer: no IO bridge is connected/);
