@@ -65,12 +65,13 @@ export class Output implements ProgramOutput {
   }
 
   async table(
-    headers: readonly string[],
+    wanted: readonly string[],
     rows: readonly (readonly ProgramCell[])[],
     options: { readonly empty?: string; readonly most?: number } = {},
   ): Promise<void> {
     if (rows.length === 0) return this.line(options.empty ?? 'none');
-    const shown = rows.slice(0, options.most).map((row) => row.map(cell));
+    const headers = wanted.slice(0, this.#most(wanted, rows));
+    const shown = rows.slice(0, options.most).map((row) => row.slice(0, headers.length).map(cell));
     const right = headers.map(
       (_, column) =>
         rows.some((row) => typeof row[column] === 'number') &&
@@ -96,6 +97,19 @@ export class Output implements ProgramOutput {
           ),
         ),
       );
+    const left = wanted.slice(headers.length);
+    if (left.length > 0) await this.line(this.paint('dim', cut(`no room for ${left.join(', ')}`, this.width)));
+  }
+
+  /** How many columns there is room for when all that can are cut. */
+  #most(headers: readonly string[], rows: readonly (readonly ProgramCell[])[]): number {
+    let used = -GAP;
+    const over = headers.findIndex((header, column) => {
+      const widest = Math.max(header.length, ...rows.map((row) => cell(row[column] ?? '').length));
+      used += GAP + Math.min(LEAST, widest);
+      return used > this.width;
+    });
+    return over < 0 ? headers.length : Math.max(1, over);
   }
 
   /** The widest columns give way first, until the line fits or all are narrow. */

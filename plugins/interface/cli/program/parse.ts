@@ -1,5 +1,6 @@
 /** The words behind a command as params. */
 import { type Failure, usage } from '@device-core/plugin-api/program';
+import { GLOBALS } from './globals.ts';
 import { kindOf, type Parameter, placesOf } from './parameters.ts';
 import { nearest } from './suggest.ts';
 import { readWords, standardInput, typeName } from './values.ts';
@@ -107,7 +108,7 @@ function byFlag(parameters: readonly Parameter[], flag: string, kind?: Parameter
 
 function unknown(flag: string, parameters: readonly Parameter[], own: readonly string[]): Failure {
   const all = [...parameters.flatMap(({ flags }) => flags), ...own].map(dashed);
-  const near = nearest(flag, all);
+  const near = nearest(flag, [...all, ...GLOBALS.map((one) => one.flag)]);
   const there = all.length === 0 ? 'it takes no options' : `it takes ${all.join(', ')}`;
   return usage(`there is no option ${flag}`, near ? `did you mean ${near}?` : there);
 }

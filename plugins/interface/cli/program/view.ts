@@ -31,7 +31,12 @@ export async function show(out: Output, { params, result, schema, view }: Shown)
   if (Object.keys(members).length === 0) return out.line(view.empty ?? 'done');
   const bytes = bytesMember(schema, members);
   if (bytes !== undefined) return showBytes(out, members, bytes);
-  const [list, ...others] = Object.keys(members).filter((name) => isList(members[name]));
+  const lists = Object.keys(members).filter((name) => isList(members[name]));
+  // An empty list beside something else says nothing, unless the view has a word for it.
+  const [list, ...others] =
+    lists.length > 1 || (view.empty === undefined && lists.length < Object.keys(members).length)
+      ? lists.filter((name, at) => !isNothing(members[name]) || (at === 0 && view.empty !== undefined))
+      : lists;
   if (list === undefined) return showRecord(out, members, view, schema);
   await showList(out, members[list] as readonly Members[], itemsOf(schema, list), view.columns, view);
   const rest = Object.fromEntries(Object.entries(members).filter(([name]) => name !== list && !others.includes(name)));
