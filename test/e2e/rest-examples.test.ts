@@ -5,7 +5,7 @@ import { askAll, changes } from '../../docs/reference/generator/examples/record.
 import { readExamples } from '../../docs/reference/generator/examples/recorded.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
-test('every request of the REST reference is answered as it is printed (npm run docs -- --examples)', async () => {
+test('every request of the REST reference is answered as it is printed (node docs/reference/generate.ts --examples)', async () => {
   const printed = readExamples();
   const real = await askAll();
   assert.deepEqual(Object.keys(printed).toSorted(), Object.keys(ENDPOINTS).toSorted());

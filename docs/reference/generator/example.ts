@@ -5,16 +5,24 @@ const WIDTH = 120;
 
 /** What the page of an operation shows of the request and the answer that were recorded. */
 export function exampleOf(operation: string, example: Example | undefined): readonly string[] {
-  if (!example) return [`No example is recorded for ${operation}: run "npm run docs -- --examples".`];
-  const { method, path, body, app, status, answer } = example;
+  if (!example) return [`No example is recorded for ${operation}: run "node docs/reference/generate.ts --examples".`];
+  const { method, path, body, app, status, answer, stream } = example;
   const asked = `${method} ${path}`;
-  const events = Array.isArray(answer) ? answer.join('\n') : undefined;
   return [
     app ? 'Request of the app `com.example.agenda`:' : 'Request:',
     fence('http', body === undefined ? asked : `${asked}\n\n${pretty(body)}`),
-    events === undefined ? `Answer, ${status}:` : 'An event of the stream:',
-    events === undefined ? fence('json', pretty(answer)) : fence('text', events),
+    ...(stream
+      ? ['An event of the stream:', fence('text', eventText(answer as object))]
+      : [`Answer, ${status}:`, fence('json', pretty(answer))]),
   ];
+}
+
+/** A server-sent event as it stands on the wire. */
+function eventText(fields: object): string {
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}: ${text(value)}`)
+    .join('\n');
 }
 
 /** JSON that breaks a line only where it is too long, as the formatter of the tree wants it. `name` stands before the value. */

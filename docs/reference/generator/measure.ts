@@ -1,4 +1,4 @@
-/** What each variant takes on this machine, written to variants.json: `npm run docs -- --measure`. Never part of the check: numbers drift. */
+/** What each variant takes on this machine, written to variants.json: `node docs/reference/generate.ts --measure`. Never part of the check: numbers drift. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -45,7 +45,7 @@ export function variantsPage({ manifests }: Input): string {
     '## What they take',
     ...(measured
       ? [
-          `Measured on ${measured.date} with node ${measured.node} on ${measured.machine}, with a warm compile cache; medians. Measure yours with \`npm run docs -- --measure\`.`,
+          `Measured on ${measured.date} with node ${measured.node} on ${measured.machine}, with a warm compile cache; medians. Measure yours with \`node docs/reference/generate.ts --measure\`.`,
           table(
             ['variant', 'start, CPU', 'start, wall', 'memory of the Core', 'of its child processes'],
             skus.flatMap(({ id }) => {
@@ -63,7 +63,7 @@ export function variantsPage({ manifests }: Input): string {
             }),
           ),
         ]
-      : ['Not measured yet: `npm run docs -- --measure`.']),
+      : ['Not measured yet: `node docs/reference/generate.ts --measure`.']),
     '## Which plugins they have',
     'Without an `essential` plugin the Core is `failed`, and nobody can ask it why over HTTP; without any other one it is `degraded` at most, and health, HTTP and switching that plugin off keep working.',
     table(

@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { eventually } from '../../../../test/fixtures/eventually.ts';
 import { Packages } from '../../../../test/fixtures/packages.ts';
 import { SimControl } from '../../../../test/fixtures/sim-control.ts';
-import { SpawnedCore } from '../../../../test/fixtures/spawned-core.ts';
+import { type Answer, SpawnedCore } from '../../../../test/fixtures/spawned-core.ts';
 import { differences, type Places, shown } from './normal.ts';
 import { type Example, type Examples, readExamples, writeExamples } from './recorded.ts';
 import { type Asked, type Place, REQUESTS } from './requests.ts';
@@ -67,10 +67,11 @@ export async function askAll(): Promise<Examples> {
     const body = typeof asked.body === 'function' ? asked.body(place) : asked.body;
     if (STREAMS.has(name)) {
       const answer = await firstEvent(core, asked.path);
-      found[name] = { method, path: asked.path, status: 200, answer: eventText(answer, places) };
+      found[name] = { method, path: asked.path, status: 200, answer: { ...eventFields(answer, places) }, stream: true };
       continue;
     }
-    const answer = await core.ask(asked.path, { method, body, ...caller(core, asked) });
+    const once = () => core.ask(asked.path, { method, body, ...caller(core, asked) });
+    const answer = await (asked.mayBeLost ? eventually(() => unlessLost(once()), `an answer of ${name}`) : once());
     if (answer.status >= 400) failed.push(`${method} ${asked.path} answered ${answer.status}: ${answer.text}`);
     answers.set(name, answer.body);
     found[name] = {
@@ -87,6 +88,11 @@ export async function askAll(): Promise<Examples> {
 }
 
 const STREAMS: ReadonlySet<string> = new Set(['events.stream', 'logs.stream']);
+
+async function unlessLost(answer: Promise<Answer>): Promise<Answer | undefined> {
+  const { status } = await answer;
+  return status < 500 ? answer : undefined;
+}
 
 function caller(core: SpawnedCore, { app }: Asked) {
   return app ? { token: core.token('agenda') } : { unix: true };
@@ -149,10 +155,12 @@ async function firstEvent(core: SpawnedCore, path: string): Promise<string> {
   throw new Error(`${path} ended without an event: ${said}`);
 }
 
-function eventText(event: string, places: Places): readonly string[] {
-  return event.split('\n').map((line) => {
-    const data = /^data: (.*)$/.exec(line)?.[1];
-    if (data !== undefined) return `data: ${JSON.stringify(shown(JSON.parse(data), places))}`;
-    return line.replace(/^id: .*$/, 'id: 1');
+/** An event of a stream by its fields; `id` is never the same. */
+function eventFields(event: string, places: Places): Readonly<Record<string, unknown>> {
+  const fields = event.split('\n').map((line) => {
+    const [, name = '', value = ''] = /^(\w*): ?(.*)$/.exec(line) ?? [];
+    if (name === 'data') return [name, shown(JSON.parse(value), places)];
+    return [name, name === 'id' ? '1' : value];
   });
+  return Object.fromEntries(fields.filter(([name]) => name !== ''));
 }

@@ -12,7 +12,8 @@ export interface Example {
   readonly app?: true;
   readonly body?: unknown;
   readonly status: number;
-  /** Lines of text where the answer is a stream of events. */
+  /** The answer is a stream of server-sent events, and `answer` the fields of one of them. */
+  readonly stream?: true;
   readonly answer: unknown;
 }
 export type Examples = Readonly<Record<string, Example>>;

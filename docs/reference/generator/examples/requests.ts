@@ -21,6 +21,8 @@ export interface Asked {
   /** Levels of the answer that are shown, and members of a level; the others are left out. */
   readonly depth?: number;
   readonly most?: number;
+  /** The answer may be lost with what it stops: it is asked again then. */
+  readonly mayBeLost?: true;
   /** A path that the app asks first, and is refused. */
   readonly refused?: string;
   /** A version of `guest` that is installed first, once the one before counts as good; not shown. */
@@ -177,5 +179,5 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
   'plugins.remove': ask('/plugins/guest/remove', {}),
-  'bridge.reboot': ask('/bridge/reboot', {}),
+  'bridge.reboot': ask('/bridge/reboot', {}, { mayBeLost: true }),
 };
