@@ -11,7 +11,7 @@ const LEFT_OUT = '...';
 
 /** Members that count, measure or name a process: no two Cores agree in them. */
 const VARYING =
-  /^(pid|seq|revision|sid|bootId|hash|stalls|unattributed|utilization|transfers|transactions|transactionsPerSecond|received|readings|count|from|to|\w+Ms|\w+Us|\w+Seconds|\w+MiB|\w+Percent)$/;
+  /^(pid|seq|revision|sid|bootId|hash|stalls|unattributed|utilization|transfers|inFlight|transactions|transactionsPerSecond|received|readings|count|from|to|\w+Ms|\w+Us|\w+Seconds|\w+MiB|\w+Percent)$/;
 
 export interface Places {
   /** Text of this machine -> what the page shows. */
