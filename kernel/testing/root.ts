@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DeviceInfo, SkuManifest } from '@device-core/plugin-api';
@@ -10,10 +10,9 @@ export interface TemporaryRoot extends Disposable {
   readonly paths: DeviceInfo['paths'];
 }
 
-/** A place for the files of a device; the path is short, for Unix sockets end at 107 bytes. */
+/** A place for the files of a device, whose folders the kernel makes; the path is short, for Unix sockets end at 107 bytes. */
 export function temporaryRoot(): TemporaryRoot {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
-  for (const path of Object.values(paths)) mkdirSync(path);
   return { paths, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) };
 }

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { ANONYMOUS, CoreError, definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
 import { device } from '@device-core/plugin-api/services/device';
 import { grants } from '@device-core/plugin-api/services/grants';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { checkManifest, createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import {
+  checkManifest,
+  createTestHost,
+  given,
+  leakCheck,
+  TestOperations,
+  virtualClock,
+} from '@device-core/plugin-api/testing';
 import { eventually, pace } from '../fixtures/eventually.ts';
 
 after(leakCheck());
@@ -282,6 +292,42 @@ suite('the kit is the kernel of the device', () => {
       services: [...services, given(pluginManager, { list })],
     });
     assert.deepEqual(await other.service(pluginManager).list(), []);
+  });
+
+  test('a plugin outside of the thread of the Core neither loads others nor answers at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dk-'));
+    try {
+      for (const hook of ['plugin.load', 'event.publish']) {
+        const file = join(folder, `${hook}.yaml`);
+        const lines = ['id: far', 'version: 1.0.0', 'summary: far', 'api: ^1.0.0', 'main: far.mjs', `taps: [${hook}]`];
+        writeFileSync(file, lines.join('\n'));
+        const code = `export const plugin = { setup: (host) => host.tap('${hook}', () => undefined) };`;
+        writeFileSync(join(folder, 'far.mjs'), code);
+        const far = definePlugin({ setup: () => undefined });
+        await assert.rejects(createTestHost(far, { manifest: file, isolation: 'worker' }), {
+          code: 'ISOLATION_UNSUPPORTED',
+          message: new RegExp(`hook ${hook} is answered`),
+        });
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('kernel and plugin keep the clock that the test gives', async () => {
+    const clock = virtualClock({ now: 1_000 });
+    const seen: number[] = [];
+    const plugin = definePlugin({
+      requires: { power, device },
+      setup(host) {
+        host.provide(lamp, { on: async () => '' });
+        host.scope.timeout('an hour', 3_600_000, () => void seen.push(host.clock.now()));
+      },
+    });
+    await using host = await createTestHost(plugin, { manifest, services, clock });
+    assert.equal(host.device.startedAt, 1_000);
+    await clock.advance(3_600_000);
+    assert.deepEqual(seen, [3_601_000]);
   });
 
   test('operations pass the gate of the device: capability, defaults, no unknown members, no wrong results', async () => {
