@@ -1,4 +1,4 @@
-/** The demo apps of docs/examples as they stand, on a Core with a simulated bridge. */
+/** The demo apps of docs/examples as they stand, on a Core with a simulated bridge. Costs a whole Core with its apps as processes. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {

@@ -1,4 +1,4 @@
-/** A SKU drops a plugin by losing its line: the Core runs on, says what is missing, and serves the rest. */
+/** A SKU drops a plugin by losing its line: the Core runs on, says what is missing, and serves the rest. Costs whole Cores, and each of the simulator’s plugins taken from one of them and given back. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-/** Whatever keeps the device from starting: safe mode comes up on the same root, says what it was, and switches it off. */
+/** Whatever keeps the device from starting: safe mode comes up on the same root, says what it was, and switches it off. Costs processes: Cores that crash, hang and start again. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

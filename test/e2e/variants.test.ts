@@ -1,4 +1,4 @@
-/** Every SKU of the tree runs as a process of its own, with exactly the plugins it lists, and ends in order. */
+/** Every SKU of the tree runs as a process of its own, with exactly the plugins it lists, and ends in order. Costs processes: each SKU of the tree starts. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
  * The tests of every plugin, with the plugin in a worker and in a process: what they say of it does not depend on where it runs.
  * `npm test` runs those of one plugin at each level, `npm run test:rest` all.
+ * Costs processes: the suites of each plugin once more, twice.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
