@@ -54,7 +54,12 @@ function reach(modules: ReadonlyMap<string, Module>, { module, name }: Origin, r
     const named = there?.exported.get(name);
     const own = named?.module === module && named.name === name;
     const next = (own ? undefined : named) ?? there?.imported.get(name) ?? handedOn(modules, there, name);
-    if (!next) throw new Error(`cannot find ${name} of ${module}`);
+    if (!next) {
+      const has = there
+        ? `it declares ${[...there.declared.keys()].join(', ')}`
+        : `${modules.size} others were compiled`;
+      throw new Error(`cannot find ${name} of ${module}: ${has}`);
+    }
     reach(modules, next, reached);
     return;
   }
