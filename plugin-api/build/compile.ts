@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_FOLDER, ROOT } from './package-json.ts';
+import { API_FOLDER, OWN_NAME, ROOT, readPackageJson } from './package-json.ts';
 
 export interface Compilation {
   /** Modules to begin with, relative to the root of the checkout; what they import comes with them. */
@@ -19,7 +19,7 @@ export function compile({ files, outDir, declarationsOnly = false }: Compilation
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: declarationsOnly, removeComments: declarationsOnly },
       ...{ rewriteRelativeImportExtensions: !declarationsOnly, allowImportingTsExtensions: declarationsOnly },
-      ...{ rootDir: ROOT, outDir, types: ['node'] },
+      ...{ rootDir: ROOT, outDir, types: ['node'], paths: doorPaths() },
     },
     include: [],
     files: files.map((file) => join(ROOT, file)),
@@ -29,6 +29,17 @@ export function compile({ files, outDir, declarationsOnly = false }: Compilation
   writeFileSync(file, JSON.stringify(config));
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', file], { stdio: 'inherit' });
   rmSync(file);
+}
+
+/**
+ * Where each door is. Found through node_modules a module counts as one of a package, for which nothing is written; which way the compiler finds it
+ * first depends on the load of the machine.
+ */
+function doorPaths(): Readonly<Record<string, readonly string[]>> {
+  const { exports } = readPackageJson(API_FOLDER);
+  return Object.fromEntries(
+    Object.entries(exports).map(([door, path]) => [`${OWN_NAME}${door.slice(1)}`, [join(API_FOLDER, path)]]),
+  );
 }
 
 /** A folder for the output of this process alone, below the checkout so that packages are found; gone when disposed of. */
