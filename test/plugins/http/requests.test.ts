@@ -325,7 +325,7 @@ describe('the listeners', () => {
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
     await assert.rejects(
-      startFront([], { port }),
+      startFront([], { port, tcpRequired: true }),
       (thrown) => thrown instanceof CoreError && thrown.code === 'UNAVAILABLE',
     );
     blocker.close();
