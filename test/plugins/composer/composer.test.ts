@@ -129,8 +129,8 @@ describe('the composer', () => {
 
   it('names plugins whose new version needs a restart of the Core', async () => {
     await using composer = await start(() => ({ ...NOTHING, changed: ['spi'], affected: ['spi'], stale: ['spi'] }));
-    const [warning] = composer.host.logged.filter(({ level }) => level === 'warn');
-    assert.deepEqual(warning?.fields, { plugins: ['spi'] });
+    const warning = await eventually(() => composer.host.logged.find(({ level }) => level === 'warn'), 'the warning');
+    assert.deepEqual(warning.fields, { plugins: ['spi'] });
   });
 
   it('does nothing where the SKU is no file', async () => {
