@@ -67,7 +67,7 @@ export class DocCheckout implements AsyncDisposable {
     await this.run('npx tsc -p doc.tsconfig.json');
   }
 
-  /** Starts the command of a Core and resolves when the Core answers. A Core that was started before is stopped. */
+  /** Starts the command of a Core and resolves when the Core answers and its apps have started, as they have when a person types the next line. */
   async start(command: string): Promise<void> {
     await this.stop();
     const words = this.#own(command).trim();
@@ -84,6 +84,10 @@ export class DocCheckout implements AsyncDisposable {
     const answers = async () => core.exitCode !== null || (await this.#answers());
     const started = await eventually(answers, 'a Core', { ms: START_MS, every: 100 }).catch(() => false);
     if (!started || core.exitCode !== null) throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
+    if (!words.includes('--app')) return;
+    await eventually(() => this.#appsStarted(), 'the apps', { ms: START_MS, every: 100 });
+    // Most apps register functions as soon as they run; one that has none is waited for a moment in vain.
+    await eventually(() => this.#functions(), 'a function', { ms: 3_000, every: 100 }).catch(() => undefined);
   }
 
   async stop(): Promise<void> {
@@ -98,9 +102,24 @@ export class DocCheckout implements AsyncDisposable {
   }
 
   async #answers(): Promise<boolean> {
-    const ping = 'curl -sf --max-time 2 --unix-socket .device/run/core.sock http://localhost/version';
+    return (await this.#get('/version')) !== undefined;
+  }
+
+  async #appsStarted(): Promise<boolean> {
+    const { apps = [] } = JSON.parse((await this.#get('/apps')) ?? '{}') as { apps?: readonly { state: string }[] };
+    return apps.length > 0 && apps.every(({ state }) => state !== 'starting');
+  }
+
+  async #functions(): Promise<boolean> {
+    const { functions = [] } = JSON.parse((await this.#get('/functions')) ?? '{}') as { functions?: readonly object[] };
+    return functions.length > 0;
+  }
+
+  /** The body of an answer; undefined where there is none. */
+  #get(path: string): Promise<string | undefined> {
+    const command = `curl -sf --max-time 2 --unix-socket .device/run/core.sock http://localhost${path}`;
     return new Promise((resolve) => {
-      execFile('bash', ['-c', ping], { cwd: this.folder }, (error) => resolve(!error));
+      execFile('bash', ['-c', command], { cwd: this.folder }, (error, stdout) => resolve(error ? undefined : stdout));
     });
   }
 
