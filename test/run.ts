@@ -99,7 +99,7 @@ async function runLane(lane: Lane, files: readonly string[]): Promise<void> {
     console.log(`::warning::the lane ${lane.name} took ${wall.toFixed(1)} min, more than its ${lane.minutes}`);
 }
 
-async function runFiles({ secondTry = false }: Lane, files: readonly string[]): Promise<void> {
+async function runFiles({ secondTry = false, triesItself = [] }: Lane, files: readonly string[]): Promise<void> {
   const first = await pass(files, availableParallelism());
   for (const [file, of] of first.counts) counts.set(file, of);
   warnings += first.warnings;
@@ -107,12 +107,15 @@ async function runFiles({ secondTry = false }: Lane, files: readonly string[]): 
     failed.push(...first.failed);
     return;
   }
-  console.log(`\nonce more, alone: ${first.failed.join(', ')}\n`);
-  const second = await pass(first.failed, 1);
+  failed.push(...first.failed.filter((file) => triesItself.includes(file)));
+  const again = first.failed.filter((file) => !triesItself.includes(file));
+  if (again.length === 0) return;
+  console.log(`\nonce more, alone: ${again.join(', ')}\n`);
+  const second = await pass(again, 1);
   for (const [file, of] of second.counts) counts.set(file, of);
   warnings += second.warnings;
   failed.push(...second.failed);
-  for (const file of first.failed.filter((name) => !second.failed.includes(name))) {
+  for (const file of again.filter((name) => !second.failed.includes(name))) {
     warnings += 1;
     console.log(`::warning file=${file}::passed only at the second try, alone`);
   }

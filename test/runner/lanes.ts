@@ -15,6 +15,8 @@ export interface Lane {
   readonly slice?: readonly string[];
   /** A file in which a test failed is run once more, alone: it waits for whole processes. Elsewhere a failure is a failure. */
   readonly secondTry?: boolean;
+  /** Files that try a part of themselves again: all of one again would take as long as the lane. */
+  readonly triesItself?: readonly string[];
   /** Not a part of `npm run test:all`: it is run by its name. */
   readonly apart?: boolean;
 }
@@ -48,6 +50,7 @@ export const LANES: readonly Lane[] = [
       'test/isolation/levels.test.ts',
     ],
     secondTry: true,
+    triesItself: ['test/isolation/levels.test.ts'],
   },
   {
     name: 'containers',
