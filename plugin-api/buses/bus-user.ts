@@ -175,9 +175,12 @@ export class BusUser<H extends Named> {
     row.transfers++;
     row.inFlight++;
     try {
-      if (this.#opening && !request.first) {
-        await this.#settled(this.#opening, name, ms, request.signal);
-        ms = Math.max(1, left());
+      if (!request.first) {
+        const before = this.#before(endpoint);
+        if (before) {
+          await this.#settled(before, name, ms, request.signal);
+          ms = Math.max(1, left());
+        }
       }
       const lane = this.#lane(endpoint);
       if (!request.insist) return await this.#send(lane, handle, request, ms);
@@ -220,6 +223,19 @@ export class BusUser<H extends Named> {
       late[Symbol.dispose]();
       lane.leave(ms + GUARD_MS);
     }
+  }
+
+  /** What a request has to wait for: the configuration of handles, and news of an endpoint that is not known, for they may be on their way. */
+  #before(endpoint: string): Promise<void> | undefined {
+    return !this.#endpoints || this.#known.has(endpoint) ? this.#opening : this.#news(endpoint);
+  }
+
+  /** The service may stand in another process. Requests would find an endpoint there that this side has not heard of yet, and not configured. */
+  async #news(endpoint: string): Promise<void> {
+    await this.#opening;
+    // The answer comes after everything that the service told before it.
+    if (!this.#known.has(endpoint)) await this.#endpoints?.list();
+    await this.#opening;
   }
 
   /** Until handles have been configured, or the caller has no more time. */

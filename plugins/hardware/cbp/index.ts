@@ -41,7 +41,10 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
     const service = new BridgeService(bridgeHost, requests);
     host.provide(bridge, service);
     const source = new BridgeSource(bridgeHost, requests);
-    host.when(endpoints, (hub, scope) => void scope.use('source of endpoints', hub.serve(source)));
+    host.when(endpoints, async (hub, scope) => {
+      // Where the hub stands in another process, it has the state of the source on its way to it before the answer is here.
+      await scope.use('source of endpoints', hub.serve(source));
+    });
     host.when(operations, (table, scope) => {
       for (const operation of bridgeOperations(service, requests))
         scope.use(`operation ${operation.name}`, table.add(operation));
