@@ -62,7 +62,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
       await using lab = await open({ transactionBytes });
       assert.equal(lab.host.link.session?.hello.n, Math.min(256, transactionBytes));
       const tx = Buffer.alloc(3000, 'both ends');
-      assert.ok(tx.equals(await lab.io.spixTransfer('spi0', { ...SPI, tx, rxLength: 3000 })));
+      assert.ok(tx.equals(await lab.io.spixTransfer('spi0', { ...SPI, tx, rxLength: 3000 }, { deadlineMs: PATIENT_MS })));
     });
   }
 
