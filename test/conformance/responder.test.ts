@@ -62,7 +62,9 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
       await using lab = await open({ transactionBytes });
       assert.equal(lab.host.link.session?.hello.n, Math.min(256, transactionBytes));
       const tx = Buffer.alloc(3000, 'both ends');
-      assert.ok(tx.equals(await lab.io.spixTransfer('spi0', { ...SPI, tx, rxLength: 3000 }, { deadlineMs: PATIENT_MS })));
+      assert.ok(
+        tx.equals(await lab.io.spixTransfer('spi0', { ...SPI, tx, rxLength: 3000 }, { deadlineMs: PATIENT_MS })),
+      );
     });
   }
 
@@ -85,7 +87,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     await using lab = await open();
     const flash = { ...SPI, cs: 1 };
     const send = (bytes: readonly number[], rxLength = 0) =>
-      lab.io.spixTransfer('spi0', { ...flash, tx: Uint8Array.from(bytes), rxLength });
+      lab.io.spixTransfer('spi0', { ...flash, tx: Uint8Array.from(bytes), rxLength }, { deadlineMs: PATIENT_MS });
     assert.deepEqual([...(await send([0x9f], 4))].slice(1), [0xef, 0x40, 0x10]);
     await send([0x06]);
     await send([0x02, 0, 1, 0, 0xca, 0xfe]);
@@ -142,7 +144,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     assert.deepEqual([(await running).code, (await queued).code], ['CANCELLED', 'CANCELLED']);
     assert.ok(performance.now() - from < 2_000, 'it took as long as a packet or two, not as the transfer');
     const tx = Buffer.from('after');
-    assert.ok(tx.equals(await lab.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 5 })));
+    assert.ok(tx.equals(await lab.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 5 }, { deadlineMs: PATIENT_MS })));
     assert.deepEqual(lab.states, ['hello', 'up']);
   });
 
@@ -244,7 +246,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     assert.notEqual(lab.host.link.session!.hello.bootId, before);
     assert.equal(lab.host.link.session!.hello.firmware.reset, 2);
     const tx = Buffer.from('again');
-    assert.ok(tx.equals(await lab.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 5 })));
+    assert.ok(tx.equals(await lab.io.spixTransfer('spi1', { ...SLOW, tx, rxLength: 5 }, { deadlineMs: PATIENT_MS })));
   });
 
   it('says GOAWAY after it has answered REBOOT, and is back as after a software reset', async () => {
@@ -292,7 +294,11 @@ describe('the responder in C on a bad wire', { skip: noCompiler }, () => {
           const rx = await lab.io.request('i2c0', 1, i2c(COUNTER, 4));
           counts.i2c!.push(Buffer.from(rx).readUInt32LE());
         } else if (index % 4 === 1) {
-          const rx = await lab.io.spixTransfer('spi0', { ...SPI, cs: 2, tx: new Uint8Array(4), rxLength: 4 });
+          const rx = await lab.io.spixTransfer(
+            'spi0',
+            { ...SPI, cs: 2, tx: new Uint8Array(4), rxLength: 4 },
+            { deadlineMs: PATIENT_MS },
+          );
           counts.spi!.push(Buffer.from(rx).readUInt32LE());
         } else if (index % 4 === 2) {
           const bytes = Buffer.alloc(1 + (index % 97), `${index} `);
