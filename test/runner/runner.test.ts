@@ -16,7 +16,12 @@ describe('the lanes', () => {
 
   test('hold every test file once', () => {
     const held = LANES.flatMap(({ files }) => globSync([...files], { cwd: ROOT })).sort();
-    assert.deepEqual(held, globSync('test/**/*.test.ts', { cwd: ROOT }).sort());
+    assert.deepEqual(
+      held,
+      globSync('test/**/*.test.ts', { cwd: ROOT })
+        .filter((file) => !file.includes('node_modules'))
+        .sort(),
+    );
   });
 
   test('npm test and test:rest leave nothing out', () => {
