@@ -33,6 +33,8 @@ export interface KernelOptions {
   readonly resolve?: () => Resolved;
   /** The machine's, if absent. */
   readonly clock?: Clock;
+  /** What keeps the log from being written, for /health; undefined while nothing does. */
+  readonly logTrouble?: () => { readonly reason: string; readonly lost: number } | undefined;
   /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
   readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
   readonly bus?: (options: BusOptions) => EventBusCore;
@@ -79,6 +81,11 @@ export class Kernel {
     });
     const capabilities = new CapabilityChecker();
     hooks.last('plugin.load', (source) => loadPlugin(source, { paths }));
+    hooks.last('health.collect', (report) => {
+      const trouble = options.logTrouble?.();
+      if (trouble)
+        report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
+    });
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
     this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
     this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);

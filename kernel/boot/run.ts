@@ -7,7 +7,7 @@ import type { Arguments } from './arguments.ts';
 import { printBanner } from './banner.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
-import { createLog } from './log.ts';
+import { openLog } from './log.ts';
 import { shown } from './manifests.ts';
 import { RunRecord } from './run-record.ts';
 
@@ -35,7 +35,7 @@ export async function runCore(args: Arguments): Promise<void> {
     console.error(error.toWire());
     process.exit(EXIT.alreadyRunning);
   }
-  const log = createLog({ ...args.log, stderr: true });
+  const { log, trouble: logTrouble } = openLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
   const resolve = () => resolveSku(args.sku, args.settings, args.safeMode ? undefined : args.paths.var);
@@ -45,7 +45,7 @@ export async function runCore(args: Arguments): Promise<void> {
     instance.release();
     record.ends(EXIT.sku);
   }
-  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve });
+  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logTrouble });
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
