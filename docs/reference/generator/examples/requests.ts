@@ -152,7 +152,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'audio.heard': get('/audio/heard?ago=0', { varies: ['wav', 'ms', 'playing'] }),
   'audio.inject': ask('/audio/inject', () => ({ wav: beep() })),
   'audio.state': get('/audio'),
-  'speech.engines': get('/speech/engines?kind=tts'),
+  // What is installed beside the Core adds engines.
+  'speech.engines': get('/speech/engines?kind=tts', { varies: ['engines'] }),
   'speech.synthesize': ask('/speech/synthesize', { text: 'Hello.' }),
   'intents.list': get('/intents'),
   'intents.match': ask('/intents/match', { text: 'what time is it' }),
