@@ -1,0 +1,85 @@
+import type { SandboxFiles, SandboxSpec } from './spec.ts';
+
+/** What every guest sees of the system: programs and libraries, never the device's own files. */
+export interface SystemFiles {
+  readonly read: readonly string[];
+  readonly links: Readonly<Record<string, string>>;
+}
+
+/** A system with one /usr, which is all that Debian has had since 2021. */
+export const MERGED_USR: SystemFiles = {
+  read: ['/usr'],
+  links: { '/bin': 'usr/bin', '/sbin': 'usr/sbin', '/lib': 'usr/lib', '/lib64': 'usr/lib64' },
+};
+
+const ETC = ['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ca-certificates', 'passwd', 'group'];
+/** For names of hosts: of use with a network only. */
+const ETC_NETWORK = ['resolv.conf', 'hosts', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'host.conf'];
+
+export interface BwrapOptions {
+  readonly system?: SystemFiles;
+  /** Descriptor from which bubblewrap reads the bytes of seccompOf(). */
+  readonly seccomp?: number;
+  /** Path of setpriv, which takes a user of its own; `/usr/bin/setpriv` if absent. */
+  readonly setpriv?: string;
+}
+
+/**
+ * Arguments of bubblewrap (0.5 or newer) for a guest, its program among them. Namespaces for processes, IPC, host name, cgroups, users (unless it has a user
+ * of its own) and, without a grant, the network; a root of its own that is read-only; no capability.
+ */
+export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
+  const { system = MERGED_USR, seccomp, setpriv = '/usr/bin/setpriv' } = options;
+  const { uid, network, name, cwd, program, files } = spec;
+  const etc = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
+  return [
+    ...(uid === undefined ? ['--unshare-user-try'] : []),
+    ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...(network === 'none' ? ['--unshare-net'] : []),
+    ...['--die-with-parent', '--new-session', '--hostname', name, '--cap-drop', 'ALL'],
+    // Only to become the other user; setpriv drops these, too.
+    ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
+    ...system.read.flatMap((path) => ['--ro-bind', path, path]),
+    ...Object.entries(system.links).flatMap(([path, to]) => ['--symlink', to, path]),
+    ...etc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/tmp', '--perms', '1777', '--tmpfs'],
+    '/dev/shm',
+    ...mounts(spec, system),
+    ...hidden(files),
+    ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
+    ...['--remount-ro', '/', '--chdir', cwd],
+    ...(seccomp === undefined ? [] : ['--seccomp', String(seccomp)]),
+    '--',
+    ...(uid === undefined ? [] : asUser(setpriv, uid)),
+    ...[program, ...spec.args],
+  ];
+}
+
+/** setpriv and its arguments: what follows runs as this user, and can become nobody else. */
+export function asUser(setpriv: string, uid: number | undefined): readonly string[] {
+  const user = uid === undefined ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
+  return [setpriv, ...user, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
+}
+
+/** Outer folders first, so that what lies deeper is laid over them; of one path named twice the wider right holds. */
+function mounts({ program, files, sockets, nodes }: SandboxSpec, system: SystemFiles): string[] {
+  const how = new Map<string, string>();
+  const given = (path: string) => system.read.some((root) => path === root || path.startsWith(`${root}/`));
+  for (const path of [program, ...files.read]) if (!given(path)) how.set(path, '--ro-bind-try');
+  for (const path of sockets) how.set(path, '--ro-bind-try');
+  for (const path of files.write) how.set(path, '--bind-try');
+  for (const path of nodes) how.set(path, '--dev-bind-try');
+  return [...how]
+    .sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1))
+    .flatMap(([path, option]) => [option, path, path]);
+}
+
+function hidden({ hide = {} }: SandboxFiles): string[] {
+  return Object.entries(hide).flatMap(([path, kind]) =>
+    kind === 'folder' ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path],
+  );
+}
+
+function depth(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}

@@ -1,0 +1,59 @@
+/** What one run of a guest (an app, a plugin in a process) may see and do. Plain data: everything that the kernel of the system enforces is a pure function of it. */
+export interface SandboxSpec {
+  /** Host name inside, and name in messages: `app-agenda`, `plugin-weather`. Letters, digits, dots and dashes, at most 63. */
+  readonly name: string;
+  /** Absolute path of what is run. It is readable without being named under `files`. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  /** The whole environment. No secrets: other processes of the same user read it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly files: SandboxFiles;
+  /** Folders of Unix sockets, or single sockets. A folder shows a socket that is made anew; a socket alone stays the old one. */
+  readonly sockets: readonly string[];
+  /** `none`: a network of its own without a way out. */
+  readonly network: 'none' | 'open';
+  /** Device nodes, absolute. */
+  readonly nodes: readonly string[];
+  /** User and group of its own; the Core's, if absent. Only root can give one. */
+  readonly uid?: number;
+  readonly limits?: SandboxLimits;
+}
+
+/** Absolute paths of files and folders, with all that lies below. What is not there is not there inside either. */
+export interface SandboxFiles {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** What is there and lies in something that is named above, and is empty inside all the same. */
+  readonly hide?: Readonly<Record<string, 'file' | 'folder'>>;
+  /** Symbolic links that are made inside: path of the link -> what it leads to. */
+  readonly links?: Readonly<Record<string, string>>;
+}
+
+export interface SandboxLimits {
+  readonly openFiles?: number;
+  /** Of one file. */
+  readonly fileSizeMB?: number;
+}
+
+const NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
+
+/** Why nothing can be run by this; undefined when it can. */
+export function specProblem(spec: SandboxSpec): string | undefined {
+  const { name, program, cwd, files, sockets, nodes, uid } = spec;
+  if (!NAME.test(name)) return `its name "${name}" does not fit ${NAME}`;
+  const { read, write, hide = {}, links = {} } = files;
+  const paths = [program, cwd, ...read, ...write, ...Object.keys({ ...hide, ...links }), ...sockets, ...nodes];
+  const bad = paths.find((path) => !isPlain(path));
+  if (bad !== undefined) return `its path "${bad}" is not absolute, or leads through . or ..`;
+  const texts = [...spec.args, ...Object.entries(spec.env).flat(), ...Object.values(links)];
+  if (texts.some((text) => text.includes('\0'))) return 'one of its texts has a zero byte';
+  if (uid !== undefined && !(Number.isInteger(uid) && uid > 0 && uid < 0xffff_ffff)) return `user ${uid} is none`;
+  return undefined;
+}
+
+function isPlain(path: string): boolean {
+  if (path === '/') return true;
+  return path.startsWith('/') && !path.includes('\0') && !/\/(\.{0,2})(\/|$)/.test(path);
+}
