@@ -41,6 +41,8 @@ export interface AppStatus {
   readonly state: AppState;
   /** Why it is in this state, with the last lines it wrote; not for other apps. */
   readonly reason?: string;
+  /** Why its app.yaml cannot be used now, with file and line: the last good one is in force until it is mended. Not for other apps. */
+  readonly complaint?: string;
   /** Milliseconds since the Unix epoch of the last change of state; 0 for an app whose manifest cannot be used. */
   readonly since: number;
   readonly pid?: number;

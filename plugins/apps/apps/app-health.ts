@@ -4,8 +4,16 @@ import type { App } from './app.ts';
 const REPORT_MS = 30_000;
 const STATUSES: readonly string[] = ['okay', 'waiting', 'blocked', 'error'] satisfies readonly ComponentStatus[];
 
-/** An app as a component of /health. */
+/** An app as a component of /health. A manifest that cannot be used is told until it is mended, although the app runs on. */
 export function healthOf(app: App, now: number): ComponentHealth {
+  const health = ownHealth(app, now);
+  const { complaint } = app;
+  if (!complaint) return health;
+  const message = [`${complaint.message}; the last good one is in force`, health.message].filter(Boolean).join('; ');
+  return { ...health, status: 'error', code: complaint.code, message };
+}
+
+function ownHealth(app: App, now: number): ComponentHealth {
   const status = app.status();
   const rest = { version: status.version, since: status.since };
   // Everybody with an identity reads /health: no word of what the app wrote.

@@ -41,6 +41,11 @@ export class AppManifestReader {
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
   async read(file: string): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
     const text = await readText(file);
+    return { manifest: this.check(text, file), text };
+  }
+
+  /** Throws as read() does; `file` is what the complaint names. */
+  check(text: string, file: string): AppManifest {
     const { value: manifest, errors, line } = parseYaml(text);
     const [broken] = errors;
     if (broken) throw new CoreError('MANIFEST_INVALID', { file: `${file}:${broken.line}`, reason: broken.message });
@@ -71,7 +76,7 @@ export class AppManifestReader {
       }
     if (manifest.minCore && gt(manifest.minCore, this.#coreVersion))
       refuse(['minCore'], `it needs Core ${manifest.minCore} or newer, this is ${this.#coreVersion}`);
-    return { manifest, text };
+    return manifest;
   }
 }
 
@@ -81,7 +86,9 @@ async function readText(file: string): Promise<string> {
     if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_BYTES} are read`);
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    throw new CoreError('MANIFEST_INVALID', { file, reason: `cannot read it: ${reasonOf(thrown)}` });
+    const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = absent ? 'the file is not there' : `cannot read it: ${reasonOf(thrown)}`;
+    throw new CoreError('MANIFEST_INVALID', { file, reason });
   }
 }
 

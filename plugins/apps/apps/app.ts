@@ -4,6 +4,7 @@ import {
   type AppState,
   type AppStatus,
   type Clock,
+  type CoreError,
   CrashPolicy,
   reasonOf,
 } from '@device-core/plugin-api';
@@ -54,6 +55,7 @@ export class App {
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
+  #complaint: CoreError | undefined;
 
   constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
     this.manifest = manifest;
@@ -81,6 +83,19 @@ export class App {
     return this.#reason;
   }
 
+  /** What is wrong with its app.yaml now, which is why the last good one is in force. */
+  get complaint(): CoreError | undefined {
+    return this.#complaint;
+  }
+
+  /** True where this is news. Undefined: the file is in order again. */
+  complain(error: CoreError | undefined): boolean {
+    if (this.#complaint?.message === error?.message) return false;
+    this.#complaint = error;
+    this.#changed(this);
+    return true;
+  }
+
   /** It runs, or will again by itself. */
   get active(): boolean {
     return this.#state === 'starting' || this.#state === 'running' || this.#state === 'backoff';
@@ -96,6 +111,7 @@ export class App {
       title,
       state: this.#state,
       ...(this.#reason === undefined ? {} : { reason: this.#withOutput(this.#reason) }),
+      ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
       since: this.#since,
       ...(pid ? { pid } : {}),
       restarts: this.#restarts,

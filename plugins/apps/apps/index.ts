@@ -23,6 +23,7 @@ import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
 import { watchFolders } from './folder-watch.ts';
 import { ProcessRecords } from './former-processes.ts';
+import { LastGoodManifests } from './last-good.ts';
 import { reportingOperations } from './reporting-operations.ts';
 import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
@@ -123,11 +124,24 @@ async function findApps(
   const folders = host.config.folders.map((folder) => resolve(CORE, folder));
   await mkdir(installed, { recursive: true, mode: 0o711 });
   const reader = await AppManifestReader.load(coreVersion);
+  const directory = join(state, 'app-manifests');
+  const lastGood = await LastGoodManifests.open({ directory, reader, clock: host.clock, log: host.log });
+  host.tap('health.collect', (report) => {
+    for (const { code, message } of lastGood.newer) report.warn(code, message);
+  });
   let ready = false;
-  const scan = async () => supervisor.adopt(await scanApps(folders, installed, reader), ready);
+  const scan = async () => {
+    const catalog = await scanApps(folders, installed, reader, lastGood);
+    if (catalog.again !== undefined) host.scope.timeout('look for apps again', catalog.again, look);
+    await supervisor.adopt(catalog, ready);
+  };
+  // One scan at a time: a folder may change while the apps of the last change still start.
+  let turn: Promise<void> = Promise.resolve();
+  const look = () => {
+    turn = turn.then(scan).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot look for apps'));
+    return turn;
+  };
   await scan();
-  for (const { folder, error } of supervisor.bad)
-    host.log.error({ folder, code: error.code, reason: error.message }, 'an app cannot be used');
 
   const begin = async () => {
     if (ready || host.scope.signal.aborted) return;
@@ -140,11 +154,5 @@ async function findApps(
   const again = self !== undefined && self.generation > 1;
   host.scope.timeout('autostart', again ? 0 : READY_AT_THE_LATEST_MS, begin);
 
-  // One scan at a time: a folder may change while the apps of the last change still start.
-  let turn: Promise<void> = Promise.resolve();
-  if (host.config.watch)
-    watchFolders(folders, installed, host.scope, host.log, () => {
-      turn = turn.then(scan).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot look for apps'));
-      return turn;
-    });
+  if (host.config.watch) watchFolders(folders, installed, host.scope, host.log, look);
 }

@@ -93,13 +93,16 @@ export class Supervisor implements Apps {
 
   /** Takes what is there now: apps that went are stopped, those whose manifest changed begin anew, new ones start as their manifest says. */
   async adopt(catalog: Catalog, startNew: boolean): Promise<void> {
-    this.#bad = catalog.bad;
+    this.#tellBad(catalog.bad);
     const found = new Map(catalog.apps.map((app) => [app.manifest.id, app]));
     const again = new Set<string>();
     const going: Promise<void>[] = [];
     for (const [id, { app, text }] of this.#apps) {
       const now = found.get(id);
-      if (now && now.text === text && now.folder === app.folder) continue;
+      if (now && now.text === text && now.folder === app.folder) {
+        this.#complain(app, now.complaint);
+        continue;
+      }
       // An update releases a quarantine, too.
       if (now && (app.active || app.state === 'quarantined' || app.state === 'failed')) again.add(id);
       // Known until it has stopped: nobody may take a name whose processes still run.
@@ -143,17 +146,44 @@ export class Supervisor implements Apps {
     await Promise.all(Array.from({ length: this.#options.around.config.parallelStarts }, work));
   }
 
-  #add({ manifest, folder, text }: FoundApp): void {
+  #add({ manifest, folder, text, complaint }: FoundApp): void {
     const app = new App(manifest, folder, this.#options.around, (changed) => this.#changed(changed));
     this.#apps.set(manifest.id, { app, text });
+    this.#complain(app, complaint);
     void app.describe();
+  }
+
+  #complain(app: App, complaint: CoreError | undefined): void {
+    if (!app.complain(complaint)) return;
+    const { id } = app.manifest;
+    const { log } = this.#options.around;
+    if (complaint)
+      log.error(
+        { app: id, folder: app.folder, code: complaint.code },
+        `${complaint.message}; app ${id} goes on with its last good manifest`,
+      );
+    else log.info({ app: id }, `the manifest of app ${id} is in order again`);
+  }
+
+  #tellBad(bad: readonly BadApp[]): void {
+    for (const { folder, error } of bad)
+      if (!this.#bad.some((known) => known.folder === folder && known.error.message === error.message))
+        this.#options.around.log.error({ folder, code: error.code }, `an app cannot be used: ${error.message}`);
+    this.#bad = bad;
   }
 
   #changed(app: App): void {
     const status = app.status();
     const { id, name, state } = status;
     const { reason } = app;
-    this.#options.publish({ app: id, name, state, ...(reason === undefined ? {} : { reason }) });
+    const { complaint } = status;
+    this.#options.publish({
+      app: id,
+      name,
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      ...(complaint === undefined ? {} : { complaint }),
+    });
     for (const listener of this.#listeners) {
       try {
         listener(status);

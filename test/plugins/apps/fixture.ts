@@ -172,13 +172,15 @@ export interface BenchOptions {
   readonly config?: object;
   readonly allowed?: DeviceInfo['grants'];
   readonly grants?: Readonly<Record<string, readonly string[]>>;
+  /** The state of an earlier bench; it is left where it is. A new one of its own, if absent. */
+  readonly root?: string;
   /** Fills `<var>/apps` before the plugin starts. */
   readonly prepare?: (installed: string, paths: DeviceInfo['paths']) => Promise<unknown>;
 }
 
 /** The plugin over fakes of its neighbours, and real processes below it. */
 export async function startBench(options: BenchOptions = {}): Promise<Bench> {
-  const root = mkdtempSync(join(tmpdir(), 'apps-'));
+  const root = options.root ?? mkdtempSync(join(tmpdir(), 'apps-'));
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   const installed = join(paths.var, 'apps');
   mkdirSync(installed, { recursive: true });
@@ -262,7 +264,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
       ),
     async [Symbol.asyncDispose]() {
       await host.stop();
-      rmSync(root, { recursive: true, force: true });
+      if (options.root === undefined) rmSync(root, { recursive: true, force: true });
     },
   };
 }

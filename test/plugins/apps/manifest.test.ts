@@ -166,7 +166,7 @@ test('apps of named folders run where they lie', async () => {
   folder = await putApp(parent, manifestOf(ID));
   await using bench = await startBench({ config: { folders: [folder, join(parent, 'nowhere')] } });
   assert.equal((await bench.apps.start('demo')).state, 'running');
-  assert.match((await bench.status('nowhere')).reason ?? '', /cannot read it/);
+  assert.match((await bench.status('nowhere')).reason ?? '', /the file is not there/);
 });
 
 test('normal capabilities are granted, the others as far as the device names them', async () => {
