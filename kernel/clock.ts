@@ -1,14 +1,18 @@
 import { type Clock, CoreError } from '@device-core/plugin-api';
+import { LoopTime } from './usage/loop-time.ts';
 
 /** A timer of Node takes no more, and fires at once instead. */
 const LONGEST_MS = 2 ** 31 - 1;
 /** performance.now() counts from the start of the thread, this from the start of the machine. */
 const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
+const loop = new LoopTime();
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => ORIGIN_MS + performance.now(),
+  taken: () => loop.taken(),
   after: (ms, fn) => (ms >= 1 && ms <= LONGEST_MS ? timer(ms, fn) : systemClock.at(systemClock.monotonic() + ms, fn)),
   at(time, fn) {
     const left = time - systemClock.monotonic();
@@ -76,6 +80,10 @@ export class PluginClock implements Clock, Disposable {
 
   monotonic(): number {
     return this.#clock.monotonic();
+  }
+
+  taken(): number {
+    return this.#clock.taken();
   }
 
   after(ms: number, fn: () => void): Disposable {

@@ -1,21 +1,33 @@
-import { type Clock, CoreError } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError, type Spent } from '@device-core/plugin-api';
 import { cancellation } from './clock.ts';
 
-export type Outcome<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'timeout' | 'aborted' };
+export type Outcome<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'timeout'; readonly spent: Spent }
+  | { readonly kind: 'aborted' };
 
-/** Waits for `work` until `ms` have passed or the signal aborts, whichever comes first. What comes later is ignored. */
+/** Whose limit it is. */
+export interface Owner {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  /** What it lost, in the manner of afterOwnTime(). */
+  readonly lost?: readonly (() => number)[];
+}
+
+/** Waits for `work` until `ms` of its own time have passed or the signal aborts, whichever comes first. What comes later is ignored. */
 export async function outcome<T>(
   clock: Clock,
   work: T | PromiseLike<T>,
   ms: number,
-  signal?: AbortSignal,
+  { signal, lost }: Owner = {},
 ): Promise<Outcome<T>> {
   const ends = signal ? [signal] : [];
   const done = Promise.resolve(work).then((value): Outcome<T> => ({ kind: 'done', value }));
   done.catch(() => undefined); // where the wait is over nobody hears of it
   const wait = new Wait<Outcome<T>>(clock, ms, ends, {
-    late: () => ({ kind: 'timeout' }),
+    late: (spent) => ({ kind: 'timeout', spent }),
     ended: () => ({ kind: 'aborted' }),
+    ...(lost && { lost }),
   });
   return wait.for(() => done);
 }
@@ -34,16 +46,21 @@ export function limited<T>(
     throw error;
   };
   const wait = new Wait<T>(clock, ms, ends, {
-    late: () => over(new CoreError('TIMEOUT', { what: label, ms })),
+    late: ({ wallMs }) =>
+      over(new CoreError('TIMEOUT', wallMs > ms + STRETCHED_MS ? { what: label, ms, wallMs } : { what: label, ms })),
     ended: (end) => over(cancellation(label, end)),
   });
   return wait.for(() => work(stop.signal));
 }
 
+/** A limit that took longer by the clock than this says so. */
+const STRETCHED_MS = 100;
+
 /** What the wait ends with, where the work does not end it. */
 interface Otherwise<T> {
-  late(): T;
+  late(spent: Spent): T;
   ended(signal: AbortSignal): T;
+  readonly lost?: readonly (() => number)[];
 }
 
 /** One wait. When it is over nothing leads to it any more but the work itself, and that holds an empty shell. */
@@ -58,7 +75,10 @@ class Wait<T> {
       this.#end(() => otherwise.ended(ended));
       return;
     }
-    const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.after(ms, () => this.#end(otherwise.late));
+    const timer =
+      ms === Number.POSITIVE_INFINITY
+        ? undefined
+        : afterOwnTime(clock, ms, (spent) => this.#end(() => otherwise.late(spent)), otherwise.lost);
     const onAbort = ({ target }: Event) => this.#end(() => otherwise.ended(target as AbortSignal));
     for (const end of ends) end.addEventListener('abort', onAbort);
     this.#release = () => {

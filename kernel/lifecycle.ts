@@ -5,12 +5,20 @@ import {
   type PluginManager,
   type PluginStatus,
   reasonOf,
+  spentText,
 } from '@device-core/plugin-api';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
 import type { PluginEntry } from './resolved.ts';
+
+const STILL_RUNS = 'its former start still runs';
+
+/** Of a definition that stands for a plugin in a worker or process: what that lost, in the manner of afterOwnTime(). */
+export interface Elsewhere {
+  lostMs(): number;
+}
 
 /** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and hold nobody up. */
 export class Lifecycle implements Omit<PluginManager, 'apply'> {
@@ -188,6 +196,10 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       const { refused } = record.entry;
       if (refused) this.#records.set(record, 'failed', refused.message, refused.code);
       if (refused || this.#records.missing(record)) continue;
+      if (record.unsettled) {
+        this.#records.set(record, 'failed', STILL_RUNS, 'PLUGIN_START_TIMEOUT');
+        continue;
+      }
       const start = this.#start(record).finally(() => {
         this.#starting.delete(start);
         this.#startAll();
@@ -204,7 +216,6 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   async #start(record: PluginRecord): Promise<void> {
     const { entry } = record;
     const { id, manifest } = entry;
-    const ms = manifest.startTimeoutMs ?? 10_000;
     const run = new PluginRun(entry, this.#parts);
     record.run = run;
     record.generation++;
@@ -212,9 +223,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     this.#records.set(record, 'starting');
     const began = this.#clock.monotonic();
     try {
-      const ready = await outcome(this.#clock, this.#setup(record, run), ms, run.scope.signal);
-      if (ready.kind === 'timeout') throw new CoreError('PLUGIN_START_TIMEOUT', { plugin: id, ms });
-      if (run.scope.signal.aborted) throw run.scope.signal.reason;
+      const definition = await this.#step(record, run, 'its code was not loaded', this.#load(record, run));
+      const { lostMs }: Partial<Elsewhere> = definition as Partial<Elsewhere>;
+      await this.#step(record, run, 'setup() did not come back', this.#setup(record, run, definition), lostMs);
       const services = Object.entries(manifest.provides ?? {}).map(([service, version]) => {
         const impl = run.provided.get(service);
         if (impl) return { id: service, version, impl };
@@ -232,19 +243,46 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     }
   }
 
-  async #setup(record: PluginRecord, run: PluginRun): Promise<void> {
-    const { entry } = record;
-    const { id, manifest, main, isolation, tree, budget = {} } = entry;
-    let { definition } = record;
-    if (!definition) {
-      await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(entry));
-      definition = (await this.#parts.hooks.caller('plugin.load').promise({
-        ...{ manifest, main, isolation, tree, budget },
-        crashed: (error) => this.#crash(record, run, error),
-        used: (guest) => void Object.assign(run.meter, { guest }),
-      })) as PluginDefinition;
-      if (isolation === 'inline') record.definition = definition;
-    }
+  /** One step of a start. It may go on when the start is over: until it settles no other start begins. Throws PLUGIN_START_TIMEOUT. */
+  async #step<T>(record: PluginRecord, run: PluginRun, step: string, work: Promise<T>, lostMs = () => 0): Promise<T> {
+    const { id, startTimeoutMs: ms = 10_000 } = record.entry.manifest;
+    const { signal } = run.scope;
+    const settled: Promise<void> = work.then(
+      () => this.#settle(record, settled),
+      () => this.#settle(record, settled),
+    );
+    record.unsettled = settled;
+    const lost = [() => this.#clock.taken() - run.meter.busyMs, lostMs];
+    const ended = await outcome(this.#clock, work, ms, { signal, lost });
+    if (ended.kind === 'done' && !signal.aborted) return ended.value;
+    if (ended.kind !== 'timeout') throw signal.reason;
+    const details = { ms, ...ended.spent, time: spentText(ms, ended.spent), step };
+    throw new CoreError('PLUGIN_START_TIMEOUT', { plugin: id, ...details });
+  }
+
+  #settle(record: PluginRecord, settled: Promise<void>): void {
+    if (record.unsettled !== settled) return;
+    record.unsettled = undefined;
+    if (record.state !== 'failed' || record.reason !== STILL_RUNS) return;
+    this.#records.set(record, 'waiting');
+    this.#startAll();
+  }
+
+  async #load(record: PluginRecord, run: PluginRun): Promise<PluginDefinition> {
+    if (record.definition) return record.definition;
+    const { manifest, main, isolation, tree, budget = {} } = record.entry;
+    await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(record.entry));
+    const definition = (await this.#parts.hooks.caller('plugin.load').promise({
+      ...{ manifest, main, isolation, tree, budget },
+      crashed: (error) => this.#crash(record, run, error),
+      used: (guest) => void Object.assign(run.meter, { guest }),
+    })) as PluginDefinition;
+    if (isolation === 'inline' && record.run === run) record.definition = definition;
+    return definition;
+  }
+
+  async #setup({ entry }: PluginRecord, run: PluginRun, definition: PluginDefinition): Promise<void> {
+    const { id, manifest } = entry;
     const services: Record<string, object> = {};
     for (const [name, ref] of Object.entries(definition.requires ?? {})) {
       const range = manifest.requires?.[ref.id];
@@ -282,7 +320,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     record.run = undefined;
     this.#records.set(record, 'stopping');
     await Promise.all([...run.provided.keys()].map((service) => this.#parts.services.withdraw(service, ms)));
-    const [label] = await run.scope.end(ms);
+    const hung = await run.scope.end(ms);
+    const start = record.unsettled && (await outcome(this.#clock, record.unsettled, ms));
+    const label = start?.kind === 'timeout' ? 'its start' : hung[0];
     if (label !== undefined)
       this.#records.tell(record, new CoreError('PLUGIN_STOP_TIMEOUT', { plugin: entry.id, label, ms }));
   }

@@ -30,6 +30,8 @@ export interface PluginRecord {
   /** When it became ready, monotonic; undefined while it is not. */
   readyAt?: number | undefined;
   run?: PluginRun | undefined;
+  /** A step of a start, this one or one that is over, that has not come back. */
+  unsettled?: Promise<void> | undefined;
   readonly crashes: CrashPolicy;
   restarts: number;
   lastError?: PluginStatus['lastError'];

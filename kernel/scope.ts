@@ -136,12 +136,17 @@ export class PluginScope implements Scope, AsyncDisposable {
 
   /** Releases everything, newest first; resolves with the labels whose release hung. A second call waits for the first. */
   end(ms = 5_000): Promise<readonly string[]> {
-    this.#ending ??= this.#release(this.clock.monotonic() + ms);
+    this.#ending ??= this.#release(this.#ownTime + ms);
     return this.#ending;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
+  }
+
+  /** Time goes on for a release while it could run. */
+  get #ownTime(): number {
+    return this.clock.monotonic() - this.clock.taken();
   }
 
   async #release(deadline: number): Promise<readonly string[]> {
@@ -150,7 +155,7 @@ export class PluginScope implements Scope, AsyncDisposable {
     let asked: Promise<unknown>[] = [];
     for (const entry of [...this.#entries].reverse()) {
       if (!this.#entries.has(entry)) continue; // a part that ended by itself meanwhile
-      const left = Math.max(deadline - this.clock.monotonic(), GRACE_MS);
+      const left = Math.max(deadline - this.#ownTime, GRACE_MS);
       if (entry.remote) {
         asked.push(this.#releaseOne(entry, left, hung));
         continue;

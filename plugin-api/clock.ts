@@ -1,3 +1,5 @@
+import { afterOwnTime } from './own-time.ts';
+
 /**
  * Time, as a plugin sees it: `host.clock`. Every limit, pause and timestamp of a plugin comes from here, so that a test can give it a clock of
  * its own (`virtualClock()` of the test kit) and need not wait. What is pending ends with the plugin.
@@ -7,6 +9,11 @@ export interface Clock {
   now(): number;
   /** Milliseconds, with a fraction, that never jump: CLOCK_MONOTONIC, the same in every worker and process of the machine. For limits and durations. */
   monotonic(): number;
+  /**
+   * Milliseconds so far, of monotonic(), in which nobody who waited could run: the event loop was busy, or its thread waited for a processor. What a
+   * limit leaves out, so that a slow or busy board blames nobody.
+   */
+  taken(): number;
   /** Runs `fn` once, `ms` milliseconds from now. Disposing before calls it off. An error in `fn` counts as a crash of the plugin. */
   after(ms: number, fn: () => void): Disposable;
   /** Runs `fn` once at that time of monotonic(), or in the next turn of the event loop where it has passed. Disposing before calls it off. */
@@ -16,12 +23,13 @@ export interface Clock {
 }
 
 /**
- * True when `work` settles, well or badly, within `ms` milliseconds. For the release of a resource: a scope that releases has ended its own waits.
+ * True when `work` settles, well or badly, within `ms` milliseconds, without those in which the event loop was taken: six times as many by the clock
+ * at most. For the release of a resource: a scope that releases has ended its own waits.
  * Anything else waits with `scope.within()`.
  */
 export async function settlesWithin(clock: Clock, ms: number, work: PromiseLike<unknown>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  using _limit = clock.after(ms, () => resolve(false));
+  using _limit = afterOwnTime(clock, ms, () => resolve(false));
   const settled = () => resolve(true);
   work.then(settled, settled);
   return await promise;

@@ -44,7 +44,7 @@ export const ERROR_CODES = {
   HOOK_UNDECLARED: [500, -32030, 'plugin {plugin} did not declare hook {hook} in its manifest'],
   HOOK_FAILED: [500, -32031, 'plugin {plugin} failed in hook {hook}: {reason}'],
   PLUGIN_START_FAILED: [500, -32040, 'plugin {plugin} failed to start: {reason}'],
-  PLUGIN_START_TIMEOUT: [500, -32041, 'plugin {plugin} was not ready after {ms} ms'],
+  PLUGIN_START_TIMEOUT: [500, -32041, 'plugin {plugin} was not ready after {time}: {step}'],
   PLUGIN_STOP_TIMEOUT: [500, -32042, 'plugin {plugin} still holds {label} after {ms} ms'],
   PLUGIN_CRASHED: [500, -32048, 'plugin {plugin} crashed: {reason}'],
   SCOPE_CLOSED: [500, -32043, 'plugin {plugin} acquired {label} after it was stopped'],

@@ -62,6 +62,7 @@ export type {
   SkuPlugin,
 } from './manifest.ts';
 export { nearest } from './nearest.ts';
+export { afterOwnTime, type Spent, STRETCH, spentText } from './own-time.ts';
 export {
   type Capabilities,
   definePlugin,

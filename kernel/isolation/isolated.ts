@@ -3,6 +3,8 @@ import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
 import type { GrantSource } from '../grants.ts';
+import type { Elsewhere } from '../lifecycle.ts';
+import { threadTime } from '../usage/loop-time.ts';
 import type { GuestRoot, GuestUsage, RunningGuest } from './guest/protocol.ts';
 import { hostRoot } from './host-root.ts';
 import { crash, type LaunchOptions, launch } from './launch.ts';
@@ -23,13 +25,19 @@ export interface IsolatedOptions extends LaunchOptions {
 const EXIT_MS = 500;
 
 /** A plugin that runs in a worker or process of its own, as the definition that a host starts like any other. Each setup() starts a fresh one. */
-export function isolatedPlugin(options: IsolatedOptions): PluginDefinition {
+export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Elsewhere {
   const { manifest } = options;
   const requires: Record<string, ServiceRef<unknown>> = {};
   for (const id of Object.keys(manifest.requires ?? {})) requires[id] = { kind: 'service', id, version: '0.0.0' };
+  let runs: string | undefined;
   return {
     requires,
-    setup: (host, services) => setup(host, services as Readonly<Record<string, object>>, options),
+    setup: (host, services) =>
+      setup(host, services as Readonly<Record<string, object>>, options, (thread) => {
+        runs = thread;
+      }),
+    // What it waited for a processor. Before it is known where it runs, it has lost nothing.
+    lostMs: () => (runs === undefined ? 0 : (threadTime(`/proc/${runs}/schedstat`)?.waitedMs ?? 0)),
   };
 }
 
@@ -37,12 +45,14 @@ async function setup(
   host: PluginHost,
   services: Readonly<Record<string, object>>,
   options: IsolatedOptions,
+  runsAt: (thread: string) => void,
 ): Promise<void> {
   const { manifest, level, onCrash, onUsage } = options;
   const { id, scope } = host;
   const limits = { ...WATCH, ...options.limits };
   const log = new BoundedLog(host.log);
   const launched = launch(options);
+  if (launched.pid !== undefined) runsAt(`${launched.pid}`);
   let over = false;
   const fail = (error: CoreError): void => {
     if (over) return;
@@ -67,6 +77,7 @@ async function setup(
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
     alive(usage) {
+      if (Number.isSafeInteger(usage.thread)) runsAt(`self/task/${usage.thread}`);
       watch.alive(usage);
       onUsage?.(usage);
     },

@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
@@ -12,6 +13,9 @@ import { pipePort, threadPort } from './ports.ts';
 /** Pipe to the host, in a process. */
 const PIPE = 3;
 const KERNEL = new URL('../', import.meta.url).href;
+
+/** A worker may look at itself alone; a process is known to the Core that started it. */
+const THREAD = isMainThread ? undefined : threadNumber();
 
 /** Every module gets this Core's own plugin-api, wherever it lies: one class identity for errors. */
 registerHooks({
@@ -44,5 +48,14 @@ async function load(id: string, main: string): Promise<PluginDefinition> {
 function usage(): GuestUsage {
   const { user, system } = isMainThread ? process.cpuUsage() : process.threadCpuUsage();
   const { used_heap_size, external_memory } = getHeapStatistics();
-  return { cpuMs: (user + system) / 1_000, heapBytes: used_heap_size, externalBytes: external_memory };
+  const usage = { cpuMs: (user + system) / 1_000, heapBytes: used_heap_size, externalBytes: external_memory };
+  return THREAD === undefined ? usage : { ...usage, thread: THREAD };
+}
+
+function threadNumber(): number | undefined {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return undefined; // not Linux
+  }
 }

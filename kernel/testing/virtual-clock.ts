@@ -26,6 +26,9 @@ export class VirtualClock implements Clock {
   readonly #turns: number;
   readonly #heap: Timer[] = [];
   #monotonic = 0;
+  #taken = 0;
+  /** What share of the time that passes the event loop is busy with others, 0 to 1. */
+  busy = 0;
   /** Wall time minus monotonic time. */
   #offset: number;
   #order = 0;
@@ -41,6 +44,10 @@ export class VirtualClock implements Clock {
 
   monotonic(): number {
     return this.#monotonic;
+  }
+
+  taken(): number {
+    return this.#taken;
   }
 
   after(ms: number, fn: () => void): Disposable {
@@ -71,12 +78,18 @@ export class VirtualClock implements Clock {
     this.#offset = now - this.#monotonic;
   }
 
+  /** The board is busy for `ms` milliseconds: they pass, no timer runs in them, and those that were due are late. */
+  starve(ms: number): void {
+    this.#taken += ms;
+    this.#monotonic += ms;
+  }
+
   /** Moves on by `ms` milliseconds and runs what is due on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await this.settle();
     while (this.#step(end)) await this.settle();
-    this.#monotonic = Math.max(this.#monotonic, end);
+    this.#move(end);
     await this.settle();
   }
 
@@ -118,10 +131,16 @@ export class VirtualClock implements Clock {
     if (!next?.fn || next.time > limit) return false;
     const { fn } = next;
     this.#pop();
-    this.#monotonic = next.time;
+    this.#move(next.time);
     next.fn = undefined;
     fn();
     return true;
+  }
+
+  #move(time: number): void {
+    if (time <= this.#monotonic) return;
+    this.#taken += (time - this.#monotonic) * this.busy;
+    this.#monotonic = time;
   }
 
   #push(timer: Timer): void {

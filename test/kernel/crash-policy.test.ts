@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, test } from 'node:test';
-import { type PluginStatus, pluginManager } from '@device-core/plugin-api';
+import { type PluginHost, type PluginStatus, pluginManager } from '@device-core/plugin-api';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import { type MemoryKernel, type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 
@@ -87,7 +88,9 @@ test('a crash stops the dependents, and brings them back with the plugin; the ot
 test('a start that hangs counts as a failure and holds nobody up meanwhile', async () => {
   let hangs = true;
   const clock = new VirtualClock();
-  const setup = () => (hangs ? new Promise<void>(() => undefined) : undefined);
+  const setup = async ({ scope }: PluginHost) => {
+    if (hangs) await once(scope.signal, 'abort');
+  };
   const slow: MemoryPlugin = { id: 'shaky', provides: { shaky: '1.0.0' }, startTimeoutMs: 300, plugin: { setup } };
   await using core = memoryKernel([slow, user, other], clock);
   const started = core.kernel.start();

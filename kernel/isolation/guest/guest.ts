@@ -45,6 +45,7 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
 
   async start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest> {
     this.#unheard = [];
+    this.ping(); // from its first step on, the Core can tell a guest that is slow from one that gets no processor
     const guest = new GuestHost(this.#peer, start);
     this.#running = guest;
     const { id, manifest } = { id: start.manifest.id, manifest: start.manifest };

@@ -27,6 +27,8 @@ export interface GuestUsage {
   readonly heapBytes: number;
   /** Memory outside of the heap: buffers. */
   readonly externalBytes: number;
+  /** The system's number of the thread, of a worker. */
+  readonly thread?: number;
 }
 
 /** A plugin that runs. Services that it was given live as long as this. */
