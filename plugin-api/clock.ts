@@ -1,5 +1,3 @@
-import { afterOwnTime } from './own-time.ts';
-
 /**
  * Time, as a plugin sees it: `host.clock`. Every limit, pause and timestamp of a plugin comes from here, so that a test can give it a clock of
  * its own (`virtualClock()` of the test kit) and need not wait. What is pending ends with the plugin.
@@ -20,17 +18,4 @@ export interface Clock {
   at(time: number, fn: () => void): Disposable;
   /** Resolves after `ms` milliseconds. Rejects when the signal aborts: with its reason where that is a CoreError, else with CANCELLED. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
-/**
- * True when `work` settles, well or badly, within `ms` milliseconds, without those in which the event loop was taken: six times as many by the clock
- * at most. For the release of a resource: a scope that releases has ended its own waits.
- * Anything else waits with `scope.within()`.
- */
-export async function settlesWithin(clock: Clock, ms: number, work: PromiseLike<unknown>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  using _limit = afterOwnTime(clock, ms, () => resolve(false));
-  const settled = () => resolve(true);
-  work.then(settled, settled);
-  return await promise;
 }

@@ -15,7 +15,7 @@ export {
   touches,
   unknownCapability,
 } from './capabilities.ts';
-export { type Clock, settlesWithin } from './clock.ts';
+export type { Clock } from './clock.ts';
 export { type CrashLimits, CrashPolicy } from './crash-policy.ts';
 export {
   CoreError,
@@ -62,7 +62,7 @@ export type {
   SkuPlugin,
 } from './manifest.ts';
 export { nearest } from './nearest.ts';
-export { afterOwnTime, type Spent, STRETCH, spentText } from './own-time.ts';
+export { afterOwnTime, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
 export {
   type Capabilities,
   definePlugin,

@@ -40,3 +40,16 @@ export function spentText(ms: number, { ownMs, wallMs }: Spent): string {
   if (ownMs + 1 < ms) return `${wallMs} ms by the clock, of which it could have run ${ownMs} ms: the board is busy`;
   return wallMs > ms + 1 ? `${ms} ms of its own time, ${wallMs} ms by the clock` : `${ms} ms`;
 }
+
+/**
+ * True when `work` settles, well or badly, within `ms` milliseconds, without those in which the event loop was taken: six times as many by the clock
+ * at most. For the release of a resource: a scope that releases has ended its own waits.
+ * Anything else waits with `scope.within()`.
+ */
+export async function settlesWithin(clock: Clock, ms: number, work: PromiseLike<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  using _limit = afterOwnTime(clock, ms, () => resolve(false));
+  const settled = () => resolve(true);
+  work.then(settled, settled);
+  return await promise;
+}
