@@ -22,6 +22,7 @@ import { loadPlugin } from './loader.ts';
 import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 import { Watch } from './usage/watch.ts';
+import { ProcessBook } from './walls/processes.ts';
 
 export { CORE_VERSION } from './composition.ts';
 
@@ -33,6 +34,8 @@ export interface KernelOptions {
   readonly resolve?: () => Resolved;
   /** The machine's, if absent. */
   readonly clock?: Clock;
+  /** Whose processes are whose; one that knows its guests alone, if absent. */
+  readonly processes?: ProcessBook;
   /** What keeps the log from being written, for /health; undefined while nothing does. */
   readonly logTrouble?: () => { readonly reason: string; readonly lost: number } | undefined;
   /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
@@ -67,7 +70,7 @@ export class Kernel {
 
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
   constructor(options: KernelOptions) {
-    const { resolved, paths, log, resolve, clock = systemClock } = options;
+    const { resolved, paths, log, resolve, clock = systemClock, processes = new ProcessBook() } = options;
     checkResolved(resolved);
     for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
     const watch = new Watch(log);
@@ -80,11 +83,16 @@ export class Kernel {
       onRow: (began) => watch.usage.row(began),
     });
     const capabilities = new CapabilityChecker();
-    hooks.last('plugin.load', (source) => loadPlugin(source, { paths }));
+    hooks.last('plugin.load', (source) => loadPlugin(source, { paths, processes }));
     hooks.last('health.collect', (report) => {
       const trouble = options.logTrouble?.();
       if (trouble)
         report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
+    });
+    hooks.last('health.collect', (report) => {
+      const reason = processes.orphansLost;
+      if (reason === undefined) return;
+      report.warn('ORPHANS_UNKNOWN', `a process that leaves its guest cannot be told from the operator: ${reason}`);
     });
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
     this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
@@ -92,6 +100,7 @@ export class Kernel {
     const own: Record<keyof typeof KERNEL_SERVICES, object> = {
       device: { info: async () => this.#composition.info } satisfies Device,
       grants: capabilities,
+      processes,
       'plugin-manager': this.#manager(),
       'event-bus': {
         publish: async (event) => bus.publish(event),

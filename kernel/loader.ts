@@ -10,7 +10,9 @@ import {
 } from '@device-core/plugin-api';
 import type { IsolatedOptions } from './isolation/index.ts';
 
-export type LoadOptions = Pick<IsolatedOptions, 'onPeer'> & { readonly paths: DeviceInfo['paths'] };
+export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes'> & {
+  readonly paths: DeviceInfo['paths'];
+};
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;

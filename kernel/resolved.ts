@@ -58,6 +58,7 @@ export const KERNEL_SERVICES = {
   grants: '1.0.0',
   'plugin-manager': '1.0.0',
   'event-bus': '1.0.0',
+  processes: '1.0.0',
 } as const;
 
 export function graphNode({ id, manifest }: PluginEntry): GraphNode {

@@ -183,6 +183,7 @@ export {
   type Identity,
   identity,
   type PeerCredentials,
+  type TcpConnection,
 } from './services/identity.ts';
 export {
   type IntentAnswer,
@@ -231,6 +232,7 @@ export {
   pio,
 } from './services/pio.ts';
 export { type PluginManager, type PluginStatus, pluginManager, type SkuChange } from './services/plugin-manager.ts';
+export { type Guest, type Processes, type ProcessOwner, processes } from './services/processes.ts';
 export {
   type SensorDescription,
   type SensorInfo,

@@ -9,6 +9,7 @@ import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
 import { openLog } from './log.ts';
 import { shown } from './manifests.ts';
+import { ownProcesses } from './own-processes.ts';
 import { RunRecord } from './run-record.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
@@ -45,7 +46,8 @@ export async function runCore(args: Arguments): Promise<void> {
     instance.release();
     record.ends(EXIT.sku);
   }
-  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logTrouble });
+  const processes = await ownProcesses(log);
+  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logTrouble, processes });
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {

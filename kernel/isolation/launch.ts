@@ -4,7 +4,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { Isolation, PluginBudget, PluginManifest } from '@device-core/plugin-api';
+import type { Guest, Isolation, PluginBudget, PluginManifest, Processes } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
@@ -24,6 +24,8 @@ export interface LaunchOptions {
   readonly main: string;
   /** Folders that `files` of a manifest may name: `{etc}`, `{var}`, `{run}`. */
   readonly paths: Readonly<Record<'etc' | 'var' | 'run', string>>;
+  /** Hears of its process, in the turn in which it is made. */
+  readonly processes?: Pick<Processes, 'add' | 'end'> | undefined;
 }
 
 /** A worker or process that was started. */
@@ -79,7 +81,7 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
   };
 }
 
-function launchProcess({ manifest, budget, main, paths }: LaunchOptions, data: EntryData): Launched {
+function launchProcess({ manifest, budget, main, paths, processes }: LaunchOptions, data: EntryData): Launched {
   const heapMB = budget?.heapMB ?? HEAP_MB;
   const flags = [`--max-old-space-size=${heapMB}`, ...permissionFlags(manifest, main, paths, data.cache)];
   const child = spawn(process.execPath, [...flags, ENTRY.pathname, JSON.stringify(data)], {
@@ -87,6 +89,8 @@ function launchProcess({ manifest, budget, main, paths }: LaunchOptions, data: E
     env: {},
     cwd: '/',
   });
+  const guest: Guest = { kind: 'plugin', id: manifest.id };
+  void processes?.add(guest, child.pid === undefined ? {} : { pid: child.pid });
   const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
   const ended = (reason: string, cause?: unknown) => resolve(crash(manifest.id, reason, cause));
   let said = '';
@@ -99,7 +103,10 @@ function launchProcess({ manifest, budget, main, paths }: LaunchOptions, data: E
     else ended(signal ? `it was ended by ${signal}` : `it ended by itself with exit code ${code}`);
   });
   const gone = new Promise<void>((done) => {
-    child.on('exit', () => done());
+    child.on('exit', () => {
+      void processes?.end(guest);
+      done();
+    });
     child.on('error', () => done());
   });
   return {

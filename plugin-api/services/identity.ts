@@ -6,13 +6,28 @@ export interface PeerCredentials {
   readonly pid: number;
   readonly uid: number;
   readonly gid: number;
+  /** When the process began, in clock ticks since boot, read as the connection came: its pid may be given to another one later. */
+  readonly startTime?: string;
 }
 
-/** What a connection or request brings to prove who it is. A token, where given, decides; a wrong one is never ignored. */
+/** The two ends of a TCP connection, as the server's end sees them. */
+export interface TcpConnection {
+  readonly localAddress: string;
+  readonly localPort: number;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
+
+/**
+ * What a connection or request brings to prove who it is. A token, where given, decides; a wrong one is never ignored, and one in the hands of
+ * somebody else's process is refused.
+ */
 export interface Credentials {
   readonly transport: 'tcp' | 'unix';
   readonly token?: string;
   readonly peer?: PeerCredentials;
+  /** One object per connection: who holds its other end is asked once. */
+  readonly tcp?: TcpConnection;
 }
 
 /** An app process that is about to run: whoever speaks from its session (setsid) or uid is that app. */
@@ -27,7 +42,7 @@ export interface AppLaunch {
 
 /** Who is the caller (decisions D1). */
 export interface Identity {
-  /** Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended token. */
+  /** Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended token, and for processes of the Core that are no app, whatever they bring. */
   authenticate(credentials: Credentials): Promise<Caller>;
   /** A new random 256-bit token (base64url), valid until revoked; the former one of this app is void. Only its hash is kept. */
   issue(app: string): Promise<string>;

@@ -79,6 +79,8 @@ test('the bridge simulator is a program of its own: it imports nothing of its pl
 test('the kernel never imports a plugin, and only the packages that it is meant to', () => {
   checkImports('kernel/**/*.ts', (name, file) => {
     const mine = ['tapable', 'semver', 'ajv', 'yaml', 'pino'].includes(name);
+    // prctl and waitpid, before the first guest starts: the one native call of the kernel (docs/adr/0043).
+    if (name === 'koffi') return file === 'kernel/walls/subreaper.ts';
     return (
       builtin(name) || mine || (api(name) && !/\/(testing|plugin-check)$/.test(name)) || inside('kernel', name, file)
     );
@@ -104,7 +106,9 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
 
 test('the kernel stays small', () => {
   const count = (pattern: string) => sources(pattern).reduce((sum, file) => sum + lines(file), 0);
-  const rooms = ['boot', 'isolation', 'testing', 'usage', 'init'].map((room) => count(`kernel/${room}/**/*.ts`));
+  const rooms = ['boot', 'isolation', 'testing', 'usage', 'init', 'walls'].map((room) =>
+    count(`kernel/${room}/**/*.ts`),
+  );
   const core = count('kernel/**/*.ts') - rooms.reduce((sum, room) => sum + room, 0);
   assert.ok(core <= 3_000, `lifecycle, bus, hooks and scopes have ${core} lines`);
   assert.ok(count('kernel/isolation/**/*.ts') <= 3_000, 'kernel/isolation is too long');

@@ -1,6 +1,6 @@
 /** Who sends a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
 import type { IncomingMessage } from 'node:http';
-import { CoreError, type Credentials } from '@device-core/plugin-api';
+import { CoreError, type Credentials, type TcpConnection } from '@device-core/plugin-api';
 import type { Connection } from './connections.ts';
 
 const SCHEME = 'bearer ';
@@ -11,10 +11,24 @@ const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
 export function credentialsOf(request: IncomingMessage, connection: Connection): Credentials | Promise<Credentials> {
   const { authorization } = request.headers;
   const { transport, peer } = connection;
-  if (authorization === undefined)
-    return peer ? peer.then((known) => (known ? { transport, peer: known } : { transport })) : { transport };
+  const token = authorization === undefined ? undefined : tokenOf(authorization);
+  const shown = token === undefined ? { transport } : { transport, token };
+  if (peer) return peer.then((known) => (known ? { ...shown, peer: known } : shown));
+  return token === undefined ? shown : { ...shown, ...endsOf(request, connection) };
+}
+
+function tokenOf(authorization: string): string {
   const token = authorization.slice(SCHEME.length).trimStart();
   if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME || !TOKEN.test(token))
     throw new CoreError('UNAUTHENTICATED', { reason: 'the authorization header is not "Bearer <token>"' });
-  return { transport, token };
+  return token;
+}
+
+/** Throws UNAUTHENTICATED. */
+function endsOf({ socket }: IncomingMessage, connection: Connection): { readonly tcp: TcpConnection } {
+  const { localAddress, localPort, remoteAddress, remotePort } = socket;
+  if (!localAddress || localPort === undefined || !remoteAddress || remotePort === undefined)
+    throw new CoreError('UNAUTHENTICATED', { reason: 'its connection is closed' });
+  connection.ends ??= { localAddress, localPort, remoteAddress, remotePort };
+  return { tcp: connection.ends };
 }

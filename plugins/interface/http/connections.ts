@@ -1,6 +1,6 @@
 /** Every open connection: where it came in, who its peer is, and which apps have spoken on it. */
 import type { Socket } from 'node:net';
-import type { Identity, Logger, PeerCredentials } from '@device-core/plugin-api';
+import type { Identity, Logger, PeerCredentials, TcpConnection } from '@device-core/plugin-api';
 import { descriptorOf, reasonOf } from '@device-core/plugin-api';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
@@ -11,6 +11,8 @@ export interface Connection {
   readonly origin?: OriginCheck;
   /** Asked for once: it is frozen at connect. */
   readonly peer?: Promise<PeerCredentials | undefined>;
+  /** Of a TCP connection on which a token came. */
+  ends?: TcpConnection;
   /** Apps that proved to be themselves on it. */
   readonly apps: Set<string>;
   /** Somebody proved on it who they are: it is not the first to go when there is no room. */

@@ -4,9 +4,12 @@ import {
   type Caller,
   CoreError,
   type Credentials,
+  callerName,
   type PeerCredentials,
+  type Processes,
+  type ProcessOwner,
+  type TcpConnection,
 } from '@device-core/plugin-api';
-import type { AppProcesses } from './app-processes.ts';
 import type { Tokens } from './tokens.ts';
 
 const OPERATOR: Caller = Object.freeze({ kind: 'operator', id: 'operator' });
@@ -14,7 +17,7 @@ const STOPPED = 'the app has stopped';
 
 export interface ResolverOptions {
   readonly tokens: Tokens;
-  readonly processes: AppProcesses;
+  readonly processes: Processes;
   /** The Core's own user. */
   readonly uid: number;
   /** Whoever proves nothing is the operator. */
@@ -28,18 +31,24 @@ export class CallerResolver {
   readonly #listeners = new Set<(app: string) => void>();
   /** What was found for a connection's peer; forgotten whenever an app comes or goes. */
   #seen = new WeakMap<PeerCredentials, Caller>();
+  /** Who holds the other end of a TCP connection. */
+  readonly #holders = new WeakMap<TcpConnection, ProcessOwner>();
 
   constructor(options: ResolverOptions) {
     this.#options = options;
   }
 
   async authenticate(credentials: Credentials): Promise<Caller> {
-    if (credentials.token !== undefined) return this.#byToken(credentials.token);
+    if (credentials.token !== undefined) {
+      const caller = this.#byToken(credentials.token);
+      refuseGuest(await this.#holder(caller, credentials), caller);
+      return caller;
+    }
     const { peer } = credentials;
     if (credentials.transport !== 'unix' || !peer) return this.#options.open ? OPERATOR : ANONYMOUS;
     const seen = this.#seen.get(peer);
     if (seen) return seen;
-    const caller = this.#byPeer(peer);
+    const caller = this.#byPeer(peer, await this.#options.processes.ownerOf(peer));
     this.#seen.set(peer, caller);
     return caller;
   }
@@ -51,17 +60,19 @@ export class CallerResolver {
   // Registers before its first await: the process must be known before it can connect.
   async launched(launch: AppLaunch): Promise<void> {
     const own = launch.uid === undefined || launch.uid === this.#options.uid || launch.uid === 0;
-    const { pid, uid } = launch;
-    this.#options.processes.add(launch.app, {
+    const { app, pid, uid } = launch;
+    const guest = { kind: 'app', id: app } as const;
+    const known = this.#options.processes.add(guest, {
       ...(pid === undefined ? {} : { pid }),
       ...(own || uid === undefined ? {} : { uid }),
     });
     this.#seen = new WeakMap();
+    await known;
   }
 
   async revoke(app: string): Promise<void> {
     this.#options.tokens.revoke(app, STOPPED);
-    this.#options.processes.end(app);
+    await this.#options.processes.end({ kind: 'app', id: app });
     this.#seen = new WeakMap();
     for (const listener of this.#listeners) {
       try {
@@ -88,16 +99,43 @@ export class CallerResolver {
     throw new CoreError('UNAUTHENTICATED', { reason: 'the token is not one of this device' });
   }
 
-  #byPeer(peer: PeerCredentials): Caller {
-    const { processes, uid, open } = this.#options;
-    const app = processes.appOfUid(peer.uid);
-    if (app !== undefined) return { kind: 'app', id: app };
-    const owner = processes.ownerOf(peer);
-    if (owner.kind === 'app') return { kind: 'app', id: owner.app };
-    if (owner.kind === 'ended')
-      throw new CoreError('UNAUTHENTICATED', { reason: `the caller is a process of app ${owner.app}: ${STOPPED}` });
+  #byPeer(peer: PeerCredentials, owner: ProcessOwner): Caller {
+    const { uid, open } = this.#options;
+    if (owner.kind === 'app' && !owner.ended) return { kind: 'app', id: owner.id };
+    if (owner.kind !== 'unknown') refuseGuest(owner, OPERATOR);
     const administrator = peer.uid === 0 || peer.uid === uid;
-    if (administrator && owner.kind === 'other') return OPERATOR;
-    return open ? OPERATOR : ANONYMOUS;
+    if (administrator && owner.kind === 'stranger') return OPERATOR;
+    // A process that is gone may have been a guest's; one of another pid namespace, which has no number here, is outside of the Core.
+    return open && !(owner.kind === 'unknown' && peer.pid > 0) ? OPERATOR : ANONYMOUS;
   }
+
+  /**
+   * Whose process brings this token. Over TCP only the operator's is worth the search, which looks at every open file of every guest: an app's token is
+   * void when the app stops, and gives nothing beyond what its manifest claims.
+   */
+  async #holder(caller: Caller, { transport, peer, tcp }: Credentials): Promise<ProcessOwner | undefined> {
+    const { processes } = this.#options;
+    if (transport === 'unix') return peer && peer.pid > 0 ? await processes.ownerOf(peer) : undefined;
+    if (!tcp || caller.kind !== 'operator') return undefined;
+    const known = this.#holders.get(tcp);
+    if (known) return known;
+    const holder = await processes.ownerOfTcp(tcp);
+    this.#holders.set(tcp, holder);
+    return holder;
+  }
+}
+
+/** Throws UNAUTHENTICATED where a guest, or who cannot be told from one, comes as somebody else. */
+function refuseGuest(owner: ProcessOwner | undefined, caller: Caller): void {
+  if (!owner || owner.kind === 'stranger') return;
+  if (owner.kind === caller.kind && owner.id === caller.id && !owner.ended) return;
+  throw new CoreError('UNAUTHENTICATED', { reason: `${described(owner)}, not ${callerName(caller)}` });
+}
+
+function described(owner: ProcessOwner): string {
+  if (owner.kind === 'unknown') return 'the process of the caller cannot be told';
+  if (owner.kind === 'stranger') return 'the caller is a process of its own';
+  if (owner.kind === 'core') return 'the caller is a process that the Core started';
+  const { kind, id, ended } = owner;
+  return `the caller is a process of ${kind} ${id}${ended ? `: the ${kind} has stopped` : ''}`;
 }

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { definePlugin, device, identity, reasonOf } from '@device-core/plugin-api';
-import { AppProcesses } from './app-processes.ts';
+import { definePlugin, device, identity, processes, reasonOf } from '@device-core/plugin-api';
 import { CallerResolver } from './caller-resolver.ts';
 import { loadOperatorToken } from './operator-token.ts';
 import { loadPeerReader } from './peer-credentials.ts';
 import { Tokens } from './tokens.ts';
 
 export const plugin = definePlugin({
-  requires: { device },
-  async setup(host, { device }) {
+  requires: { device, processes },
+  async setup(host, { device, processes }) {
     const { auth, sku, paths } = await device.info();
     const file = join(paths.run, 'operator.token');
     const { token, replaced } = await loadOperatorToken(file);
@@ -20,7 +19,7 @@ export const plugin = definePlugin({
     const open = auth === 'open' && sku.simulated;
     const resolver = new CallerResolver({
       tokens: new Tokens(token),
-      processes: new AppProcesses(),
+      processes,
       uid: process.getuid?.() ?? 0,
       open,
       onListenerError: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of revocations failed'),
@@ -41,7 +40,12 @@ export const plugin = definePlugin({
       issue: (app) => resolver.issue(app),
       revoke: (app) => resolver.revoke(app),
       launched: (launch) => resolver.launched(launch),
-      peerOf: async (fd) => peers.read(fd),
+      async peerOf(fd) {
+        const peer = peers.read(fd);
+        // In the same turn: a process that goes later is not taken for the next one with its number.
+        const startTime = peer && (await processes.startOf(peer.pid));
+        return startTime === undefined ? peer : Object.freeze({ ...peer, startTime });
+      },
       onRevoked: (listener) => resolver.onRevoked(listener),
     });
   },

@@ -11,9 +11,12 @@ export interface AppIdentity {
 
 export class PeerCheck {
   #identity: Identity | undefined;
+  #away = false;
 
+  /** Undefined while it is away: nobody comes in meanwhile. */
   use(identity: Identity | undefined): void {
     this.#identity = identity;
+    this.#away = identity === undefined;
   }
 
   /**
@@ -21,7 +24,7 @@ export class PeerCheck {
    * mode of the socket alone decides who can connect.
    */
   async refusal(socket: Socket, app: AppIdentity): Promise<string | undefined> {
-    if (!this.#identity) return undefined;
+    if (!this.#identity) return this.#away ? 'nobody can tell who it is: plugin identity is away' : undefined;
     const fd = descriptorOf(socket);
     if (fd === undefined) return 'it is gone already';
     let peer: PeerCredentials | undefined;
@@ -32,14 +35,19 @@ export class PeerCheck {
     }
     if (!peer) return undefined;
     if (peer.uid !== 0 && peer.uid !== process.getuid?.() && peer.uid !== app.uid) return `its user is ${peer.uid}`;
-    return this.#stranger(peer, app.id);
+    return this.#stranger(peer, app);
   }
 
-  /** Apps that share a user, as in development, are told apart by their processes. */
-  async #stranger(peer: PeerCredentials, app: string): Promise<string | undefined> {
+  /** Processes that share a user, as in development, are told apart by where they come from. */
+  async #stranger(peer: PeerCredentials, app: AppIdentity): Promise<string | undefined> {
     try {
       const caller = await this.#identity?.authenticate({ transport: 'unix', peer });
-      return caller?.kind === 'app' && caller.id !== app ? `it is a process of app ${caller.id}` : undefined;
+      if (caller?.kind === 'operator' || (caller?.kind === 'app' && caller.id === app.id)) return undefined;
+      if (caller?.kind === 'app') return `it is a process of app ${caller.id}`;
+      // An app that somebody else started, under a user of its own.
+      return peer.uid === app.uid && peer.uid !== process.getuid?.()
+        ? undefined
+        : 'nobody can tell whose process it is';
     } catch (thrown) {
       return reasonOf(thrown);
     }

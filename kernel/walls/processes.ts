@@ -1,0 +1,148 @@
+/** Whose a process is: the book of every process that the Core started. */
+import { setImmediate as immediate } from 'node:timers/promises';
+import type { Guest, PeerCredentials, Processes, ProcessOwner, TcpConnection } from '@device-core/plugin-api';
+import { controlGroupOf, type ProcessEntry, processIds, type ReadProcess, readProcess } from './process-table.ts';
+import { holds, isFromHere, socketOf } from './tcp-peer.ts';
+
+/** Runs of guests that are over and still recognised. Whoever ends a guest ends all of it; this is for what slipped away. */
+const REMEMBERED_ENDED = 1024;
+/** A guest may fork itself a longer line of ancestors: what cannot be followed to its end is nobody's. */
+const MAX_ANCESTORS = 256;
+/** A line of ancestors that changes while it is followed is followed again. */
+const ATTEMPTS = 8;
+
+const CORE: ProcessOwner = Object.freeze({ kind: 'core' });
+const STRANGER: ProcessOwner = Object.freeze({ kind: 'stranger' });
+const UNKNOWN: ProcessOwner = Object.freeze({ kind: 'unknown' });
+
+interface Run {
+  readonly guest: Guest;
+  readonly pid: number;
+  readonly startTime: string | undefined;
+  /** It leads a session of its own. */
+  readonly leads: boolean;
+  ended: boolean;
+}
+
+export interface ProcessBookOptions {
+  /** Whoever descends from this process is no stranger: the Core's own pid. Absent in tests, where client and Core share a process. */
+  readonly root?: number;
+  /** A control group that holds the Core and what it started, and nobody else. */
+  readonly group?: string | undefined;
+  readonly read?: ReadProcess;
+  /** Why orphans of guests do not descend from the Core, if they do not. */
+  readonly orphansLost?: string | undefined;
+}
+
+export class ProcessBook implements Processes {
+  readonly orphansLost: string | undefined;
+  readonly #root: number | undefined;
+  readonly #group: string | undefined;
+  readonly #read: ReadProcess;
+  readonly #users = new Map<number, Guest>();
+  #runs: Run[] = [];
+
+  constructor({ root, group, read = readProcess, orphansLost }: ProcessBookOptions = {}) {
+    this.orphansLost = orphansLost;
+    this.#root = root;
+    this.#group = group;
+    this.#read = read;
+  }
+
+  // But for ownerOfTcp() no method has an await: what it reads belongs to the turn of its call.
+  async add(guest: Guest, { pid, uid }: { readonly pid?: number; readonly uid?: number }): Promise<void> {
+    if (uid !== undefined) this.#users.set(uid, guest);
+    if (pid === undefined) return;
+    const entry = this.#read(pid);
+    this.#runs.push({ guest, pid, startTime: entry?.startTime, leads: entry?.session === pid, ended: false });
+  }
+
+  async end(guest: Guest): Promise<void> {
+    for (const [uid, owner] of this.#users) if (same(owner, guest)) this.#users.delete(uid);
+    for (const run of this.#runs) if (same(run.guest, guest)) run.ended = true;
+    const ended = this.#runs.filter((run) => run.ended);
+    const forgotten = new Set(ended.slice(0, Math.max(0, ended.length - REMEMBERED_ENDED)));
+    if (forgotten.size > 0) this.#runs = this.#runs.filter((run) => !forgotten.has(run));
+  }
+
+  async startOf(pid: number): Promise<string | undefined> {
+    return this.#read(pid)?.startTime;
+  }
+
+  async ownerOf({ pid, uid, startTime }: PeerCredentials): Promise<ProcessOwner> {
+    const owner = this.#owner(pid, startTime);
+    const user = owner.kind === 'stranger' || owner.kind === 'unknown' ? this.#users.get(uid) : undefined;
+    return user ? { ...user, ended: false } : owner;
+  }
+
+  async ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner> {
+    const socket = socketOf(connection);
+    if (socket === undefined) return isFromHere(connection) ? UNKNOWN : STRANGER;
+    const entries = new Map<number, ProcessEntry | undefined>();
+    const once = (pid: number) => {
+      if (!entries.has(pid)) entries.set(pid, this.#read(pid));
+      return entries.get(pid);
+    };
+    for (const pid of processIds()) {
+      const owner = this.#follow(pid, undefined, once) ?? this.#owner(pid);
+      if (owner.kind === 'stranger' || owner.kind === 'unknown') continue;
+      await immediate(); // a guest may have many files open: others have their turn between two guests
+      const held = holds(pid, socket);
+      if (held === 'yes') return owner;
+      // It hides what it has open: only a guest that wants to would.
+      if (held === 'hidden') return UNKNOWN;
+    }
+    return STRANGER;
+  }
+
+  #owner(pid: number, startTime?: string): ProcessOwner {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const owner = this.#follow(pid, startTime, this.#read);
+      if (owner) return owner;
+    }
+    return UNKNOWN;
+  }
+
+  /** From a process to its ancestors. Undefined when one of them went meanwhile: its children have another parent now. */
+  #follow(pid: number, startTime: string | undefined, read: ReadProcess): ProcessOwner | undefined {
+    let at = pid;
+    let entry = read(pid);
+    if (!entry || (startTime !== undefined && entry.startTime !== startTime)) return UNKNOWN;
+    for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
+      const run = this.#runOf(at, entry.startTime) ?? this.#runOfSession(entry.session, read);
+      if (run) return { ...run.guest, ended: run.ended };
+      if (at === this.#root) return CORE;
+      if (entry.parent <= 0) return this.#inGroup(pid) ? CORE : STRANGER;
+      const parent = read(entry.parent);
+      const again = read(at);
+      if (!parent || again?.startTime !== entry.startTime || again.parent !== entry.parent) return undefined;
+      at = entry.parent;
+      entry = parent;
+    }
+    return UNKNOWN;
+  }
+
+  /** Newest first. A process id that was given to another process since is told by its start time. */
+  #runOf(pid: number, startTime: string): Run | undefined {
+    return this.#runs.findLast(
+      (run) => run.pid === pid && (run.startTime === undefined || run.startTime === startTime),
+    );
+  }
+
+  /** A leader that is gone may still have a session. */
+  #runOfSession(session: number, read: ReadProcess): Run | undefined {
+    const run = this.#runs.findLast(({ pid, leads }) => leads && pid === session);
+    const leader = run && read(session);
+    return run && (!leader || leader.startTime === run.startTime) ? run : undefined;
+  }
+
+  #inGroup(pid: number): boolean {
+    if (this.#group === undefined) return false;
+    const group = controlGroupOf(pid);
+    return group === undefined || group === this.#group || group.startsWith(`${this.#group}/`);
+  }
+}
+
+function same(a: Guest, b: Guest): boolean {
+  return a.kind === b.kind && a.id === b.id;
+}

@@ -1,0 +1,38 @@
+import { serviceRef } from '../service-ref.ts';
+import type { PeerCredentials, TcpConnection } from './identity.ts';
+
+/** An app or plugin that runs as a process of its own. */
+export interface Guest {
+  readonly kind: 'app' | 'plugin';
+  readonly id: string;
+}
+
+/** Whose a process is. */
+export type ProcessOwner =
+  /** `ended`: its run is over, and this process should be gone. */
+  | (Guest & { readonly ended: boolean })
+  /** The Core itself, or what it started and no guest answers for: a tool, or a process that slipped away from its guest. */
+  | { readonly kind: 'core' }
+  /** Nothing that the Core started. */
+  | { readonly kind: 'stranger' }
+  /** Gone, or in another pid namespace: whose it was cannot be told. */
+  | { readonly kind: 'unknown' };
+
+/**
+ * Every process that the Core started, by pid and start time, and by descent, session, control group and user. Nothing of it is ever taken for the
+ * operator. Provided by the kernel.
+ */
+export interface Processes {
+  /** A guest is about to run as this process or user; call it in the turn in which the process was made. */
+  add(guest: Guest, launch: { readonly pid?: number; readonly uid?: number }): Promise<void>;
+  /** Every process of the guest is over; what is left of it is known as ended. */
+  end(guest: Guest): Promise<void>;
+  /** Clock ticks since boot: with the pid they name one process for ever. Undefined when it is gone. Read in the turn of the call. */
+  startOf(pid: number): Promise<string | undefined>;
+  /** Read in the turn of the call. A process with another start time than the peer's is `unknown`. */
+  ownerOf(peer: PeerCredentials): Promise<ProcessOwner>;
+  /** Who holds the other end of a TCP connection of this machine. It looks at every open file of every guest: ask once per connection. */
+  ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner>;
+}
+
+export const processes = serviceRef<Processes>('processes', '1.0.0');
