@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, CoreError, type DeviceInfo, reasonOf, type SkuChange } from '@device-core/plugin-api';
 import type { KernelParts } from './host.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { PluginEntry, Resolved } from './resolved.ts';
+import type { PluginEntry, Resolve, Resolved } from './resolved.ts';
 
 /** Version of the Core; equals the root package. */
 export const CORE_VERSION = '0.1.0';
@@ -28,7 +28,7 @@ export class Composition {
   info: DeviceInfo;
   readonly #lifecycle: Lifecycle;
   readonly #parts: KernelParts;
-  readonly #resolve: (() => Resolved) | undefined;
+  readonly #resolve: Resolve | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -36,7 +36,7 @@ export class Composition {
     paths: DeviceInfo['paths'],
     lifecycle: Lifecycle,
     parts: KernelParts,
-    resolve: (() => Resolved) | undefined,
+    resolve: Resolve | undefined,
   ) {
     this.sets = { desired: resolved, running: resolved, lastGood: undefined };
     this.info = describe(resolved, { paths, startedAt: parts.clock.now() });
@@ -53,15 +53,15 @@ export class Composition {
   }
 
   /** One after the other: each reads the SKU when its turn comes. */
-  apply({ check = false } = {}): Promise<SkuChange> {
-    const turn = this.#turn.then(() => this.#apply(check));
+  apply({ check = false, installed = false } = {}): Promise<SkuChange> {
+    const turn = this.#turn.then(() => this.#apply(check, installed));
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  async #apply(check: boolean): Promise<SkuChange> {
+  async #apply(check: boolean, installed: boolean): Promise<SkuChange> {
     if (!this.#resolve) throw new CoreError('UNAVAILABLE', { what: 'the SKU', reason: 'it is no file' });
-    const next = this.#resolve();
+    const next = this.#resolve({ running: this.sets.running, installed });
     const former = this.info;
     try {
       const info = describe(next, former);

@@ -19,7 +19,7 @@ import type { KernelParts } from './host.ts';
 import type { KernelLog } from './kernel-log.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { loadPlugin } from './loader.ts';
-import { KERNEL_SERVICES, type Resolved } from './resolved.ts';
+import { KERNEL_SERVICES, type Resolve, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 import { Watch } from './usage/watch.ts';
 import { ProcessBook } from './walls/processes.ts';
@@ -31,7 +31,7 @@ export interface KernelOptions {
   readonly paths: DeviceInfo['paths'];
   readonly log: KernelLog;
   /** Reads the SKU again, for apply(). */
-  readonly resolve?: () => Resolved;
+  readonly resolve?: Resolve;
   /** The machine's, if absent. */
   readonly clock?: Clock;
   /** Whose processes are whose; one that knows its guests alone, if absent. */
@@ -63,7 +63,7 @@ export class Kernel {
   readonly disable = (id: string) => this.lifecycle.disable(id);
   readonly enable = (id: string) => this.lifecycle.enable(id);
   readonly release = (id: string) => this.lifecycle.release(id);
-  readonly apply = (options?: { readonly check?: boolean }) => this.#composition.apply(options);
+  readonly apply: PluginManager['apply'] = (options) => this.#composition.apply(options);
   readonly sets = (): Sets => this.#composition.sets;
   /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
   readonly crashed = (error: unknown) => this.lifecycle.crashed(error);

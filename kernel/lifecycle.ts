@@ -111,8 +111,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   }
 
   /**
-   * Makes this the set: what is gone stops; what is new or different starts, its dependents with it. If one of those that was active, or is new, then
-   * fails, all of it is undone. `between` runs while what changes is stopped. Throws CHANGE_UNDONE.
+   * Makes this the set: what is gone stops; what is new or different starts, its dependents with it. If one of those that was active, or is new, is
+   * not active then, or an essential one is not, all of it is undone. `between` runs while what changes is stopped. Throws CHANGE_UNDONE.
    */
   apply(
     entries: readonly PluginEntry[],
@@ -125,12 +125,10 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       const { added, changed, removed, affected } = difference;
       const active = former.filter(({ state }) => state === 'active').map(({ entry }) => entry.id);
       await this.#replace(entries, [...added, ...changed], affected, () => between(false));
-      const failed = this.#records.all.find(({ entry: { id }, state }) => {
-        const counts = affected.includes(id) && (added.includes(id) || active.includes(id));
-        return counts && (state === 'failed' || state === 'quarantined');
-      });
+      const failed = this.#records.all.find((record) => this.#worse(record, difference, active));
       if (!failed || this.#ended) return difference;
-      const { reason = '', code, entry } = failed;
+      const { entry } = failed;
+      const { reason = `it is ${failed.state}`, code } = this.#records.status(failed);
       const old = former.map((one) => one.entry);
       await this.#replace(old, [...removed, ...changed], affected, () => {
         between(true);
@@ -142,6 +140,18 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       const why = reason.includes(`plugin ${entry.id}`) ? reason : `plugin ${entry.id}: ${reason}`;
       throw new CoreError('CHANGE_UNDONE', { plugin: entry.id, reason: why, code });
     });
+  }
+
+  /** Does the plugin fare worse for the change? What failed before may go on failing, and what was switched off may be missing. */
+  #worse(record: PluginRecord, { added, affected }: ReturnType<Lifecycle['difference']>, active: readonly string[]) {
+    const { state, entry } = record;
+    const was = active.includes(entry.id);
+    if (state === 'active') return false;
+    if (entry.essential && was) return true;
+    if (!affected.includes(entry.id) || state === 'stopped') return false;
+    if (entry.essential) return true;
+    const isNew = added.includes(entry.id);
+    return (was || isNew) && (state !== 'waiting' || !this.#records.patient(record, isNew));
   }
 
   /** `renewed` begin anew, from their entries; the others of the set stay what they are. */

@@ -105,6 +105,16 @@ export class Records {
     return undefined;
   }
 
+  /** Does it wait only for plugins of the set that were switched off, or, where `any`, for any of the set? */
+  patient({ entry }: PluginRecord, any: boolean): boolean {
+    const lacks = Object.entries(entry.manifest.requires ?? {}).filter(([id, r]) => !this.#parts.services.find(id, r));
+    const makers = lacks.map(([id]) =>
+      this.all.find((one) => one.entry.manifest.provides?.[id] && one.entry !== entry),
+    );
+    const off = (one: PluginRecord) => one.state === 'stopped' || (one.state === 'waiting' && this.patient(one, any));
+    return makers.length > 0 && makers.every((one) => one && (any || off(one)));
+  }
+
   /** These and every plugin that needs one of them. */
   withDependents(ids: readonly string[]): readonly PluginRecord[] {
     const nodes = this.all.map(({ entry }) => graphNode(entry));

@@ -7,6 +7,7 @@ import type {
   ProgramDeclaration,
   SkuManifest,
 } from '@device-core/plugin-api';
+import type { YamlPath } from '@device-core/plugin-api/yaml';
 import type { GraphNode } from './graph.ts';
 
 /** One plugin of a SKU, ready to be started: what the kernel knows of it. */
@@ -50,7 +51,12 @@ export interface Resolved {
   readonly sku?: SkuManifest;
   readonly plugins: readonly PluginEntry[];
   readonly problems: readonly Problem[];
+  /** The text of the SKU, as it was read: it stays in force when the file no longer can be. */
+  readonly source?: { readonly file: string; readonly value: SkuManifest; line(path: YamlPath): number };
 }
+
+/** Reads what is to run. Of a change of what `running` says everything that is newly wrong stops the Core; `installed` keeps the SKU as it is. */
+export type Resolve = (change?: { readonly running: Resolved; readonly installed: boolean }) => Resolved;
 
 /** Services of the kernel itself, by contract version. */
 export const KERNEL_SERVICES = {

@@ -20,7 +20,14 @@ import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import semver from 'semver';
 import { deepFreeze } from '../freeze.ts';
 import { cyclesOf, providersOf } from '../graph.ts';
-import { graphNode, KERNEL_SERVICES, type PluginEntry, type Problem, type Resolved } from '../resolved.ts';
+import {
+  graphNode,
+  KERNEL_SERVICES,
+  type PluginEntry,
+  type Problem,
+  type Resolve,
+  type Resolved,
+} from '../resolved.ts';
 import type { Setting } from './arguments.ts';
 import { configure, type Place, readManifest, type Source, shown } from './manifests.ts';
 import { isolationProblem, manifestOf, setMember } from './sku-line.ts';
@@ -35,23 +42,39 @@ const SAFE_MODE = 'safe-mode';
 /**
  * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
  * code is imported. An installed plugin never replaces one of the SKU, and never stops the Core.
+ *
+ * A start is lenient: as much of a device as can comes up. A change of one that runs is not: see `Resolve`.
  */
-export function resolveSku(file: string, settings: readonly Setting[] = [], state?: string): Resolved {
+export function resolveSku(
+  file: string,
+  settings: readonly Setting[] = [],
+  state?: string,
+  change?: Parameters<Resolve>[0],
+): Resolved {
   const check = new SkuCheck(settings);
-  const sku = readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
-    check.report('core', place, path, code, message),
-  );
+  const kept = change?.installed ? change.running.source : undefined;
+  const sku =
+    kept ??
+    readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
+      check.report('core', place, path, code, message),
+    );
   if (!sku) return { file: resolve(file), plugins: [], problems: check.problems };
   const plugins = check.plugins(sku, state);
+  if (change) check.holdAgainst(change.running, plugins);
   check.problems.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
-  return { file: resolve(file), sku: sku.value, plugins, problems: check.problems };
+  return { file: resolve(file), sku: sku.value, source: sku, plugins, problems: check.problems };
 }
+
+/** Without its line, which moves with every edit above it. */
+const nameOf = ({ file, code, message }: Problem) => `${file} ${code} ${message}`;
 
 class SkuCheck {
   readonly problems: Problem[] = [];
   readonly #tree = treeManifests(TREE);
   readonly #settings: readonly Setting[];
   readonly #lines = new Map<string, Lines>();
+  /** Plugins that miss what the operator switched off: that was meant. */
+  readonly #meant = new Set<string>();
   #sku: Lines | undefined;
   #disabled: readonly string[] = [];
 
@@ -97,8 +120,23 @@ class SkuCheck {
     const entries = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, lines]) => this.#plugin(lines, id));
     const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
     this.#providers(able());
-    this.#services(able());
+    this.#services(able(), entries);
     return entries.map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
+  }
+
+  /** Of a change: what is newly wrong refuses it, whatever it would stop at a start; so does the loss of what the device cannot do without. */
+  holdAgainst(running: Resolved, plugins: readonly PluginEntry[]): void {
+    const known = new Set(running.problems.map(nameOf));
+    for (const [index, problem] of this.problems.entries()) {
+      if (!known.has(nameOf(problem)) && !this.#meant.has(nameOf(problem)))
+        this.problems[index] = { ...problem, stops: 'core' };
+    }
+    for (const { id, essential, enabled } of running.plugins) {
+      if (!essential || !enabled || plugins.some((one) => one.id === id && one.enabled)) continue;
+      const instead = 'take "essential" from its line first, or start the Core with this SKU';
+      const message = `plugin ${id} is essential to the device that runs, and would be gone; ${instead}`;
+      this.report('core', this.#sku!, ['plugins', id], 'SKU_INVALID', message, id);
+    }
   }
 
   #installed(id: string): boolean {
@@ -230,7 +268,7 @@ class SkuCheck {
     return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
   }
 
-  #services(entries: readonly PluginEntry[]): void {
+  #services(entries: readonly PluginEntry[], all: readonly PluginEntry[]): void {
     const offers = entries.flatMap(({ id, manifest }) =>
       Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
     );
@@ -240,9 +278,12 @@ class SkuCheck {
       for (const [service, range] of Object.entries(manifest.requires ?? {})) {
         const offer = offers.find((one) => one.service === service);
         if (offer && semver.satisfies(offer.version, range)) continue;
-        const reason = offer ? `${offer.by} provides ${offer.version}` : this.#whoProvides(service, range);
+        const off = all.find((one) => this.#disabled.includes(one.id) && one.manifest.provides?.[service]);
+        const absent = off ? `plugin ${off.id} provides it, and is switched off` : this.#whoProvides(service, range);
+        const reason = offer ? `${offer.by} provides ${offer.version}` : absent;
         const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
         this.report('nothing', this.#lines.get(id)!, ['plugins', id], code, `plugin ${id}: ${message}`, id);
+        if (off && !offer) this.#meant.add(nameOf(this.problems.at(-1)!));
       }
     }
   }

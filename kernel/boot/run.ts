@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
-import type { Problem } from '../resolved.ts';
+import type { Problem, Resolve } from '../resolved.ts';
 import type { Arguments } from './arguments.ts';
 import { printBanner } from './banner.ts';
 import { resolveSku } from './check.ts';
@@ -39,7 +39,8 @@ export async function runCore(args: Arguments): Promise<void> {
   const { log, trouble: logTrouble } = openLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
-  const resolve = () => resolveSku(args.sku, args.settings, args.safeMode ? undefined : args.paths.var);
+  const state = args.safeMode ? undefined : args.paths.var;
+  const resolve: Resolve = (change) => resolveSku(args.sku, args.settings, state, change);
   const resolved = resolve();
   for (const problem of resolved.problems) record.problem(problem, format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {

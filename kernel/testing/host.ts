@@ -167,7 +167,9 @@ export async function createTestHost<R extends ServiceRefs, C>(
     await parts.services.settled();
   };
   const disappear = async ({ id: service }: ServiceRef<unknown>) => {
-    if (givers.delete(service)) await change();
+    if (!givers.delete(service)) return;
+    await lifecycle.disable(giver(service)); // on purpose: a change that only takes it away would be undone
+    await change();
   };
   return {
     published: bus.published,

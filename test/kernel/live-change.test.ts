@@ -273,3 +273,31 @@ test('any sequence of changes, restarts, crashes and releases ends as a fresh st
     { numRuns: runs(60) },
   );
 });
+
+const WORSE: readonly (readonly [
+  string,
+  (lab: Awaited<ReturnType<typeof start>>) => readonly MemoryPlugin[],
+  RegExp,
+])[] = [
+  ['waits for a service that is gone', ({ b, c }) => [b, c], /plugin b: it waits for a .*no plugin provides it/],
+  ['is new and waits for a service of nobody', ({ a, b, c }) => [a, b, c, link('d', ['nobody'], [])], /plugin d: it w/],
+  ['is essential now, and broken', ({ a, b, c }) => [a, b, { ...c, ...BROKEN, essential: true }], /c is broken/],
+];
+for (const [what, change, reason] of WORSE) {
+  test(`a change is undone after which a plugin ${what}`, async () => {
+    await using lab = await start();
+    await assert.rejects(lab.core.apply(change(lab)), (error: CoreError) => {
+      assert.equal(error.code, 'CHANGE_UNDONE');
+      assert.match(error.message, reason);
+      return true;
+    });
+    assert.deepEqual(await lab.core.states(), { a: 'active', b: 'active', c: 'active' });
+  });
+}
+
+test('an essential plugin that runs and is disabled by a change undoes it', async () => {
+  const vital = link('vital', [], [], { essential: true });
+  await using lab = await start([vital]);
+  await assert.rejects(lab.core.apply([lab.a, lab.b, lab.c, { ...vital, enabled: false }]), { code: 'CHANGE_UNDONE' });
+  assert.equal((await lab.core.states()).vital, 'active');
+});

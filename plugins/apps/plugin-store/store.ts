@@ -293,7 +293,7 @@ export class PluginStore {
   }
 
   async #apply(): Promise<void> {
-    await this.#parts.manager.apply();
+    await this.#parts.manager.apply({ installed: true });
   }
 
   async #status(id: string): Promise<PluginStatus | undefined> {

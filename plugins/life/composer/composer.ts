@@ -31,6 +31,7 @@ export class Composer {
   async apply(): Promise<void> {
     try {
       const change = await this.#manager.apply();
+      if (this.refusal) this.#log.info({}, 'the SKU file is right again, and in force');
       this.refusal = undefined;
       if (change.affected.length > 0 || change.device) this.last = described(change);
       if (change.stale.length > 0)
@@ -38,7 +39,8 @@ export class Composer {
     } catch (thrown) {
       this.refusal = refusalOf(thrown);
       this.last = undefined;
-      this.#log.error(this.refusal, 'the change of the SKU was refused');
+      const { code, message: reason } = this.refusal;
+      this.#log.error({ code, reason }, 'the change of the SKU was refused, what ran before runs on');
     }
   }
 }

@@ -117,7 +117,7 @@ describe('the composer', () => {
     assert.equal((await composer.health()).SKU_INVALID, 'sku.yaml:3: title must be a string');
     assert.deepEqual(
       composer.host.logged.filter(({ level }) => level === 'error').map(({ message }) => message),
-      ['the change of the SKU was refused'],
+      ['the change of the SKU was refused, what ran before runs on'],
     );
     writeFileSync(composer.file, 'second');
     await composer.until(2);
