@@ -64,6 +64,9 @@ export const ERROR_CODES = {
   ],
   STATE_CORRUPT: [500, -32046, 'cannot read {file}: {reason}'],
   STATE_UNWRITABLE: [500, -32047, 'cannot write {file}: {reason}'],
+  STORAGE_FULL: [507, -32054, 'cannot write {file}: the disk is full ({reason}); free space, then try again'],
+  STORAGE_READ_ONLY: [503, -32055, 'cannot write {file}: the disk is read-only ({reason})'],
+  STORAGE_FAILED: [503, -32056, 'cannot write {file}: the disk fails ({reason})'],
   // ---- apps and functions ----
   APP_NOT_FOUND: [404, -32004, 'there is no app {app}'],
   APP_NOT_RUNNING: [503, -32006, 'cannot reach app {app}: {reason}'],
@@ -193,9 +196,17 @@ export function pluginErrorProblem(value: unknown, plugin?: string): string | un
   return typeof template === 'string' ? undefined : `${String(code)} has no template`;
 }
 
-/** Any thrown value as a CoreError: one of ours stays as it is, anything else becomes INTERNAL with the cause kept for the log. */
+/** Any thrown value as a CoreError: one of ours stays as it is, a full or read-only disk has its own, anything else becomes INTERNAL with the cause kept for the log. */
 export function toCoreError(thrown: unknown, what: string): CoreError {
   if (thrown instanceof CoreError) return thrown;
+  const { code, path } = Object(thrown) as NodeJS.ErrnoException;
+  const full = code === 'ENOSPC' || code === 'EDQUOT';
+  if (full || code === 'EROFS')
+    return new CoreError(
+      full ? 'STORAGE_FULL' : 'STORAGE_READ_ONLY',
+      { file: path ?? what, reason: reasonOf(thrown) },
+      { cause: thrown },
+    );
   return new CoreError('INTERNAL', { what }, { cause: thrown });
 }
 

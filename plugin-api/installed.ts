@@ -2,8 +2,8 @@
  * `<var>/plugins/installed.yaml`: plugins that were installed on the device, laid over those of the SKU. The plugin-store writes it, the Core
  * reads it before it runs anything. Files of a version lie in `<var>/plugins/<id>/<version>+<hash>/` and never change.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readStateSync } from './durable/read.ts';
 import { CoreError, reasonOf } from './errors.ts';
 import type { Isolation, SkuPlugin } from './manifest.ts';
 import { newerForm } from './state-form.ts';
@@ -112,17 +112,16 @@ export function readInstalled(state: string): Read & { readonly file: string; re
   let problem: CoreError | undefined;
   for (const path of [file, `${file}.last-good`]) {
     try {
-      return { ...parseInstalled(readFileSync(path, 'utf8'), path), file: path, ...(problem ? { problem } : {}) };
+      const text = readStateSync(path);
+      if (text !== undefined) return { ...parseInstalled(text, path), file: path, ...(problem ? { problem } : {}) };
+      if (path === file) break; // nothing was ever installed
     } catch (error) {
-      const absent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      if (absent && path === file) break; // nothing was ever installed
       if (error instanceof CoreError && error.code === 'STATE_NEWER') {
         problem = error;
         break; // what lies beside it is older than what was installed
       }
-      if (!absent)
-        problem ??=
-          error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
+      problem ??=
+        error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
     }
   }
   return {

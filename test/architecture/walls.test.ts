@@ -97,7 +97,8 @@ test('nothing in the kernel leans on its test kit', () => {
 test('plugin-api imports nothing of the rest, and its contract does no I/O', () => {
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
-      builtin(name) && /^plugin-api\/(app\/|build\/|(durable|installed|package-tree|socket-file|tree)\.ts)/.test(file);
+      builtin(name) &&
+      /^plugin-api\/(app\/|build\/|durable\/|(installed|package-tree|socket-file|tree)\.ts)/.test(file);
     // The two doors to the test kit, which is the kernel over one plugin.
     if (/^plugin-api\/(testing|plugin-check)\.ts$/.test(file)) return inside('kernel/testing', name, file);
     return node || ['tapable', 'semver', 'ajv', 'yaml'].includes(name) || inside('plugin-api', name, file);
@@ -205,6 +206,50 @@ test('plugins wait on the clock of their host: no timer of Node, no race of prom
     return !programs.test(file) && raw.test(code);
   });
   assert.deepEqual(waiting, [], 'use scope.timeout, scope.interval, scope.within, scope.until or host.clock');
+});
+
+test('state is written by the one durable writer', () => {
+  const raw = new RegExp(
+    [
+      /\b(writeFile|writeFileSync|appendFileSync|createWriteStream|rename|renameSync|fsync|fsyncSync|copyFile|copyFileSync|writeSync|truncate)\(/,
+      /\bopen(Sync)?\([^)]*['"](w|a|wx|ax|r\+|w\+|a\+)['"]/,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
+  );
+  const reasons: readonly (readonly [RegExp, string])[] = [
+    [/^plugin-api\/durable\//, 'the writer itself'],
+    [/^(kernel\/testing|plugin-api\/build|docs)\//, 'it runs on the desk of a developer'],
+    [/^kernel\/boot\/log-file\.ts$/, 'the log is written at once and never throws'],
+    [/^kernel\/boot\/instance\.ts$/, 'core.pid is for people, and written before anything is loaded'],
+    [
+      /^plugins\/(interface\/cli|[^/]+\/[^/]+\/program)\//,
+      'a command writes what its user asks for where he asks for it',
+    ],
+    [
+      /^plugins\/hardware\/port-sim\/sim\/flash\.ts$/,
+      'the memory of a simulated chip is written in place, as the chip does',
+    ],
+    [
+      /^plugins\/apps\/plugin-store\/staging\.ts$/,
+      'files of a package that is not yet there: moveFolder() makes them durable',
+    ],
+    [
+      /^plugins\/voice\/(stt-pocketsphinx\/decoder|sherpa\/wake)\.ts$/,
+      'a list for an engine, in a temporary folder that is gone after the call',
+    ],
+  ];
+  const writing = sources('{kernel,plugin-api,plugins}/**/*.ts').filter((file) => {
+    const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    return raw.test(code) && !reasons.some(([pattern]) => pattern.test(file));
+  });
+  assert.deepEqual(
+    writing,
+    [],
+    'use replaceFile, appendFile, moveFolder or setAside of @device-core/plugin-api/durable',
+  );
+  // The launcher below <run> belongs to the Core, whatever wing it is in.
+  assert.doesNotMatch(read('plugins/interface/cli/launcher.ts'), raw);
 });
 
 test('plugins read no environment of their own', () => {

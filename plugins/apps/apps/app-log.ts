@@ -1,6 +1,7 @@
-import { mkdir, open, rename, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { redactText } from '@device-core/plugin-api';
+import { appendFile } from '@device-core/plugin-api/durable';
 
 const TAIL_LINES = 10;
 const TAIL_WIDTH = 200;
@@ -96,17 +97,7 @@ export class AppLog {
 
   async #append(bytes: Buffer): Promise<void> {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o750 });
-    const size = await stat(this.#file).then(
-      (info) => info.size,
-      () => 0,
-    );
-    if (size > 0 && size + bytes.length > this.#limit) await rename(this.#file, `${this.#file}.1`);
-    const handle = await open(this.#file, 'a', 0o640);
-    try {
-      await handle.appendFile(bytes);
-    } finally {
-      await handle.close();
-    }
+    await appendFile(this.#file, bytes, { mode: 0o640, sync: false, most: this.#limit });
   }
 
   #remember(text: string): void {

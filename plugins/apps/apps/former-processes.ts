@@ -1,7 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Clock } from '@device-core/plugin-api';
+import { replaceFileSync } from '@device-core/plugin-api/durable';
 import { killSession, membersOf, type SessionLeader } from './process-session.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
@@ -31,8 +31,7 @@ export class ProcessRecords {
     const file = this.#file(name);
     const text = JSON.stringify({ ...leader, home, boot: this.#boot });
     // Always a new file: the folder may be the app's own, and a link in its place would be written through.
-    rmSync(file, { force: true });
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    replaceFileSync(file, text, { sync: false });
   }
 
   async remove(name: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { definePlugin, device, operations, pluginManager, reasonOf } from '@device-core/plugin-api';
+import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { reportHealth } from './health.ts';
 import { Probation } from './probation.ts';
 import { InstalledState } from './state.ts';
@@ -31,7 +32,8 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const faults: string[] = [];
     const attempt = async (what: string, work: Promise<void>) => {
       await work.catch((thrown) => {
-        faults.push(`cannot ${what}: ${reasonOf(thrown)}`);
+        // That a disk is full passes; it is told as long as it lasts.
+        if (!isStorageTrouble(thrown)) faults.push(`cannot ${what}: ${reasonOf(thrown)}`);
         log.error({ err: thrown }, `cannot ${what}`);
       });
     };

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { makeFolder, storageError } from '@device-core/plugin-api/durable';
 import { packedFilesOf, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import { unpack } from './unpack.ts';
 
@@ -20,8 +21,10 @@ export async function withStaged<T>(
   const found = await stat(source).catch((error) => {
     throw refuse(`it cannot be read: ${reasonOf(error)}`);
   });
-  await mkdir(place, { recursive: true, mode: 0o700 });
-  const folder = await mkdtemp(join(place, 'new-'));
+  await makeFolder(place);
+  const folder = await mkdtemp(join(place, 'new-')).catch((thrown) => {
+    throw storageError(place, thrown);
+  });
   try {
     if (found.isDirectory()) await copy(source, folder, limits, signal);
     else if (!found.isFile() || !/\.(tgz|tar\.gz)$/.test(source)) throw refuse('it is neither a folder nor a .tgz');

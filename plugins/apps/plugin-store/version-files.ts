@@ -1,7 +1,7 @@
 /** The files of installed versions below `<var>/plugins`: put there once, never changed, removed when no entry names them. */
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import { makeFolder, moveFolder, replaceFile } from '@device-core/plugin-api/durable';
 import { type Installed, type InstalledVersion, versionFolder } from '@device-core/plugin-api/installed';
 import { filesOf, readTree, SIGNATURE_FILE, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import type { Candidate } from './candidate.ts';
@@ -19,15 +19,10 @@ export class VersionFiles {
   /** Puts the files where they stay. Whatever else lies there under the same name is not whole, was changed, or is signed anew. */
   async keep({ folder, manifest, tree }: Candidate, entry: InstalledVersion): Promise<void> {
     const target = join(this.#place, manifest.id, versionFolder(entry));
-    for (const path of tree.files.keys()) await syncFile(join(folder, path));
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(target));
     await replaceFile(listFile(this.#place, manifest.id, entry), tree.list);
     if (await this.#holds(target, tree)) return;
-    await rm(target, { recursive: true, force: true });
-    await rename(folder, target);
-    await syncName(join(target, 'plugin.yaml'));
-    await syncName(target);
-    await syncName(dirname(target));
+    await moveFolder(folder, target, tree.files.keys());
   }
 
   /** Does the folder hold these very files? */
@@ -65,14 +60,5 @@ async function foldersIn(place: string): Promise<readonly string[]> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed
     throw error;
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

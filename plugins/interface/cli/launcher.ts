@@ -1,6 +1,7 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { replaceFile } from '@device-core/plugin-api/durable';
 
 const SCRIPT = fileURLToPath(new URL('./program/devicectl.ts', import.meta.url));
 
@@ -34,9 +35,7 @@ export class Launcher implements AsyncDisposable {
     const text = `#!/bin/sh\nexec ${words} "$@"\n`;
     if (text === this.#text) return;
     // By rename: a shell that reads the old script at this moment goes on reading the old one.
-    const temporary = `${this.#path}.${process.pid}.tmp`;
-    await writeFile(temporary, text, { mode: 0o755 });
-    await rename(temporary, this.#path);
+    await replaceFile(this.#path, text, { mode: 0o755, sync: false });
     this.#text = text;
   }
 

@@ -2,9 +2,9 @@
  * Subscriptions of sessions live as long as the sessions, not as long as this plugin: they are kept below `<run>`, marked with the start of the
  * Core, and taken up again by the next run of the plugin.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DeviceInfo, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { readState, replaceFile } from '@device-core/plugin-api/durable';
 
 const SAVE_AFTER_MS = 100;
 
@@ -35,11 +35,12 @@ export class Handover {
   /** What the former run of the plugin in this run of the Core left. */
   async read(): Promise<Subscriptions> {
     try {
-      const { startedAt, subscriptions } = JSON.parse(await readFile(this.#path, 'utf8'));
+      const text = await readState(this.#path);
+      if (text === undefined) return { seq: 0, sessions: {} };
+      const { startedAt, subscriptions } = JSON.parse(text);
       if (startedAt === this.#startedAt) return subscriptions;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        this.#log.warn({ file: this.#path }, `cannot read the former subscriptions: ${reasonOf(error)}`);
+      this.#log.warn({ file: this.#path }, `cannot read the former subscriptions: ${reasonOf(error)}`);
     }
     return { seq: 0, sessions: {} };
   }
@@ -56,8 +57,7 @@ export class Handover {
   async #save(subscriptions: Promise<Subscriptions>): Promise<void> {
     try {
       const text = JSON.stringify({ startedAt: this.#startedAt, subscriptions: await subscriptions });
-      await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
-      await rename(`${this.#path}.tmp`, this.#path);
+      await replaceFile(this.#path, text, { sync: false });
     } catch (error) {
       this.#log.warn({ file: this.#path }, `cannot keep the subscriptions: ${reasonOf(error)}`);
     }

@@ -2,7 +2,6 @@
  * Registrations live as long as the Core, not as long as this plugin: they are kept below `<run>`, marked with the start of the Core, so that
  * apps need not register again when only the plugin restarts.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type DeviceInfo,
@@ -11,6 +10,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
+import { readState, replaceFile } from '@device-core/plugin-api/durable';
 
 const SAVE_AFTER_MS = 100;
 
@@ -34,12 +34,12 @@ export class Snapshot {
   /** What the former run of the plugin in this run of the Core left. */
   async read(): Promise<readonly FunctionSpecification[]> {
     try {
-      const { startedAt, specifications } = JSON.parse(await readFile(this.#path, 'utf8'));
+      const text = await readState(this.#path);
+      if (text === undefined) return [];
+      const { startedAt, specifications } = JSON.parse(text);
       return startedAt === this.#startedAt ? specifications : [];
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.#log.warn({ file: this.#path }, `cannot read the snapshot of the functions: ${reasonOf(error)}`);
-      }
+      this.#log.warn({ file: this.#path }, `cannot read the snapshot of the functions: ${reasonOf(error)}`);
       return [];
     }
   }
@@ -53,8 +53,7 @@ export class Snapshot {
     this.#timer = undefined;
     try {
       const text = JSON.stringify({ startedAt: this.#startedAt, specifications: this.#take() });
-      await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
-      await rename(`${this.#path}.tmp`, this.#path);
+      await replaceFile(this.#path, text, { sync: false });
     } catch (error) {
       this.#log.warn({ file: this.#path }, `cannot keep the functions: ${reasonOf(error)}`);
     }

@@ -1,5 +1,6 @@
-import { chmod, lstat, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { chmod, lstat, mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { replaceFile } from '@device-core/plugin-api/durable';
 import { isToken, newToken } from './tokens.ts';
 
 /**
@@ -14,7 +15,7 @@ export async function loadOperatorToken(file: string): Promise<{ readonly token:
   const found = await examine(file);
   if ('token' in found) return { token: found.token };
   const token = newToken();
-  await writeSecret(file, `${token}\n`);
+  await replaceFile(file, `${token}\n`);
   return found.reason === undefined ? { token } : { token, replaced: found.reason };
 }
 
@@ -29,24 +30,4 @@ async function examine(file: string): Promise<{ readonly token: string } | { rea
   if ((info.mode & 0o077) !== 0) return { reason: `its mode ${(info.mode & 0o777).toString(8)} lets others read it` };
   const token = (await readFile(file, 'utf8')).trim();
   return isToken(token) ? { token } : { reason: 'it does not hold a token' };
-}
-
-/** Nobody ever sees a half written secret, and a power cut leaves the old file or the new one. */
-async function writeSecret(file: string, text: string): Promise<void> {
-  const temporary = join(dirname(file), `.${basename(file)}.${process.pid}`);
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
-  const directory = await open(dirname(file), 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
 }

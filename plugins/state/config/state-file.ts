@@ -3,10 +3,17 @@
  * Work on the file is serialised; a write is in memory only after it is durable. Order of a write: last good and metadata, YAML, directory.
  * Whatever moment the Core is killed at, the YAML is whole, and an acknowledged write is in both the YAML and the last good copy.
  */
-import { mkdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
-import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import {
+  makeFolder,
+  readState,
+  recoverFile,
+  replaceFile,
+  setAside,
+  storageError,
+  sweepLeftovers,
+} from '@device-core/plugin-api/durable';
 import { ConfigDocument } from './document.ts';
 import { isBelow } from './keys.ts';
 import { formatMetadata, hashOf, type KeyMetadata, type Metadata, NO_METADATA, parseMetadata } from './metadata.ts';
@@ -83,7 +90,8 @@ export class StateFile {
 
   /**
    * Sets or (null) unsets one key; durable when it resolves. `guard` runs when the file's turn has come, after hand edits were taken in, and
-   * may throw. Resolves with the revision of the change. Throws QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE.
+   * may throw. Resolves with the revision of the change. Throws QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE, STORAGE_FULL,
+   * STORAGE_READ_ONLY, STORAGE_FAILED.
    */
   set(key: string, value: unknown, by: string, guard: () => void): Promise<number> {
     return this.#serial(async () => {
@@ -127,38 +135,70 @@ export class StateFile {
   }
 
   async #load(): Promise<void> {
-    const { problems, log } = this.#options;
+    await this.#sweep();
     const known = await this.#readMetadata();
     const metadata = known?.metadata ?? NO_METADATA;
     this.#options.revisions.seen(metadata.revision);
-    const found = await read(this.path);
-    let text = found ?? '';
+    let text: string;
     let document: ConfigDocument;
     try {
+      const found = await readState(this.path);
+      text = found ?? '';
       document = this.#parse(found);
     } catch (error) {
-      const aside = await this.#setAside();
-      text = (await this.#lastGood()) ?? '';
+      text = await this.#recover(error);
       document = ConfigDocument.parse(text, this.path);
-      if (text !== '') await this.#write(text);
-      const outcome = text === '' ? 'there was no last good one: its settings are lost' : 'the last good one is used';
-      const message = `${reasonOf(error)}; it was set aside as ${aside}, ${outcome}`;
-      // Not under the path itself: later writes mend the file, and the loss is to be told until the Core starts anew.
-      if (text === '') problems.fault(`loss of ${this.path}`, 'STATE_CORRUPT', message);
-      else problems.note(message);
-      log.error({ file: this.path, aside }, message);
     }
     await this.#adopt(text, document, known?.undo ? undone(metadata, known.undo, document) : metadata);
   }
 
+  /** What writers that were killed left behind: it does no harm where it cannot be removed. */
+  async #sweep(): Promise<void> {
+    const files = [this.path, this.#beside(METADATA), this.#beside(METADATA_BESIDE)];
+    const outcomes = await Promise.allSettled(files.map((file) => sweepLeftovers(file)));
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected')
+        this.#options.log.warn({ file: this.path }, `cannot remove what was left behind: ${outcome.reason.message}`);
+  }
+
+  /** Puts the last good text in the place of a damaged file, as far as the disk allows. Resolves with what is in force. */
+  async #recover(damage: unknown): Promise<string> {
+    const { problems, log } = this.#options;
+    const text = (await this.#lastGood()) || undefined; // an empty one is none
+    let aside = '';
+    try {
+      aside = `it was set aside as ${await recoverFile(this.path, text)}, `;
+    } catch (error) {
+      aside = `it cannot be set aside (${reasonOf(error)}), `;
+    }
+    const outcome =
+      text === undefined ? 'there was no last good one: its settings are lost' : 'the last good one is used';
+    const message = `${reasonOf(damage)}; ${aside}${outcome}`;
+    // Not under the path itself: later writes mend the file, and the loss is to be told until the Core starts anew.
+    if (text === undefined) problems.fault(`loss of ${this.path}`, 'STATE_CORRUPT', message);
+    else problems.note(message);
+    log.error({ file: this.path }, message);
+    return text ?? '';
+  }
+
   async #readMetadata(): Promise<ReturnType<typeof parseMetadata>> {
     try {
-      return parseMetadata((await read(this.#beside(METADATA))) ?? '', this.#beside(METADATA));
+      return parseMetadata(await this.#history(METADATA), this.#beside(METADATA));
     } catch (error) {
       if (!(error instanceof CoreError) || error.code !== 'STATE_NEWER') throw error;
       this.#metadataName = METADATA_BESIDE;
       this.#options.problems.newer(`${error.message}; who set what is kept in ${METADATA_BESIDE} meanwhile`);
-      return parseMetadata((await read(this.#beside(METADATA_BESIDE))) ?? '', this.#beside(METADATA_BESIDE));
+      return parseMetadata(await this.#history(METADATA_BESIDE), this.#beside(METADATA_BESIDE));
+    }
+  }
+
+  /** Metadata that cannot be read are as good as damaged ones: they cost no value. */
+  async #history(name: string): Promise<string> {
+    try {
+      return (await readState(this.#beside(name))) ?? '';
+    } catch (error) {
+      this.#options.problems.note(`${reasonOf(error)}; who set what is not known any more`);
+      return '';
     }
   }
 
@@ -193,12 +233,13 @@ export class StateFile {
 
   async #absorb(): Promise<void> {
     const { problems, log, refuse, onChange } = this.#options;
-    const found = await read(this.path);
-    const text = found ?? '';
-    if (found !== '' && text === this.#text) return this.#mended();
-    if (text === this.#refused) return;
+    let text = '';
     let document: ConfigDocument;
     try {
+      const found = await readState(this.path);
+      text = found ?? '';
+      if (found !== '' && text === this.#text) return this.#mended();
+      if (text === this.#refused) return;
       document = this.#parse(found);
       for (const key of document.keys()) {
         const value = document.value(key);
@@ -278,44 +319,25 @@ export class StateFile {
 
   async #persist(text: string, metadata: string, withYaml = true): Promise<void> {
     try {
-      await this.#makeFolder();
+      await makeFolder(dirname(this.path));
       if (withYaml && this.#refused !== undefined) {
-        const aside = await this.#setAside();
+        const aside = await setAside(this.path);
         this.#options.problems.note(`a refused edit of ${this.path} was set aside as ${aside} by a later write`);
         this.#mended();
       }
-      await Promise.all([
-        replaceFile(`${this.path}.last-good`, text),
-        replaceFile(this.#beside(this.#metadataName), metadata),
-      ]);
-      if (withYaml) await replaceFile(this.path, text);
-      await syncName(this.path);
+      const metadataFile = this.#beside(this.#metadataName);
+      if (withYaml) await replaceFile(this.path, text, { lastGood: true, beside: { [metadataFile]: metadata } });
+      else await replaceFile(`${this.path}.last-good`, text, { beside: { [metadataFile]: metadata } });
     } catch (error) {
-      throw new CoreError('STATE_UNWRITABLE', { file: this.path, reason: reasonOf(error) }, { cause: error });
+      throw storageError(this.path, error);
     }
-  }
-
-  async #write(text: string): Promise<void> {
-    await replaceFile(this.path, text);
-    await syncName(this.path);
-  }
-
-  async #makeFolder(): Promise<void> {
-    const folder = dirname(this.path);
-    if ((await mkdir(folder, { recursive: true })) !== undefined) await syncName(folder);
-  }
-
-  async #setAside(): Promise<string> {
-    const aside = `${this.path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
-    await rename(this.path, aside);
-    return aside;
   }
 
   /** The last good text, or undefined where there is none that can be read. */
   async #lastGood(): Promise<string | undefined> {
-    const text = await read(`${this.path}.last-good`);
-    if (text === undefined) return undefined;
     try {
+      const text = await readState(`${this.path}.last-good`);
+      if (text === undefined) return undefined;
       ConfigDocument.parse(text, this.path);
       return text;
     } catch (error) {
@@ -340,13 +362,4 @@ function undone(
   const hash = hashOf(value);
   if (undo.entry.hash !== hash || metadata.keys.get(undo.key)?.hash === hash) return metadata;
   return { ...metadata, keys: new Map(metadata.keys).set(undo.key, undo.entry) };
-}
-
-async function read(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

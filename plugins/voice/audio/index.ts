@@ -27,7 +27,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const { scope, log, bus, capabilities } = host;
     const { volume, duckDb, sounds, soundsPerOwner, stallMs, queueMs, echo: echoSettings } = host.config;
     const { paths } = await services.device.info();
-    const kept = await KeptSettings.open(join(paths.var, 'audio', 'state.json'), { volume, muted: false });
+    const kept = await KeptSettings.open(join(paths.var, 'audio', 'state.json'), { volume, muted: false }, scope, log);
     const onChange = () => service.changed();
     const farEnd = new FarEnd();
     const echo = new EchoStage({ scope, log, farEnd, ...echoSettings, hand: (frame) => ears.hand(frame) });
@@ -87,13 +87,8 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       const { problem } = service.now;
       if (problem !== undefined)
         report.add('audio', { status: 'waiting', code: 'AUDIO_UNAVAILABLE', message: problem });
-      else if (kept.problem !== undefined)
-        report.add('audio', {
-          status: 'error',
-          code: kept.newer ? 'STATE_NEWER' : 'STATE_CORRUPT',
-          message: `volume and mute: ${kept.problem}`,
-        });
       else report.add('audio', { status: 'okay' });
+      kept.tell(report);
       if (echo.health) report.add('audio.echo', echo.health);
     });
   },

@@ -49,8 +49,8 @@ export function addGeneral(catalogue: Catalogue, scope: Scope, timers: Timers): 
       const seconds = part('hours', 3_600) + part('minutes', 60) + part('seconds', 1) + part('length', 1);
       if (seconds > LONGEST_SECONDS) return { say: say.timerTooLong(LONGEST_SECONDS) };
       try {
-        const { at } = await timers.set(seconds);
-        return { say: say.timerSet(seconds), result: { at, seconds } };
+        const { at, kept } = await timers.set(seconds);
+        return { say: say.timerSet(seconds), result: { at, seconds, ...(kept ? {} : { kept }) } };
       } catch (error) {
         if (!(error instanceof CoreError) || error.code !== 'QUEUE_FULL') throw error;
         return { say: say.timersFull(timers.list.length) };

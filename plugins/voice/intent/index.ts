@@ -57,8 +57,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     host.tap('health.collect', (report) => {
       const { size } = catalogue;
       report.add('intent', { status: 'okay', message: `${size} intents, ${timers.list.length} timers` });
-      if (timers.newer) report.warn('STATE_NEWER', `timers do not outlive a restart: ${timers.problem}`);
-      else if (timers.problem) report.warn('TIMERS_VOLATILE', `timers do not outlive a restart: ${timers.problem}`);
+      timers.tell(report);
       const [first] = apps.leftOut;
       if (first)
         report.warn(

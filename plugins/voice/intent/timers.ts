@@ -1,8 +1,6 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
-import { mkdir, readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { CoreError, type Logger, newerForm, reasonOf, type Scope } from '@device-core/plugin-api';
-import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import { CoreError, type HealthReport, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 
 export interface Timer {
   readonly id: string;
@@ -11,12 +9,13 @@ export interface Timer {
   readonly seconds: number;
 }
 
-const FORM = 1;
-
-interface Kept {
-  readonly format?: unknown;
-  readonly timers: readonly Timer[];
-}
+const FORM: KeptForm<readonly Timer[]> = {
+  form: 1,
+  initial: [],
+  consequence: 'timers do not outlive a restart',
+  format: (timers) => ({ timers }),
+  parse: ({ timers }) => (Array.isArray(timers) ? timers : undefined),
+};
 
 export type TimerChange = 'set' | 'rang' | 'cancelled';
 
@@ -39,20 +38,19 @@ const PAUSE_MS = 1_000;
 export class Timers {
   readonly #options: TimersOptions;
   readonly #timers = new Map<string, { readonly timer: Timer; readonly clock: Disposable }>();
-  #saving: Promise<void> = Promise.resolve();
   #ringing: AbortController | undefined;
+  readonly #file: KeptFile<readonly Timer[]>;
   #count = 0;
-  #problem: string | undefined;
-  #newer: CoreError | undefined;
 
-  private constructor(options: TimersOptions) {
+  private constructor(options: TimersOptions, file: KeptFile<readonly Timer[]>) {
     this.#options = options;
+    this.#file = file;
   }
 
   static async open(options: TimersOptions): Promise<Timers> {
-    const timers = new Timers(options);
-    for (const timer of await timers.#read()) timers.#start(timer);
-    options.scope.defer('timers are written', () => timers.#saving);
+    const { file, scope, log } = options;
+    const timers = new Timers(options, await KeptFile.open(file, FORM, scope, log));
+    for (const timer of timers.#sound(timers.#file.value)) timers.#start(timer);
     options.scope.defer('alarm', () => void timers.silence());
     return timers;
   }
@@ -66,18 +64,12 @@ export class Timers {
     return this.#ringing !== undefined;
   }
 
-  /** A newer Core wrote the file, and it is left alone. */
-  get newer(): boolean {
-    return this.#newer !== undefined;
+  tell(report: HealthReport): void {
+    this.#file.tell(report, 'intent.timers');
   }
 
-  /** Why timers would not outlive a restart now. */
-  get problem(): string | undefined {
-    return this.#problem;
-  }
-
-  /** Resolves when it would survive a loss of power. Rejects with QUEUE_FULL. */
-  async set(seconds: number): Promise<Timer> {
+  /** `kept`: it survives a loss of power. One that the disk does not take rings all the same, unless the Core ends before. Rejects with QUEUE_FULL. */
+  async set(seconds: number): Promise<Timer & { readonly kept: boolean }> {
     const { most } = this.#options;
     if (this.#timers.size >= most)
       throw new CoreError('QUEUE_FULL', { what: 'a timer', reason: `there are ${most} already`, retryAfterMs: 60_000 });
@@ -86,8 +78,7 @@ export class Timers {
     const timer: Timer = { id: `${now.toString(36)}-${this.#count}`, at: now + seconds * 1_000, seconds };
     this.#start(timer);
     this.#options.told('set', timer);
-    await this.#save();
-    return timer;
+    return { ...timer, kept: await this.#save() };
   }
 
   async cancelAll(): Promise<number> {
@@ -146,48 +137,25 @@ export class Timers {
     }
   }
 
-  async #read(): Promise<readonly Timer[]> {
-    const { file, log, most } = this.#options;
-    try {
-      const { format, timers } = JSON.parse(await readFile(file, 'utf8')) as Kept;
-      this.#newer = newerForm(file, format, FORM);
-      if (this.#newer) {
-        this.#problem = this.#newer.message;
-        log.warn({ file }, this.#problem);
-        return [];
-      }
-      const good = timers.filter(
-        ({ id, at, seconds }) => typeof id === 'string' && Number.isFinite(at) && Number.isFinite(seconds),
-      );
-      const kept = good
-        .filter(({ at }) => at - this.#options.scope.clock.now() <= LONGEST_SECONDS * 1_000)
-        .slice(0, most);
-      if (kept.length < timers.length)
-        log.warn({ file, lost: timers.length - kept.length }, 'some timers of the file make no sense');
-      return kept;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        log.warn({ file, error: reasonOf(error) }, 'cannot read the timers: there are none now');
-      return [];
-    }
+  /** Timers of a clock that went wrong are kept: none ends later than its length from now. */
+  #sound(found: readonly Timer[]): readonly Timer[] {
+    const { file, log, most, scope } = this.#options;
+    const now = scope.clock.now();
+    const kept = found
+      .filter(({ id, at, seconds }) => typeof id === 'string' && Number.isFinite(at) && Number.isFinite(seconds))
+      .filter(({ seconds }) => seconds >= 0 && seconds <= LONGEST_SECONDS)
+      .map((timer) => ({ ...timer, at: Math.min(timer.at, now + timer.seconds * 1_000) }))
+      .slice(0, most);
+    if (kept.length < found.length)
+      log.warn({ file, lost: found.length - kept.length }, 'some timers of the file make no sense');
+    return kept;
   }
 
-  /** One after the other; what changes while one is written is in the next. */
-  #save(): Promise<void> {
-    const { file, log } = this.#options;
-    this.#saving = this.#saving.then(async () => {
-      if (this.#newer) return; // told as the problem: the file is of a newer Core
-      try {
-        await mkdir(dirname(file), { recursive: true });
-        await replaceFile(file, JSON.stringify({ format: FORM, timers: this.list }));
-        await syncName(file);
-        this.#problem = undefined;
-      } catch (error) {
-        if (this.#problem === undefined)
-          log.warn({ file, error: reasonOf(error) }, 'timers do not outlive a restart now');
-        this.#problem = reasonOf(error);
-      }
-    });
-    return this.#saving;
+  /** Resolves with whether they outlive a restart now; if not, the health tells, and they are written as soon as the disk takes them. */
+  #save(): Promise<boolean> {
+    return this.#file.set(this.list).then(
+      () => true,
+      () => false,
+    );
   }
 }

@@ -1,14 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { type CoreError, newerForm, reasonOf } from '@device-core/plugin-api';
-import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import type { HealthReport, Logger, Scope } from '@device-core/plugin-api';
+import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 
 /** Seconds of sound that may be sent; absent: without bound. */
 export interface BudgetLimits {
   readonly secondsPerDay?: number;
   readonly secondsPerMonth?: number;
 }
-
-const FORM = 1;
 
 interface Spent {
   readonly day: string;
@@ -17,37 +14,29 @@ interface Spent {
   readonly monthSeconds: number;
 }
 
+const FORM: KeptForm<Spent> = {
+  form: 1,
+  initial: { day: '', daySeconds: 0, month: '', monthSeconds: 0 },
+  consequence: 'no sound is sent to the cloud, for what was sent could not be counted',
+  format: (spent) => spent,
+  parse({ day, daySeconds, month, monthSeconds }) {
+    if (typeof day !== 'string' || typeof month !== 'string') return undefined;
+    return { day, month, daySeconds: Number(daySeconds) || 0, monthSeconds: Number(monthSeconds) || 0 };
+  },
+};
+
 /** How much of the month and of the day (UTC) has been sent to the cloud. Kept over restarts. */
 export class Budget {
-  readonly #file: string;
+  readonly #file: KeptFile<Spent>;
   readonly #limits: BudgetLimits;
-  #spent: Spent = { day: '', daySeconds: 0, month: '', monthSeconds: 0 };
-  #writing: Promise<void> = Promise.resolve();
-  #newer: CoreError | undefined;
 
-  constructor(file: string, limits: BudgetLimits) {
+  private constructor(file: KeptFile<Spent>, limits: BudgetLimits) {
     this.#file = file;
     this.#limits = limits;
   }
 
-  /** Resolves with why it counts from nothing again, where it does not for the first time. */
-  async load(): Promise<string | undefined> {
-    try {
-      const spent = JSON.parse(await readFile(this.#file, 'utf8')) as Partial<Spent> & { readonly format?: unknown };
-      const { day, daySeconds, month, monthSeconds } = spent;
-      this.#newer = newerForm(this.#file, spent.format, FORM);
-      if (this.#newer) return this.#newer.message;
-      if (typeof day !== 'string' || typeof month !== 'string') return `${this.#file} is not what was written there`;
-      this.#spent = { day, month, daySeconds: Number(daySeconds) || 0, monthSeconds: Number(monthSeconds) || 0 };
-      return undefined;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : reasonOf(error);
-    }
-  }
-
-  /** Why the file is left alone: a newer Core wrote it. What is spent is counted in memory then. */
-  get newer(): string | undefined {
-    return this.#newer?.message;
+  static async open(path: string, limits: BudgetLimits, scope: Scope, log: Logger): Promise<Budget> {
+    return new Budget(await KeptFile.open(path, FORM, scope, log), limits);
   }
 
   /** Why `seconds` more may not be sent now; undefined where they may. */
@@ -59,18 +48,13 @@ export class Budget {
     return undefined;
   }
 
-  /** Durable when it resolves. */
-  spend(seconds: number, now: number): Promise<void> {
+  /** Durable when it resolves. Rejects with the codes of replaceFile(): then nothing may be sent. */
+  async spend(seconds: number, now: number): Promise<void> {
     const { day, daySeconds, month, monthSeconds } = this.#at(now);
-    this.#spent = { day, month, daySeconds: daySeconds + seconds, monthSeconds: monthSeconds + seconds };
-    const text = JSON.stringify({ format: FORM, ...this.#spent });
-    const written = this.#writing.then(async () => {
-      if (this.#newer) return; // counted in memory: the file is of a newer Core
-      await replaceFile(this.#file, text);
-      await syncName(this.#file);
+    const spent = { day, month, daySeconds: daySeconds + seconds, monthSeconds: monthSeconds + seconds };
+    await this.#file.set(spent).catch((error) => {
+      if (!this.#file.newer) throw error; // a file of a newer Core is left alone: counted in memory
     });
-    this.#writing = written.catch(() => undefined); // told to whoever spent
-    return written;
   }
 
   /** What has been used, for people. */
@@ -79,14 +63,20 @@ export class Budget {
     return { daySeconds, monthSeconds };
   }
 
+  tell(report: HealthReport): void {
+    this.#file.tell(report, 'voice.budget');
+  }
+
+  /** A day that is still to come was written by a clock that went wrong: what was spent counts all the same, today. */
   #at(now: number): Spent {
     const date = new Date(now).toISOString();
     const [day, month] = [date.slice(0, 10), date.slice(0, 7)];
+    const spent = this.#file.value;
     return {
       day,
-      daySeconds: this.#spent.day === day ? this.#spent.daySeconds : 0,
+      daySeconds: spent.day >= day ? spent.daySeconds : 0,
       month,
-      monthSeconds: this.#spent.month === month ? this.#spent.monthSeconds : 0,
+      monthSeconds: spent.month >= month ? spent.monthSeconds : 0,
     };
   }
 }

@@ -51,9 +51,8 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const ledger = new Ledger(join(paths.var, 'voice', 'ledger.jsonl'), config.ledger);
     await ledger.load();
     if (ledger.broken > 0) log.warn({ lines: ledger.broken }, 'lines of the ledger were broken, and left out');
-    const budget = new Budget(join(paths.var, 'voice', 'budget.json'), config.router.budget);
-    const forgotten = await budget.load();
-    if (forgotten !== undefined) log.warn({ reason: forgotten }, 'the budget of the cloud counts from nothing again');
+    if (ledger.damage !== undefined) log.error({ file: ledger.file }, ledger.damage);
+    const budget = await Budget.open(join(paths.var, 'voice', 'budget.json'), config.router.budget, scope, log);
 
     const traces = new Traces(config.turns);
     const local = config.router.local || config.router.localOnly;
@@ -149,11 +148,12 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     });
     for (const row of rows) scope.use(`operation ${row.name}`, services.operations.add(row));
 
-    host.tap('health.collect', (report) => {
+    host.tap('health.collect', async (report) => {
       const { machine } = conductor;
       const { deaf, wakeProblem } = attention;
       const [unsent] = router.unsent;
-      if (budget.newer !== undefined) report.warn('STATE_NEWER', budget.newer);
+      await ledger.tell(report);
+      budget.tell(report);
       if (unsent) report.warn('VOICE_UNSENT', `a turn could not be sent to the cloud: ${unsent.reason}`);
       if (machine.state === 'error')
         return report.add('voice', {

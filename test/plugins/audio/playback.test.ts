@@ -7,6 +7,7 @@ import { encodeWav, factorOf } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { KeptSettings } from '../../../plugins/voice/audio/settings.ts';
 import { pace } from '../../fixtures/eventually.ts';
+import { part } from '../../fixtures/scope.ts';
 import { FakeDevice, level, RATE, start, until } from './fixture.ts';
 
 after(leakCheck());
@@ -203,18 +204,32 @@ describe('volume', () => {
     await using core = await start();
     const file = join(core.host.device.paths.var, 'kept', 'state.json');
     const defaults = { volume: 0.8, muted: false };
-    const first = await KeptSettings.open(file, defaults);
+    await using parts = part();
+    const { scope, log } = parts;
+    const first = await KeptSettings.open(file, defaults, scope, log);
     await Promise.all([0.1, 0.2, 0.3].map((volume) => first.set({ volume })));
     await first.set({ muted: true });
-    assert.deepEqual((await KeptSettings.open(file, defaults)).value, { volume: 0.3, muted: true });
+    assert.deepEqual((await KeptSettings.open(file, defaults, scope, log)).value, { volume: 0.3, muted: true });
     for (const broken of ['', '{', '[]', 'null', '{"volume":2,"muted":false}', '{"volume":"1","muted":false}']) {
-      await writeFile(file, broken);
-      const kept = await KeptSettings.open(file, defaults);
-      assert.deepEqual(kept.value, defaults, broken);
-      assert.match(kept.problem ?? '', /corrupt/);
-      assert.equal(await readFile(`${file}.corrupt`, 'utf8'), broken);
-      await kept.set({ volume: 0.4 });
-      assert.equal(kept.problem, undefined);
+      for (const [lastGood, value] of [
+        ['{', defaults],
+        ['{"volume":0.25,"muted":true}', { volume: 0.25, muted: true }],
+      ] as const) {
+        await writeFile(file, broken);
+        await writeFile(`${file}.last-good`, lastGood);
+        const kept = await KeptSettings.open(file, defaults, scope, log);
+        assert.deepEqual(kept.value, value, broken);
+        const warned: string[] = [];
+        kept.tell({
+          add: () => assert.fail(),
+          bridge: () => assert.fail(),
+          warn: (code, message) => warned.push(code, message),
+        });
+        assert.equal(warned[0], 'STATE_CORRUPT');
+        assert.equal(await readFile(/set aside as (\S+),/.exec(warned[1]!)![1]!, 'utf8'), broken);
+        await kept.set({ volume: 0.4 });
+        assert.equal((await KeptSettings.open(file, defaults, scope, log)).value.volume, 0.4);
+      }
     }
   });
 });

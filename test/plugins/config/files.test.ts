@@ -162,12 +162,12 @@ suite('files that others touch', () => {
     await using started = await start();
     const service = started.host.service(config);
     await service.set({}, 'a', 1, { by: 'operator' });
-    await rename(join(started.var, 'config.yaml'), join(started.var, 'kept'));
-    await mkdir(join(started.var, 'config.yaml.tmp'));
-    await rename(join(started.var, 'kept'), join(started.var, 'config.yaml'));
+    await rename(started.var, `${started.var}-kept`);
+    await writeFile(started.var, 'in its place');
     assert.equal(await codeOf(service.set({}, 'a', 2, { by: 'operator' })), 'STATE_UNWRITABLE');
     assert.equal(await held(started, 'a'), 1);
-    await rm(join(started.var, 'config.yaml.tmp'), { recursive: true });
+    await rm(started.var);
+    await rename(`${started.var}-kept`, started.var);
     await service.set({}, 'a', 3, { by: 'operator' });
     assert.equal(await held(started, 'a'), 3);
   });

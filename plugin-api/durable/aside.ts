@@ -1,0 +1,29 @@
+/** What lies in the place of a file and is not what belongs there gets another name. */
+import { link, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { syncName } from './names.ts';
+import { storageError } from './storage-error.ts';
+
+/** So many of one name are kept, the newest. */
+const MOST_ASIDE = 3;
+
+/** Gives what lies at `path` another name, for whoever wants to look; `stays`: it keeps its own beside, where the file system can do that. */
+export async function setAside(path: string, stays = false): Promise<string> {
+  const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  try {
+    const linked =
+      stays &&
+      (await link(path, aside).then(
+        () => true,
+        () => false,
+      )); // no folder has a second name
+    if (!linked) await rename(path, aside);
+    await syncName(aside);
+  } catch (error) {
+    throw storageError(path, error);
+  }
+  const [folder, base] = [dirname(path), `${basename(path)}.corrupt-`];
+  const names = (await readdir(folder)).filter((name) => name.startsWith(base)).sort();
+  for (const old of names.slice(0, -MOST_ASIDE)) await rm(join(folder, old), { recursive: true, force: true });
+  return aside;
+}

@@ -1,0 +1,51 @@
+/** Names that files have while they are written, and what a crash leaves of them. */
+import { existsSync } from 'node:fs';
+import { open, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+const underWay = new Set<string>();
+let count = 0;
+
+/** A name beside `path` that nobody else uses: two writers never meet on it, whatever their generation, thread or process. */
+export function temporaryName(path: string): string {
+  count += 1;
+  const name = `${path}.${process.pid}-${Date.now().toString(36)}${count.toString(36)}.tmp`;
+  underWay.add(name);
+  return name;
+}
+
+export function settled(name: string): void {
+  underWay.delete(name);
+}
+
+/** Removes what writers that were killed left beside `path`. Whoever still writes keeps its file. Resolves with the names. */
+export async function sweepLeftovers(path: string): Promise<readonly string[]> {
+  const [folder, base] = [dirname(path), basename(path)];
+  const swept: string[] = [];
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names) {
+    if (!name.startsWith(`${base}.`) || !name.endsWith('.tmp')) continue;
+    const middle = name.slice(base.length, -'.tmp'.length);
+    const pid = /^(?:\.last-good)?\.(\d+)-[a-z0-9]+$/.exec(middle)?.[1];
+    if (pid === undefined && middle !== '') continue; // of another file, whose name begins the same way
+    const file = join(folder, name);
+    if (underWay.has(file) || (pid !== undefined && Number(pid) !== process.pid && existsSync(`/proc/${pid}`)))
+      continue;
+    await rm(file, { force: true, recursive: true });
+    swept.push(name);
+  }
+  return swept;
+}
+
+/** Makes it durable that a file or folder of this name is there, or is not. */
+export async function syncName(path: string): Promise<void> {
+  const handle = await open(dirname(path), 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
