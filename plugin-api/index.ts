@@ -176,7 +176,14 @@ export {
 export { type Grants, grants, type Refusal } from './services/grants.ts';
 export type { BridgeHealth, ComponentHealth, ComponentStatus, HealthReport } from './services/health.ts';
 export { type HttpServer, httpServer } from './services/http-server.ts';
-export { type I2c, type I2cHandle, type I2cHandleInfo, type I2cSegment, i2c } from './services/i2c.ts';
+export {
+  type I2c,
+  type I2cHandle,
+  type I2cHandleInfo,
+  type I2cSegment,
+  type I2cTransferOptions,
+  i2c,
+} from './services/i2c.ts';
 export {
   type AppLaunch,
   type Credentials,

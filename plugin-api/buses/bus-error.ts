@@ -1,4 +1,5 @@
 import { CoreError, reasonOf } from '../errors.ts';
+import { executedIn } from './executed.ts';
 
 /** A request that failed. */
 export interface FailedBusRequest {
@@ -6,11 +7,12 @@ export interface FailedBusRequest {
   readonly handle: string;
   /** `the request to climate` */
   readonly what: string;
-  readonly ms: number;
+  /** Limits: of the transfer, and what the caller waits. */
+  readonly ms: { readonly transfer: number; readonly caller: number };
   /** The caller itself gave up. */
   readonly cancelled: boolean;
-  /** The error of a status in the codes of one bus. */
-  readonly refusal?: ((status: string, cause: ErrorOptions) => CoreError | undefined) | undefined;
+  /** The error of a status in the codes of one bus; its details must have those given. */
+  readonly refusal?: ((status: string, details: object, cause: ErrorOptions) => CoreError | undefined) | undefined;
 }
 
 /** Is this an endpoint that says that its queue is full? */
@@ -18,26 +20,28 @@ export function isBusy(error: unknown): boolean {
   return error instanceof CoreError && error.code === 'BRIDGE_FAILED' && error.details.status === 'BUSY';
 }
 
-/** What became of a request, in the codes of the table. */
+/** What became of a request, in the codes of the table, each with `details.executed`. */
 export function busError(thrown: unknown, { handle, what, ms, cancelled, refusal }: FailedBusRequest): CoreError {
   const cause = { cause: thrown };
+  const executed = executedIn(thrown);
   const failed = (reason: string, status?: string) =>
-    new CoreError('TRANSFER_FAILED', { handle, reason, ...(status === undefined ? {} : { status }) }, cause);
+    new CoreError('TRANSFER_FAILED', { handle, reason, ...(status === undefined ? {} : { status }), executed }, cause);
+  const late = (clock: keyof typeof ms) => new CoreError('TIMEOUT', { what, ms: ms[clock], clock, executed }, cause);
   if (!(thrown instanceof CoreError)) return failed(reasonOf(thrown));
   const status = String(thrown.details.status);
   switch (thrown.code) {
     case 'NOT_INITIALIZED':
     case 'BUSY':
-      return thrown;
+      return new CoreError(thrown.code, { ...thrown.details, executed }, cause);
     case 'TIMEOUT':
-      return new CoreError('TIMEOUT', { what, ms }, cause);
+      return late(thrown.details.clock === 'caller' ? 'caller' : 'transfer');
     case 'CANCELLED':
-      return cancelled ? thrown : failed('CANCELLED');
+      return cancelled ? new CoreError('CANCELLED', { ...thrown.details, executed }, cause) : failed('CANCELLED');
     case 'BRIDGE_FAILED':
-      if (status === 'TIMEOUT') return new CoreError('TIMEOUT', { what, ms }, cause);
+      if (status === 'TIMEOUT') return late('transfer');
       if (status === 'LINK_DOWN')
-        return new CoreError('NOT_INITIALIZED', { reason: 'the link to the IO bridge is down' }, cause);
-      return refusal?.(status, cause) ?? failed(status, status);
+        return new CoreError('NOT_INITIALIZED', { reason: 'the link to the IO bridge is down', executed }, cause);
+      return refusal?.(status, { executed }, cause) ?? failed(status, status);
     default:
       return failed(reasonOf(thrown));
   }

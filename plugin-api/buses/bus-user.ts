@@ -3,12 +3,13 @@ import type { Scope } from '../scope.ts';
 import type { EndpointEvent, Endpoints, SourceView } from '../services/endpoints.ts';
 import type { ComponentHealth } from '../services/health.ts';
 import { busError, isBusy } from './bus-error.ts';
+import { executedIn } from './executed.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
 import { Lane } from './lane.ts';
 
 export interface BusCallOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds since the Unix epoch; nothing lasts longer than this. */
+  /** The caller's limit, milliseconds since the Unix epoch, the queue included; 30 s from now if absent or later than that (decisions D4a). */
   readonly deadline?: number;
   /** It is a part of configuring a handle: everything else waits until that is done. */
   readonly first?: boolean;
@@ -19,8 +20,10 @@ const FIRST: BusCallOptions = { first: true };
 export interface BusRequest extends BusCallOptions {
   readonly op: number;
   readonly body: Uint8Array;
-  /** Milliseconds that the request may take where the caller has more. */
+  /** The transfer's own limit, milliseconds from its first clock. What its bytes need on the link to the endpoint is added twice, if not `fixed`. */
   readonly deadlineMs: number;
+  /** The limit is the handle's own: it is taken as it is. */
+  readonly fixed?: boolean;
   /** Bytes that the answer may have; 65,536 if absent. */
   readonly answerBytes?: number;
   /** Asks once more where the endpoint says that its queue is full. */
@@ -39,7 +42,7 @@ export interface BusUserOptions<H> {
   /** What a request is called in messages: `a request to I2C handle climate`, `the request to climate`. */
   readonly words?: { readonly one: (handle: string) => string; readonly the: (handle: string) => string };
   /** The error of a status of the endpoint, where the bus has a code of its own for it. */
-  readonly refusal?: (status: string, handle: H, cause: ErrorOptions) => CoreError | undefined;
+  readonly refusal?: (status: string, handle: H, details: object, cause: ErrorOptions) => CoreError | undefined;
 }
 
 interface Named {
@@ -52,12 +55,18 @@ interface Known {
   readonly class: number;
   readonly source: string;
   readonly boot: string;
+  readonly byteUs: number;
 }
 
 const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service endpoints';
 const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
-/** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 6). */
+/** Nobody waits longer, whatever it asks for (decisions D4a). */
+const CALLER_MS = 30_000;
+/** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 7). */
 const GUARD_MS = 400;
+/** What it may take beyond the caller's limit, to say whether it has begun. */
+const ANSWER_MS = 250;
+const RETRY_AFTER_MS = 100;
 /** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the second try comes after this time. */
 const BUSY_PATIENCE_MS = 50;
 
@@ -167,61 +176,85 @@ export class BusUser<H extends Named> {
     const { handle } = row;
     const { name, endpoint } = handle;
     const { perHandle, refusal } = this.#options;
-    if (row.inFlight >= perHandle) throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle });
-    const left = () =>
-      Math.ceil(Math.min(request.deadlineMs, (request.deadline ?? Number.POSITIVE_INFINITY) - Date.now()));
-    let ms = left();
-    if (ms <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0 });
+    const no = { executed: 'no' };
+    if (row.inFlight >= perHandle)
+      throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle, retryAfterMs: RETRY_AFTER_MS, ...no });
+    const { clock } = this.#scope;
+    const caller = Math.ceil(Math.min(CALLER_MS, (request.deadline ?? Number.POSITIVE_INFINITY) - clock.now()));
+    if (caller <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0, clock: 'caller', ...no });
+    const end = clock.monotonic() + caller;
     row.transfers++;
     row.inFlight++;
     try {
       if (!request.first) {
         const before = this.#before(endpoint);
-        if (before) {
-          await this.#settled(before, name, ms, request.signal);
-          ms = Math.max(1, left());
-        }
+        if (before) await this.#settled(before, name, caller, request.signal);
       }
       const lane = this.#lane(endpoint);
-      if (!request.insist) return await this.#send(lane, handle, request, ms);
-      const end = Date.now() + ms;
+      if (!request.insist) return await this.#send(lane, handle, request, end);
       try {
-        return await this.#send(lane, handle, request, ms);
+        return await this.#send(lane, handle, request, end);
       } catch (error) {
-        const rest = end - Date.now();
+        const rest = end - clock.monotonic();
         if (!isBusy(error) || rest <= 0) throw error;
         await lane.next(Math.min(rest, BUSY_PATIENCE_MS));
-        return await this.#send(lane, handle, request, Math.max(1, end - Date.now()));
+        return await this.#send(lane, handle, request, end);
       }
     } catch (error) {
       row.errors++;
       const cancelled = request.signal?.aborted ?? false;
-      const told = refusal && ((status: string, cause: ErrorOptions) => refusal(status, handle, cause));
+      const told =
+        refusal && ((status: string, details: object, cause: ErrorOptions) => refusal(status, handle, details, cause));
+      const ms = { transfer: this.#limit(endpoint, request), caller };
       throw busError(error, { handle: name, what: this.#the(name), ms, cancelled, refusal: told });
     } finally {
       row.inFlight--;
     }
   }
 
-  async #send(lane: Lane, { name, endpoint }: H, request: BusRequest, ms: number): Promise<Uint8Array> {
+  /** The transfer's own limit: that of the bus, and twice what its bytes need on a link that may be slow now. */
+  #limit(endpoint: string, { deadlineMs, fixed = false, body, answerBytes = 0 }: BusRequest): number {
+    const byteUs = fixed ? 0 : (this.#known.get(endpoint)?.byteUs ?? 0);
+    return Math.ceil(deadlineMs + (2 * byteUs * (body.length + answerBytes)) / 1_000);
+  }
+
+  /** `end` is the caller's limit on the monotonic clock. */
+  async #send(lane: Lane, { name, endpoint }: H, request: BusRequest, end: number): Promise<Uint8Array> {
     const { signal, answerBytes } = request;
     if (!this.#endpoints) throw new CoreError('NOT_INITIALIZED', { reason: NO_SERVICE });
     const known = this.#known.get(endpoint);
     if (known && known.class !== this.#options.class)
       throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
-    const options = { deadlineMs: ms, ...(signal && { signal }), ...(answerBytes !== undefined && { answerBytes }) };
-    // Endpoints keep deadlines themselves, each from the moment the request has its turn. Should one not, nobody waits longer than all before it may take.
-    const most = lane.enter(ms + GUARD_MS);
     const what = this.#the(name);
+    const callerMs = Math.ceil(end - this.#scope.clock.monotonic());
+    if (callerMs <= 0) throw new CoreError('TIMEOUT', { what, ms: 0, clock: 'caller', executed: 'no' });
+    const deadlineMs = this.#limit(endpoint, request);
+    const options = {
+      deadlineMs,
+      callerMs,
+      ...(signal && { signal }),
+      ...(answerBytes !== undefined && { answerBytes }),
+    };
+    // Endpoints keep both limits themselves, that of the transfer from its turn. Should one not, nobody waits longer than all before it may take.
+    const mine = deadlineMs + GUARD_MS;
+    const all = lane.enter(mine);
+    const clock = all < callerMs + ANSWER_MS ? 'transfer' : 'caller';
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    const late = this.#scope.timeout(what, most, () => reject(new CoreError('TIMEOUT', { what, ms })));
+    const late = this.#scope.timeout(what, Math.min(all, callerMs + ANSWER_MS), () =>
+      reject(new CoreError('TIMEOUT', { what, clock, executed: 'unknown' })),
+    );
+    let goesOn = false;
     try {
       // Not scope.within(): what is under way when the plugin stops is on the wire and comes to its end.
       this.#endpoints.request(endpoint, request.op, request.body, options).then(resolve, reject);
       return await promise;
+    } catch (error) {
+      goesOn = goesOnAfter(error);
+      throw error;
     } finally {
       late[Symbol.dispose]();
-      lane.leave(ms + GUARD_MS);
+      if (goesOn && !this.#scope.signal.aborted) this.#scope.timeout(what, mine, () => lane.leave(mine));
+      else lane.leave(mine);
     }
   }
 
@@ -303,8 +336,8 @@ export class BusUser<H extends Named> {
     for (const view of views) {
       if (view.state === 'down') this.#waitsFor ??= view.reason;
       else
-        for (const { name, class: kind, boot } of view.endpoints)
-          known.set(name, { class: kind, source: view.source, boot });
+        for (const { name, class: kind, boot, byteUs = 0 } of view.endpoints)
+          known.set(name, { class: kind, source: view.source, boot, byteUs });
     }
     this.#known = known;
     const sources = new Set(views.map(({ source }) => source));
@@ -318,4 +351,14 @@ export class BusUser<H extends Named> {
     if (forgetful.length === 0 || this.#configurers.length === 0) return undefined;
     return Promise.all(forgetful.map((row) => this.#configure(row))).then(() => undefined);
   }
+}
+
+/** The caller has its answer, and what it asked for may be on the wire still. */
+function goesOnAfter(error: unknown): boolean {
+  return (
+    error instanceof CoreError &&
+    error.code === 'TIMEOUT' &&
+    error.details.clock === 'caller' &&
+    executedIn(error) === 'unknown'
+  );
 }

@@ -2,4 +2,5 @@
 export { BUS_ERRORS, HANDLE_NAME, handlesOperation } from './bus-operations.ts';
 export { type BusCallOptions, type BusRequest, BusUser, type BusUserOptions } from './bus-user.ts';
 export { ENDPOINT_CLASS } from './endpoint-class.ts';
+export { answeredTooLittle, type Executed, executedByStatus, executedIn, saysExecuted } from './executed.ts';
 export { type HandleRow, HandleTable } from './handle-table.ts';

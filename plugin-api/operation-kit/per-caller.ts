@@ -1,6 +1,8 @@
 import { type Caller, callerName } from '../caller.ts';
 import { CoreError } from '../errors.ts';
 
+const RETRY_AFTER_MS = 100;
+
 /** Bounds what one caller has in flight. */
 export class PerCaller {
   readonly #limit: number;
@@ -17,7 +19,7 @@ export class PerCaller {
   async run<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
     const name = callerName(caller);
     const count = this.#inFlight.get(name) ?? 0;
-    if (count >= this.#limit) throw new CoreError('BUSY', { what: `${this.#what} of ${name}`, limit: this.#limit });
+    if (count >= this.#limit) throw this.#busy(name);
     this.#inFlight.set(name, count + 1);
     try {
       return await work();
@@ -26,5 +28,10 @@ export class PerCaller {
       if (left > 0) this.#inFlight.set(name, left);
       else this.#inFlight.delete(name);
     }
+  }
+
+  #busy(name: string): CoreError {
+    const what = `${this.#what} of ${name}`;
+    return new CoreError('BUSY', { what, limit: this.#limit, retryAfterMs: RETRY_AFTER_MS, executed: 'no' });
   }
 }

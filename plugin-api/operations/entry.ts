@@ -5,6 +5,8 @@ import type { Authorization } from './capability-template.ts';
 export interface Entry {
   readonly name: string;
   readonly timeoutMs: number;
+  /** Its handler keeps the deadline by itself. */
+  readonly keepsDeadline: boolean;
   readonly authorization: Authorization;
   /** Throws PARAMS_INVALID; fills in defaults. */
   readonly checkParams: (params: unknown) => void;

@@ -14,6 +14,9 @@ import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';
 import type { Table } from './table.ts';
 
+/** What a handler that keeps its deadline may take beyond it, to say what it has done. */
+const GRACE_MS = 400;
+
 export class Gate {
   readonly #table: Table;
   readonly #inFlight: InFlight;
@@ -89,7 +92,7 @@ export class Gate {
       name,
       ms,
       deadline,
-      expires: clock.monotonic() + ms,
+      expires: clock.monotonic() + ms + (entry.keepsDeadline ? GRACE_MS : 0),
       invocation,
       log: this.#log,
       owner: this.#inFlight,
@@ -105,7 +108,7 @@ export class Gate {
     const proceed = (): void => {
       if (call.settled) return;
       try {
-        if (call.ms === 0) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
+        if (call.ms === 0 && !entry.keepsDeadline) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
         entry.checkParams(params);
         run();
       } catch (thrown) {

@@ -72,7 +72,7 @@ export class Table {
     const former = this.departed.take(name, route)?.info;
     const info = former && JSON.stringify(former) === JSON.stringify(given) ? former : given;
     const entry: OperationEntry = {
-      ...this.#compile(info, operation.anonymous === true, operation.timeoutMs, user),
+      ...this.#compile(info, operation, user),
       info,
       run: measured((run as Operation<unknown>['run']).bind(operation), user),
       checkResult: this.#schemas.result(name, info.result),
@@ -93,7 +93,7 @@ export class Table {
     const info: StreamInfo = { ...described, params: closed(endpoint.params), ...ownerOf(user) };
     this.#checkName(endpoint.name);
     const entry: StreamEntry = {
-      ...this.#compile(info, false, undefined, user),
+      ...this.#compile(info, {}, user),
       info,
       run: measured((run as StreamEndpoint['run']).bind(endpoint), user),
     };
@@ -138,13 +138,17 @@ export class Table {
 
   #compile(
     info: { readonly name: string; readonly params: JsonSchema; readonly capability?: string },
-    anonymous: boolean,
-    timeoutMs = TIMEOUT_MS,
+    {
+      anonymous = false,
+      timeoutMs = TIMEOUT_MS,
+      keepsDeadline = false,
+    }: Pick<Operation, 'anonymous' | 'timeoutMs' | 'keepsDeadline'>,
     user?: ServiceUser,
   ): Entry {
     return {
       name: info.name,
       timeoutMs,
+      keepsDeadline,
       authorization: authorization(info.capability, anonymous, this.#capabilities),
       checkParams: this.#schemas.params(info.name, info.params),
       user,

@@ -11,13 +11,20 @@ export interface Endpoint {
   readonly maxInflight: number;
   /** Bytes. */
   readonly maxTransfer: number;
+  /** Microseconds that a byte takes on its way to the endpoint at the present speed of its link; 0 if absent, as on a bus of the host. */
+  readonly byteUs?: number;
   /** Another text than before where the endpoint has forgotten its settings meanwhile. */
   readonly boot: string;
 }
 
 export interface EndpointRequestOptions {
-  /** Milliseconds that the endpoint may take; 0 or absent: its default. */
+  /** The transfer's own limit, milliseconds from its turn on the endpoint, whatever waits before it; 0 or absent: the endpoint's default. */
   readonly deadlineMs?: number;
+  /**
+   * The caller's limit, milliseconds from now, the queue included; absent: none. When it is over the request ends with TIMEOUT (`details.clock` is
+   * `caller`). What has not begun by then is called off; what has begun comes to its own end, which nobody hears of.
+   */
+  readonly callerMs?: number;
   readonly signal?: AbortSignal;
   /** Bytes that the answer may have; 65,536 if absent. */
   readonly answerBytes?: number;
@@ -64,8 +71,9 @@ export interface EndpointInfo extends Endpoint {
 }
 
 /**
- * All endpoints of the device under one name space. Rejections: BRIDGE_FAILED (`details.status` is a status name of cbp.md section 12), NOT_INITIALIZED
- * (no source, or its source is down), TIMEOUT, CANCELLED.
+ * All endpoints of the device under one name space. Rejections: BRIDGE_FAILED (`details.status` is a status name of cbp.md section 13), NOT_INITIALIZED
+ * (no source, or its source is down), TIMEOUT, CANCELLED, BUSY. `details.executed` is `no`, `yes` or `unknown`: what of the request has happened. A
+ * request that was answered BUSY has not been executed.
  */
 export interface Endpoints {
   /** Those of the sources that are up. */

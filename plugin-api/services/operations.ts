@@ -129,6 +129,8 @@ export interface Operation<P = unknown, R = unknown> {
   readonly errors: readonly OperationError[];
   /** The whole call; 30,000 if absent, and a caller may only shorten it. */
   readonly timeoutMs?: number;
+  /** run() ends by itself at `deadline`, with an error that says what has happened by then; the gate waits a moment longer for it. */
+  readonly keepsDeadline?: boolean;
   run(params: P, call: CallContext): Promise<R> | AsyncIterable<R>;
 }
 

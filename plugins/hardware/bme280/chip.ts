@@ -84,10 +84,15 @@ export class Chip {
   }
 
   #read(register: number, length: number, options: Options): Promise<Uint8Array> {
-    return this.#i2c.transfer(this.#handle, [{ write: Uint8Array.of(register) }, { read: length }], options);
+    return this.#i2c.transfer(this.#handle, [{ write: Uint8Array.of(register) }, { read: length }], again(options));
   }
 
   async #write(register: number, value: number, options: Options): Promise<void> {
-    await this.#i2c.transfer(this.#handle, [{ write: Uint8Array.of(register, value) }], options);
+    await this.#i2c.transfer(this.#handle, [{ write: Uint8Array.of(register, value) }], again(options));
   }
+}
+
+/** A register of this chip may be read or set twice: a measurement that begins anew is as good. */
+function again(options: Options): Options {
+  return { ...options, repeat: 'safe' };
 }

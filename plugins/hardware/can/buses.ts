@@ -7,7 +7,13 @@ import {
   CoreError,
   type EndpointEvent,
 } from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import {
+  answeredTooLittle,
+  type BusCallOptions,
+  type BusUser,
+  type HandleRow,
+  type HandleTable,
+} from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, EVENT, filterBody, frameBody, frameIn, matches, OP, SLOTS, STATES } from './messages.ts';
 
@@ -76,8 +82,7 @@ export class Buses {
     const row = this.#options.table.find(name);
     const request = { ...options, op: OP.send, body: frameBody(frame), deadlineMs: DEADLINE_MS };
     const answer = await this.#options.user.request(row, request);
-    if (answer.length < 4)
-      throw new CoreError('TRANSFER_FAILED', { handle: name, reason: 'the bridge answered too little' });
+    if (answer.length < 4) throw answeredTooLittle(name);
     this.countsOf(row).sent++;
     return { timestampUs: Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE() };
   }

@@ -52,6 +52,7 @@ export function canOperations(options: OperationOptions): readonly Operation<nev
     cli: { done: 'sent, and acknowledged by another node' },
     rest: { method: 'POST', path: '/CAN_send' },
     errors: BUS_ERRORS,
+    keepsDeadline: true,
     async run({ handle, data, ...frame }, { caller, signal, deadline }) {
       const bytes = data === undefined ? new Uint8Array(0) : bytesOf(data, 'data');
       return perCaller.run(caller, () => buses.send(handle, { ...frame, data: bytes }, { signal, deadline }));

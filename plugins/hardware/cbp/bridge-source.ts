@@ -33,12 +33,22 @@ export class BridgeSource implements EndpointSource {
       listener(rows ? { state: 'up', endpoints: this.#endpoints() } : { state: 'down', reason: this.#absence(reason) });
     };
     const link = this.#host.onLink((_, reason) => tell(reason));
+    const speed = this.#host.onSpeed(() => {
+      told = undefined;
+      tell();
+    });
     tell();
-    return link;
+    return {
+      [Symbol.dispose]() {
+        link[Symbol.dispose]();
+        speed[Symbol.dispose]();
+      },
+    };
   }
 
   #endpoints() {
-    return (this.#host.rows ?? []).map((row) => endpointOf(row, this.#host.bootOf(row.name)));
+    const { byteUs } = this.#host;
+    return (this.#host.rows ?? []).map((row) => endpointOf(row, this.#host.bootOf(row.name), byteUs));
   }
 
   #absence(reason = this.#host.link.reason ?? 'reading the endpoint table'): string {

@@ -9,21 +9,26 @@ import { SendCredit } from './credit.ts';
 import type { Descriptor } from './descriptor.ts';
 import { FRAME, FRAME_HEAD, type Frame, MIN_FRAGMENT, type PayloadWriter } from './frame.ts';
 import { ProtocolError } from './protocol-error.ts';
-import { Request, type RequestOptions } from './request.ts';
+import { type GivenUp, Request, type RequestOptions } from './request.ts';
 import { STATUS } from './status.ts';
 
 const REQ_HEAD = 8;
 /** What the host waits beyond the bridge's deadline. */
 const MARGIN_MS = 250;
+/** What the bridge may take to say that it had not begun what its caller does not wait for any more. */
+const RECALL_MS = 150;
 /** How long the bridge may owe the FIN of a request that was given up. */
 const ABANDONED_MS = 5_000;
 const MAX_QUEUED = 256;
 
-export const CANCEL_REASON = { user: 0, deadline: 1 } as const;
+/** `recall` stops what has not begun and leaves alone what has: bridges of minor version 1 know it. */
+export const CANCEL_REASON = { user: 0, deadline: 1, recall: 2 } as const;
 
 /** What a channel needs of its link. */
 export interface ChannelLink {
   readonly clock: Clock;
+  /** The bridge knows the reason `recall`. */
+  readonly recalls: boolean;
   /** There is something to send. */
   wake(): void;
   /** Sends a CANCEL in the control class. */
@@ -79,6 +84,9 @@ export class Channel {
     const request = new Request(options);
     this.counts.requests++;
     this.#queue.push(request);
+    const { clock } = this.#link;
+    if (request.callerMs !== undefined)
+      request.patience = clock.at(clock.monotonic() + request.callerMs, () => this.#recall(request));
     this.#link.wake();
     return request;
   }
@@ -109,7 +117,7 @@ export class Channel {
     const body = out.frame(head, prelude + count);
     if (prelude > 0) {
       body.writeUInt32LE(request.body.length, 0);
-      body.writeUInt32LE(request.deadlineMs, 4);
+      body.writeUInt32LE(this.#deadlineToTell(request), 4);
     }
     body.set(request.body.subarray(request.sent, request.sent + count), prelude);
     request.sent += count;
@@ -130,8 +138,29 @@ export class Channel {
     request.state = 'open';
     this.#open.set(request.rid, request);
     this.#cutting = request;
-    const deadline = this.#link.clock.monotonic() + request.patienceMs + MARGIN_MS;
-    request.timer = this.#link.clock.at(deadline, () => this.#expire(request));
+    this.#next();
+  }
+
+  /** The first of those that are open has its turn: an endpoint runs them in the order in which they arrived. Its own limit counts from here. */
+  #next(): void {
+    const [first] = this.#open.values();
+    if (!first || first.turnAt !== undefined) return;
+    first.turnAt = this.#link.clock.monotonic();
+    // One that was called off has a limit already.
+    first.timer ??= this.#link.clock.at(first.turnAt + first.patienceMs + MARGIN_MS, () => this.#expire(first));
+  }
+
+  /** The bridge counts from the arrival: what may run before this one is added. Should that end early, the host ends this one itself. */
+  #deadlineToTell(request: Request): number {
+    if (request.deadlineMs === 0) return 0;
+    const now = this.#link.clock.monotonic();
+    let before = 0;
+    for (const other of this.#open.values()) {
+      if (other === request) break;
+      const gone = other.turnAt === undefined ? 0 : now - other.turnAt;
+      before += Math.max(0, other.patienceMs + MARGIN_MS - gone);
+    }
+    return Math.ceil(before) + request.deadlineMs;
   }
 
   #freeRid(): number {
@@ -152,15 +181,19 @@ export class Channel {
     if (request.state === 'abandoned') {
       request.timer?.[Symbol.dispose]();
       this.counts.lateAnswers++;
-    } else if (outcome.status === STATUS.BUSY && !request.retried) {
+    } else if (outcome.status === STATUS.BUSY && !request.retried && !request.givenUp) {
       request.rewind();
       request.retried = true;
       this.#queue.unshift(request);
       this.#held = this.#open.size > 0;
     } else {
-      this.#count(outcome.status);
-      request.settle(outcome.status, outcome.body);
+      const { givenUp } = request;
+      const calledOff = outcome.status === STATUS.CANCELLED || outcome.status === STATUS.TIMEOUT;
+      const end = givenUp && calledOff ? givenUp : { status: outcome.status };
+      this.#count(end.status);
+      request.settle(end.status, { ...end, body: outcome.body });
     }
+    this.#next();
     this.#link.wake();
   }
 
@@ -175,20 +208,53 @@ export class Channel {
 
   /** The caller no longer wants it: a queued request goes at once, an open one when the bridge has answered the CANCEL. */
   cancel(request: Request): void {
-    if (request.state === 'open') {
-      this.#stopSending(request);
-      this.#link.cancel(this.descriptor.ep, request.rid, CANCEL_REASON.user);
-      request.timer?.[Symbol.dispose]();
-      request.timer = this.#link.clock.at(this.#link.clock.monotonic() + MARGIN_MS, () => {
-        this.#abandon(request, STATUS.CANCELLED);
-      });
-      return;
+    if (request.state === 'open') this.#callOff(request, CANCEL_REASON.user, MARGIN_MS, { status: STATUS.CANCELLED });
+    else this.#drop(request, { status: STATUS.CANCELLED });
+  }
+
+  /** The caller waits no longer: what has not begun is called off, what has begun comes to its own end. */
+  #recall(request: Request): void {
+    const { clock, recalls } = this.#link;
+    const end = { status: STATUS.TIMEOUT, clock: 'caller' } as const;
+    request.patience = undefined;
+    if (request.state === 'queued') this.#drop(request, end);
+    else if (request.state !== 'open' || request.givenUp) return;
+    else if (request.turnAt !== undefined) this.#letGo(request, end);
+    else if (!recalls) this.#callOff(request, CANCEL_REASON.deadline, RECALL_MS, end);
+    else {
+      this.#link.cancel(this.descriptor.ep, request.rid, CANCEL_REASON.recall);
+      request.givenUp = { ...end, executed: 'no' };
+      request.patience = clock.at(clock.monotonic() + RECALL_MS, () => this.#letGo(request, end));
     }
+  }
+
+  /** Takes back what the bridge has got, and waits so long for its word. */
+  #callOff(request: Request, reason: number, ms: number, end: GivenUp): void {
+    const { clock } = this.#link;
+    this.#stopSending(request);
+    this.#link.cancel(this.descriptor.ep, request.rid, reason);
+    request.givenUp = end;
+    request.timer?.[Symbol.dispose]();
+    request.timer = clock.at(clock.monotonic() + ms, () => this.#abandon(request, end));
+  }
+
+  /** Its caller is told, and it goes on: its own limit holds. */
+  #letGo(request: Request, end: GivenUp): void {
+    const { timer } = request;
+    request.timer = undefined;
+    this.#count(end.status);
+    request.settle(end.status, end);
+    request.state = 'abandoned';
+    request.timer = timer;
+  }
+
+  /** One of which nothing has been sent. */
+  #drop(request: Request, end: GivenUp): void {
     const index = this.#queue.indexOf(request);
     if (index < 0) return;
     this.#queue.splice(index, 1);
-    this.#count(STATUS.CANCELLED);
-    request.settle(STATUS.CANCELLED);
+    this.#count(end.status);
+    request.settle(end.status, end);
   }
 
   /** The session is over: everything ends with this status. */
@@ -207,13 +273,13 @@ export class Channel {
   #expire(request: Request): void {
     this.#stopSending(request);
     this.#link.cancel(this.descriptor.ep, request.rid, CANCEL_REASON.deadline);
-    this.#abandon(request, STATUS.TIMEOUT);
+    this.#abandon(request, { status: STATUS.TIMEOUT });
   }
 
-  /** Settles it for the caller; its id stays taken until the bridge has sent the FIN. */
-  #abandon(request: Request, status: number): void {
-    this.#count(status);
-    request.settle(status);
+  /** Settles it for the caller, where that has not been done; its id stays taken until the bridge has sent the FIN. */
+  #abandon(request: Request, end: GivenUp): void {
+    if (request.state !== 'abandoned') this.#count(end.status);
+    request.settle(end.status, end);
     request.state = 'abandoned';
     request.timer = this.#link.clock.at(this.#link.clock.monotonic() + ABANDONED_MS, () => {
       this.#link.breach(`no answer to a cancelled request on endpoint ${this.descriptor.ep}`);

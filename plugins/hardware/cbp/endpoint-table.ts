@@ -32,10 +32,10 @@ export async function readTable(sys: Channel, count: number, tableCrc: number): 
   return rows;
 }
 
-/** What a row is to the rest of the device. */
-export function endpointOf({ descriptor, name }: EndpointRow, boot: string): Endpoint {
+/** What a row is to the rest of the device. `byteUs` is what a byte takes on the link. */
+export function endpointOf({ descriptor, name }: EndpointRow, boot: string, byteUs: number): Endpoint {
   const { version, maxInflight, maxTransfer } = descriptor;
-  return { name, class: descriptor.class, version, maxInflight, maxTransfer, boot };
+  return { name, class: descriptor.class, version, maxInflight, maxTransfer, byteUs, boot };
 }
 
 async function ask(sys: Channel, op: number, body: readonly number[], answerLimit: number): Promise<Uint8Array> {

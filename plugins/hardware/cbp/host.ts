@@ -7,6 +7,7 @@ import { type EndpointRow, readTable } from './endpoint-table.ts';
 import { EventListeners } from './event-listeners.ts';
 import { Link, type Phase } from './link.ts';
 import type { WireEvent } from './multiplexer.ts';
+import { BRING_UP_SIZE, PACKET_OVERHEAD } from './packet.ts';
 import { Pump } from './pump.ts';
 import type { Session } from './session.ts';
 import { SystemEvents } from './system-events.ts';
@@ -24,6 +25,9 @@ export interface HostOptions {
   readonly event?: (event: WireEvent) => void;
 }
 
+/** Heads of frames in a packet of bulk data: one of it, one of something else. */
+const FRAMES_BYTES = 16;
+
 /** The reason of a link that was taken down on purpose. */
 export const STOPPED = 'the bridge plugin stops';
 
@@ -37,6 +41,7 @@ export class Host {
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
+  readonly #timed = new Set<() => void>();
   /** Resets of single endpoints. */
   readonly #resets = new Map<string, number>();
   #rows: readonly EndpointRow[] | undefined;
@@ -60,6 +65,7 @@ export class Host {
       clocked: (khz, slower) => {
         if (slower) log.warn({ khz }, 'the wire to the bridge loses packets: its clock is slower now');
         else log.info({ khz }, 'the wire to the bridge is tried faster again');
+        for (const listener of this.#timed) listener();
       },
     });
     this.#pump = new Pump(port, this.link, clock);
@@ -105,6 +111,20 @@ export class Host {
   onLink(listener: LinkListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Hears of each change of the clock on the wire. */
+  onSpeed(listener: () => void): Disposable {
+    this.#timed.add(listener);
+    return { [Symbol.dispose]: () => void this.#timed.delete(listener) };
+  }
+
+  /** Microseconds that a byte of a request or an answer takes on the wire at its present clock, where it has the wire for itself. */
+  get byteUs(): number {
+    const { session, khz, gapUs } = this.link;
+    const bytes = session?.hello.n ?? BRING_UP_SIZE;
+    const payload = bytes - PACKET_OVERHEAD - FRAMES_BYTES;
+    return Math.ceil((1_000 * ((bytes * 8_000) / khz + gapUs)) / payload) / 1_000;
   }
 
   /** Looks whether the line became bad or good again. */

@@ -229,7 +229,7 @@ export class Link {
     if (hello?.nonce !== this.#nonce) return;
     const clash = this.#disagreement(frame.op, hello);
     if (clash) this.#drop(`incompatible: ${clash}`, now);
-    else this.#open(hello);
+    else this.#open(hello, frame.aux);
   }
 
   #disagreement(major: number, hello: Hello): string | undefined {
@@ -240,10 +240,11 @@ export class Link {
     return sizeFits && windowFits && hello.khz > 0 ? undefined : 'the bridge chose values that were not offered';
   }
 
-  #open(hello: Hello): void {
+  #open(hello: Hello, minor: number): void {
     this.#session = new Session({
       clock: this.#options.clock,
       hello,
+      minor,
       // Three PINGs within the watchdog period of the bridge, lest one lost packet sets its outputs to their safe values.
       heartbeatMs:
         hello.heartbeatMs > 0 ? Math.min(this.#options.heartbeatMs, hello.heartbeatMs / 3) : this.#options.heartbeatMs,

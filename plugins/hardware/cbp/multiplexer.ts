@@ -10,6 +10,8 @@ import { Scheduler } from './scheduler.ts';
 
 const CREDIT_KIND = { request: 0, event: 1 } as const;
 const EVENT_HEAD = 8;
+/** From this minor version on bridges know how to give back what has not begun. */
+const RECALL_MINOR = 1;
 
 /** An event of an endpoint as it came over the wire. */
 export interface WireEvent {
@@ -24,6 +26,8 @@ export interface WireEvent {
 
 export interface MultiplexerOptions {
   readonly clock: Clock;
+  /** Minor version of the protocol that the bridge speaks. */
+  readonly minor?: number;
   readonly wake: () => void;
   readonly breach: (reason: string) => void;
   /** The token comes back with the bridge's own time, microseconds. */
@@ -39,6 +43,7 @@ interface ControlFrame extends FrameHead {
 
 export class Multiplexer implements ChannelLink {
   readonly clock: Clock;
+  readonly recalls: boolean;
   readonly #options: MultiplexerOptions;
   readonly #scheduler = new Scheduler();
   readonly #channels = new Map<number, Channel>();
@@ -49,6 +54,7 @@ export class Multiplexer implements ChannelLink {
   constructor(options: MultiplexerOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.recalls = (options.minor ?? 0) >= RECALL_MINOR;
     this.add(SYS_DESCRIPTOR);
   }
 

@@ -10,6 +10,7 @@ const ANSWER_LIMIT = 65_536;
 
 export interface RequestLimits {
   readonly deadlineMs?: number;
+  readonly callerMs?: number;
   readonly signal?: AbortSignal;
   readonly answerBytes?: number;
 }
@@ -26,27 +27,29 @@ export class Requests {
     endpoint: string,
     op: number,
     body: Uint8Array,
-    { deadlineMs = 0, signal, answerBytes = ANSWER_LIMIT }: RequestLimits,
+    { deadlineMs = 0, callerMs, signal, answerBytes = ANSWER_LIMIT }: RequestLimits,
     what = `request ${op} to ${endpoint}`,
   ): Promise<Uint8Array> {
     const channel = this.#host.channel(this.row(endpoint));
-    if (!channel) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
+    if (!channel) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT', executed: 'no' });
     const ms = Math.ceil(deadlineMs);
     const failed = { endpoint, what, deadlineMs: ms || PATIENCE_MS };
-    if (signal?.aborted) throw statusError(STATUS.CANCELLED, failed);
+    if (signal?.aborted) throw statusError(STATUS.CANCELLED, { ...failed, executed: 'no' });
     const patienceMs = failed.deadlineMs;
-    const request = channel.submit({ op, body, deadlineMs: ms, patienceMs, answerLimit: answerBytes });
+    const limits = { deadlineMs: ms, patienceMs, answerLimit: answerBytes };
+    const request = channel.submit({ op, body, ...limits, ...(callerMs === undefined ? {} : { callerMs }) });
     const cancel = () => channel.cancel(request);
     signal?.addEventListener('abort', cancel, { once: true });
     const outcome = await request.outcome.finally(() => signal?.removeEventListener('abort', cancel));
     if (outcome.status === STATUS.OK) return outcome.body;
-    throw statusError(outcome.status, failed);
+    const { status, executed, clock } = outcome;
+    throw statusError(status, { ...failed, executed, clock, ...(clock === 'caller' ? { deadlineMs: callerMs! } : {}) });
   }
 
   /** Throws NOT_INITIALIZED, BRIDGE_FAILED. */
   row(endpoint: string): EndpointRow {
     const row = this.rows().find(({ name }) => name === endpoint);
-    if (!row) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT' });
+    if (!row) throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'NO_ENDPOINT', executed: 'no' });
     return row;
   }
 

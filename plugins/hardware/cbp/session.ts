@@ -21,6 +21,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** What the bridge answered. */
   readonly hello: Hello;
+  /** Minor version of the protocol that it speaks. */
+  readonly minor: number;
   readonly heartbeatMs: number;
   readonly wake: () => void;
   readonly event: (event: WireEvent) => void;

@@ -1,5 +1,6 @@
 /** Status codes of the protocol, in one place, both ways: the code on the wire, its name, and the error a caller of the bridge gets. */
 import { CoreError } from '@device-core/plugin-api';
+import { type Executed, executedByStatus } from '@device-core/plugin-api/buses';
 
 export const STATUS = {
   OK: 0x00,
@@ -41,17 +42,22 @@ export interface FailedRequest {
   readonly endpoint: string;
   /** What the request was, for the message. */
   readonly what: string;
-  /** The deadline it had, milliseconds. */
+  /** The limit it had, milliseconds. */
   readonly deadlineMs: number;
   readonly reason?: string | undefined;
+  /** What of it has happened; what the status alone says if absent. */
+  readonly executed?: Executed;
+  /** Whose limit was over. */
+  readonly clock?: 'caller' | 'transfer';
 }
 
 /** The error of a request that ended with a status other than OK. */
 export function statusError(code: number, request: FailedRequest): CoreError {
-  const { endpoint, what, deadlineMs, reason } = request;
+  const { endpoint, what, deadlineMs, reason, clock = 'transfer' } = request;
   const status = statusName(code);
-  const details = { endpoint, status, ...(reason === undefined ? {} : { reason }) };
-  if (code === STATUS.TIMEOUT) return new CoreError('TIMEOUT', { ...details, what, ms: deadlineMs });
+  const { executed = executedByStatus(status) } = request;
+  const details = { endpoint, status, ...(reason === undefined ? {} : { reason }), executed };
+  if (code === STATUS.TIMEOUT) return new CoreError('TIMEOUT', { ...details, what, ms: deadlineMs, clock });
   if (code === STATUS.CANCELLED) {
     return new CoreError('CANCELLED', { ...details, what, reason: reason ?? 'the caller gave up' });
   }

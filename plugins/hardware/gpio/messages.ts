@@ -1,5 +1,6 @@
 /** Bodies of class GPIO (docs/cbp.md). */
 import { CoreError, type GpioLineConfig } from '@device-core/plugin-api';
+import { answeredTooLittle } from '@device-core/plugin-api/buses';
 
 export const OP = { read: 0x01, write: 0x02, configure: 0x03 } as const;
 export const EDGE_EVENT = 0x80;
@@ -37,7 +38,7 @@ export function configureBody(config: GpioLineConfig): Buffer {
 
 /** The level of a line in the answer to READ. Throws TRANSFER_FAILED for one that is too short. */
 export function levelIn(answer: Uint8Array, line: number, handle: string): 0 | 1 {
-  if (answer.length < 4) throw new CoreError('TRANSFER_FAILED', { handle, reason: 'the bridge answered too little' });
+  if (answer.length < 4) throw answeredTooLittle(handle);
   return (answer[line >> 3]! >> (line & 7)) & 1 ? 1 : 0;
 }
 

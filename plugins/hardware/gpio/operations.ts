@@ -30,7 +30,11 @@ const SETTINGS: JsonSchema = {
 };
 
 type Row = Omit<Operation, 'params' | 'result' | 'run' | 'rest'>;
-const common = { capability: 'bridges.gpio:{handle}', errors: BUS_ERRORS } as const satisfies Partial<Row>;
+const common = {
+  capability: 'bridges.gpio:{handle}',
+  errors: BUS_ERRORS,
+  keepsDeadline: true,
+} as const satisfies Partial<Row>;
 const post = (path: string) => ({ method: 'POST', path }) as const;
 
 export function gpioOperations(options: OperationOptions): readonly Operation<never, unknown>[] {

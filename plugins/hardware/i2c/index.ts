@@ -24,7 +24,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       perHandle: inFlightPerHandle,
       check: checkAddress,
     });
-    const transfers = new Transfers(table, user, speeds, host.log);
+    const transfers = new Transfers({ table, user, speeds, log: host.log, scope: host.scope });
     user.onConfigure(async (row, options) => {
       const hz = speeds[row.handle.endpoint];
       if (hz === undefined) return;

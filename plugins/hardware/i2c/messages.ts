@@ -47,9 +47,14 @@ export function speedBody(hz: number): Buffer {
   return body;
 }
 
-/** 250 ms and twice the time on the wire, with an address for each segment. */
-export function deadlineOf(handle: I2cHandle, segments: readonly I2cSegment[], hz = DEFAULT_HZ): number {
-  if (handle.deadlineMs !== undefined) return handle.deadlineMs;
+/** The transfer's own limit: 250 ms and twice the time on the wire, with an address for each segment, unless the handle sets its own. */
+export function limitOf(handle: I2cHandle, segments: readonly I2cSegment[], hz = DEFAULT_HZ) {
+  if (handle.deadlineMs !== undefined) return { deadlineMs: handle.deadlineMs, fixed: true };
   const bytes = segments.reduce((sum, one) => sum + 1 + ('read' in one ? one.read : one.write.length), 0);
-  return Math.ceil((2 * bytes * BITS * 1_000) / hz) + SLACK_MS;
+  return { deadlineMs: Math.ceil((2 * bytes * BITS * 1_000) / hz) + SLACK_MS };
+}
+
+/** Bytes that come back. */
+export function readLength(segments: readonly I2cSegment[]): number {
+  return segments.reduce((sum, one) => sum + ('read' in one ? one.read : 0), 0);
 }

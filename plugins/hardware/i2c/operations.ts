@@ -15,6 +15,7 @@ interface TransferParams {
   readonly handle: string;
   readonly tx: string;
   readonly rxLen: number;
+  readonly repeat?: 'safe';
 }
 
 export function i2cOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
@@ -22,11 +23,17 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
   const transfer: Operation<TransferParams, { readonly rx: string }> = {
     name: 'i2c.transfer',
     summary: 'Write bytes to an I2C component, read bytes from it, or both with a repeated start between',
-    params: exactly({
-      handle: HANDLE_NAME,
-      tx: base64Schema(MAX_BYTES, 'written first; may be empty'),
-      rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Bytes to read after that.' },
-    }),
+    description:
+      'A bus that got stuck in it is recovered; the transfer is repeated only where that is said to be safe.',
+    params: exactly(
+      {
+        handle: HANDLE_NAME,
+        tx: base64Schema(MAX_BYTES, 'written first; may be empty'),
+        rxLen: { type: 'integer', minimum: 0, maximum: MAX_BYTES, description: 'Bytes to read after that.' },
+        repeat: { const: 'safe', description: 'Done twice it has the same effect.' },
+      },
+      ['handle', 'tx', 'rxLen'],
+    ),
     result: exactly({
       rx: { type: 'string', contentEncoding: 'base64', description: 'Bytes that were read, base64.' },
     }),
@@ -34,7 +41,8 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
     cli: { fixed: ['handle'], flags: { rxLen: ['rx', 'rx-len'] }, given: { tx: '', rxLen: 0 } },
     rest: { method: 'POST', path: '/I2C_transfer_txrx' },
     errors: BUS_ERRORS,
-    async run({ handle, tx, rxLen }, { caller, signal, deadline }) {
+    keepsDeadline: true,
+    async run({ handle, tx, rxLen, repeat }, { caller, signal, deadline }) {
       const bytes = bytesOf(tx, 'tx');
       if (bytes.length === 0 && rxLen === 0)
         throw new CoreError('PARAMS_INVALID', {
@@ -44,9 +52,8 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
       const segments: I2cSegment[] = [];
       if (bytes.length > 0) segments.push({ write: bytes });
       if (rxLen > 0) segments.push({ read: rxLen });
-      return {
-        rx: textOf(await perCaller.run(caller, () => transfers.transfer(handle, segments, { signal, deadline }))),
-      };
+      const options = { signal, deadline, ...(repeat && { repeat }) };
+      return { rx: textOf(await perCaller.run(caller, () => transfers.transfer(handle, segments, options))) };
     },
   };
   const recover: Operation<{ readonly handle: string }, object> = {
@@ -59,6 +66,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
     cli: { done: 'the bus is free' },
     rest: { method: 'POST', path: '/I2C_recover' },
     errors: BUS_ERRORS,
+    keepsDeadline: true,
     async run({ handle }, { caller, signal, deadline }) {
       await perCaller.run(caller, () => transfers.recover(table.find(handle), { signal, deadline }));
       return {};

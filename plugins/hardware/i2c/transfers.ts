@@ -1,47 +1,62 @@
-/** Transfers on their way to the bridge; a bus that is stuck is recovered once, and named in /health until it works again. */
-import { CoreError, type I2c, type I2cHandle, type I2cSegment, type Logger } from '@device-core/plugin-api';
+/** Transfers on their way to their endpoint; a bus that is stuck is recovered once, and named in /health until it works again. */
+import {
+  CoreError,
+  type I2cHandle,
+  type I2cSegment,
+  type I2cTransferOptions,
+  type Logger,
+  type Scope,
+} from '@device-core/plugin-api';
 import type { BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
-import { deadlineOf, OP, transferBody } from './messages.ts';
+import { limitOf, OP, readLength, transferBody } from './messages.ts';
 
 const RECOVER_MS = 1_000;
 const EMPTY = new Uint8Array(0);
 
-type Options = NonNullable<Parameters<I2c['transfer']>[2]>;
+export interface TransfersOptions {
+  readonly table: HandleTable<I2cHandle>;
+  readonly user: BusUser<I2cHandle>;
+  /** Hz by label of the endpoint. */
+  readonly speeds: Readonly<Record<string, number>>;
+  readonly log: Logger;
+  readonly scope: Scope;
+}
 
 export class Transfers {
   readonly #table: HandleTable<I2cHandle>;
   readonly #user: BusUser<I2cHandle>;
   readonly #speeds: Readonly<Record<string, number>>;
   readonly #log: Logger;
+  readonly #scope: Scope;
   /** Endpoint -> a recovery that is under way: who finds the bus stuck meanwhile waits for it. */
   readonly #recovering = new Map<string, Promise<void>>();
 
-  constructor(
-    table: HandleTable<I2cHandle>,
-    user: BusUser<I2cHandle>,
-    speeds: Readonly<Record<string, number>>,
-    log: Logger,
-  ) {
+  constructor({ table, user, speeds, log, scope }: TransfersOptions) {
     this.#table = table;
     this.#user = user;
     this.#speeds = speeds;
     this.#log = log;
+    this.#scope = scope;
   }
 
-  async transfer(name: string, segments: readonly I2cSegment[], options: Options = {}): Promise<Uint8Array> {
+  /** Nothing that may have been executed is done twice, but where the handle or the caller says that it may be. */
+  async transfer(name: string, segments: readonly I2cSegment[], options: I2cTransferOptions = {}): Promise<Uint8Array> {
+    const { repeat, ...limits } = options;
     const row = this.#table.find(name);
     const body = transferBody(row.handle, segments);
     const { endpoint } = row.handle;
-    const deadlineMs = deadlineOf(row.handle, segments, this.#speeds[endpoint]);
-    const send = () => this.#user.request(row, { ...options, op: OP.transfer, body, deadlineMs });
+    const own = { ...limitOf(row.handle, segments, this.#speeds[endpoint]), answerBytes: readLength(segments) };
+    const send = () => this.#user.request(row, { ...limits, op: OP.transfer, body, ...own });
     try {
       const bytes = await send();
       this.#user.clear(endpoint);
       return bytes;
     } catch (error) {
       if (!isStuck(error)) throw error;
-      await this.recover(row, options);
+      const recovered = await this.recover(row, limits).then(() => true, isOver);
+      if (!recovered) throw error;
       this.#log.warn({ endpoint }, `the I2C bus ${endpoint} was stuck and was recovered`);
+      if ((repeat ?? row.handle.repeat) !== 'safe') throw error;
       const bytes = await send();
       this.#user.clear(endpoint);
       return bytes;
@@ -49,18 +64,21 @@ export class Transfers {
   }
 
   /** Clocks the bus until whoever holds it lets go. Rejects with TRANSFER_FAILED while it stays stuck. */
-  recover(row: HandleRow<I2cHandle>, options: Options = {}): Promise<void> {
+  async recover(row: HandleRow<I2cHandle>, options: Omit<I2cTransferOptions, 'repeat'> = {}): Promise<void> {
     const { endpoint } = row.handle;
-    const running = this.#recovering.get(endpoint) ?? this.#recover(row, options);
+    const running = this.#recovering.get(endpoint) ?? this.#recover(row);
     this.#recovering.set(endpoint, running);
-    return running;
+    const { deadline, signal } = options;
+    const { clock } = this.#scope;
+    const left = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - clock.now());
+    // Others may wait for it as well: it does not end with one of them.
+    await this.#scope.within(`the recovery of ${endpoint}`, left, () => running, { signal });
   }
 
-  async #recover(row: HandleRow<I2cHandle>, { deadline }: Options): Promise<void> {
+  async #recover(row: HandleRow<I2cHandle>): Promise<void> {
     const { endpoint } = row.handle;
     try {
-      const limit = deadline === undefined ? {} : { deadline };
-      await this.#user.request(row, { ...limit, op: OP.recover, body: EMPTY, deadlineMs: RECOVER_MS });
+      await this.#user.request(row, { op: OP.recover, body: EMPTY, deadlineMs: RECOVER_MS });
       this.#user.clear(endpoint);
     } catch (error) {
       if (isStuck(error)) {
@@ -76,4 +94,10 @@ export class Transfers {
 
 function isStuck(error: unknown): boolean {
   return error instanceof CoreError && error.details.status === 'BUS_STUCK';
+}
+
+/** A recovery that failed changes nothing for the transfer before it. Anything but an error of the table is a mistake of ours. */
+function isOver(error: unknown): false {
+  if (error instanceof CoreError) return false;
+  throw error;
 }

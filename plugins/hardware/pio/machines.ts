@@ -1,13 +1,12 @@
 /** State machines by handle. */
+import type { EndpointEvent, Pio, PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api';
 import {
-  CoreError,
-  type EndpointEvent,
-  type Pio,
-  type PioHandle,
-  type PioMachineConfig,
-  type PioWidth,
-} from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+  answeredTooLittle,
+  type BusCallOptions,
+  type BusUser,
+  type HandleRow,
+  type HandleTable,
+} from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, enableBody, IRQ_EVENT, loadBody, OP, readBody, wordsIn, writeBody } from './messages.ts';
 
@@ -36,8 +35,7 @@ export class Machines implements Omit<Pio, 'register' | 'handles' | 'onInterrupt
     const body = loadBody(program, origin);
     const answer = await this.#user.request(row, { ...options, op: OP.load, body, deadlineMs: CONFIGURE_MS });
     const [slot, at] = answer;
-    if (slot === undefined || at === undefined)
-      throw new CoreError('TRANSFER_FAILED', { handle: name, reason: 'the bridge answered too little' });
+    if (slot === undefined || at === undefined) throw answeredTooLittle(name);
     return { slot, origin: at };
   }
 
@@ -72,7 +70,8 @@ export class Machines implements Omit<Pio, 'register' | 'handles' | 'onInterrupt
   ): Promise<readonly number[]> {
     const row = this.#table.find(name);
     const body = readBody(row.handle.machine, count, width);
-    return wordsIn(await this.#user.request(row, { ...options, op: OP.read, body, deadlineMs: TRANSFER_MS }), width);
+    const request = { ...options, op: OP.read, body, deadlineMs: TRANSFER_MS, answerBytes: count * width };
+    return wordsIn(await this.#user.request(row, request), width);
   }
 
   /** The flags belong to the block: every handle of it hears of them. */

@@ -41,6 +41,7 @@ export function pioOperations(options: OperationOptions): readonly Operation<nev
     capability: 'bridges.pio:{handle}',
     rest: { method: 'POST', path: `/PIO_${verb}` },
     errors: BUS_ERRORS,
+    keepsDeadline: true,
     run: (params, { caller, signal, deadline }) => perCaller.run(caller, () => run(params, { signal, deadline })),
   });
   return [

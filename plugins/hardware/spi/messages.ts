@@ -59,9 +59,9 @@ export function transferBody(transfer: SpixTransfer): Buffer {
   return body;
 }
 
-/** Wire time x 2 + 100 ms, at most 5 s unless the handle sets its own (D4). */
-export function deadlineOf({ deadlineMs, speed }: SpiHandle, tx: Uint8Array, rxLength: number): number {
-  if (deadlineMs !== undefined) return deadlineMs;
+/** The transfer's own limit: wire time x 2 + 100 ms, at most 5 s unless the handle sets its own (D4). */
+export function limitOf({ deadlineMs, speed }: SpiHandle, tx: Uint8Array, rxLength: number) {
+  if (deadlineMs !== undefined) return { deadlineMs, fixed: true };
   const wireMs = (Math.max(tx.length, rxLength) * 8_000) / speed;
-  return Math.min(Math.ceil(2 * wireMs) + SLACK_MS, MAX_DEADLINE_MS);
+  return { deadlineMs: Math.min(Math.ceil(2 * wireMs) + SLACK_MS, MAX_DEADLINE_MS) };
 }

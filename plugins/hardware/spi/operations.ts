@@ -6,9 +6,6 @@ import type { Transfers } from './transfers.ts';
 
 /** Characters of base64 for the largest `tx`. */
 const MAX_TEXT = 4 * Math.ceil(MAX_BYTES / 3);
-/** The gate's limit; the deadline of each transfer is shorter, but for handles that set their own. */
-const TIMEOUT_MS = 60_000;
-
 const HANDLE: JsonSchema = {
   type: 'object',
   required: ['name', 'speed', 'mode', 'endpoint', 'cs', 'owner', 'transfers', 'errors', 'inFlight'],
@@ -96,7 +93,7 @@ export function spiOperations(options: OperationOptions): readonly Operation<nev
       'CANCELLED',
       'BUSY',
     ],
-    timeoutMs: TIMEOUT_MS,
+    keepsDeadline: true,
     async run({ handle, tx, rxLen }, { caller, signal, deadline }: CallContext) {
       const bytes = bytesOf(tx, 'tx');
       const rx = await perCaller.run(caller, () => transfers.transfer(handle, bytes, rxLen, { signal, deadline }));

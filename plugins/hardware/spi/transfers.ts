@@ -1,7 +1,7 @@
 /** Transfers in the name of a handle, with errors in the codes of the specification (cbp.md section 12). */
 import { CoreError, type Scope, type Spi, type SpiHandle } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, type HandleTable } from '@device-core/plugin-api/buses';
-import { checkLengths, checkSettings, deadlineOf, OP, transferBody } from './messages.ts';
+import { checkLengths, checkSettings, limitOf, OP, transferBody } from './messages.ts';
 
 type Options = NonNullable<Parameters<Spi['transfer']>[3]>;
 
@@ -32,17 +32,17 @@ export class Transfers {
       ...options,
       op: OP.transfer,
       body: transferBody({ cs, mode, speedHz, atomic, tx, rxLength }),
-      deadlineMs: deadlineOf(row.handle, tx, rxLength),
+      ...limitOf(row.handle, tx, rxLength),
       answerBytes: rxLength,
       insist: true,
     });
   }
 }
 
-function refusal(status: string, handle: SpiHandle, cause: ErrorOptions): CoreError {
+function refusal(status: string, handle: SpiHandle, details: object, cause: ErrorOptions): CoreError {
   const { name, endpoint, speed, mode } = handle;
   if (status === 'BAD_SPEED')
-    return new CoreError('INVALID_SPEED', { speed, reason: ` and within what ${endpoint} can do` }, cause);
-  if (status === 'BAD_MODE') return new CoreError('INVALID_MODE', { mode }, cause);
-  return new CoreError('TRANSFER_FAILED', { handle: name, reason: status }, cause);
+    return new CoreError('INVALID_SPEED', { speed, reason: ` and within what ${endpoint} can do`, ...details }, cause);
+  if (status === 'BAD_MODE') return new CoreError('INVALID_MODE', { mode, ...details }, cause);
+  return new CoreError('TRANSFER_FAILED', { handle: name, reason: status, status, ...details }, cause);
 }

@@ -1,5 +1,6 @@
 /** Bodies of class UART (docs/cbp.md). */
-import { CoreError, type UartSettings } from '@device-core/plugin-api';
+import type { UartSettings } from '@device-core/plugin-api';
+import { answeredTooLittle } from '@device-core/plugin-api/buses';
 
 export const OP = { configure: 0x01, write: 0x02, drain: 0x03 } as const;
 export const EVENT = { received: 0x80, error: 0x81 } as const;
@@ -15,14 +16,14 @@ export function configureBody({ baud, bits = 8, parity = 'none', stop = 1, flow 
   return body;
 }
 
-/** Twice the time on the line, behind all that may be queued before it, and half a second. */
+/** Twice the time on the line, and half a second. */
 export function deadlineOf({ baud, bits = 8, stop = 1 }: UartSettings, bytes: number): number {
   return Math.ceil((2 * bytes * (2 + bits + stop) * 1_000) / baud) + SLACK_MS;
 }
 
 /** What the answer to WRITE says was written. Throws TRANSFER_FAILED. */
 export function writtenIn(answer: Uint8Array, handle: string): number {
-  if (answer.length < 4) throw new CoreError('TRANSFER_FAILED', { handle, reason: 'the bridge answered too little' });
+  if (answer.length < 4) throw answeredTooLittle(handle);
   return Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE();
 }
 

@@ -30,7 +30,7 @@ export interface OperationOptions {
   readonly perCaller: PerCaller;
 }
 
-const common = { capability: 'bridges.uart:{handle}', errors: BUS_ERRORS } as const;
+const common = { capability: 'bridges.uart:{handle}', errors: BUS_ERRORS, keepsDeadline: true } as const;
 const post = (path: string) => ({ method: 'POST', path }) as const;
 
 export function uartOperations(options: OperationOptions): readonly Operation<never, unknown>[] {
@@ -44,7 +44,6 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     result: exactly({ written: { type: 'integer', description: 'bytes' } }),
     cli: { fixed: ['handle', 'tx'], done: '{written} bytes written' },
     rest: post('/UART_write'),
-    timeoutMs: 60_000,
     async run({ handle, tx }, { caller, signal, deadline }) {
       const bytes = bytesOf(tx, 'tx');
       return { written: await perCaller.run(caller, () => ports.write(handle, bytes, { signal, deadline })) };

@@ -7,7 +7,13 @@ import {
   type UartHandle,
   type UartSettings,
 } from '@device-core/plugin-api';
-import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import {
+  type BusCallOptions,
+  type BusUser,
+  type HandleRow,
+  type HandleTable,
+  saysExecuted,
+} from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
 import { ReceiveBuffer } from './receive-buffer.ts';
@@ -57,12 +63,18 @@ export class Ports {
     const row = table.find(name);
     const port = this.portOf(row);
     let written = 0;
-    for (let from = 0; from < bytes.length; from += MAX_BYTES) {
-      const body = bytes.subarray(from, from + MAX_BYTES);
-      const deadlineMs = deadlineOf(row.handle, body.length);
-      written += writtenIn(await user.request(row, { ...options, op: OP.write, body, deadlineMs }), name);
+    try {
+      for (let from = 0; from < bytes.length; from += MAX_BYTES) {
+        const body = bytes.subarray(from, from + MAX_BYTES);
+        const deadlineMs = deadlineOf(row.handle, body.length);
+        written += writtenIn(await user.request(row, { ...options, op: OP.write, body, deadlineMs }), name);
+      }
+    } catch (error) {
+      // Bytes that have left cannot be taken back, whatever became of the rest.
+      throw written > 0 ? saysExecuted(error, 'yes', { written }) : error;
+    } finally {
+      port.written += written;
     }
-    port.written += written;
     return written;
   }
 

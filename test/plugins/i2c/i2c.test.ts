@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { i2c } from '@device-core/plugin-api';
+import { type CoreError, i2c } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
 
@@ -72,6 +72,7 @@ describe('i2c', () => {
     await using device = await startBuses({ i2c: { version: '^1.0.0', config: { handles: [HANDLES[0]] } } });
     const transfer = { handle: 'memory', tx: base64(0), rxLen: 1 };
     await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: 1 } });
+    assert.match((await device.refusal('i2c.transfer', transfer)).message, /BUS_STUCK/);
     await device.call('i2c.transfer', transfer);
     await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: null } });
     assert.match((await device.refusal('i2c.transfer', transfer)).message, /BUS_STUCK/);
@@ -80,6 +81,29 @@ describe('i2c', () => {
     await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: 0 } });
     await device.call('i2c.transfer', transfer);
     assert.equal((await device.health('i2c')).status, 'okay');
+  });
+
+  const SAFE = { ...HANDLES[0], name: 'safe', repeat: 'safe' };
+  const REPEATED: readonly (readonly [what: string, params: object, clocked: number, outcome: string])[] = [
+    ['a transfer', { handle: 'memory' }, 1, 'TRANSFER_FAILED BUS_STUCK unknown'],
+    ['one whose caller says that it is safe', { handle: 'memory', repeat: 'safe' }, 2, 'done'],
+    ['one of a handle that is safe', { handle: 'safe' }, 2, 'done'],
+  ];
+  it('does what may have been done only twice where somebody has said that it may', async () => {
+    await using device = await startBuses({ i2c: { version: '^1.0.0', config: { handles: [HANDLES[0], SAFE] } } });
+    const clocked = async () => (await device.sim.ask({ clocked: { endpoint: 'i2c0' } })).clocked as number;
+    for (const [what, params, times, outcome] of REPEATED) {
+      // The bytes go out, and then the bus sticks.
+      await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: 1, later: true } });
+      const before = await clocked();
+      const answer = await device.call('i2c.transfer', { tx: base64(4, 1, 2), rxLen: 0, ...params }).then(
+        () => 'done',
+        ({ code, details }: CoreError) => `${code} ${details.status} ${details.executed}`,
+      );
+      assert.equal(answer, outcome, what);
+      assert.equal((await clocked()) - before, times, what);
+      await device.call('i2c.transfer', { handle: 'memory', tx: base64(4), rxLen: 1 });
+    }
   });
 
   it('sets the speed of a bus, and names one that the bridge refuses', async () => {

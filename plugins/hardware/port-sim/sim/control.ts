@@ -75,13 +75,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       for (const level of [1, 0] as const) gpio.drive(numberOf(value, 'line'), level);
     return undefined;
   },
-  /** `{endpoint, recoveries}`: somebody holds the I2C bus down until it was recovered so often; 0 lets go. */
+  /** `{endpoint, recoveries, later?}`: somebody holds the I2C bus down until it was recovered so often; 0 lets go. `later` once the next transfer went out. */
   stick: ({ wire }, value) => {
     blockOf(wire.bridge.blocks.i2cs, value).stick(
       value.recoveries === null ? Number.POSITIVE_INFINITY : numberOf(value, 'recoveries'),
+      value.later === true,
     );
     return undefined;
   },
+  /** `{endpoint}`: how many transfers were clocked on an I2C bus. */
+  clocked: ({ wire }, value) => ({ clocked: blockOf(wire.bridge.blocks.i2cs, value).clocked }),
   /** `{endpoint, address, there}`: a chip is pulled out or put back. */
   plug: ({ wire }, value) => {
     blockOf(wire.bridge.blocks.i2cs, value).plug(numberOf(value, 'address'), value.there === true);

@@ -8,7 +8,7 @@ import { encodeFrame, FRAME_HEAD, TYPE, type WireFrame, wordAt, words } from './
 const REQUEST_PRELUDE = 8;
 const RESPONSE_PRELUDE = 4;
 const LEAST_FRAGMENT = 16;
-const CANCEL_BY_DEADLINE = 1;
+const CANCEL = { deadline: 1, recall: 2 } as const;
 
 export interface EndpointDescription {
   readonly number: number;
@@ -127,7 +127,8 @@ export class Endpoint {
   /** Handled at once, whatever is queued. */
   cancel(rid: number, reason: number): void {
     const job = this.#open.get(rid);
-    if (job) this.#stop(job, reason === CANCEL_BY_DEADLINE ? STATUS.timeout : STATUS.cancelled);
+    if (!job || (reason === CANCEL.recall && this.#running?.job === job)) return;
+    this.#stop(job, reason === CANCEL.deadline ? STATUS.timeout : STATUS.cancelled);
   }
 
   #stop(job: Job, status: number): void {

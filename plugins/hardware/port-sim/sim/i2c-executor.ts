@@ -42,6 +42,10 @@ export class I2cExecutor implements Executor {
   #hz = DEFAULT_HZ;
   /** Recoveries that it takes until the bus is free: 0 = free, infinity = a short circuit. */
   #stuck = 0;
+  /** The same, from the end of the next transfer on. */
+  #sticksLater = 0;
+  /** Transfers that were clocked, also those that the host was told nothing of. */
+  clocked = 0;
   /** Chips that are not there for now. */
   readonly #gone = new Set<number>();
 
@@ -56,9 +60,10 @@ export class I2cExecutor implements Executor {
     return this.#targets.get(address);
   }
 
-  /** Fault: somebody holds SDA down until the bus was recovered so many times. */
-  stick(recoveries: number): void {
-    this.#stuck = recoveries;
+  /** Fault: somebody holds SDA down until the bus was recovered so many times; `later` after the bytes of the next transfer went out. */
+  stick(recoveries: number, later = false): void {
+    this.#stuck = later ? 0 : recoveries;
+    this.#sticksLater = later ? recoveries : 0;
   }
 
   /** Fault: a chip is pulled out, or put back with its power on. */
@@ -83,6 +88,12 @@ export class I2cExecutor implements Executor {
       if (!transfer) return { status: STATUS.invalid };
       if (this.#stuck > 0) return later(STUCK_MS, { status: STATUS.busStuck });
       const result = this.#transfer(transfer);
+      this.clocked++;
+      if (this.#sticksLater > 0) {
+        this.#stuck = this.#sticksLater;
+        this.#sticksLater = 0;
+        return later(STUCK_MS, { status: STATUS.busStuck });
+      }
       return later((result.bytes * BITS * 1_000) / this.#hz, result);
     });
     return () => {

@@ -6,6 +6,8 @@ import { SendWindow } from './send-window.ts';
 import { decodePacket, ENVELOPE, encodeFrame, encodePacket, TYPE, type WireFrame } from './wire-format.ts';
 
 const OVERDUE_MS = 1;
+/** Of the protocol: 1 knows CANCEL with reason 2. */
+const MINOR = 1;
 
 export interface ResponderOptions {
   readonly transactionBytes: number;
@@ -216,7 +218,15 @@ export class Responder {
       firmware: [...firmware, this.#resetReason],
     };
     const body = writeWelcome(welcome);
-    return encodeFrame({ type: TYPE.helloAck, fin: true, endpoint: 0, rid: 0, code: this.major, fragment: 0, body });
+    return encodeFrame({
+      type: TYPE.helloAck,
+      fin: true,
+      endpoint: 0,
+      rid: 0,
+      code: this.major,
+      fragment: MINOR,
+      body,
+    });
   }
 
   #outside(payload: Uint8Array): Uint8Array {
