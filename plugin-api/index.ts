@@ -90,7 +90,15 @@ export {
   type ReadyMessage,
   type SessionInfo,
 } from './services/app-sockets.ts';
-export { APP_STATES, type AppManifest, type AppState, type AppStatus, type Apps, apps } from './services/apps.ts';
+export {
+  APP_STATES,
+  type AppLeftOut,
+  type AppManifest,
+  type AppState,
+  type AppStatus,
+  type Apps,
+  apps,
+} from './services/apps.ts';
 export {
   type Audio,
   type AudioDevice,
@@ -158,6 +166,7 @@ export {
   type FunctionCall,
   type FunctionEntry,
   type FunctionInfo,
+  type FunctionLeftOut,
   type FunctionRegistration,
   type FunctionRequest,
   type FunctionSpecification,

@@ -33,6 +33,16 @@ export interface AppManifest {
 export const APP_STATES = ['stopped', 'starting', 'running', 'stopping', 'backoff', 'failed', 'quarantined'] as const;
 export type AppState = (typeof APP_STATES)[number];
 
+/** A part of a manifest that is not in force although the app runs. */
+export interface AppLeftOut {
+  /** `config`, or `function <name>`. */
+  readonly part: string;
+  readonly reason: string;
+  /** The capability that is missing, where that is the reason, and the line that would grant it. */
+  readonly capability?: string;
+  readonly hint?: string;
+}
+
 export interface AppStatus {
   readonly id: string;
   readonly name: string;
@@ -52,6 +62,8 @@ export interface AppStatus {
   readonly capabilities: readonly string[];
   /** Declared but not granted on this device, each with the line that would grant it. */
   readonly denied: readonly { readonly capability: string; readonly hint: string }[];
+  /** Parts of its manifest that are not in force. */
+  readonly leftOut: readonly AppLeftOut[];
   /** What it last said of itself, and when (milliseconds since the Unix epoch). */
   readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
 }

@@ -26,6 +26,22 @@ export interface FunctionSpecification {
   readonly functions: readonly FunctionEntry[];
 }
 
+/** A function that an app offers and the registry does not have, or that must not be called now, and why. */
+export interface FunctionLeftOut {
+  readonly app: string;
+  readonly name: string;
+  readonly version: string;
+  /** Code of the error table. */
+  readonly code: string;
+  readonly reason: string;
+  /** The capability that its app does not hold, where that is the reason. */
+  readonly capability?: string;
+  /** The manifest line that would grant it. */
+  readonly hint?: string;
+  /** It has sentences, which cannot be said either. */
+  readonly utterances?: readonly string[];
+}
+
 /** A function on its way into the registry: subject of the hook `function.register`. */
 export interface FunctionRegistration {
   readonly app: string;
@@ -69,6 +85,16 @@ export interface FunctionRequest {
 export interface Functions {
   /** All or nothing; the same specification again is fine. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_UNKNOWN, CAPABILITY_DENIED. */
   register(specification: FunctionSpecification, session?: string): Promise<readonly FunctionInfo[]>;
+  /**
+   * Registers what can be and keeps, until the app is unregistered, what cannot and why. A function that lacked a capability is registered as soon as
+   * somebody looks after it was granted. Never rejects for one function.
+   */
+  offer(specification: FunctionSpecification): Promise<{
+    readonly registered: readonly FunctionInfo[];
+    readonly leftOut: readonly FunctionLeftOut[];
+  }>;
+  /** What was offered and is not registered, and what is registered but has lost a capability since. */
+  leftOut(filter?: { readonly app?: string }): Promise<readonly FunctionLeftOut[]>;
   /** Resolves with how many were removed: all of the app, all versions of `name`, or one version. */
   unregister(app: string, name?: string, version?: string): Promise<number>;
   list(filter?: { readonly app?: string; readonly name?: string }): Promise<readonly FunctionInfo[]>;
@@ -80,4 +106,4 @@ export interface Functions {
   onChange(listener: () => void): Disposable;
 }
 
-export const functions = serviceRef<Functions>('functions', '1.0.0');
+export const functions = serviceRef<Functions>('functions', '1.1.0');

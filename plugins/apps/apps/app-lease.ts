@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppManifest, reasonOf } from '@device-core/plugin-api';
+import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
 import { type AppPlace, environmentOf } from './app-place.ts';
 import type { GrantDecision } from './grant-decision.ts';
 import { writePrivateFile } from './private-file.ts';
@@ -12,6 +12,8 @@ export class AppLease {
   readonly #place: AppPlace;
   readonly #around: Surroundings;
   readonly #conceal: (token: string) => void;
+  #functionsLeftOut: readonly AppLeftOut[] = [];
+  #configRefused: AppLeftOut | undefined;
 
   /** `conceal` hears of every token, so that the log of the app never shows one. */
   constructor(manifest: AppManifest, place: AppPlace, around: Surroundings, conceal: (token: string) => void) {
@@ -51,18 +53,31 @@ export class AppLease {
   async end(): Promise<void> {
     await this.voidToken();
     await this.#undo('grants', () => this.#around.grants.clear({ kind: 'app', id: this.#manifest.id }));
+    this.#functionsLeftOut = [];
     await this.#undo('functions', async () => this.#around.optional.functions?.unregister(this.#manifest.id));
   }
 
-  /** A manifest whose functions are refused is the author's to mend, no reason for the app not to run. */
+  /** What of the manifest is not in force, and why. */
+  get leftOut(): readonly AppLeftOut[] {
+    return [...(this.#configRefused ? [this.#configRefused] : []), ...this.#functionsLeftOut];
+  }
+
+  /** A function that is refused is the author's or the operator's to mend, no reason for the app, or for the others, not to run. */
   async registerFunctions(): Promise<void> {
     const { id, functions } = this.#manifest;
     if (!functions || functions.length === 0) return;
     try {
-      await this.#around.optional.functions?.register({ app: id, functions });
+      const answer = await this.#around.optional.functions?.offer({ app: id, functions });
+      this.#functionsLeftOut = (answer?.leftOut ?? []).map(partOf);
     } catch (thrown) {
       this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'functions of the manifest are not registered');
     }
+  }
+
+  /** The registry has changed: one that lacked something may have come in. */
+  async lookForFunctions(): Promise<void> {
+    const { id } = this.#manifest;
+    this.#functionsLeftOut = ((await this.#around.optional.functions?.leftOut({ app: id })) ?? []).map(partOf);
   }
 
   async describeConfig(): Promise<void> {
@@ -70,7 +85,9 @@ export class AppLease {
     if (!config) return;
     try {
       await this.#around.optional.config?.describeApp(id, config);
+      this.#configRefused = undefined;
     } catch (thrown) {
+      this.#configRefused = { part: 'config', reason: reasonOf(thrown) };
       this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'configuration of the manifest is not in force');
     }
   }
@@ -92,4 +109,8 @@ export class AppLease {
       this.#around.log.warn({ app: this.#manifest.id, part, reason: reasonOf(thrown) }, 'cannot take back from an app');
     }
   }
+}
+
+function partOf({ name, reason, capability, hint }: FunctionLeftOut): AppLeftOut {
+  return { part: `function ${name}`, reason, ...(capability && { capability }), ...(hint && { hint }) };
 }

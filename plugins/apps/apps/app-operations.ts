@@ -13,7 +13,7 @@ const ID = { type: 'string', minLength: 1, maxLength: 128, description: 'App id,
 const BY_ID: JsonSchema = exactly({ id: ID });
 const STATUS: JsonSchema = {
   type: 'object',
-  required: ['id', 'name', 'version', 'title', 'state', 'since', 'restarts', 'capabilities', 'denied'],
+  required: ['id', 'name', 'version', 'title', 'state', 'since', 'restarts', 'capabilities', 'denied', 'leftOut'],
   properties: {
     id: { type: 'string' },
     name: { type: 'string' },
@@ -29,6 +29,20 @@ const STATUS: JsonSchema = {
     denied: {
       type: 'array',
       items: { type: 'object', properties: { capability: { type: 'string' }, hint: { type: 'string' } } },
+    },
+    leftOut: {
+      type: 'array',
+      description:
+        'Parts of app.yaml that are not in force, each with the reason and the line that would grant what is missing.',
+      items: {
+        type: 'object',
+        properties: {
+          part: { type: 'string', description: '`config`, or `function <name>`.' },
+          reason: { type: 'string' },
+          capability: { type: 'string' },
+          hint: { type: 'string' },
+        },
+      },
     },
     health: {
       type: 'object',
@@ -85,6 +99,7 @@ export function appOperations(
         'restarts',
         ['REMARK', '{complaint|reason}'],
         ['NOT GRANTED', '{denied.capability}'],
+        ['LEFT OUT', '{leftOut.part}'],
       ],
       empty: 'no apps; add one with: npm start -- --app <folder>',
     },
@@ -114,7 +129,7 @@ export function appOperations(
 
 /** What other apps need to know of an app, and no more: its last output may hold anything. */
 function withoutInnards({ id, name, version, title, state, since, restarts }: AppStatus): AppStatus {
-  return { id, name, version, title, state, since, restarts, capabilities: [], denied: [] };
+  return { id, name, version, title, state, since, restarts, capabilities: [], denied: [], leftOut: [] };
 }
 
 /** The app that calls. Throws CALLER_DENIED for anybody else. */

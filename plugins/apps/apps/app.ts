@@ -117,6 +117,7 @@ export class App {
       restarts: this.#restarts,
       capabilities: this.#decision.granted,
       denied: this.#decision.denied,
+      leftOut: this.#lease.leftOut,
       ...(this.#health ? { health: this.#health } : {}),
     };
   }
@@ -179,6 +180,11 @@ export class App {
   async describe(): Promise<void> {
     await this.#lease.describeConfig();
     if (this.active) await this.#lease.registerFunctions();
+  }
+
+  /** The registry of functions has changed. */
+  async lookForFunctions(): Promise<void> {
+    if (this.active) await this.#lease.lookForFunctions();
   }
 
   get hasSession(): boolean {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  afterQuiet,
   appSockets,
   apps,
   type callerName,
@@ -29,6 +30,8 @@ import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
 
 const CORE = fileURLToPath(new URL('../../../', import.meta.url));
+/** Apps register one function after the other. */
+const LOOK_MS = 50;
 /** Where the device does not become ready, or had become so before this plugin came, apps start nevertheless. */
 const READY_AT_THE_LATEST_MS = 5_000;
 
@@ -105,6 +108,16 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
   host.when(functions, async (service, scope) => {
     optional.functions = service;
     scope.defer('functions', () => void delete optional.functions);
+    const look = afterQuiet({
+      scope,
+      label: () => 'functions of apps',
+      ms: LOOK_MS,
+      run: async () => void (await Promise.all(supervisor.all().map((app) => app.lookForFunctions()))),
+    });
+    scope.use(
+      'function listener',
+      service.onChange(() => look()),
+    );
     await describe();
   });
   host.when(httpServer, (service, scope) => {

@@ -210,5 +210,6 @@ function statusOfBad({ id, error }: BadApp): AppStatus {
     restarts: 0,
     capabilities: [],
     denied: [],
+    leftOut: [],
   };
 }

@@ -1,4 +1,4 @@
-import { appSockets, definePlugin, device, functions, operations, reasonOf } from '@device-core/plugin-api';
+import { appSockets, definePlugin, device, functions, operations } from '@device-core/plugin-api';
 import { Calls } from './calls.ts';
 import { functionOperations } from './operations.ts';
 import { Presence } from './presence.ts';
@@ -35,9 +35,8 @@ export const plugin = definePlugin({
 
     const snapshot = new Snapshot(await services.device.info(), host.scope, host.log, () => specificationsOf(registry));
     for (const specification of await snapshot.read()) {
-      await service.register(specification).catch((error: unknown) => {
-        host.log.warn({ app: specification.app }, `cannot restore functions: ${reasonOf(error)}`);
-      });
+      // One that cannot be restored takes no other along.
+      await service.offer(specification);
     }
     restored = true;
     host.scope.use(
@@ -45,7 +44,13 @@ export const plugin = definePlugin({
       service.onChange(() => snapshot.touch()),
     );
     host.when(appSockets, (sockets, scope) => presence.attach(sockets, scope));
-    host.tap('health.collect', (report) => {
+    host.tap('health.collect', async (report) => {
+      const [first, ...others] = await service.leftOut();
+      if (first)
+        report.warn(
+          'FUNCTIONS_LEFT_OUT',
+          `${others.length + 1} functions of apps cannot be called; ${first.name} of ${first.app}: ${first.reason}`,
+        );
       const status = presence.sockets ? ('okay' as const) : ('waiting' as const);
       report.add('functions', { status, message: `${registry.list().length} functions of ${registry.apps} apps` });
     });

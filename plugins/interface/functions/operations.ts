@@ -4,6 +4,7 @@ import {
   type Capabilities,
   CoreError,
   type FunctionInfo,
+  type FunctionLeftOut,
   type FunctionSpecification,
   type Functions,
   type JsonSchema,
@@ -51,10 +52,30 @@ const INFO: JsonSchema = {
   },
 };
 
+const LEFT_OUT: JsonSchema = {
+  type: 'object',
+  required: ['app', 'name', 'version', 'code', 'reason'],
+  properties: {
+    app: APP,
+    name: { type: 'string' },
+    version: { type: 'string' },
+    code: { type: 'string', description: 'Code of the error table.' },
+    reason: { type: 'string' },
+    capability: { type: 'string', description: 'The capability that its app does not hold, where that is the reason.' },
+    hint: { type: 'string', description: 'The manifest line that would grant it.' },
+    utterances: { type: 'array', items: { type: 'string' } },
+  },
+};
+
 interface Selection {
   readonly app?: string;
   readonly name?: string;
   readonly version?: string;
+}
+
+interface FunctionList {
+  readonly functions: readonly FunctionInfo[];
+  readonly leftOut: readonly FunctionLeftOut[];
 }
 
 interface CallParams {
@@ -136,11 +157,16 @@ export function functionOperations(
       return { removed: await functions.unregister(ownerOf(caller, app, capabilities), name, version) };
     },
   };
-  const list: Operation<Selection, { readonly functions: readonly FunctionInfo[] }> = {
+  const list: Operation<Selection, FunctionList> = {
     name: 'functions.list',
     summary: 'List registered functions, newest version first',
+    description:
+      '`leftOut` names the functions that apps offer and that cannot be called, with the reason and the manifest line that would help.',
     params: exactly({ app: APP, name: NAME }, []),
-    result: exactly({ functions: { type: 'array', items: INFO } }, ['functions']),
+    result: exactly({ functions: { type: 'array', items: INFO }, leftOut: { type: 'array', items: LEFT_OUT } }, [
+      'functions',
+      'leftOut',
+    ]),
     cli: {
       fixed: ['name'],
       columns: [['FUNCTION', '{name}'], 'version', 'app', 'available', 'inputs', 'returns'],
@@ -148,7 +174,14 @@ export function functionOperations(
     },
     rest: { method: 'GET', path: '/functions' },
     errors: [],
-    run: async (filter) => ({ functions: await functions.list(filter) }),
+    async run(filter) {
+      const { app, name } = filter;
+      const leftOut = await functions.leftOut(app === undefined ? {} : { app });
+      return {
+        functions: await functions.list(filter),
+        leftOut: leftOut.filter((one) => name === undefined || one.name === name),
+      };
+    },
   };
   const describe: Operation<CallParams, FunctionInfo> = {
     name: 'functions.describe',

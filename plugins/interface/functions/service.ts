@@ -1,15 +1,17 @@
 /** The registry as a service: checks on the way in, calls on the way out, news for those who watch. */
-import type {
-  Capabilities,
-  CoreError,
-  FunctionInfo,
-  FunctionRegistration,
-  FunctionSpecification,
-  Functions,
-  Logger,
+import {
+  type Capabilities,
+  type CoreError,
+  type FunctionInfo,
+  type FunctionRegistration,
+  type FunctionSpecification,
+  type Functions,
+  type Logger,
+  toCoreError,
 } from '@device-core/plugin-api';
 import { type Calls, checkPermissions } from './calls.ts';
-import { type Registered, readSpecification } from './entry.ts';
+import { type Registered, readEntry, readSpecification } from './entry.ts';
+import { LeftOutFunctions, lacks } from './left-out.ts';
 import type { Presence } from './presence.ts';
 import type { Registry } from './registry.ts';
 
@@ -43,6 +45,35 @@ export function functionService(options: ServiceOptions): Functions {
     id,
     available: presence.has(app),
   });
+  const waiting = new LeftOutFunctions(capabilities);
+  const accept = async (entry: Registered) => {
+    checkPermissions(capabilities, entry);
+    const refused = await refusal(entry);
+    if (refused) throw refused;
+    return registry.add(entry.app, [entry]);
+  };
+  /** What was left out for a capability that is there now comes in. */
+  const settle = async () => {
+    for (const { app, entry } of waiting.granted()) {
+      waiting.remove(app, entry.name, entry.version);
+      await offer(app, entry);
+      changed();
+    }
+  };
+  /** The function, where it was taken. */
+  const offer = async (app: string, given: unknown): Promise<Registered | undefined> => {
+    let entry: Registered | undefined;
+    try {
+      entry = readEntry(app, given);
+      await accept(entry);
+      return entry;
+    } catch (thrown) {
+      const error = toCoreError(thrown, `registering a function of ${app}`);
+      waiting.add(app, given, error);
+      log.warn({ app, code: error.code }, `a function of ${app} is left out: ${error.message}`);
+      return undefined;
+    }
+  };
   return {
     async register(specification: FunctionSpecification, session?: string) {
       const entries = readSpecification(specification);
@@ -59,7 +90,25 @@ export function functionService(options: ServiceOptions): Functions {
       if (news) changed();
       return entries.map(infoOf);
     },
+    async offer({ app, functions }: FunctionSpecification) {
+      waiting.remove(app);
+      const before = registry.count(app);
+      const offered: Registered[] = [];
+      for (const given of functions) {
+        const entry = await offer(app, given);
+        if (entry) offered.push(entry);
+      }
+      const leftOut = waiting.list(app);
+      if (registry.count(app) !== before || leftOut.length > 0) changed();
+      return { registered: offered.map(infoOf), leftOut };
+    },
+    async leftOut({ app } = {}) {
+      await settle();
+      const lost = registry.list({ app }).flatMap((one) => lacks(capabilities, one) ?? []);
+      return [...waiting.list(app), ...lost];
+    },
     async unregister(app, name, version) {
+      waiting.remove(app, name, version);
       const gone = registry
         .list({ app, name })
         .filter(({ entry }) => version === undefined || entry.version === version);
@@ -68,10 +117,26 @@ export function functionService(options: ServiceOptions): Functions {
       if (removed > 0) changed();
       return removed;
     },
-    list: async (filter = {}) => registry.list(filter).map(infoOf),
-    describe: async (name, { app, version } = {}) =>
-      infoOf(registry.resolve(app ?? registry.owner(name), name, version)),
-    call: (request) => calls.call(request),
+    async list(filter = {}) {
+      await settle();
+      return registry.list(filter).map(infoOf);
+    },
+    async describe(name, { app, version } = {}) {
+      await settle();
+      try {
+        return infoOf(registry.resolve(app ?? registry.owner(name), name, version));
+      } catch (thrown) {
+        throw waiting.explained(thrown, name, app);
+      }
+    },
+    async call(request) {
+      if (waiting.size > 0) await settle();
+      try {
+        return await calls.call(request);
+      } catch (thrown) {
+        throw waiting.explained(thrown, request.name, request.app);
+      }
+    },
     onChange(listener) {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };

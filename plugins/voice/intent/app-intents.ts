@@ -4,7 +4,9 @@ import {
   CoreError,
   type FunctionEntry,
   type FunctionInfo,
+  type FunctionLeftOut,
   type Functions,
+  grantHint,
   type IntentAnswer,
   type IntentRun,
   type Logger,
@@ -76,7 +78,8 @@ export class AppIntents {
         do {
           again = false;
           const list = await functions.list();
-          if (!scope.signal.aborted) this.#take(list, functions);
+          const refused = await functions.leftOut();
+          if (!scope.signal.aborted) this.#take(list, refused, functions);
         } while (again && !scope.signal.aborted);
       } catch (error) {
         if (!scope.signal.aborted)
@@ -95,13 +98,16 @@ export class AppIntents {
       scope.timeout('look at the functions', AFTER_MS, look);
     };
     scope.use('function listener', functions.onChange(soon));
-    scope.defer('intents of apps', () => this.#take([], functions));
+    scope.defer('intents of apps', () => this.#take([], [], functions));
     soon();
     return soon;
   }
 
-  #take(list: readonly FunctionInfo[], functions: Functions): void {
-    const leftOut: LeftOut[] = [];
+  #take(list: readonly FunctionInfo[], refused: readonly FunctionLeftOut[], functions: Functions): void {
+    const leftOut: LeftOut[] = refused
+      .filter(({ utterances = [] }) => utterances.length > 0)
+      .map(({ app, name, reason }) => ({ app, function: name, reason }));
+    const lost = new Set(refused.map(({ app, name, version }) => `${app}/${name}@${version}`));
     const seen = new Set<string>();
     for (const info of list) {
       const { app, name, utterances = [] } = info;
@@ -109,6 +115,10 @@ export class AppIntents {
       // The newest version comes first, and is the one that can be said.
       if (seen.has(id)) continue;
       seen.add(id);
+      if (lost.has(info.id)) {
+        this.#drop(id);
+        continue;
+      }
       const reason = utterances.length === 0 ? '' : this.#keep(id, info, functions);
       if (reason) leftOut.push({ app, function: name, reason });
       if (reason !== undefined) this.#drop(id);
@@ -120,7 +130,8 @@ export class AppIntents {
   /** Undefined where it is in; else why it is not. */
   #keep(id: string, info: FunctionInfo, functions: Functions): string | undefined {
     const { app, name, version, utterances, inputs, description, available } = info;
-    if (!this.#mayBeCalled(app)) return `the app does not hold ${CAPABILITY}`;
+    if (!this.#mayBeCalled(app))
+      return `the app does not hold ${CAPABILITY}; grant it with "${grantHint({ kind: 'app', id: app }, CAPABILITY)}"`;
     const mark = JSON.stringify([version, utterances, inputs, description, available]);
     const known = this.#known.get(id);
     if (known?.mark === mark) return undefined;

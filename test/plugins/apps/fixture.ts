@@ -15,6 +15,7 @@ import {
   CoreError,
   type DeviceInfo,
   device,
+  type FunctionLeftOut,
   type FunctionSpecification,
   type Functions,
   type Identity,
@@ -157,6 +158,8 @@ export interface Bench extends AsyncDisposable {
   readonly paths: DeviceInfo['paths'];
   readonly specifications: FunctionSpecification[];
   readonly functions: Functions;
+  /** What the registry of functions leaves out from now on. */
+  refuse(...functions: readonly FunctionLeftOut[]): void;
   readonly apps: TestApps;
   operation(name: string): Operation<unknown, Record<string, unknown>>;
   status(app: string): Promise<AppStatus>;
@@ -211,10 +214,19 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
     },
   };
   const specifications: FunctionSpecification[] = [];
+  const refused: FunctionLeftOut[] = [];
+  const listeners = new Set<() => void>();
   const functions: Partial<Functions> = {
-    async register(specification) {
+    async offer(specification) {
       specifications.push(specification);
-      return [];
+      return { registered: [], leftOut: await this.leftOut!() };
+    },
+    async leftOut() {
+      return refused;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     async unregister(app) {
       journal.push(`functions.unregister ${app}`);
@@ -246,6 +258,10 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
     installed,
     paths,
     specifications,
+    refuse(...functions) {
+      refused.splice(0, refused.length, ...functions);
+      for (const listener of listeners) listener();
+    },
     functions: functions as Functions,
     apps: service,
     operation: (name) => (table.get(name) ?? fail(name)) as Operation<unknown, Record<string, unknown>>,

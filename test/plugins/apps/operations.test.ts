@@ -3,7 +3,13 @@ import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AppStatus, BridgeHealth, Caller, ComponentHealth } from '@device-core/plugin-api';
+import {
+  type AppStatus,
+  type BridgeHealth,
+  type Caller,
+  type ComponentHealth,
+  functions,
+} from '@device-core/plugin-api';
 import { type Bench, CONNECT, callAs, eventually, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';
@@ -174,4 +180,27 @@ test('an app that promised to report and is silent is in error', async () => {
   assert.equal(silent.status, 'error');
   await run(bench, 'health.report', { status: 'okay' }, self);
   assert.equal((await health(bench))['app.demo']?.status, 'okay');
+});
+
+test('what of a manifest is not in force stands in the status, as it changes', async () => {
+  const entry = { name: 'demo.next', version: '1.0.0' };
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf('com.example.demo', { functions: [entry] })),
+  });
+  const refused = {
+    app: 'com.example.demo',
+    ...entry,
+    code: 'CAPABILITY_DENIED',
+    reason: 'it does not hold sensors.nfc',
+    capability: 'sensors.nfc',
+    hint: 'grants: ...',
+  };
+  bench.refuse(refused);
+  await bench.host.appear(functions, bench.functions);
+  const told = [{ part: 'function demo.next', reason: refused.reason, capability: 'sensors.nfc', hint: 'grants: ...' }];
+  assert.deepEqual((await bench.apps.start('demo')).leftOut, told);
+  bench.refuse();
+  await eventually(async () => (await bench.status('demo')).leftOut.length === 0, 'the grant is seen');
+  bench.refuse(refused);
+  await eventually(async () => (await bench.status('demo')).leftOut.length === 1, 'the loss is seen');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { CoreError, type FunctionEntry } from '@device-core/plugin-api';
+import { CoreError, type FunctionEntry, grantHint } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace, stays } from '../../fixtures/eventually.ts';
 import { APP, eventually, type Started, start } from './start.ts';
@@ -25,7 +25,7 @@ const unmatched = (started: Started, text: string) =>
 suite('utterances of functions', () => {
   test('a function is called with its slots, and what it says is spoken', async () => {
     await using started = await start();
-    started.registry.offer({
+    started.registry.put({
       inputs: { day: 'string?', count: 'int?', loud: 'bool?' },
       utterances: [
         "what's on my agenda [{day:today|day after tomorrow=later}] [in {count:1..9} lines] [{loud:loud=true|quiet=false}]",
@@ -49,7 +49,7 @@ suite('utterances of functions', () => {
 
   test('a result without "say" is silent, and one whose "say" is no string as well', async () => {
     await using started = await start();
-    started.registry.offer({ utterances: ['next'] });
+    started.registry.put({ utterances: ['next'] });
     await matched(started, 'next');
     assert.deepEqual(await started.say('next'), { result: {} });
     started.registry.answer = async () => ({ say: 7, followUp: 'yes' });
@@ -60,7 +60,7 @@ suite('utterances of functions', () => {
 
   test('an app that does not answer in time is not waited for, and what it rejects with is handed on', async () => {
     await using started = await start();
-    started.registry.offer({ utterances: ['next'] });
+    started.registry.put({ utterances: ['next'] });
     await matched(started, 'next');
     let stopped = false;
     started.registry.answer = ({ signal }) => {
@@ -89,14 +89,14 @@ suite('utterances of functions', () => {
     using _ = started.intents.onChange(() => {
       told++;
     });
-    started.registry.offer({ utterances: ['next'] });
+    started.registry.put({ utterances: ['next'] });
     await matched(started, 'next');
-    started.registry.offer({ utterances: ['next', 'my next one'] });
+    started.registry.put({ utterances: ['next', 'my next one'] });
     const plan = await matched(started, 'my next one');
-    started.registry.offer({ version: '1.1.0', utterances: ['what comes'] });
+    started.registry.put({ version: '1.1.0', utterances: ['what comes'] });
     await matched(started, 'what comes');
     await unmatched(started, 'my next one');
-    started.registry.offer({ version: '1.1.0', utterances: ['what comes'], available: false });
+    started.registry.put({ version: '1.1.0', utterances: ['what comes'], available: false });
     await unmatched(started, 'what comes');
     // A turn that has a plan already gets the answer of the registry, which knows why the app is not there.
     started.registry.answer = async () => {
@@ -121,8 +121,7 @@ suite('utterances of functions', () => {
     using _ = started.intents.onChange(() => {
       told++;
     });
-    for (let index = 0; index < 20; index++)
-      started.registry.offer({ name: `f${index}`, utterances: [`say ${index}`] });
+    for (let index = 0; index < 20; index++) started.registry.put({ name: `f${index}`, utterances: [`say ${index}`] });
     await matched(started, 'say nineteen');
     await eventually('it is told', () => told || undefined);
     await stays(() => told === 1, 'it is told once');
@@ -130,10 +129,10 @@ suite('utterances of functions', () => {
 
   test('an app cannot take over what the device understands, nor make it ambiguous', async () => {
     await using started = await start();
-    started.registry.offer({ utterances: ['stop', 'hands up'] });
+    started.registry.put({ utterances: ['stop', 'hands up'] });
     await matched(started, 'hands up');
     assert.equal((await started.plan('stop')).intent, 'device.stop');
-    started.registry.offer({ app: 'com.example.other', utterances: ['hands up'] });
+    started.registry.put({ app: 'com.example.other', utterances: ['hands up'] });
     started.host.grants.set({ kind: 'app', id: 'com.example.other' }, ['audio.intent']);
     started.registry.changed();
     const found = await eventually('two apps', async () => {
@@ -145,12 +144,14 @@ suite('utterances of functions', () => {
 
   test('an app without audio.intent cannot be called by voice, and it is told', async () => {
     await using started = await start({ grants: {} });
-    started.registry.offer({ utterances: ['next'] });
+    started.registry.put({ utterances: ['next'] });
     const { leftOut } = await eventually('it is left out', async () => {
       const answer = await list(started);
       return answer.leftOut.length > 0 ? answer : undefined;
     });
-    assert.deepEqual(leftOut, [{ app: APP, function: 'agenda.next', reason: 'the app does not hold audio.intent' }]);
+    const line = grantHint({ kind: 'app', id: APP }, 'audio.intent');
+    const reason = `the app does not hold audio.intent; grant it with "${line}"`;
+    assert.deepEqual(leftOut, [{ app: APP, function: 'agenda.next', reason }]);
     assert.equal((await started.match('next')).outcome, 'none');
     const warnings: string[] = [];
     const report = {
@@ -160,7 +161,7 @@ suite('utterances of functions', () => {
     };
     await started.host.hook('health.collect').promise(report);
     assert.deepEqual(warnings, [
-      `UTTERANCES_LEFT_OUT: 1 functions of apps cannot be said; agenda.next of ${APP}: the app does not hold audio.intent`,
+      `UTTERANCES_LEFT_OUT: 1 functions of apps cannot be said; agenda.next of ${APP}: ${reason}`,
     ]);
     assert.ok(
       started.host.logged.some(
@@ -170,6 +171,31 @@ suite('utterances of functions', () => {
     started.host.grants.set({ kind: 'app', id: APP }, ['audio.intent']);
     started.host.publish('plugin.changed', {});
     await matched(started, 'next');
+  });
+
+  test('a function that the registry leaves out is told with its reason, and comes in with it', async () => {
+    await using started = await start();
+    const sentences = { utterances: ['next'] };
+    const reason = 'it does not hold sensors.nfc';
+    const refused = {
+      app: APP,
+      name: 'agenda.next',
+      version: '1.0.0',
+      code: 'CAPABILITY_DENIED',
+      reason,
+      ...sentences,
+    };
+    started.registry.refused = [refused, { ...refused, name: 'agenda.silent', utterances: [] }];
+    started.registry.changed();
+    const { leftOut } = await eventually('it is left out', async () => {
+      const answer = await list(started);
+      return answer.leftOut.length > 0 ? answer : undefined;
+    });
+    assert.deepEqual(leftOut, [{ app: APP, function: 'agenda.next', reason }]);
+    started.registry.refused = [];
+    started.registry.put(sentences);
+    await matched(started, 'next');
+    assert.deepEqual((await list(started)).leftOut, []);
   });
 
   const good: FunctionEntry = {
@@ -214,8 +240,8 @@ suite('utterances of functions', () => {
 
   test('a function that was registered before it could be checked is left out with the reason, and the others stay', async () => {
     await using started = await start();
-    started.registry.offer({ name: 'wrong', utterances: ['go (on'] });
-    started.registry.offer({ name: 'right', utterances: ['go on'] });
+    started.registry.put({ name: 'wrong', utterances: ['go (on'] });
+    started.registry.put({ name: 'right', utterances: ['go on'] });
     await matched(started, 'go on');
     const { leftOut } = await list(started);
     assert.match(leftOut[0]?.reason ?? '', /utterance 1 "go \(on" at 7: expected "\)"/);

@@ -47,7 +47,7 @@ suite('intents of the device', () => {
   test('it tells the time and what can be said, and stops', async () => {
     await using started = await start();
     assert.match((await started.say('What time is it?')).say ?? '', /^It is (\w+ ){1,3}?[\w']+( [\w']+)*\.$/);
-    started.registry.offer({ utterances: ['what is [up] next'] });
+    started.registry.put({ utterances: ['what is [up] next'] });
     await eventually('the app can be called', async () =>
       (await started.match('what is next')).outcome === 'plan' ? true : undefined,
     );

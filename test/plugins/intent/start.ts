@@ -6,6 +6,7 @@ import {
   type CoreError,
   type FunctionEntry,
   type FunctionInfo,
+  type FunctionLeftOut,
   type FunctionRequest,
   type Functions,
   functions,
@@ -30,7 +31,7 @@ export class FakeFunctions implements Functions {
   entries: FunctionInfo[] = [];
   answer: (request: FunctionRequest) => Promise<Record<string, unknown>> = async () => ({});
 
-  offer(entry: Partial<FunctionEntry> & { readonly available?: boolean; readonly app?: string }): void {
+  put(entry: Partial<FunctionEntry> & { readonly available?: boolean; readonly app?: string }): void {
     const whole = { app: APP, name: 'agenda.next', version: '1.0.0', available: true, ...entry };
     const id = `${whole.app}/${whole.name}@${whole.version}`;
     this.entries = [{ ...whole, id }, ...this.entries.filter((one) => one.id !== id)];
@@ -39,6 +40,17 @@ export class FakeFunctions implements Functions {
 
   changed(): void {
     for (const listener of this.#listeners) listener();
+  }
+
+  /** What the registry says it left out. */
+  refused: FunctionLeftOut[] = [];
+
+  async leftOut(): Promise<readonly FunctionLeftOut[]> {
+    return this.refused;
+  }
+
+  async offer(): Promise<never> {
+    throw new Error('not part of this test');
   }
 
   async register(): Promise<never> {
