@@ -23,14 +23,18 @@ export interface InstalledPlugin extends InstalledVersion {
   readonly installedAt: number;
   /** Not proven yet. `starts` counts the starts of the Core that did not end in order since. */
   readonly probation?: { readonly starts: number };
-  /** What comes back when it fails. */
+  /** The last version that was proven: what a rollback of a proven one brings back. */
   readonly lastGood?: InstalledVersion;
+  /** While this one is on probation: what ran before it, proven or not, as it was. It comes back when this one fails. */
+  readonly former?: InstalledPlugin;
 }
 
 export interface RolledBack {
   readonly version: string;
   readonly reason: string;
   readonly at: number;
+  /** Its settings, where nothing ran before it that has settings of its own: the next version gets them. */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 export interface Installed {
@@ -44,9 +48,40 @@ export interface Installed {
 /** A version that took the Core down this often while on probation is not run again. */
 export const PROBATION_STARTS = 3;
 
-/** The version that runs: the newest unless it failed its probation; undefined when there is none to fall back to. */
-export function liveVersion(plugin: InstalledPlugin): InstalledVersion | undefined {
-  return (plugin.probation?.starts ?? 0) >= PROBATION_STARTS ? plugin.lastGood : plugin;
+/** Versions that ran one before the other without being proven; more are not remembered. */
+const MOST_FORMER = 3;
+
+/** What comes back when a version on probation goes: the last one that ran, as it was. */
+export function formerOf({ former, lastGood, enabled, installedAt }: InstalledPlugin): InstalledPlugin | undefined {
+  return former ?? (lastGood && { ...lastGood, enabled, installedAt });
+}
+
+/** The entry with what ran before it. */
+export function followedBy(
+  former: InstalledPlugin,
+  next: Omit<InstalledPlugin, 'former' | 'lastGood'>,
+): InstalledPlugin {
+  const { version, hash, isolation, config, lastGood } = former;
+  const proven = former.probation ? lastGood : { version, hash, isolation, config };
+  return { ...next, former: shortened(former, MOST_FORMER), ...(proven && { lastGood: proven }) };
+}
+
+function shortened(plugin: InstalledPlugin, most: number): InstalledPlugin {
+  const { former, ...rest } = plugin;
+  return former && most > 1 ? { ...rest, former: shortened(former, most - 1) } : rest;
+}
+
+/** The version that runs: the newest that did not fail its probation; undefined when there is none to fall back to. */
+export function liveVersion(plugin: InstalledPlugin): InstalledPlugin | undefined {
+  let live: InstalledPlugin | undefined = plugin;
+  while (live && (live.probation?.starts ?? 0) >= PROBATION_STARTS) live = formerOf(live);
+  return live;
+}
+
+/** Every version whose files are needed. */
+export function versionsOf(plugin: InstalledPlugin): readonly InstalledVersion[] {
+  const { lastGood, former } = plugin;
+  return [plugin, ...(lastGood ? [lastGood] : []), ...(former ? versionsOf(former) : [])];
 }
 
 /** Folder of a version below `<var>/plugins/<id>`: named by content, so that other files are always another folder. */
@@ -95,10 +130,11 @@ function wrongMember({ version, hash, isolation, config }: Record<string, unknow
   return isMap(config) ? undefined : 'config';
 }
 
-function wrongPlugin({ enabled, probation, lastGood }: Record<string, unknown>): string | undefined {
+function wrongPlugin({ enabled, probation, lastGood, former }: Record<string, unknown>): string | undefined {
   if (typeof enabled !== 'boolean') return 'enabled';
   if (probation !== undefined && !(isMap(probation) && Number.isInteger(probation.starts))) return 'probation';
   if (lastGood !== undefined && (!isMap(lastGood) || wrongMember(lastGood))) return 'lastGood';
+  if (former !== undefined && (!isMap(former) || wrongMember(former) || wrongPlugin(former))) return 'former';
   return undefined;
 }
 
@@ -138,8 +174,8 @@ export function installedLines({ plugins }: Installed): Readonly<Record<string, 
   for (const [id, plugin] of Object.entries(plugins)) {
     const live = liveVersion(plugin);
     if (!live) continue;
-    const { version, isolation, config } = live;
-    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled: plugin.enabled, config };
+    const { version, isolation, config, enabled } = live;
+    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled, config };
   }
   return lines;
 }

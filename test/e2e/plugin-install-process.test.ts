@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import type { PluginStatus } from '@device-core/plugin-api';
-import { parseInstalled, versionFolder } from '@device-core/plugin-api/installed';
+import { parseInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import { filesOf, readTree } from '@device-core/plugin-api/package-tree';
 import { stringify } from 'yaml';
 import { eventually, pace } from '../fixtures/eventually.ts';
@@ -188,7 +188,7 @@ test('kill -9 at any moment of an installation leaves one whole version, old or 
     assert.ok(!existsSync(join(place, '.staging')), 'nothing half unpacked is left');
     if (!existsSync(join(place, 'installed.yaml'))) continue;
     const { installed } = parseInstalled(readFileSync(join(place, 'installed.yaml'), 'utf8'), 'installed.yaml');
-    const kept = [installed.plugins.guest, installed.plugins.guest?.lastGood].filter((one) => one !== undefined);
+    const kept = installed.plugins.guest ? versionsOf(installed.plugins.guest) : [];
     const folders = existsSync(join(place, 'guest')) ? readdirSync(join(place, 'guest')) : [];
     assert.deepEqual(
       folders.filter((name) => !name.endsWith('.sha256')).sort(),

@@ -3,7 +3,7 @@ import { type HealthReport, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { versionFolder } from '@device-core/plugin-api/installed';
 import type { InstalledState } from './state.ts';
-import type { PluginStore, StoreConfig } from './store.ts';
+import { inItsPlace, type PluginStore, type StoreConfig } from './store.ts';
 import { signerOf } from './trust.ts';
 
 interface HealthSources {
@@ -33,7 +33,7 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
       `${state.problem.message}; ${count > 0 ? 'its last good copy is used' : 'nothing that was installed is known any more'}`,
     );
   for (const [id, { version, reason }] of Object.entries(rolledBack)) {
-    const outcome = plugins[id] ? `${plugins[id].version} runs instead` : 'it was removed';
+    const outcome = inItsPlace(plugins[id], await store.running(id));
     report.warn('PLUGIN_ROLLED_BACK', `plugin ${id} ${version} failed its probation: ${reason}; ${outcome}`);
   }
   if (disabled.length > 0)

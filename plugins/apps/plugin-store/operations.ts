@@ -5,12 +5,13 @@ import {
   type JsonSchema,
   type Logger,
   type Operation,
+  PLUGIN_STATES,
   type PluginState,
 } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Probation } from './probation.ts';
-import type { InstallRequest, Outcome, PluginStore } from './store.ts';
+import type { InstallRequest, Outcome, PluginStore, Running } from './store.ts';
 
 /** As long as plugins may take to stop and start twice: forwards, and back. */
 const TIMEOUT_MS = 180_000;
@@ -23,6 +24,12 @@ const VERSION: JsonSchema = {
   type: 'object',
   properties: { version: { type: 'string' }, hash: HASH, isolation: ISOLATION, config: CONFIG },
 };
+const RUNNING: JsonSchema = {
+  type: 'object',
+  description: 'what the Core runs of it now; absent where it runs nothing',
+  required: ['version', 'state'],
+  properties: { version: { type: 'string' }, state: { enum: [...PLUGIN_STATES] }, reason: { type: 'string' } },
+};
 const INSTALLED: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'state', 'hash', 'isolation', 'enabled', 'config', 'installedAt'],
@@ -31,13 +38,18 @@ const INSTALLED: JsonSchema = {
     state: { enum: ['probation', 'good'] },
     enabled: { type: 'boolean' },
     probationEndsAt: { ...TIME, description: 'while it runs: when it will count as good' },
-    lastGood: { ...VERSION, description: 'what a rollback brings back' },
+    lastGood: { ...VERSION, description: 'the last version that was proven' },
+    former: { ...VERSION, description: 'on probation: what ran before it, and comes back when it fails' },
+    running: RUNNING,
   },
 };
 const ROLLED_BACK: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'reason', 'at'],
-  properties: { id: ID, version: { type: 'string' }, reason: { type: 'string' }, at: TIME },
+  properties: {
+    ...{ id: ID, version: { type: 'string' }, reason: { type: 'string' }, at: TIME, running: RUNNING },
+    config: { ...CONFIG, description: 'its settings, where nothing came back: the next version gets them' },
+  },
 };
 const OUTCOME: JsonSchema = {
   type: 'object',
@@ -46,6 +58,7 @@ const OUTCOME: JsonSchema = {
     state: { enum: ['checked', 'probation', 'good'] },
     ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION },
     former: { type: 'string', description: 'version before' },
+    running: RUNNING,
     capabilities: { type: 'array', items: { type: 'string' }, description: 'host powers that it asks for' },
     signer: { type: 'string', description: 'fingerprint of the trusted key that signed it' },
   },
@@ -58,6 +71,7 @@ export interface InstalledView extends InstalledPlugin {
   readonly id: string;
   readonly state: 'probation' | 'good';
   readonly probationEndsAt?: number;
+  readonly running?: Running;
 }
 
 interface Listing {
@@ -71,11 +85,12 @@ export function storeOperations(
   probation: Probation,
   log: Logger,
 ): readonly Operation<never, unknown>[] {
-  const view = (id: string, plugin: InstalledPlugin): InstalledView => {
+  const view = async (id: string, plugin: InstalledPlugin): Promise<InstalledView> => {
     const { probation: unproven, ...rest } = plugin;
     const endsAt = unproven ? probation.endsAt(id) : undefined;
     const ends = endsAt === undefined ? {} : { probationEndsAt: endsAt };
-    return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends };
+    const running = await store.running(id);
+    return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends, ...(running && { running }) };
   };
   const list: Operation<never, Listing> = {
     name: 'plugins.installed',
@@ -97,8 +112,13 @@ export function storeOperations(
       const { plugins, rolledBack, disabled } = store.installed;
       return {
         disabled,
-        plugins: Object.entries(plugins).map(([id, plugin]) => view(id, plugin)),
-        rolledBack: Object.entries(rolledBack).map(([id, one]) => ({ id, ...one })),
+        plugins: await Promise.all(Object.entries(plugins).map(([id, plugin]) => view(id, plugin))),
+        rolledBack: await Promise.all(
+          Object.entries(rolledBack).map(async ([id, one]) => {
+            const running = await store.running(id);
+            return { id, ...one, ...(running && { running }) };
+          }),
+        ),
       };
     },
   };
@@ -147,7 +167,7 @@ export function storeOperations(
     rest: { method: 'POST', path: '/plugins/:id/remove' },
     errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
     timeoutMs: TIMEOUT_MS,
-    run: async ({ id }) => ({ plugin: view(id, await store.remove(id)) }),
+    run: async ({ id }) => ({ plugin: await view(id, await store.remove(id)) }),
   };
   const rollback: Operation<{ readonly id: string }, unknown> = {
     name: 'plugins.rollback',
@@ -159,7 +179,7 @@ export function storeOperations(
     rest: { method: 'POST', path: '/plugins/:id/rollback' },
     errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
     timeoutMs: TIMEOUT_MS,
-    run: async ({ id }) => ({ plugin: view(id, await store.back(id)) }),
+    run: async ({ id }) => ({ plugin: await view(id, await store.back(id)) }),
   };
   const turn: Operation<{ readonly id: string; readonly enabled: boolean }, unknown> = {
     name: 'plugins.switch',

@@ -6,14 +6,18 @@ import {
   type Isolation,
   type Logger,
   type PluginManager,
+  type PluginState,
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
 import {
+  followedBy,
+  formerOf,
   type Installed,
   type InstalledPlugin,
   type InstalledVersion,
-  PROBATION_STARTS,
+  liveVersion,
+  type RolledBack,
 } from '@device-core/plugin-api/installed';
 import type { TreeLimits } from '@device-core/plugin-api/package-tree';
 import type { Candidate } from './candidate.ts';
@@ -43,12 +47,22 @@ export interface Outcome {
   readonly state: 'checked' | 'probation' | 'good';
   readonly id: string;
   readonly version: string;
+  /** Version that ran before. */
   readonly former?: string;
+  /** What runs now; absent where nothing of it does. */
+  readonly running?: Running;
   readonly hash: string;
   readonly isolation: Isolation;
   readonly capabilities: readonly string[];
   /** Fingerprint of the key that signed it. */
   readonly signer?: string;
+}
+
+/** What the kernel runs of a plugin, whatever was asked for. */
+export interface Running {
+  readonly version: string;
+  readonly state: PluginState;
+  readonly reason?: string;
 }
 
 export interface StoreParts {
@@ -91,15 +105,14 @@ export class PluginStore {
     let { plugins, rolledBack } = state.value;
     for (const [id, plugin] of Object.entries(plugins)) {
       if (!plugin.probation) continue;
-      const { starts } = plugin.probation;
-      if (starts < PROBATION_STARTS) {
-        plugins = { ...plugins, [id]: { ...plugin, probation: { starts: starts + 1 } } };
-        continue;
-      }
-      const reason = `the Core ended ${starts} times while it was on probation`;
+      const live = liveVersion(plugin);
+      const { probation } = live ?? {};
+      const counted = live && probation ? { ...live, probation: { starts: probation.starts + 1 } } : live;
+      plugins = without(plugins, id, counted);
+      if (live === plugin) continue;
+      const reason = `the Core ended ${plugin.probation.starts} times while it was on probation`;
       log.error({ plugin: id, version: plugin.version }, `rolled back: ${reason}`);
-      plugins = without(plugins, id, formerOf(plugin));
-      rolledBack = { ...rolledBack, [id]: { version: plugin.version, reason, at: Date.now() } };
+      rolledBack = { ...rolledBack, [id]: failureOf(plugin, live, reason) };
     }
     if (plugins !== state.value.plugins) await state.write({ plugins, rolledBack });
     await this.#sweep();
@@ -135,11 +148,12 @@ export class PluginStore {
         const { entry, outcome } = await this.#admit(candidate, request);
         if (request.check) return outcome;
         const { id } = outcome;
+        const before = this.installed.plugins[id];
         await this.#files.keep(candidate, entry);
         await this.#write(id, entry);
-        await this.#prove(id, entry);
+        const running = await this.#prove(id, entry, before);
         await this.#sweep();
-        return outcome;
+        return running ? { ...outcome, running } : outcome;
       });
     });
   }
@@ -152,7 +166,12 @@ export class PluginStore {
       checkDependents(id, 'remove', {}, { running: await this.#parts.manager.list() });
       const { plugins, rolledBack } = this.installed;
       await this.#parts.state.write({ plugins: without(plugins, id), rolledBack: without(rolledBack, id) });
-      await this.#apply();
+      try {
+        await this.#apply();
+      } catch (error) {
+        await this.#parts.state.write({ plugins, rolledBack });
+        throw error;
+      }
       await this.#sweep();
       return plugin;
     });
@@ -185,15 +204,15 @@ export class PluginStore {
     });
   }
 
-  /** Back to the version before. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when there is none. */
+  /** Back to the version before: what ran before one on probation, else the last one that was proven. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when there is none. */
   back(id: string): Promise<InstalledPlugin> {
     return this.#serial(async () => {
       const plugin = this.#find(id);
-      const { lastGood, probation } = plugin;
-      if (!lastGood) throw conflict('roll back', id, 'no other version was kept');
-      const { enabled } = plugin;
-      const kept = probation ? {} : { lastGood: versionOf(plugin) };
-      const entry = { ...lastGood, enabled, installedAt: Date.now(), ...kept };
+      const { enabled, probation } = plugin;
+      const former = formerOf(plugin);
+      if (!former) throw conflict('roll back', id, 'no other version was kept');
+      const proven = { enabled, installedAt: Date.now(), lastGood: versionOf(plugin) };
+      const entry = probation ? { ...former, enabled } : { ...former, ...proven };
       await this.#write(id, entry);
       try {
         await this.#apply();
@@ -211,14 +230,20 @@ export class PluginStore {
     return this.#serial(async () => {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
-      const { probation: _, ...proven } = plugin;
+      const { probation: _, former, ...proven } = plugin;
       const { plugins, rolledBack } = this.installed;
-      await this.#parts.state.write({ plugins: { ...plugins, [id]: proven }, rolledBack: without(rolledBack, id) });
+      // What ran before is kept for a rollback where nothing proven is.
+      const entry = former && !proven.lastGood ? { ...proven, lastGood: versionOf(former) } : proven;
+      const newer = (rolledBack[id]?.at ?? 0) >= installedAt;
+      await this.#parts.state.write({
+        plugins: { ...plugins, [id]: entry },
+        rolledBack: newer ? rolledBack : without(rolledBack, id),
+      });
       this.#parts.log.info({ plugin: id, version: plugin.version }, 'passed its probation');
     });
   }
 
-  /** The version failed its probation, if it is still that one: the last good one comes back. */
+  /** The version failed its probation, if it is still that one: what ran before comes back. */
   failed(id: string, installedAt: number, reason: string): Promise<void> {
     return this.#serial(async () => {
       const plugin = this.installed.plugins[id];
@@ -238,20 +263,18 @@ export class PluginStore {
     const installed = new Set(Object.keys(this.installed.plugins));
     const { leastIsolation } = config;
     checkFit(manifest, isolation, { running: await manager.list(), installed, leastIsolation });
-    const members = Object.entries({ ...former?.config, ...request.config }).filter(([, value]) => value !== null);
+    const inherited = former?.config ?? this.installed.rolledBack[id]?.config;
+    const members = Object.entries({ ...inherited, ...request.config }).filter(([, value]) => value !== null);
     const settings = Object.fromEntries(members);
     checkConfig(manifest, settings);
     const signer = await signerOf(id, folder, tree.hash, config);
     const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
     // The same files with another configuration have to prove themselves again; the very same do not.
     const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
-    const lastGood = former?.probation ? former.lastGood : former && versionOf(former);
-    const entry: InstalledPlugin = again
-      ? { ...again, enabled: true }
-      : {
-          ...{ ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } },
-          ...(lastGood ? { lastGood } : {}),
-        };
+    const next = { ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } };
+    const ran = former && (await this.#ran(id, former));
+    const fresh: InstalledPlugin = ran ? followedBy(ran, next) : next;
+    const entry: InstalledPlugin = again ? { ...again, enabled: true } : fresh;
     const state = entry.probation ? 'probation' : 'good';
     const outcome: Outcome = {
       ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
@@ -261,35 +284,55 @@ export class PluginStore {
     return { entry, outcome };
   }
 
-  /** Starts what was written. Throws PLUGIN_ROLLED_BACK when it does not become active. */
-  async #prove(id: string, entry: InstalledPlugin): Promise<void> {
+  /** The version that runs, or ran: one on probation that has failed just now is on its way out, and never comes back. */
+  async #ran(id: string, plugin: InstalledPlugin): Promise<InstalledPlugin | undefined> {
+    if (!plugin.probation || !plugin.enabled) return plugin;
+    const state = (await this.#status(id))?.state;
+    return state === 'failed' || state === 'quarantined' ? formerOf(plugin) : plugin;
+  }
+
+  /** Starts what was written, and resolves with what runs then. Throws PLUGIN_ROLLED_BACK when it does not become active. */
+  async #prove(id: string, entry: InstalledPlugin, before: InstalledPlugin | undefined): Promise<Running | undefined> {
     let reason: string;
     try {
       await this.#apply();
-      const status = await this.#status(id);
-      if (status?.state === 'active' || !entry.probation) return;
+      const status = await this.running(id);
+      if (status?.state === 'active' || !entry.probation) return status;
       reason = status ? `it is ${status.state}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
     } catch (error) {
-      if (!entry.probation) throw error;
+      if (!entry.probation) {
+        if (before) await this.#write(id, before);
+        throw error;
+      }
       const undone = error instanceof CoreError && error.code === 'CHANGE_UNDONE';
       reason = undone ? String(error.details.reason) : reasonOf(error);
     }
     const outcome = await this.#undo(id, entry, reason);
     const { version } = entry;
-    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome });
+    const running = await this.running(id);
+    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...(running && { running }) });
   }
 
   async #undo(id: string, plugin: InstalledPlugin, reason: string): Promise<string> {
     const { state, log } = this.#parts;
     const former = formerOf(plugin);
-    const outcome = former ? `${former.version} runs again` : 'there was no version before: it was removed';
     const { plugins, rolledBack } = state.value;
-    const failure = { version: plugin.version, reason, at: Date.now() };
-    await state.write({ plugins: without(plugins, id, former), rolledBack: { ...rolledBack, [id]: failure } });
-    log.error({ plugin: id, version: plugin.version }, `failed its probation: ${reason}; ${outcome}`);
+    const back = former?.probation ? { ...former, probation: { starts: 0 } } : former;
+    const failure = failureOf(plugin, former, reason);
+    await state.write({ plugins: without(plugins, id, back), rolledBack: { ...rolledBack, [id]: failure } });
     await this.#apply().catch((err) => log.error({ err, plugin: id }, 'cannot apply what was rolled back'));
+    const outcome = inItsPlace(former, await this.running(id));
+    log.error({ plugin: id, version: plugin.version }, `failed its probation: ${reason}; ${outcome}`);
     await this.#sweep();
     return outcome;
+  }
+
+  /** What the kernel runs of it now, whatever was asked for; undefined where it is not in the set. */
+  async running(id: string): Promise<Running | undefined> {
+    const status = await this.#status(id);
+    if (!status) return undefined;
+    const { version, state, reason } = status;
+    return { version, state, ...(reason === undefined ? {} : { reason }) };
   }
 
   async #apply(): Promise<void> {
@@ -345,9 +388,16 @@ function versionOf({ version, hash, isolation, config }: InstalledVersion): Inst
   return { version, hash, isolation, config };
 }
 
-/** What is left when the version on probation goes. */
-function formerOf({ lastGood, enabled, installedAt }: InstalledPlugin): InstalledPlugin | undefined {
-  return lastGood && { ...lastGood, enabled, installedAt };
+function failureOf(plugin: InstalledPlugin, former: InstalledPlugin | undefined, reason: string): RolledBack {
+  const { version, config } = plugin;
+  return { version, reason, at: Date.now(), ...(former ? {} : { config }) };
+}
+
+/** Says what runs in the place of a version that was rolled back: what the kernel says, not what was meant. */
+export function inItsPlace(former: { readonly version: string } | undefined, running: Running | undefined): string {
+  if (running?.state === 'active') return `${running.version} runs again`;
+  if (running) return `${running.version} is ${running.state}${running.reason ? `: ${running.reason}` : ''}`;
+  return former ? `${former.version} is back, but does not run now` : 'it was removed, its settings are kept';
 }
 
 /** A copy without this member, or with another value for it. */

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type PluginManifest, reasonOf } from '@device-core/plugin-api';
-import { type InstalledPlugin, versionFolder } from '@device-core/plugin-api/installed';
+import { type InstalledPlugin, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import {
   filesOf,
   parseTree,
@@ -71,7 +71,7 @@ export async function verifyInstalled(
   if (!directory.startsWith(below)) return;
   const refuse = (reason: string) => new CoreError('PLUGIN_CHANGED', { plugin: id, reason });
   const name = directory.slice(below.length).split('/')[0] ?? '';
-  const version = [plugin, plugin?.lastGood].find((one) => one && versionFolder(one) === name);
+  const version = (plugin ? versionsOf(plugin) : []).find((one) => versionFolder(one) === name);
   if (!version) throw refuse(`${name} is not in the list of installed plugins`);
   const folder = join(below, name);
   let tree: Tree;

@@ -2,7 +2,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, moveFolder, replaceFile } from '@device-core/plugin-api/durable';
-import { type Installed, type InstalledVersion, versionFolder } from '@device-core/plugin-api/installed';
+import { type Installed, type InstalledVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import { filesOf, readTree, SIGNATURE_FILE, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import type { Candidate } from './candidate.ts';
 import { listFile } from './trust.ts';
@@ -40,8 +40,7 @@ export class VersionFiles {
   async sweep({ plugins }: Installed): Promise<void> {
     const kept = new Set<string>();
     for (const [id, plugin] of Object.entries(plugins)) {
-      for (const version of [plugin, plugin.lastGood]) {
-        if (!version) continue;
+      for (const version of versionsOf(plugin)) {
         const list = listFile(this.#place, id, version);
         for (const path of [join(this.#place, id), join(this.#place, id, versionFolder(version)), list]) kept.add(path);
       }
