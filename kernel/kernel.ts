@@ -72,7 +72,13 @@ export class Kernel {
   constructor(options: KernelOptions) {
     const { resolved, paths, log, resolve, clock = systemClock, processes = new ProcessBook() } = options;
     checkResolved(resolved);
-    for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
+    for (const path of Object.values(paths)) {
+      try {
+        mkdirSync(path, { recursive: true });
+      } catch (err) {
+        log.error({ err }, `cannot make ${path}`); // a full or read-only disk keeps no device from starting
+      }
+    }
     const watch = new Watch(log);
     const hooks = new HookRegistry(watch.usage);
     const publishing = hooks.caller('event.publish');

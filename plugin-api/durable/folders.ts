@@ -1,5 +1,5 @@
 /** Folders of state. */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncName } from './names.ts';
 import { storageError } from './storage-error.ts';
@@ -7,12 +7,32 @@ import { storageError } from './storage-error.ts';
 /** Makes a folder and what is missing above it; durable when it resolves. Rejects with the codes of replaceFile(). */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
-    const first = await mkdir(path, { recursive: true, mode });
-    if (first === undefined) return;
-    for (let made = path; made.length >= first.length; made = dirname(made)) await syncName(made);
+    await make(path, mode);
   } catch (error) {
     throw storageError(path, error);
   }
+}
+
+/** One by one: the system's own answer for a disk that is read-only is `no such file` where more than one folder is missing. */
+async function make(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return;
+    if (
+      code === 'EROFS' &&
+      (await stat(path).then(
+        (info) => info.isDirectory(),
+        () => false,
+      ))
+    )
+      return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await make(dirname(path), mode);
+    return make(path, mode);
+  }
+  await syncName(path);
 }
 
 /** Puts a folder with these files where it stays, in the place of whatever lay there: synced first, so that it is whole or absent. */

@@ -1,6 +1,7 @@
 /** Files of state: the one way to write them, to read them back, and to say what became of the disk. */
 export { type AppendOptions, appendFile } from './append.ts';
 export { setAside } from './aside.ts';
+export { diskState } from './disk-state.ts';
 export { makeFolder, moveFolder } from './folders.ts';
 export { KeptFile, type KeptForm } from './kept-file.ts';
 export { sweepLeftovers, syncName } from './names.ts';
@@ -8,3 +9,4 @@ export { readState, readStateSync } from './read.ts';
 export { recoverFile } from './recover.ts';
 export { type ReplaceOptions, replaceFile, replaceFileSync, waitingForDiskMs } from './replace.ts';
 export { isStorageTrouble, storageError } from './storage-error.ts';
+export { WantedFile } from './wanted-file.ts';

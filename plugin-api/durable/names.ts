@@ -23,7 +23,8 @@ export async function sweepLeftovers(path: string): Promise<readonly string[]> {
   const [folder, base] = [dirname(path), basename(path)];
   const swept: string[] = [];
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    // Not there, or not to be listed by a plugin that may write this one file alone.
+    if (error.code === 'ENOENT' || error.code === 'ERR_ACCESS_DENIED') return [];
     throw error;
   });
   for (const name of names) {

@@ -7,6 +7,7 @@ import {
   type Logger,
   pluginErrorProblem,
   type StreamChannel,
+  toCoreError,
 } from '../index.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
@@ -203,8 +204,12 @@ export class Gate {
     const foreign =
       thrown instanceof CoreError && thrown.kind ? pluginErrorProblem(thrown.kind, user?.plugin) : undefined;
     if (thrown instanceof CoreError && foreign === undefined) return thrown;
+    const error =
+      foreign === undefined ? toCoreError(thrown, name) : new CoreError('INTERNAL', { what: name }, { cause: thrown });
+    // A full disk is nobody's fault here.
+    if (error.code !== 'INTERNAL') return error;
     user?.failed('operation');
     this.#log.error({ err: thrown, operation: name, plugin: user?.plugin, reason: foreign }, 'operation failed');
-    return new CoreError('INTERNAL', { what: name }, { cause: thrown });
+    return error;
   }
 }

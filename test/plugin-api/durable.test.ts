@@ -29,6 +29,7 @@ import {
 } from '@device-core/plugin-api/durable';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../fixtures/eventually.ts';
+import { FaultyDisk } from '../fixtures/faulty-disk.ts';
 import { part } from '../fixtures/scope.ts';
 import { NO_DISK, SmallDisk } from '../fixtures/small-disk.ts';
 
@@ -125,11 +126,11 @@ describe('replaceFile', () => {
     assert.throws(() => replaceFileSync(file, 'x'.repeat(9_000)), { code: 'STORAGE_FULL' });
     disk.free();
     assert.deepEqual(readdirSync(disk.path).sort(), ['a', 'a.last-good']);
-    disk.readOnly(true);
+    await disk.readOnly(true);
     assert.equal(await codeOf(replaceFile(file, 'two')), 'STORAGE_READ_ONLY');
     assert.equal(await codeOf(appendFile(file, 'two')), 'STORAGE_READ_ONLY');
     assert.equal(await codeOf(setAside(file)), 'STORAGE_READ_ONLY');
-    disk.readOnly(false);
+    await disk.readOnly(false);
     await replaceFile(file, 'three');
     assert.equal(readFileSync(file, 'utf8'), 'three');
     assert.equal(await codeOf(replaceFile(join(disk.path, 'none/a'), 'x')), 'STATE_UNWRITABLE');
@@ -299,12 +300,36 @@ describe('a kept file', () => {
     }, 'the disk takes it');
     assert.deepEqual(told(kept), []);
     assert.equal((await KeptFile.open(file, form, parts.scope, parts.log)).value, 1);
-    disk.readOnly(true);
+    await disk.readOnly(true);
     assert.equal(await codeOf(kept.set(2)), 'STORAGE_READ_ONLY');
-    disk.readOnly(false);
+    await disk.readOnly(false);
     await parts.scope.end();
     assert.equal(JSON.parse(readFileSync(file, 'utf8')).value, 2, 'the end of the plugin tries once more');
   });
+});
+
+describe('a disk that fails', () => {
+  for (const at of ['write', 'sync', 'rename'] as const)
+    for (const [code, expected] of [
+      ['EIO', 'STORAGE_FAILED'],
+      ['EDQUOT', 'STORAGE_FULL'],
+      ['EACCES', 'STATE_UNWRITABLE'],
+    ] as const)
+      it(`with ${code} at the ${at} is told as ${expected}, and the file is one of the two, whole`, async () => {
+        using disk = new FaultyDisk();
+        const place = folder();
+        const file = join(place, 'a');
+        for (let after = 0; after < 3; after++) {
+          await replaceFile(file, 'old', { lastGood: true });
+          Object.assign(disk, { fault: { at, code }, after });
+          const failed = await codeOf(replaceFile(file, 'new', { lastGood: true }));
+          disk.fault = undefined;
+          assert.equal(failed, at !== 'sync' && after === 2 ? undefined : expected);
+          assert.match(readFileSync(file, 'utf8'), /^(old|new)$/);
+          assert.match(readFileSync(`${file}.last-good`, 'utf8'), /^(old|new)$/);
+          assert.deepEqual(readdirSync(place), ['a', 'a.last-good']);
+        }
+      });
 });
 
 describe('an error of the disk that nobody foresaw', () => {

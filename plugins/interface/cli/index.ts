@@ -11,8 +11,14 @@ export const plugin = definePlugin<{ device: typeof device }, CliConfig>({
   async setup(host, services) {
     if (!host.config.launcher) return;
     const { paths } = await services.device.info();
-    const launcher = await Launcher.write(paths.run);
+    const launcher = await Launcher.write(paths.run, host.scope);
     host.scope.use('launcher', launcher);
+    host.tap('health.collect', (report) => {
+      const { trouble } = launcher;
+      if (!trouble) return;
+      const message = `there is no launcher of devicectl: ${trouble.message}`;
+      report.add('cli', { status: 'error', code: trouble.code, message });
+    });
     host.when(httpServer, async (server) => launcher.pointAt(await server.addresses()));
   },
 });

@@ -1,23 +1,25 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { replaceFile } from '@device-core/plugin-api/durable';
+import type { CoreError, Scope } from '@device-core/plugin-api';
+import { WantedFile } from '@device-core/plugin-api/durable';
 
 const SCRIPT = fileURLToPath(new URL('./program/devicectl.ts', import.meta.url));
 
 /** `<run>/devicectl`: two lines of sh that start devicectl on the Node of this Core, aimed at this Core. */
 export class Launcher implements AsyncDisposable {
   readonly #run: string;
-  readonly #path: string;
+  readonly #file: WantedFile;
   #text = '';
 
-  private constructor(run: string) {
+  private constructor(run: string, scope: Scope) {
     this.#run = run;
-    this.#path = join(run, 'devicectl');
+    // By rename: a shell that reads the old script at this moment goes on reading the old one.
+    this.#file = new WantedFile(join(run, 'devicectl'), scope, { mode: 0o755, sync: false });
   }
 
-  static async write(run: string): Promise<Launcher> {
-    const launcher = new Launcher(run);
+  static async write(run: string, scope: Scope): Promise<Launcher> {
+    const launcher = new Launcher(run, scope);
     await launcher.#write(['--run', run]);
     return launcher;
   }
@@ -34,13 +36,17 @@ export class Launcher implements AsyncDisposable {
     const words = [process.execPath, SCRIPT, ...preset].map(quote).join(' ');
     const text = `#!/bin/sh\nexec ${words} "$@"\n`;
     if (text === this.#text) return;
-    // By rename: a shell that reads the old script at this moment goes on reading the old one.
-    await replaceFile(this.#path, text, { mode: 0o755, sync: false });
     this.#text = text;
+    await this.#file.write(text);
+  }
+
+  /** Why there is no launcher, or an old one. */
+  get trouble(): CoreError | undefined {
+    return this.#file.trouble;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#path, { force: true });
+    await rm(this.#file.path, { force: true });
   }
 }
 

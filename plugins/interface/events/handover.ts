@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { type DeviceInfo, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import { readState, replaceFile } from '@device-core/plugin-api/durable';
+import { readState, replaceFile, sweepLeftovers } from '@device-core/plugin-api/durable';
 
 const SAVE_AFTER_MS = 100;
 
@@ -35,6 +35,7 @@ export class Handover {
   /** What the former run of the plugin in this run of the Core left. */
   async read(): Promise<Subscriptions> {
     try {
+      await sweepLeftovers(this.#path);
       const text = await readState(this.#path);
       if (text === undefined) return { seq: 0, sessions: {} };
       const { startedAt, subscriptions } = JSON.parse(text);

@@ -10,7 +10,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import { readState, replaceFile } from '@device-core/plugin-api/durable';
+import { readState, replaceFile, sweepLeftovers } from '@device-core/plugin-api/durable';
 
 const SAVE_AFTER_MS = 100;
 
@@ -34,6 +34,7 @@ export class Snapshot {
   /** What the former run of the plugin in this run of the Core left. */
   async read(): Promise<readonly FunctionSpecification[]> {
     try {
+      await sweepLeftovers(this.#path);
       const text = await readState(this.#path);
       if (text === undefined) return [];
       const { startedAt, specifications } = JSON.parse(text);

@@ -9,9 +9,9 @@ export const plugin = definePlugin({
   requires: { device, processes },
   async setup(host, { device, processes }) {
     const { auth, sku, paths } = await device.info();
-    const file = join(paths.run, 'operator.token');
-    const { token, replaced } = await loadOperatorToken(file);
-    if (replaced) host.log.warn({ file, reason: replaced }, 'the operator token was replaced by a new one');
+    const path = join(paths.run, 'operator.token');
+    const { token, replaced, file } = await loadOperatorToken(path, host.scope);
+    if (replaced) host.log.warn({ file: path, reason: replaced }, 'the operator token was replaced by a new one');
 
     const peers = await loadPeerReader();
     if (peers.failure) host.log.warn({ reason: reasonOf(peers.failure) }, 'peer credentials cannot be read');
@@ -26,7 +26,14 @@ export const plugin = definePlugin({
     });
 
     host.tap('health.collect', (report) => {
-      report.add('identity', { status: 'okay' });
+      const { trouble } = file;
+      if (!trouble) report.add('identity', { status: 'okay' });
+      else
+        report.add('identity', {
+          status: 'error',
+          code: trouble.code,
+          message: `the operator is known on the Unix socket only, for the token is in no file: ${trouble.message}`,
+        });
       if (peers.failure)
         report.warn(
           'PEER_CREDENTIALS_UNAVAILABLE',

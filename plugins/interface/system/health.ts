@@ -17,6 +17,7 @@ import {
   type Scope,
   settlesWithin,
 } from '@device-core/plugin-api';
+import { type StorageHealth, storageHealth } from './storage.ts';
 import { LOOP, WARNING } from './usage-operations.ts';
 
 const STATUS_OF = {
@@ -122,6 +123,9 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
   const problem = await limited(collect, report, timeoutMs, scope);
   open = false;
   if (problem) added.set('system.probes', problem);
+  const disk = await within(scope, timeoutMs, storageHealth(device.paths));
+  if (disk?.component) added.set('system.storage', disk.component);
+  if (disk?.warning) warnings.push(disk.warning);
 
   const [list, eventLoop] = await Promise.all([plugins.list(), plugins.eventLoop()]);
   const components: Record<string, ComponentHealth> = {};
@@ -140,6 +144,12 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
     uptimeMs,
     ...(warnings.length > 0 ? { warnings } : {}),
   };
+}
+
+/** A disk that does not even answer is told as one that is slow. */
+async function within(scope: Scope, ms: number, asked: Promise<StorageHealth>): Promise<StorageHealth> {
+  if (await settlesWithin(scope.clock, ms, asked)) return asked;
+  return { warning: { code: 'STORAGE_SLOW', message: `the disk is slow: it did not answer within ${ms} ms` } };
 }
 
 /** A probe that fails or hangs costs its own news only; it is reported as a component of its own. */

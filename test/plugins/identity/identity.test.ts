@@ -13,6 +13,9 @@ const manifest = new URL('../../../manifests/plugins/interface/identity.yaml', i
 const startHost = () => createTestHost(plugin, { manifest });
 const uid = process.getuid?.() ?? 0;
 const children: ChildProcess[] = [];
+
+import { part } from '../../fixtures/scope.ts';
+
 after(() => {
   for (const child of children) if (child.pid) process.kill(-child.pid, 'SIGKILL');
 });
@@ -117,10 +120,15 @@ for (const [name, spoil] of [
     await using host = await startHost();
     const { run } = (await host.service(device).info()).paths;
     const file = join(run, 'second', 'operator.token');
-    const first = await loadOperatorToken(file);
-    assert.deepEqual(await loadOperatorToken(file), first);
+    await using parts = part();
+    const load = async () => {
+      const { token, replaced } = await loadOperatorToken(file, parts.scope);
+      return replaced === undefined ? { token } : { token, replaced };
+    };
+    const first = await load();
+    assert.deepEqual(await load(), first);
     await spoil(file);
-    const second = await loadOperatorToken(file);
+    const second = await load();
     assert.notEqual(second.token, first.token);
     assert.ok(second.replaced);
     assert.equal((await readFile(file, 'utf8')).trim(), second.token);

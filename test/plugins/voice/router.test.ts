@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CoreError, config, type LedgerEntry, type VoiceTurn } from '@device-core/plugin-api';
+import { CoreError, config, type HealthReport, type LedgerEntry, type VoiceTurn } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Budget } from '../../../plugins/voice/voice/budget.ts';
 import { Ledger } from '../../../plugins/voice/voice/ledger.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { part } from '../../fixtures/scope.ts';
+import { NO_DISK, SmallDisk } from '../../fixtures/small-disk.ts';
 import { eventually, type FakeSpeech } from './fakes.ts';
 import { start } from './started.ts';
 
@@ -291,6 +292,53 @@ describe('the ledger', () => {
       }),
       { numRuns: runs(30) },
     );
+    await rm(folder, { recursive: true });
+  });
+
+  it('refuses what a full disk does not take, whole, and is well again by itself', { skip: NO_DISK }, async () => {
+    using disk = new SmallDisk(256);
+    const file = join(disk.path, 'voice/ledger.jsonl');
+    const ledger = new Ledger(file, 1_000);
+    await ledger.load();
+    await ledger.append(entry(1));
+    disk.fill();
+    let taken = 1;
+    const full = await eventually('a full disk', () =>
+      ledger.append(entry(++taken)).then(
+        () => undefined,
+        (error: CoreError) => error.code,
+      ),
+    );
+    assert.equal(full, 'STORAGE_FULL');
+    const told: string[] = [];
+    const report: HealthReport = {
+      add: (part, { code }) => told.push(`${part} ${code}`),
+      bridge: () => assert.fail(),
+      warn: () => assert.fail(),
+    };
+    await ledger.tell(report);
+    assert.deepEqual(told, ['voice.ledger STORAGE_FULL']);
+    disk.free();
+    await ledger.tell(report);
+    assert.equal(told.length, 1, 'it was asked again, and takes it');
+    await ledger.append(entry(7));
+    const again = new Ledger(file, 1_000);
+    await again.load();
+    assert.equal(again.broken, 0);
+    assert.deepEqual(
+      again.newest(2).map(({ bytes }) => bytes),
+      [7, taken - 1],
+    );
+  });
+
+  it('starts anew beside a file that cannot be read, which is kept', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'dc-ledger-'));
+    const file = join(folder, 'ledger.jsonl');
+    await mkdir(file);
+    const ledger = new Ledger(file, 10);
+    await ledger.load();
+    assert.match(ledger.damage ?? '', /it is a folder.*set aside/);
+    await ledger.append(entry(1));
     await rm(folder, { recursive: true });
   });
 
