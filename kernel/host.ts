@@ -45,6 +45,7 @@ export class PluginRun {
     const log = parts.log.child({ plugin: id });
     const meter = parts.watch.usage.of(id);
     meter.limit(entry.budget);
+    meter.outside = !entry.tree;
     meter.guest = {};
     meter.folder = entry.isolation === 'inline' ? dirname(entry.main) : undefined;
     const scope = new PluginScope(id, log, { meter, clock: parts.clock });

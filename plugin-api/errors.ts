@@ -54,6 +54,11 @@ export const ERROR_CODES = {
   CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],
   PACKAGE_INVALID: [400, -32602, 'cannot take {source}: {reason}'],
   PLUGIN_CONFLICT: [409, -32009, 'cannot {verb} plugin {plugin}: {reason}'],
+  CLAIMS_UNACCEPTED: [
+    409,
+    -32009,
+    'plugin {plugin} {version} asks for more than it has: it {what}; to grant that, install it with accept: {digest}',
+  ],
   PLUGIN_CHANGED: [500, -32050, 'plugin {plugin} was changed after it was installed: {reason}'],
   PLUGIN_ROLLED_BACK: [500, -32051, 'plugin {plugin} {version} failed its probation: {reason}; {outcome}'],
   SIGNATURE_INVALID: [403, -32003, 'cannot trust plugin {plugin}: {reason}'],

@@ -23,6 +23,8 @@ export type Resolved<R extends ServiceRefs> = { readonly [K in keyof R]: R[K] ex
 /** The plugin that uses a service. */
 export interface ServiceUser {
   readonly plugin: string;
+  /** It came from outside of the Core: it speaks for itself alone, whatever caller it names. */
+  readonly outside?: boolean;
   /** The function of the user, its time accounted to it. */
   measured<A extends readonly unknown[], R>(kind: CallbackKind, fn: (...args: A) => R): (...args: A) => R;
   /** A callback of the user failed. */

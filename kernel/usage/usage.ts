@@ -23,6 +23,7 @@ type Counter = { -readonly [K in keyof CallbackUsage]: CallbackUsage[K] };
 /** The account of one plugin, kept over its restarts. */
 export class PluginMeter implements ServiceUser {
   readonly plugin: string;
+  outside = false;
   /** Where its code lies, if it runs in this thread. */
   folder: string | undefined;
   #budget = DEFAULT_BUDGET;

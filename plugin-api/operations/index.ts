@@ -3,6 +3,7 @@ import {
   type Capabilities,
   FOR_USER,
   type HookCaller,
+  type Invocation,
   type Logger,
   type Operations,
   type Scope,
@@ -50,9 +51,16 @@ export function operationGate(options: OperationGateOptions): OperationGate {
     list: async () => table.list(),
     streams: async () => table.streams(),
     watch: (listener) => table.watch(listener),
-    permitted: async (name, call) => gate.permitted(name, call),
-    invoke: (name, params, call) => gate.invoke(name, params, call),
-    openStream: (name, params, channel, call) => gate.openStream(name, params, channel, call),
+    permitted: async (name, call) => gate.permitted(name, own(call, user)),
+    invoke: (name, params, call) => gate.invoke(name, params, own(call, user)),
+    openStream: (name, params, channel, call) => gate.openStream(name, params, channel, own(call, user)),
   });
   return { table, service: Object.assign(serviceFor(), { [FOR_USER]: serviceFor }), late: () => gate.late };
+}
+
+/** Front ends of the Core call for others; a plugin from outside is itself, and nobody's session. */
+function own(call: Invocation, user: ServiceUser | undefined): Invocation {
+  if (!user?.outside) return call;
+  const { signal, deadline } = call;
+  return { caller: { kind: 'plugin', id: user.plugin }, signal, deadline };
 }

@@ -78,8 +78,14 @@ const VICTIM = "require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('e
 const PLUGIN = `
 import { burgle } from './burglar.mjs';
 export const plugin = {
-  setup(host) {
-    burgle(host.config.run, host.config.port).then((found) => host.log.info({ found }, 'burgled'));
+  requires: { operations: { kind: 'service', id: 'operations', version: '1.0.0' } },
+  async setup(host, { operations }) {
+    const caller = { kind: 'operator', id: 'operator' };
+    const call = { caller, signal: AbortSignal.timeout(20_000), deadline: Date.now() + 20_000 };
+    const forged = operations.invoke('plugins.restart', { id: 'limits' }, call).then(() => 200, ({ code }) => code);
+    burgle(host.config.run, host.config.port).then(async (found) => {
+      host.log.info({ found: { ...found, 'a caller that it names itself': await forged } }, 'burgled');
+    });
   },
 };
 `;
@@ -105,15 +111,8 @@ function app(name: string, main: string, args: readonly string[], more: Readonly
 
 function plugin(id: string, isolation: string): void {
   const config = { type: 'object', additionalProperties: false, properties: { run: {}, port: {} } };
-  const manifest = {
-    id,
-    version: '1.0.0',
-    summary: 'breaks in',
-    api: '^1.0.0',
-    main: './index.mjs',
-    isolation,
-    config,
-  };
+  const head = { id, version: '1.0.0', summary: 'breaks in', api: '^1.0.0', main: './index.mjs', isolation };
+  const manifest = { ...head, requires: { operations: '^1.0.0' }, config };
   put(join(root.path, id), { 'plugin.yaml': stringify(manifest), 'index.mjs': PLUGIN, 'burglar.mjs': BURGLAR });
 }
 
@@ -147,7 +146,7 @@ after(async () => {
 
 /** Neither taken for somebody, nor able to do what only the operator may. */
 function refused(found: Found): void {
-  assert.equal(Object.keys(found).length, 5);
+  assert.ok(Object.keys(found).length >= 5);
   for (const [door, answer] of Object.entries(found)) {
     const shut = typeof answer === 'number' ? answer === 401 || answer === 403 : answer !== 'READY';
     assert.ok(shut, `${door}: ${answer}`);

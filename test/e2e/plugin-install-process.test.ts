@@ -94,7 +94,11 @@ test('devicectl installs, lists, disables, upgrades, rolls back and removes', as
   );
   assert.doesNotMatch((await core.ctl('plugin', 'list')).stdout, /guest/);
 
-  const installed = await core.ctl('plugin', 'install', first, '--config', 'n=3', '--config', 's=word');
+  const asked = await core.ctl('plugin', 'install', first, '--config', 'n=3');
+  assert.match(asked.stderr, /CLAIMS_UNACCEPTED: .*it holds network\.outbound; .*accept: sha256:/);
+  assert.doesNotMatch((await core.ctl('plugin', 'list')).stdout, /guest/);
+
+  const installed = await core.ctl('plugin', 'install', first, '--yes', '--config', 'n=3', '--config', 's=word');
   assert.match(installed.stdout, /^guest 1\.0\.0 is active, on probation\n/, installed.stderr);
   const proven = /^guest +1\.0\.0 +active +process .*installed; for a test$/m;
   await eventually(async () => proven.test((await core.ctl('plugin', 'list')).stdout), 'the end of its probation');

@@ -9,12 +9,13 @@ import {
   type PluginManifest,
   type PluginStatus,
   pluginManager,
+  processes,
 } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import semver from 'semver';
+import { LEVELS } from './claims.ts';
 
-const KERNEL = new Map([device, eventBus, grants, pluginManager].map(({ id, version }) => [id, version]));
-const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
+const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));
 const RESERVED: readonly string[] = ['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous'];
 const TREE = treeManifests(fileURLToPath(new URL('../../../', import.meta.url)));
 

@@ -38,6 +38,11 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
   }
   if (disabled.length > 0)
     report.warn('PLUGINS_DISABLED', `plugins of the SKU are switched off: ${disabled.join(', ')}`);
+  if (config.unsignedIsolation !== 'process')
+    report.warn(
+      'UNSIGNED_TRUSTED',
+      `plugins that no trusted key signed may run at level ${config.unsignedIsolation}, where they can do everything that the Core can`,
+    );
   if (config.signatures !== 'warn' || config.trustedKeys.length === 0) return;
   for (const [id, plugin] of Object.entries(plugins)) {
     const folder = join(place, id, versionFolder(plugin));

@@ -51,15 +51,30 @@ const ROLLED_BACK: JsonSchema = {
     config: { ...CONFIG, description: 'its settings, where nothing came back: the next version gets them' },
   },
 };
+const TEXTS: JsonSchema = { type: 'array', items: { type: 'string' } };
+const CLAIMS: JsonSchema = {
+  type: 'object',
+  required: ['isolation', 'capabilities', 'files', 'services', 'taps'],
+  properties: {
+    isolation: { ...ISOLATION, description: 'where it runs; only a process is a wall' },
+    capabilities: { ...TEXTS, description: 'host powers, the network among them' },
+    files: { type: 'object', properties: { read: TEXTS, write: TEXTS }, description: 'files beside its own' },
+    services: { ...TEXTS, description: 'services with which it acts for others' },
+    taps: { ...TEXTS, description: 'hooks that see or change what others do' },
+  },
+};
 const OUTCOME: JsonSchema = {
   type: 'object',
-  required: ['state', 'id', 'version', 'hash', 'isolation', 'capabilities'],
+  required: ['state', 'id', 'version', 'hash', 'isolation', 'capabilities', 'claims', 'added', 'digest'],
   properties: {
     state: { enum: ['checked', 'probation', 'good'] },
     ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION },
     former: { type: 'string', description: 'version before' },
     running: RUNNING,
     capabilities: { type: 'array', items: { type: 'string' }, description: 'host powers that it asks for' },
+    claims: CLAIMS,
+    added: { ...TEXTS, description: 'what of the claims the version before did not have' },
+    digest: { ...HASH, description: 'names this package with these claims, for `accept`' },
     signer: { type: 'string', description: 'fingerprint of the trusted key that signed it' },
   },
 };
@@ -136,6 +151,11 @@ export function storeOperations(
         source: { type: 'string', minLength: 2, maxLength: 4096, description: 'absolute path on the device' },
         isolation: { ...ISOLATION, description: 'as before, else process' },
         config: { ...CONFIG, description: 'members over those of the version before; null takes one away' },
+        accept: {
+          ...HASH,
+          description:
+            'digest of the package and its claims: what CLAIMS_UNACCEPTED or a check names. Needed where it claims what the version before did not have',
+        },
         check: { type: 'boolean', description: 'ask everything, do nothing' },
       },
     },
@@ -147,7 +167,7 @@ export function storeOperations(
     errors: [
       ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'API_VERSION_MISMATCH', 'CAPABILITY_UNKNOWN'] as const),
       ...(['PLUGIN_CONFLICT', 'SERVICE_ALREADY_PROVIDED', 'SERVICE_MISSING', 'ISOLATION_UNSUPPORTED'] as const),
-      ...(['SIGNATURE_INVALID', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
+      ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
     ],
     timeoutMs: TIMEOUT_MS,
     async run(request, { caller }) {

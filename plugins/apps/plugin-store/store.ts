@@ -6,6 +6,7 @@ import {
   type Isolation,
   type Logger,
   type PluginManager,
+  type PluginManifest,
   type PluginState,
   type PluginStatus,
   reasonOf,
@@ -18,9 +19,11 @@ import {
   type InstalledVersion,
   liveVersion,
   type RolledBack,
+  versionFolder,
 } from '@device-core/plugin-api/installed';
 import type { TreeLimits } from '@device-core/plugin-api/package-tree';
 import type { Candidate } from './candidate.ts';
+import type { Claims } from './claims.ts';
 import type { InstalledState } from './state.ts';
 import { signerOf, type TrustPolicy, verifyInstalled } from './trust.ts';
 import { VersionFiles } from './version-files.ts';
@@ -38,6 +41,8 @@ export interface InstallRequest {
   readonly isolation?: Isolation;
   /** Members over those of the version before; null takes one away. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Digest of what it may have: what CLAIMS_UNACCEPTED names. */
+  readonly accept?: string;
   /** Everything is asked, nothing is done. */
   readonly check?: boolean;
 }
@@ -54,6 +59,11 @@ export interface Outcome {
   readonly hash: string;
   readonly isolation: Isolation;
   readonly capabilities: readonly string[];
+  /** All that it claims, and what names this package with these claims. */
+  readonly claims: Claims;
+  readonly digest: string;
+  /** What of it the version before did not have. */
+  readonly added: readonly string[];
   /** Fingerprint of the key that signed it. */
   readonly signer?: string;
 }
@@ -147,6 +157,7 @@ export class PluginStore {
         const candidate = await readCandidate(folder, request.source, this.#limits);
         const { entry, outcome } = await this.#admit(candidate, request);
         if (request.check) return outcome;
+        checkAccepted(outcome, request.accept);
         const { id } = outcome;
         const before = this.installed.plugins[id];
         await this.#files.keep(candidate, entry);
@@ -268,6 +279,12 @@ export class PluginStore {
     const settings = Object.fromEntries(members);
     checkConfig(manifest, settings);
     const signer = await signerOf(id, folder, tree.hash, config);
+    const { beyond, checkUnsigned, claimsOf, digestOf } = await import('./claims.ts');
+    const claims = claimsOf(manifest, isolation);
+    if (signer === undefined) checkUnsigned(id, claims, config.unsignedIsolation);
+    const granted = former && (await this.#manifestOf(id, former));
+    const added = beyond(claims, granted && claimsOf(granted, former.isolation));
+    const digest = digestOf(id, version, tree.hash, claims);
     const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
     // The same files with another configuration have to prove themselves again; the very same do not.
     const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
@@ -278,10 +295,24 @@ export class PluginStore {
     const state = entry.probation ? 'probation' : 'good';
     const outcome: Outcome = {
       ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
+      ...{ claims, digest, added },
       ...(former ? { former: former.version } : {}),
       ...(signer ? { signer } : {}),
     };
     return { entry, outcome };
+  }
+
+  /** Of a version that lies here; undefined where it cannot be read, and then nothing counts as granted. */
+  async #manifestOf(id: string, version: InstalledVersion): Promise<PluginManifest | undefined> {
+    const { readCandidate } = await import('./candidate.ts');
+    const folder = join(this.#parts.place, id, versionFolder(version));
+    try {
+      const { manifest, tree } = await readCandidate(folder, folder, this.#limits);
+      return tree.hash === version.hash ? manifest : undefined;
+    } catch (thrown) {
+      this.#parts.log.warn({ plugin: id, reason: reasonOf(thrown) }, 'cannot tell what was granted before');
+      return undefined;
+    }
   }
 
   /** The version that runs, or ran: one on probation that has failed just now is on its way out, and never comes back. */
@@ -382,6 +413,13 @@ export class PluginStore {
     this.#tail = run.catch(() => undefined);
     return run;
   }
+}
+
+/** Throws CLAIMS_UNACCEPTED with what would be granted. */
+function checkAccepted({ id, version, claims, digest, added }: Outcome, accept: string | undefined): void {
+  if (added.length === 0 || accept === digest) return;
+  const what = added.join(', it ');
+  throw new CoreError('CLAIMS_UNACCEPTED', { plugin: id, version, what, digest, claims, added });
 }
 
 function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {

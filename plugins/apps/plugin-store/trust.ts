@@ -1,7 +1,7 @@
 /** What is on the disk has to be what was installed, and what was installed signed as the SKU asks for. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Isolation, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import { type InstalledPlugin, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import {
   filesOf,
@@ -12,10 +12,13 @@ import {
   type TreeLimits,
   verifyTree,
 } from '@device-core/plugin-api/package-tree';
+import { checkUnsignedLevel } from './claims.ts';
 
 export interface TrustPolicy {
   readonly signatures: 'off' | 'warn' | 'require';
   readonly trustedKeys: readonly string[];
+  /** The least isolation of what no trusted key signed. */
+  readonly unsignedIsolation: Isolation;
 }
 
 const MAX_SIGNATURE = 4096;
@@ -60,7 +63,7 @@ export interface Verification {
 
 /**
  * The tap of plugin.verify: reads every file again before any of them is imported. Plugins that were not installed are none of its business.
- * Throws PLUGIN_CHANGED, which names the first file that differs, and SIGNATURE_INVALID.
+ * Throws PLUGIN_CHANGED, which names the first file that differs, SIGNATURE_INVALID and ISOLATION_UNSUPPORTED.
  */
 export async function verifyInstalled(
   { id }: Pick<PluginManifest, 'id'>,
@@ -82,7 +85,8 @@ export async function verifyInstalled(
     throw refuse(reasonOf(error));
   }
   if (tree.hash !== version.hash) throw refuse(await difference(tree, listFile(place, id, version), version.hash));
-  await signerOf(id, folder, tree.hash, policy);
+  const signer = await signerOf(id, folder, tree.hash, policy);
+  if (signer === undefined) checkUnsignedLevel(id, version.isolation, policy.unsignedIsolation);
 }
 
 async function difference(now: Tree, list: string, hash: string): Promise<string> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { defineProgram } from '@device-core/plugin-api/program';
+import { ask, isAnswerable, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 
 interface Args {
@@ -7,6 +8,8 @@ interface Args {
   readonly isolation?: string;
   readonly config?: Readonly<Record<string, unknown>>;
   readonly check?: boolean;
+  readonly accept?: string;
+  readonly yes?: boolean;
 }
 
 interface Outcome {
@@ -16,7 +19,14 @@ interface Outcome {
   readonly former?: string;
   readonly hash: string;
   readonly isolation: string;
-  readonly capabilities: readonly string[];
+  readonly claims: {
+    readonly capabilities: readonly string[];
+    readonly files: { readonly read: readonly string[]; readonly write: readonly string[] };
+    readonly services: readonly string[];
+    readonly taps: readonly string[];
+  };
+  readonly added: readonly string[];
+  readonly digest: string;
   readonly signer?: string;
 }
 
@@ -30,11 +40,20 @@ export const program = defineProgram<Args>({
       isolation: { enum: ['inline', 'worker', 'process'], description: 'as before if absent, else process' },
       config: { type: 'object', description: 'settings; may be repeated' },
       check: { type: 'boolean', description: 'only tell what would be installed' },
+      yes: { type: 'boolean', description: 'grant what it claims, without a question' },
+      accept: { type: 'string', description: 'grant what it claims, if that is what this digest names' },
     },
   },
-  async run({ client, out, args }) {
-    const body = { ...args, source: resolve(args.source) };
-    const answer = await client.post('/plugins/install', body, { timeoutMs: CHANGE_TIMEOUT_MS });
+  async run({ client, out, args, signal }) {
+    const { yes, ...rest } = args;
+    const body = { ...rest, source: resolve(args.source) };
+    const install = (more: object, accept: readonly number[]) =>
+      client.post('/plugins/install', { ...body, ...more }, { timeoutMs: CHANGE_TIMEOUT_MS, accept });
+    const answerable = yes === true || isAnswerable(out);
+    let answer = await install({}, answerable ? [409] : []);
+    const claims = unaccepted(answer);
+    if (claims && !yes) await ask(out, claims, signal);
+    if (answer.status >= 400) answer = await install(claims ? { accept: claims.digest } : {}, []);
     if (out.json) return out.line(answer.text);
     const outcome = answer.body as unknown as Outcome;
     const { id, version, former, state, hash, signer } = outcome;
@@ -42,7 +61,18 @@ export const program = defineProgram<Args>({
     const done = { checked: 'could be installed', probation: 'is active, on probation', good: 'was installed before' };
     await out.line(`${id} ${version} ${done[state]}${instead}`);
     await out.line(`runs     ${outcome.isolation}`);
-    await out.line(`asks for ${outcome.capabilities.join(', ') || 'no capability'}`);
+    for (const line of granted(outcome)) await out.line(line);
     await out.line(`files    ${hash}, ${signer ? `signed by ${signer}` : 'no trusted signature'}`);
   },
 });
+
+/** What it may do beyond running by itself. */
+function granted({ claims: { capabilities, files, services, taps } }: Outcome): readonly string[] {
+  const list = (name: string, items: readonly string[]) => (items.length > 0 ? [`${name} ${items.join(', ')}`] : []);
+  return [
+    `asks for ${capabilities.join(', ') || 'no capability'}`,
+    ...list('reads   ', files.read),
+    ...list('writes  ', files.write),
+    ...list('uses    ', [...services, ...taps]),
+  ];
+}

@@ -1,0 +1,222 @@
+/** What a package claims is shown, and granted before it runs; what nobody of trust signed gets no power of the Core. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { CoreError } from '@device-core/plugin-api';
+import { filesOf, readTree, SIGNATURE_FILE, signTree } from '@device-core/plugin-api/package-tree';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
+import { beyond, type Claims, claimsOf } from '../../../plugins/apps/plugin-store/claims.ts';
+import { type PackageOptions, Packages } from '../../fixtures/packages.ts';
+import { runs } from '../../fixtures/runs.ts';
+import { startStore } from './start.ts';
+
+const packages = new Packages();
+after(() => packages[Symbol.dispose]());
+after(leakCheck());
+
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const trustedKeys = [publicKey.export({ type: 'spki', format: 'pem' }).toString()];
+
+async function signed(options: PackageOptions): Promise<string> {
+  const folder = packages.folder(options);
+  const { hash } = await readTree(folder, await filesOf(folder, 100), 1_000_000);
+  writeFileSync(join(folder, SIGNATURE_FILE), signTree(hash, pem));
+  return folder;
+}
+
+const refusal = async (work: Promise<unknown>): Promise<CoreError> =>
+  work.then(
+    () => assert.fail('it was taken'),
+    (error) => error,
+  );
+
+const CLAIMING: readonly (readonly [what: string, manifest: string, line: string])[] = [
+  ['all files to read', 'files: { read: [/] }', 'reads /'],
+  ['all files to write', 'files: { write: [/] }', 'writes /'],
+  ['the network', 'capabilities: [network.outbound]', 'holds network.outbound'],
+  ['a handle of a bus', "capabilities: ['bridges.spi:flash']", 'holds bridges.spi:flash'],
+];
+
+describe('what a package claims is asked before it is granted', () => {
+  for (const [what, line, claim] of CLAIMING)
+    test(what, async () => {
+      await using store = await startStore();
+      const folder = packages.folder({ manifest: [line] });
+      const { code, message, details } = await refusal(store.install(folder));
+      assert.equal(code, 'CLAIMS_UNACCEPTED');
+      assert.ok(message.includes(claim), message);
+      assert.deepEqual(details.added, [claim]);
+      assert.ok(!existsSync(join(store.place, 'installed.yaml')));
+      const outcome = await store.install(folder, { accept: details.digest });
+      assert.deepEqual([outcome.state, outcome.claims], ['probation', details.claims]);
+    });
+
+  test('a check shows it without asking', async () => {
+    await using store = await startStore();
+    const folder = packages.folder({ manifest: ['capabilities: [network.outbound]'] });
+    const { state, added, digest } = await store.install(folder, { check: true });
+    assert.deepEqual([state, added], ['checked', ['holds network.outbound']]);
+    assert.equal((await store.install(folder, { accept: digest })).state, 'probation');
+  });
+
+  test('what claims nothing is not asked for', async () => {
+    await using store = await startStore();
+    const { added, claims } = await store.install(packages.folder());
+    assert.deepEqual(added, []);
+    assert.deepEqual(claims, {
+      isolation: 'process',
+      capabilities: [],
+      files: { read: [], write: [] },
+      services: [],
+      taps: [],
+    });
+  });
+
+  test('the digest of another package, or of other claims, grants nothing', async () => {
+    await using store = await startStore();
+    const manifest = ['capabilities: [network.outbound]'];
+    const { details } = await refusal(store.install(packages.folder({ manifest })));
+    for (const other of [{ manifest: ['files: { read: [/] }'] }, { manifest, code: 'export const plugin = {};' }])
+      assert.equal(
+        (await refusal(store.install(packages.folder(other), { accept: details.digest }))).code,
+        'CLAIMS_UNACCEPTED',
+      );
+  });
+
+  test('an upgrade asks for what is new, and for nothing else', async () => {
+    await using store = await startStore();
+    const manifest = ['capabilities: [network.outbound]', "files: { read: ['{etc}/guest'] }"];
+    const first = packages.folder({ manifest });
+    await store.install(first, { accept: (await refusal(store.install(first))).details.digest });
+    const less = ["capabilities: ['network.outbound:api.example.com']", "files: { read: ['{etc}/guest/a.txt'] }"];
+    assert.deepEqual((await store.install(packages.folder({ version: '2.0.0', manifest: less }))).added, []);
+    const wider = ['capabilities: [network]', "files: { read: ['{etc}'] }"];
+    const { details } = await refusal(store.install(packages.folder({ version: '3.0.0', manifest: wider })));
+    assert.deepEqual(details.added, ['holds network', 'reads {etc}']);
+  });
+
+  test('a version whose files were changed on the disk counts for nothing', async () => {
+    await using store = await startStore();
+    const manifest = ['capabilities: [network.outbound]'];
+    const first = packages.folder({ manifest });
+    await store.install(first, { accept: (await refusal(store.install(first))).details.digest });
+    const [name = ''] = readdirSync(join(store.place, 'guest')).filter((one) => !one.endsWith('.sha256'));
+    const wider = 'id: guest\nversion: 1.0.0\nsummary: s\napi: ^1.0.0\nmain: ./index.mjs\ncapabilities: [system]\n';
+    writeFileSync(join(store.place, 'guest', name, 'plugin.yaml'), wider);
+    const { details } = await refusal(
+      store.install(packages.folder({ version: '2.0.0', manifest: ['capabilities: [system.logs]'] })),
+    );
+    assert.deepEqual(details.added, ['holds system.logs']);
+  });
+});
+
+describe('what no trusted key signed gets no power of the Core', () => {
+  const powers: readonly (readonly [string, PackageOptions, object, string, RegExp])[] = [
+    ['a place in the Core', {}, { isolation: 'inline' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
+    ['a thread of the Core', {}, { isolation: 'worker' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
+    ...[
+      'identity',
+      'grants',
+      'event-bus',
+      'plugin-manager',
+      'processes',
+      'apps',
+      'app-sockets',
+      'config',
+      'functions',
+    ].map(
+      (service) =>
+        [
+          `service ${service}`,
+          { manifest: [`optional: { ${service}: ^1.0.0 }`] },
+          {},
+          'SIGNATURE_INVALID',
+          new RegExp(`no plugin gets service ${service}`),
+        ] as const,
+    ),
+    ...['event.publish', 'operation.before', 'plugin.load', 'plugin.verify', 'session.open', 'function.call'].map(
+      (tap) =>
+        [
+          `hook ${tap}`,
+          { manifest: [`taps: [${tap}]`] },
+          {},
+          'SIGNATURE_INVALID',
+          new RegExp(`no plugin gets hook ${tap}`),
+        ] as const,
+    ),
+  ];
+  for (const [what, options, request, code, reason] of powers) {
+    test(`${what}: refused, whatever was accepted`, async () => {
+      await using store = await startStore({ trustedKeys });
+      const error = await refusal(store.install(packages.folder(options), request));
+      assert.equal(error.code, code, error.message);
+      assert.match(error.message, reason);
+    });
+
+    test(`${what}: asked for where it is signed`, async () => {
+      await using store = await startStore({ trustedKeys });
+      const folder = await signed(options);
+      const { code: asked, details } = await refusal(store.install(folder, request));
+      assert.equal(asked, 'CLAIMS_UNACCEPTED');
+      assert.equal((await store.install(folder, { ...request, accept: details.digest })).state, 'probation');
+    });
+  }
+
+  test('a SKU may trust what is unsigned, and its health says so', async () => {
+    await using store = await startStore({ unsignedIsolation: 'inline' });
+    const folder = packages.folder();
+    const { details } = await refusal(store.install(folder, { isolation: 'inline' }));
+    assert.equal((await store.install(folder, { isolation: 'inline', accept: details.digest })).isolation, 'inline');
+    const warnings: string[] = [];
+    const report = { add: () => undefined, warn: (code: string) => void warnings.push(code) };
+    await store.host.hook('health.collect').promise(report as never);
+    assert.deepEqual(warnings, ['UNSIGNED_TRUSTED']);
+  });
+
+  test('an unsigned plugin that an earlier Core took in is not run inside of this one', async () => {
+    await using store = await startStore({ unsignedIsolation: 'inline' });
+    const folder = packages.folder();
+    const { details } = await refusal(store.install(folder, { isolation: 'worker' }));
+    await store.install(folder, { isolation: 'worker', accept: details.digest });
+    const [name = ''] = readdirSync(join(store.place, 'guest')).filter((one) => !one.endsWith('.sha256'));
+    const at = `${join(store.place, 'guest', name)}/`;
+    const { verifyInstalled } = await import('../../../plugins/apps/plugin-store/trust.ts');
+    const [plugin] = (await store.call('plugins.installed')).plugins as never[];
+    const policy = { signatures: 'warn', trustedKeys, unsignedIsolation: 'process' } as const;
+    const limits = { files: 100, bytes: 1_000_000 };
+    await assert.rejects(verifyInstalled({ id: 'guest' }, at, { place: store.place, plugin, limits, policy }), {
+      code: 'ISOLATION_UNSUPPORTED',
+    });
+  });
+});
+
+test('nothing that was not granted is ever taken for granted', async () => {
+  const paths = fc.subarray(['/', '/a', '/a/*', '/a/b', '/ab', '{etc}', '{etc}/x', '{var}/*']);
+  const manifest = fc.record({
+    capabilities: fc.subarray(['network', 'network.outbound', 'network.outbound:a', 'bridges.spi:f', 'system']),
+    files: fc.record({ read: paths, write: paths }),
+  });
+  const covers = (folder: string, path: string) => {
+    const base = folder.replace(/\/?\*?$/, '');
+    return path === folder || path.startsWith(`${base}/`);
+  };
+  await fc.assert(
+    fc.property(manifest, manifest, (now, then) => {
+      const [claims, former] = [now, then].map((one) => claimsOf(one as never, 'process')) as [Claims, Claims];
+      const added = beyond(claims, former);
+      for (const path of claims.files.write)
+        if (!former.files.write.some((folder) => covers(folder, path))) assert.ok(added.includes(`writes ${path}`));
+      for (const one of claims.capabilities)
+        if (
+          !former.capabilities.some((held) => one === held || one.startsWith(`${held}.`) || one.startsWith(`${held}:`))
+        )
+          assert.ok(added.includes(`holds ${one}`));
+      assert.deepEqual(beyond(former, former), []);
+    }),
+    { numRuns: runs(1_000) },
+  );
+});
