@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type Isolation, type PluginManifest, reasonOf } from '@device-core/plugin-api';
-import { type InstalledPlugin, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
+import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import {
   filesOf,
   parseTree,
@@ -86,7 +86,10 @@ export async function verifyInstalled(
   }
   if (tree.hash !== version.hash) throw refuse(await difference(tree, listFile(place, id, version), version.hash));
   const signer = await signerOf(id, folder, tree.hash, policy);
-  if (signer === undefined) checkUnsignedLevel(id, version.isolation, policy.unsignedIsolation);
+  // Two entries may share the files and differ in the level.
+  const live = plugin && liveVersion(plugin);
+  const { isolation } = live && versionFolder(live) === name ? live : version;
+  if (signer === undefined) checkUnsignedLevel(id, isolation, policy.unsignedIsolation);
 }
 
 async function difference(now: Tree, list: string, hash: string): Promise<string> {
