@@ -26,8 +26,8 @@ export class Listeners implements AsyncDisposable {
   readonly #connections: Connections;
   readonly #handler: RequestListener;
   readonly #config: ListenerConfig;
-
   readonly #clock: Clock;
+  #ended = false;
 
   constructor(connections: Connections, handler: RequestListener, config: ListenerConfig, clock: Clock) {
     this.#connections = connections;
@@ -39,7 +39,7 @@ export class Listeners implements AsyncDisposable {
   /** Throws UNAVAILABLE. */
   async tcp(host: string, port: number): Promise<void> {
     const server = this.#server();
-    await listen(server, { host, port, exclusive: true }, `${host}:${port}`);
+    await this.#listen(server, { host, port, exclusive: true }, `${host}:${port}`);
     const bound = (server.address() as AddressInfo).port;
     const origin = new OriginCheck(bound);
     server.on('connection', (socket: Socket) => this.#connections.overTcp(socket, origin));
@@ -52,18 +52,27 @@ export class Listeners implements AsyncDisposable {
     await removeStale(path);
     const server = this.#server();
     server.on('connection', (socket: Socket) => this.#connections.overUnix(socket));
-    await listen(server, { path }, path);
+    await this.#listen(server, { path }, path);
     await chmod(path, 0o666);
     this.addresses.push(`unix:${path}`);
   }
 
   /** No new connection; requests in flight may finish for a moment, then everything is cut. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
     this.addresses.length = 0;
-    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    const closed = this.#servers.map(close);
     for (const server of this.#servers) server.closeIdleConnections();
     using _cut = this.#clock.after(this.#config.stopGraceMs, () => this.#connections.cutAll());
     await Promise.all(closed);
+  }
+
+  /** A server that listens when everything has ended already would be nobody's: it is closed at once. Throws UNAVAILABLE, CANCELLED. */
+  async #listen(server: Server, options: ListenOptions, where: string): Promise<void> {
+    if (!this.#ended) await listen(server, options, where);
+    if (!this.#ended) return;
+    await close(server);
+    throw new CoreError('CANCELLED', { what: where, reason: 'the plugin was stopped' });
   }
 
   #server(): Server {
@@ -91,6 +100,10 @@ export class Listeners implements AsyncDisposable {
     this.#servers.push(server);
     return server;
   }
+}
+
+function close(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
 }
 
 async function listen(server: Server, options: ListenOptions, where: string): Promise<void> {
