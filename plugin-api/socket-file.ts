@@ -2,8 +2,6 @@
 import { lstat, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 
-const ANSWER_MS = 1_000;
-
 /**
  * Removes the file of a socket that nobody listens on, as a process that was killed leaves it, so that the path can be listened on. Anything else is
  * left where it is, and the result says what it is: `occupied`, somebody listens there; `foreign`, it is no socket. Rejects with the error of the
@@ -21,12 +19,14 @@ export async function removeStaleSocket(path: string): Promise<'free' | 'occupie
   return 'free';
 }
 
-/** One that takes no connection for a second is busy, not gone. */
+/**
+ * The system says at once whether somebody listens, without asking that process. One that is busy or stopped, and takes no connection (EAGAIN: its
+ * row is full), is there all the same: however slow the board is, nothing is judged by time.
+ */
 function answers(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path);
-  socket.setTimeout(ANSWER_MS, () => resolve(true));
   socket.once('connect', () => resolve(true));
-  socket.once('error', () => resolve(false));
+  socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'));
   return promise.finally(() => socket.destroy());
 }
