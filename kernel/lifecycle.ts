@@ -7,6 +7,7 @@ import {
   reasonOf,
   spentText,
 } from '@device-core/plugin-api';
+import { culpritOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
@@ -93,12 +94,13 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       : this.#records.status(record);
   }
 
-  /** An error that escaped from a plugin, told by the files in its stack: that plugin failed. False if it is nobody's. */
+  /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
   crashed(error: unknown): boolean {
-    const stack = error instanceof Error ? (error.stack ?? '') : '';
-    const record = this.#records.all.find(({ entry, run }) => run && stack.includes(folderOf(entry)));
-    if (record?.run) this.#crash(record, record.run, error);
-    return record !== undefined;
+    const record = culpritOf(error, this.#records.all);
+    if (!record) return false;
+    if (record.run) this.#crash(record, record.run, error);
+    else this.#records.tell(record, crashOf(record, error)); // something that it left behind when it stopped
+    return true;
   }
 
   /** What would change if this were the set; `also` names plugins that are the same, but have to start again. */
@@ -187,8 +189,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   #crash(record: PluginRecord, run: PluginRun, thrown: unknown): void {
     void this.#change(async () => {
       if (record.run !== run) return; // it was stopped or started again meanwhile
-      const details = { plugin: record.entry.id, reason: reasonOf(thrown) };
-      const error = thrown instanceof CoreError ? thrown : new CoreError('PLUGIN_CRASHED', details, { cause: thrown });
+      const error = crashOf(record, thrown);
       await this.#stopAll(this.#records.withDependents([record.entry.id]), record, () => this.#fail(record, error));
     });
   }
@@ -363,4 +364,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     const retry = { at: this.#clock.now() + pause, timer: this.#clock.after(pause, () => void again()) };
     record.retry = retry;
   }
+}
+
+function crashOf({ entry }: PluginRecord, thrown: unknown): CoreError {
+  if (thrown instanceof CoreError) return thrown;
+  return new CoreError('PLUGIN_CRASHED', { plugin: entry.id, reason: reasonOf(thrown) }, { cause: thrown });
 }
