@@ -103,6 +103,8 @@ export class ClientSession implements StreamPort {
   #take(message: Message, attachment: Buffer | undefined): void {
     const { id, method, params = {} } = message;
     if (method === undefined) this.#settle(message);
+    // Is the app there at all? Nobody but the Core needs to know.
+    else if (method === 'ping' && id !== undefined) this.send({ jsonrpc: '2.0', id, result: {} });
     else if (id !== undefined && id !== null) void this.#serve(message);
     else if (method === 'READY') this.#handlers.ready(params as unknown as ReadyMessage);
     else if (method === 'cancel') this.#serving.get(String(params.callId))?.abort();

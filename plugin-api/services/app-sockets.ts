@@ -36,6 +36,8 @@ export interface AppCall {
   readonly signal?: AbortSignal;
   /** Prefer this session; any other of the app otherwise. */
   readonly session?: string;
+  /** Sent although too many calls have no answer yet: for a question whether the app is there at all. */
+  readonly urgent?: boolean;
 }
 
 export interface SessionInfo {

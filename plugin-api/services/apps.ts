@@ -49,7 +49,7 @@ export interface AppStatus {
   readonly version: string;
   readonly title: string;
   readonly state: AppState;
-  /** Why it is in this state, with the last lines it wrote; not for other apps. */
+  /** Why it is in this state, with the line of its output that says why it crashed; not for other apps. */
   readonly reason?: string;
   /** Why its app.yaml cannot be used now, with file and line: the last good one is in force until it is mended. Not for other apps. */
   readonly complaint?: string;
@@ -58,6 +58,8 @@ export interface AppStatus {
   readonly pid?: number;
   /** How often it was restarted after a crash. */
   readonly restarts: number;
+  /** How it last came to an end that nobody asked for, when (milliseconds since the Unix epoch), and how often it did. Not for other apps. */
+  readonly lastEnd?: { readonly reason: string; readonly at: number; readonly count: number };
   /** Declared and granted. */
   readonly capabilities: readonly string[];
   /** Declared but not granted on this device, each with the line that would grant it. */

@@ -15,7 +15,13 @@ let core: Core;
 before(async () => {
   core = await startCore({
     plugins: Object.fromEntries(PLUGINS.map((id) => [id, '^1.0.0'])),
-    config: { apps: { folders: ['test/fixtures/apps/startup'], crash: { backoffMs: [50], limit: 100 } } },
+    config: {
+      apps: {
+        folders: ['test/fixtures/apps/startup'],
+        crash: { backoffMs: [50], limit: 100 },
+        ping: { everyMs: 200, limitMs: 1_000, misses: 3 },
+      },
+    },
     grants: { [ID]: ['bridges.spi:flash'] },
   });
   assert.equal((await core.kernel.status()).state, 'ok');
@@ -88,6 +94,14 @@ test('socket path 200, registration 201, READY with capabilities and subscriptio
     { filter: `app.${ID}.event.*`, accepted: true },
   ]);
   assert.deepEqual(await call('startup.who'), { pid: status.pid });
+});
+
+test('an app that hangs is found by ping, ended and started again, and the reason is kept', async () => {
+  const { pid } = await running();
+  process.kill(pid ?? 0, 'SIGSTOP');
+  const again = await running(pid);
+  assert.match(again.lastEnd?.reason ?? '', /^it hangs: 3 pings in a row had no answer/);
+  assert.equal(existsSync(`/proc/${pid}`), false);
 });
 
 test('kill -9 in mid-call: the caller gets an error with a code in time, and the app is back', async () => {

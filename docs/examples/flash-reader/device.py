@@ -108,6 +108,9 @@ class Rpc:
                     self.ready.put(message["params"])
                 elif message["method"] == "stop":
                     break
+                elif message["method"] == "ping":
+                    # From this thread: a function that takes long must not make the app look dead.
+                    self._send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
                 elif "id" in message:
                     self.calls.put(message)
         finally:

@@ -5,15 +5,15 @@ const REPORT_MS = 30_000;
 const STATUSES: readonly string[] = ['okay', 'waiting', 'blocked', 'error'] satisfies readonly ComponentStatus[];
 
 /** An app as a component of /health. A manifest that cannot be used is told until it is mended, although the app runs on. */
-export function healthOf(app: App, now: number): ComponentHealth {
-  const health = ownHealth(app, now);
+export function healthOf(app: App): ComponentHealth {
+  const health = ownHealth(app);
   const { complaint } = app;
   if (!complaint) return health;
   const message = [`${complaint.message}; the last good one is in force`, health.message].filter(Boolean).join('; ');
   return { ...health, status: 'error', code: complaint.code, message };
 }
 
-function ownHealth(app: App, now: number): ComponentHealth {
+function ownHealth(app: App): ComponentHealth {
   const status = app.status();
   const rest = { version: status.version, since: status.since };
   // Everybody with an identity reads /health: no word of what the app wrote.
@@ -30,15 +30,15 @@ function ownHealth(app: App, now: number): ComponentHealth {
     case 'failed':
       return { status: 'error', code: status.state, ...rest, ...message };
     case 'running':
-      return { ...ownWord(app, status, now), ...rest };
+      return { ...ownWord(app, status), ...rest };
   }
 }
 
-function ownWord(app: App, status: AppStatus, now: number): ComponentHealth {
+function ownWord(app: App, status: AppStatus): ComponentHealth {
   const { health } = app.manifest;
   if (health?.kind === 'report') {
     const limit = health.intervalMs ?? REPORT_MS;
-    const quiet = now - (status.health?.at ?? status.since);
+    const quiet = Math.round(app.quietMs);
     if (quiet > limit)
       return {
         status: 'error',
@@ -46,6 +46,8 @@ function ownWord(app: App, status: AppStatus, now: number): ComponentHealth {
         message: `it has not reported for ${quiet} ms; ${limit} ms are agreed`,
       };
   }
+  if (app.unanswered > 0)
+    return { status: 'error', code: 'no-answer', message: `it has not answered ${app.unanswered} pings in a row` };
   if (health?.kind !== 'none' && !app.hasSession)
     return { status: 'waiting', code: 'no-session', message: 'its socket is not connected' };
   const word = STATUSES.find((known) => known === status.health?.status) as ComponentStatus | undefined;

@@ -25,6 +25,15 @@ const STATUS: JsonSchema = {
     since: { type: 'integer', description: 'milliseconds since the Unix epoch' },
     pid: { type: 'integer' },
     restarts: { type: 'integer' },
+    lastEnd: {
+      type: 'object',
+      description: 'How it last came to an end that nobody asked for, and how often it did.',
+      properties: {
+        reason: { type: 'string' },
+        at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+        count: { type: 'integer' },
+      },
+    },
     capabilities: { type: 'array', items: { type: 'string' } },
     denied: {
       type: 'array',
@@ -97,7 +106,7 @@ export function appOperations(
         'state',
         ['SINCE', '{since:ago}'],
         'restarts',
-        ['REMARK', '{complaint|reason}'],
+        ['REMARK', '{complaint|reason|lastEnd.reason}'],
         ['NOT GRANTED', '{denied.capability}'],
         ['LEFT OUT', '{leftOut.part}'],
       ],

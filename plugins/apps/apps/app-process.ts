@@ -61,9 +61,10 @@ export class AppProcess {
     promise.catch(() => undefined);
     this.leader = child.pid === undefined ? { pid: 0, startTime: '' } : leaderOf(child.pid);
     // Where descriptors ran out there are no streams, whatever the type says.
-    const streams = [child.stdout, child.stderr].map((stream?: Readable) => {
+    const streams = (['stdout', 'stderr'] as const).map((name) => {
+      const stream: Readable | undefined = child[name];
       stream?.setEncoding('utf8');
-      return stream && launch.log.follow(stream);
+      return stream && launch.log.follow(stream, name);
     });
     this.#drained = Promise.all(streams);
   }
@@ -71,6 +72,11 @@ export class AppProcess {
   /** False when the program could not be run at all; `exited` rejects with the reason. */
   get spawned(): boolean {
     return this.leader.pid > 0;
+  }
+
+  /** Its last words are written, or nobody waits for them any more: a process that it left behind may hold its output open. */
+  async drained(): Promise<void> {
+    await settlesWithin(this.#clock, DRAIN_MS, this.#drained);
   }
 
   /** SIGTERM to the group, SIGKILL to every process of the app when the grace is over. Resolves with processes that could not be ended. */

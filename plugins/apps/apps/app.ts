@@ -1,18 +1,27 @@
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type AppManifest,
   type AppState,
   type AppStatus,
+  afterOwnTime,
   type Clock,
   type CoreError,
   CrashPolicy,
   reasonOf,
+  type Spent,
+  STRETCH,
+  spentText,
 } from '@device-core/plugin-api';
 import { AppLease } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
+import { type CrashLine, crashLine } from './crash-line.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
+import { Liveness, processorWait } from './liveness.ts';
+import type { OutputEntry } from './output-entry.ts';
+import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -20,9 +29,8 @@ const START_MS = 10_000;
 const STOP_MS = 3_000;
 /** What an app may take when the whole plugin stops: less than the plugin's own time. */
 const LAST_STOP_MS = 5_000;
-const TAIL_LINES = 3;
 
-type Outcome = 'ready' | 'late' | 'cancelled' | Exit | { readonly error: unknown };
+type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | Exit | { readonly error: unknown };
 
 /** One app: its state, and the one queue in which everything that changes the state happens. */
 export class App {
@@ -31,6 +39,10 @@ export class App {
   readonly log: AppLog;
   /** Of log.write. */
   readonly logRate: RateLimit;
+  /** Of what it prints, as far as it is shown in the terminal. */
+  readonly outputRate: RateLimit;
+  /** Its folder was named by somebody: it is a developer's, not installed. */
+  readonly #named: boolean;
   readonly #place: AppPlace;
   readonly #around: Surroundings;
   readonly #lease: AppLease;
@@ -39,7 +51,10 @@ export class App {
   #decision: GrantDecision;
   #state: AppState = 'stopped';
   #reason: string | undefined;
-  #output: readonly string[] = [];
+  #crash: CrashLine | undefined;
+  /** How it last came to an end by itself, and how often it did. */
+  #lastEnd: AppStatus['lastEnd'];
+  #liveness: Liveness | undefined;
   #since: number;
   /** The same moment, monotonic. */
   #entered: number;
@@ -55,9 +70,12 @@ export class App {
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
+  /** When it last reported its health, or began to run. */
+  #heard: { readonly at: number; readonly taken: number } = { at: 0, taken: 0 };
   #complaint: CoreError | undefined;
 
   constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
+    this.#named = dirname(folder) !== join(around.device.paths.var, 'apps');
     this.manifest = manifest;
     this.folder = folder;
     this.#around = around;
@@ -69,9 +87,15 @@ export class App {
     this.#crashes = new CrashPolicy(around.config.crash);
     this.#decision = decideGrants(manifest, around.device.grants);
     this.logRate = new RateLimit(around.config.logRate);
-    this.log = new AppLog(this.#place.log, around.config.logBytes, (thrown) =>
-      around.log.warn({ app: manifest.id, reason: reasonOf(thrown) }, "cannot write the app's log"),
-    );
+    this.outputRate = new RateLimit(around.config.logRate);
+    this.log = new AppLog({
+      file: this.#place.log,
+      limit: around.config.logBytes,
+      clock: around.scope.clock,
+      onError: (thrown) =>
+        around.log.warn({ app: manifest.id, reason: reasonOf(thrown) }, "cannot write the app's log"),
+      onEntry: (entry) => this.#shout(entry),
+    });
   }
 
   get state(): AppState {
@@ -110,11 +134,14 @@ export class App {
       version,
       title,
       state: this.#state,
-      ...(this.#reason === undefined ? {} : { reason: this.#withOutput(this.#reason) }),
+      ...(this.#reason === undefined
+        ? {}
+        : { reason: this.#isTroubled ? this.#withOutput(this.#reason) : this.#reason }),
       ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
       since: this.#since,
       ...(pid ? { pid } : {}),
       restarts: this.#restarts,
+      ...(this.#lastEnd ? { lastEnd: this.#lastEnd } : {}),
       capabilities: this.#decision.granted,
       denied: this.#decision.denied,
       leftOut: this.#lease.leftOut,
@@ -152,6 +179,19 @@ export class App {
 
   reportHealth(status: string, message: string | undefined): void {
     this.#health = { status, ...(message === undefined ? {} : { message }), at: this.#clock.now() };
+    this.#heard = this.#moment();
+  }
+
+  /** Milliseconds since it last reported, or began to run, in which it could have: the wall clock may jump, and the board may be busy. */
+  get quietMs(): number {
+    const { at, taken } = this.#heard;
+    const now = this.#moment();
+    const wall = now.at - at;
+    return Math.max(wall / STRETCH, wall - (now.taken - taken));
+  }
+
+  #moment(): { readonly at: number; readonly taken: number } {
+    return { at: this.#clock.monotonic(), taken: this.#clock.taken() };
   }
 
   sessionOpened(session: string): void {
@@ -168,10 +208,10 @@ export class App {
     const limit = this.#startTimeout;
     const process = this.#process;
     this.#lostSession?.[Symbol.dispose]();
-    this.#lostSession = this.#around.scope.timeout(`session of ${this.manifest.id}`, limit, () =>
+    this.#lostSession = this.#ownTime(limit, (spent) =>
       this.#enqueueQuietly(async () => {
         if (this.#process === process && this.#sessions.size === 0)
-          await this.#crashed(`it has had no session for ${limit} ms`);
+          await this.#crashed(`it has had no session for ${spentText(limit, spent)}`);
       }),
     );
   }
@@ -205,6 +245,7 @@ export class App {
     this.#retry = undefined;
     this.#health = undefined;
     this.#sessions.clear();
+    this.#crash = undefined;
     this.log.forget();
     this.#enter('starting');
     this.#decision = decideGrants(this.manifest, this.#around.device.grants);
@@ -220,9 +261,11 @@ export class App {
     if (outcome === 'cancelled') return;
     if (outcome === 'ready') {
       this.#enter('running');
+      this.#heard = this.#moment();
+      this.#watch(process);
       void process.exited.then((exit) => this.#enqueueQuietly(() => this.#exited(process, exit)));
-    } else if (outcome === 'late') {
-      await this.#crashed(`it was not ready after ${this.#startTimeout} ms`);
+    } else if (typeof outcome === 'object' && 'late' in outcome) {
+      await this.#crashed(`it was not ready after ${spentText(this.#startTimeout, outcome.late)}`);
     } else if ('error' in outcome) {
       await this.#end(`cannot run ${this.manifest.exec.command}: ${describeFailure(outcome.error)}`, 'failed');
     } else {
@@ -261,13 +304,41 @@ export class App {
     this.#cancel.signal.addEventListener('abort', cancelled, { once: true });
     this.#opened = () => resolve('ready');
     if (!this.#awaitsSession || this.hasSession) resolve('ready');
-    const label = `start of ${this.manifest.id}`;
-    const timer = this.#around.scope.timeout(label, this.#startTimeout, () => resolve('late'));
+    const timer = this.#ownTime(this.#startTimeout, (late) => resolve({ late }));
     return promise.finally(() => {
       timer[Symbol.dispose]();
       this.#cancel.signal.removeEventListener('abort', cancelled);
       this.#opened = undefined;
     });
+  }
+
+  /** Asks it while it runs, and ends it when it does not answer. */
+  #watch(process: AppProcess): void {
+    if (!this.#awaitsSession) return;
+    const { id } = this.manifest;
+    this.#liveness = new Liveness({
+      label: id,
+      scope: this.#around.scope,
+      limits: this.#around.config.ping,
+      pid: process.leader.pid,
+      ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], this.#around.config.ping, signal),
+      hung: (reason) =>
+        void this.#enqueueQuietly(async () => {
+          if (this.#process === process && this.#state === 'running') await this.#crashed(reason);
+        }),
+    });
+  }
+
+  /** Pings in a row that it has not answered. */
+  get unanswered(): number {
+    return this.#liveness?.misses ?? 0;
+  }
+
+  /** A limit of its own time: neither a busy event loop nor the wait for a processor counts (decisions D12a). */
+  #ownTime(ms: number, over: (spent: Spent) => void): Disposable {
+    const clock = this.#clock;
+    const pid = this.#process?.leader.pid ?? 0;
+    return afterOwnTime(clock, ms, over, [() => clock.taken(), processorWait(pid)]);
   }
 
   get #clock(): Clock {
@@ -285,6 +356,10 @@ export class App {
     const ran = this.#state === 'running' ? now - this.#entered : 0;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
     const wellDone = exit?.code === 0 && this.#state === 'running';
+    // The last words of its output may still be on their way.
+    if (exit) await this.#process?.drained();
+    if (!wellDone) this.#crash = crashLine(this.log.tail(), this.folder);
+    this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
     const pause = this.#crashes.failed(now, ran);
@@ -316,6 +391,8 @@ export class App {
   async #endProcess(graceMs: number): Promise<void> {
     this.#lostSession?.[Symbol.dispose]();
     this.#lostSession = undefined;
+    this.#liveness?.[Symbol.dispose]();
+    this.#liveness = undefined;
     const process = this.#process;
     if (!process) return;
     const left = await process.end(graceMs);
@@ -331,14 +408,30 @@ export class App {
     this.#state = state;
     this.#since = this.#clock.now();
     this.#entered = this.#clock.monotonic();
-    this.#output =
-      state === 'backoff' || state === 'failed' || state === 'quarantined' ? this.log.tail(TAIL_LINES) : [];
     this.#reason = reason;
     this.#changed(this);
   }
 
+  /** Type of the error and place in its code, where it has just crashed: nothing of what it works with. */
+  get crashPlace(): string | undefined {
+    return this.#isTroubled ? this.#crash?.place : undefined;
+  }
+
+  get #isTroubled(): boolean {
+    return this.#state === 'backoff' || this.#state === 'failed' || this.#state === 'quarantined';
+  }
+
   #withOutput(reason: string): string {
-    return this.#output.length > 0 ? `${reason}; it wrote: ${this.#output.join(' | ')}` : reason;
+    return this.#crash ? `${reason}; it wrote: ${this.#crash.text}` : reason;
+  }
+
+  /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
+  #shout(entry: OutputEntry): void {
+    const { log } = this.#around;
+    if (entry.level === 'debug' || entry.level === 'info' || !this.#named) return;
+    if (this.outputRate.take(this.#clock.monotonic()) > 0) return;
+    const { id } = this.manifest;
+    log[entry.level === 'warn' ? 'warn' : 'error']({ app: id, from: entry.from }, entry.msg);
   }
 
   #enqueue(change: () => Promise<void>): Promise<void> {

@@ -55,9 +55,12 @@ export const plugin = definePlugin({
     const supervisor = new Supervisor({
       around,
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
-      publish(event) {
+      publish(event, said) {
         const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
-        host.log[troubled ? 'warn' : 'info'](event, `app ${event.app} is ${event.state}`);
+        host.log[troubled ? 'warn' : 'info'](
+          event,
+          `app ${event.app} is ${event.state}${troubled && said ? `: ${said}` : ''}`,
+        );
         try {
           host.bus.publish('app.state', event);
         } catch (thrown) {
@@ -79,7 +82,7 @@ export const plugin = definePlugin({
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
     host.tap('health.collect', (report) => {
-      for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app, host.clock.now()));
+      for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app));
       for (const { id, error } of supervisor.bad)
         report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });
     });

@@ -11,7 +11,8 @@ export type AppStateEvent = Pick<AppStatus, 'name' | 'state'> & {
 
 export interface SupervisorOptions {
   readonly around: Surroundings;
-  readonly publish: (event: AppStateEvent) => EventEnvelope | void;
+  /** `said` is the reason with the line that the app wrote: for the log, not for everybody. */
+  readonly publish: (event: AppStateEvent, said: string | undefined) => EventEnvelope | void;
   readonly listenerFailed: (thrown: unknown) => void;
 }
 
@@ -177,13 +178,15 @@ export class Supervisor implements Apps {
     const { id, name, state } = status;
     const { reason } = app;
     const { complaint } = status;
-    this.#options.publish({
+    const event = {
       app: id,
       name,
       state,
       ...(reason === undefined ? {} : { reason }),
       ...(complaint === undefined ? {} : { complaint }),
-    });
+      ...(app.crashPlace === undefined ? {} : { crash: app.crashPlace }),
+    };
+    this.#options.publish(event, status.reason);
     for (const listener of this.#listeners) {
       try {
         listener(status);

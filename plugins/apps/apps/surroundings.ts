@@ -11,6 +11,7 @@ import type {
   Scope,
 } from '@device-core/plugin-api';
 import type { ProcessRecords } from './former-processes.ts';
+import type { PingLimits } from './liveness.ts';
 
 /** The plugin's configuration section. */
 export interface AppsConfig {
@@ -22,6 +23,7 @@ export interface AppsConfig {
   readonly logBytes: number;
   readonly logRate: number;
   readonly crash: CrashLimits;
+  readonly ping: PingLimits;
 }
 
 /** What every app needs of the device. The optional services come and go. */

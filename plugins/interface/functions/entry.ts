@@ -22,7 +22,7 @@ const MAX_TEXTS = 64;
 const MAX_ENTRY_BYTES = 16 * 1024;
 
 /** What the Core itself sends on an app socket; a stock JSON-RPC library could not tell a function of that name from it. */
-const RESERVED = new Set(['event', 'cancel', 'stop', 'config.changed']);
+const RESERVED = new Set(['event', 'cancel', 'stop', 'ping', 'config.changed']);
 
 const KNOWN = new Set([
   'name',

@@ -35,7 +35,7 @@ export class AppCalls {
   call(call: AppCall): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (call.signal?.aborted) throw cancelled(call);
-      if (this.#pending.size >= this.#limit)
+      if (!call.urgent && this.#pending.size >= this.#limit)
         throw new CoreError('BUSY', { what: `a call of ${call.method} in ${this.#port.app}`, limit: this.#limit });
       // Ids of ours are strings of a form that no counting client uses, so that logs and naive apps cannot take them for the app's own.
       const id = `core-${++this.#last}`;

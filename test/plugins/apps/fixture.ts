@@ -5,6 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
+  type AppCall,
   type AppManifest,
   type AppSockets,
   type AppStatus,
@@ -137,8 +138,17 @@ export class FakeSockets implements AppSockets {
     return [];
   }
 
-  async call(app: string): Promise<unknown> {
-    throw new CoreError('APP_NOT_RUNNING', { app, reason: 'this is a fake' });
+  /** Calls into apps, and what the apps answer. */
+  readonly asked: AppCall[] = [];
+  answer: (call: AppCall) => Promise<unknown> = async () => ({});
+
+  async call(_app: string, call: AppCall): Promise<unknown> {
+    this.asked.push(call);
+    const { promise, reject } = Promise.withResolvers<never>();
+    const cancelled = () => reject(new CoreError('CANCELLED', { what: call.method, reason: 'the caller withdrew it' }));
+    call.signal?.addEventListener('abort', cancelled, { once: true });
+    promise.catch(() => undefined);
+    return Promise.race([promise, this.answer(call)]);
   }
 
   async notify(): Promise<number> {

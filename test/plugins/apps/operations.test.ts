@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -83,12 +84,58 @@ test("log.write goes into the app's log as one JSON line, after what the process
   await eventually(() => existsSync(file) || undefined, 'a log');
   await run(bench, 'log.write', { level: 'warn', message: 'two\nlines', fields: { level: 'forged', n: 1 } }, self);
   const [first, second] = (await readFile(file, 'utf8')).trim().split('\n');
-  assert.equal(first, 'hello');
+  const { time: came, ...printed } = JSON.parse(first ?? '');
+  assert.ok(Math.abs(came - Date.now()) < 600_000);
+  assert.deepEqual(printed, { level: 'info', msg: 'hello', from: 'stdout' });
   const { time, ...line } = JSON.parse(second ?? '');
   assert.ok(Math.abs(time - Date.now()) < 10_000);
   assert.deepEqual(line, { level: 'warn', msg: 'two\nlines', fields: { level: 'forged', n: 1 } });
   const told = bench.host.logged.find(({ message }) => message === 'two\nlines');
   assert.deepEqual(told?.fields, { app: ID, fields: { level: 'forged', n: 1 } });
+});
+
+test("what a developer's app complains about is in the log of the Core, too, and its terminal", async () => {
+  const script = `console.log('quiet'); console.error('it smells'); console.log('{"level":"error","msg":"burnt"}');${CONNECT}`;
+  const parent = await mkdtemp(join(tmpdir(), 'shout-'));
+  const folder = await putApp(parent, manifestOf(ID), script);
+  await using bench = await startBench({
+    config: { folders: [folder] },
+    prepare: (to) => putApp(to, manifestOf('com.example.far'), script),
+  });
+  await bench.apps.start(ID);
+  await bench.apps.start('com.example.far');
+  const told = () =>
+    bench.host.logged.filter(({ fields }) => (fields as { from?: string } | undefined)?.from !== undefined);
+  await eventually(() => told().length >= 2, 'both');
+  assert.deepEqual(
+    told()
+      .map(({ level, message, fields }) => [level, message, fields])
+      .toSorted(),
+    [
+      ['error', 'burnt', { app: ID, from: 'stdout' }],
+      ['warn', 'it smells', { app: ID, from: 'stderr' }],
+    ],
+  );
+  await rm(parent, { recursive: true });
+});
+
+test('a crash is told by the line that matters, to all by its place alone', async () => {
+  const script = `setTimeout(() => { throw new TypeError('the secret recipe') }, 50);${CONNECT}`;
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID), script) });
+  await bench.apps.start(ID);
+  const status = await bench.reach(ID, 'backoff');
+  const line = 'it ended with code 1; it wrote: TypeError: the secret recipe (main.cjs:1)';
+  assert.equal(status.reason, line);
+  assert.ok(
+    bench.host.logged.some(({ level, message }) => level === 'warn' && message === `app ${ID} is backoff: ${line}`),
+  );
+  const event = bench.host.published.findLast(({ payload }) => (payload as AppStatus).state === 'backoff')?.payload;
+  assert.equal((event as { crash?: string }).crash, 'TypeError at main.cjs:1');
+  assert.ok(!JSON.stringify(event).includes('recipe'), 'what an app works with stays out of events');
+  const again = await bench.reach(ID, 'running');
+  assert.equal(again.lastEnd?.reason, line);
+  const { apps } = (await run(bench, 'apps.list', {}, other)) as { apps: AppStatus[] };
+  assert.equal(apps[0]?.lastEnd, undefined, 'nor to other apps');
 });
 
 test('log.write has a rate, and says when to come again', async () => {
@@ -134,10 +181,15 @@ test('the log file of an app is bounded and one old file is kept', async () => {
   const file = join(bench.paths.var, 'log/apps/demo.log');
   await eventually(
     // It may be put aside at any moment.
-    async () => (await readFile(file, 'utf8').catch(() => '')).endsWith('3999\n') || undefined,
+    async () => (await readFile(file, 'utf8').catch(() => '')).includes('.3999"') || undefined,
     'the last line',
   );
-  for (const name of [file, `${file}.1`]) assert.ok((await stat(name)).size <= 65536);
+  for (const name of [file, `${file}.1`]) {
+    assert.ok((await stat(name)).size <= 65536);
+    // Whole lines alone.
+    for (const line of (await readFile(name, 'utf8')).trimEnd().split('\n'))
+      assert.equal(JSON.parse(line).level, 'info');
+  }
   assert.ok(!existsSync(`${file}.2`));
 });
 

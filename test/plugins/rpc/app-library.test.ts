@@ -46,6 +46,7 @@ test('an app calls, is called, is cancelled and is told to stop', async () => {
   assert.equal(registered.length, 2);
   const called = await core.sockets.call(APP, { method: 'add', params: { a: 1, b: 2 }, meta: meta('1') });
   assert.deepEqual(called, { sum: 3 });
+  assert.deepEqual(await core.sockets.call(APP, { method: 'ping', params: {}, meta: meta('p'), urgent: true }), {});
   await assert.rejects(core.sockets.call(APP, { method: 'no', params: {}, meta: meta('2') }), { code: 'APP_ERROR' });
   const cancel = new AbortController();
   const hanging = core.sockets.call(APP, { method: 'hang', params: {}, meta: meta('3'), signal: cancel.signal });

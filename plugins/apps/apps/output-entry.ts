@@ -1,0 +1,55 @@
+/** What an app prints, as lines of its log: with the time when it came and a level. Pure. */
+import { redact } from '@device-core/plugin-api';
+
+export type OutputStream = 'stdout' | 'stderr';
+export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+export interface OutputEntry {
+  readonly level: OutputLevel;
+  /** Milliseconds since the Unix epoch: when the line came. */
+  readonly time: number;
+  readonly msg: string;
+  readonly from: OutputStream;
+  /** What else a line of JSON says. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** pino's numbers and the names that loggers use. */
+const LEVELS: Readonly<Record<string, OutputLevel>> = {
+  '10': 'debug',
+  '20': 'debug',
+  '30': 'info',
+  '40': 'warn',
+  '50': 'error',
+  '60': 'fatal',
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  notice: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  critical: 'fatal',
+  fatal: 'fatal',
+};
+
+/** A line of stdout is `info`, of stderr `warn`. A JSON object with `level` and `msg` or `message` keeps its level; its own time is not believed. */
+export function entryOf(line: string, from: OutputStream, time: number): OutputEntry {
+  const plain: OutputEntry = { level: from === 'stdout' ? 'info' : 'warn', time, msg: line, from };
+  const said = line.startsWith('{') ? parsed(line) : undefined;
+  if (!said) return plain;
+  const { level, msg, message, time: _time, ts: _ts, timestamp: _timestamp, ...fields } = said;
+  const known = LEVELS[String(level).toLowerCase()];
+  const text = msg ?? message;
+  if (known === undefined || typeof text !== 'string') return plain;
+  const more = Object.keys(fields).length > 0 ? { fields: redact(fields) as Readonly<Record<string, unknown>> } : {};
+  return { level: known, time, msg: text, from, ...more };
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined; // it only looks like JSON
+  }
+}
