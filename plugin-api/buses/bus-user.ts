@@ -77,7 +77,7 @@ export class BusUser<H extends Named> {
   readonly #options: BusUserOptions<H>;
   /** Endpoints whose events are heard of. */
   readonly #followed = new Set<string>();
-  readonly #configurers: ((row: HandleRow<H>, options: BusCallOptions) => Promise<void>)[] = [];
+  readonly #configurers: ((row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>)[] = [];
   readonly #troubles = new Map<string, ComponentHealth>();
   readonly #lanes = new Map<string, Lane>();
   /** With which boot of its endpoint a handle was configured. */
@@ -98,9 +98,9 @@ export class BusUser<H extends Named> {
 
   /**
    * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its options on to request(). A failure
-   * is told in health, and it runs again when the endpoint comes back.
+   * is told in health, and it runs again when the endpoint comes back. `boot` names the run of the endpoint, over restarts of the Core as well.
    */
-  onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions) => Promise<void>): void {
+  onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>): void {
     this.#configurers.push(fn);
   }
 
@@ -115,6 +115,12 @@ export class BusUser<H extends Named> {
     }
     void this.#configure(registered.row);
     return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+  }
+
+  /** Names the present run of an endpoint; undefined while it cannot be used. */
+  bootOf(endpoint: string): string | undefined {
+    const known = this.#known.get(endpoint);
+    return known && `${known.source} ${known.boot}`;
   }
 
   /** To be called by `host.when(endpoints, ...)`. */
@@ -177,14 +183,16 @@ export class BusUser<H extends Named> {
     const { name, endpoint } = handle;
     const { perHandle, refusal } = this.#options;
     const no = { executed: 'no' };
-    if (row.inFlight >= perHandle)
+    // What the handle itself is given takes nobody's place.
+    const place = request.first ? 0 : 1;
+    if (place > 0 && row.inFlight >= perHandle)
       throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle, retryAfterMs: RETRY_AFTER_MS, ...no });
     const { clock } = this.#scope;
     const caller = Math.ceil(Math.min(CALLER_MS, (request.deadline ?? Number.POSITIVE_INFINITY) - clock.now()));
     if (caller <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0, clock: 'caller', ...no });
     const end = clock.monotonic() + caller;
-    row.transfers++;
-    row.inFlight++;
+    row.transfers += place;
+    row.inFlight += place;
     try {
       if (!request.first) {
         const before = this.#before(endpoint);
@@ -201,14 +209,14 @@ export class BusUser<H extends Named> {
         return await this.#send(lane, handle, request, end);
       }
     } catch (error) {
-      row.errors++;
+      row.errors += place;
       const cancelled = request.signal?.aborted ?? false;
       const told =
         refusal && ((status: string, details: object, cause: ErrorOptions) => refusal(status, handle, details, cause));
       const ms = { transfer: this.#limit(endpoint, request), caller };
       throw busError(error, { handle: name, what: this.#the(name), ms, cancelled, refusal: told });
     } finally {
-      row.inFlight--;
+      row.inFlight -= place;
     }
   }
 
@@ -320,7 +328,7 @@ export class BusUser<H extends Named> {
     const known = this.#known.get(endpoint);
     if (!known) return;
     try {
-      for (const fn of this.#configurers) await fn(row, FIRST);
+      for (const fn of this.#configurers) await fn(row, FIRST, `${known.source} ${known.boot}`);
       this.#configured.set(row, known);
       this.clear(name);
     } catch (error) {

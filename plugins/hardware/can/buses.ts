@@ -11,11 +11,23 @@ import {
   answeredTooLittle,
   type BusCallOptions,
   type BusUser,
+  executedIn,
   type HandleRow,
   type HandleTable,
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
-import { configureBody, EVENT, filterBody, frameBody, frameIn, matches, OP, SLOTS, STATES } from './messages.ts';
+import {
+  configureBody,
+  EVENT,
+  EVERYTHING,
+  filterBody,
+  frameBody,
+  frameIn,
+  matches,
+  OP,
+  SLOTS,
+  STATES,
+} from './messages.ts';
 
 const DEADLINE_MS = 1_000;
 
@@ -64,18 +76,28 @@ export class Buses {
     throw new CoreError('PARAMS_INVALID', { where: `handle ${handle.name}`, reason });
   }
 
-  /** Bit rates, mode and, where every handle of the bus names some, filters. */
+  /** Bit rates and mode, once for all handles of the bus, and the filters, which each new handle may change. */
   async apply(row: HandleRow<CanHandle>, options: BusCallOptions = {}): Promise<void> {
     const { table, user } = this.#options;
     const { endpoint } = row.handle;
     const rows = table.on(endpoint);
-    if (rows[0] !== row) return; // the first handle speaks for the bus
-    await user.request(row, { ...options, op: OP.configure, body: configureBody(row.handle), deadlineMs: DEADLINE_MS });
+    if (rows[0] === row) {
+      const body = configureBody(row.handle);
+      await user.request(row, { ...options, op: OP.configure, body, deadlineMs: DEADLINE_MS });
+      // A controller that was active before does not tell that it is.
+      if (!this.#states.has(endpoint)) this.#states.set(endpoint, 'active');
+    }
     const filters = rows.flatMap(({ handle }) => handle.filters ?? []);
     const all = rows.every(({ handle }) => (handle.filters ?? []).length > 0);
-    if (!all || filters.length > SLOTS) return; // each handle picks its own out of all that comes
-    for (const [slot, filter] of filters.entries())
-      await user.request(row, { ...options, op: OP.filter, body: filterBody(slot, filter), deadlineMs: DEADLINE_MS });
+    const send = (body: Buffer) =>
+      user.request(row, { ...options, op: OP.filter, body, deadlineMs: DEADLINE_MS }).then(() => undefined);
+    if (all && filters.length <= SLOTS)
+      for (const [slot, filter] of filters.entries()) await send(filterBody(slot, filter));
+    // Each handle picks its own out of all that comes. Filters of former handles may be there still.
+    else
+      await send(EVERYTHING).catch((error) => {
+        if (executedIn(error) !== 'no') throw error; // a controller without filters
+      });
   }
 
   async send(name: string, frame: CanFrame, options: BusCallOptions = {}): Promise<{ readonly timestampUs: number }> {

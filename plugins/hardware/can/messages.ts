@@ -33,6 +33,9 @@ export function filterBody(slot: number, { id, mask, extended = false }: CanFilt
   return body;
 }
 
+/** A filter that every frame passes, of either kind of id. */
+export const EVERYTHING = Buffer.alloc(12);
+
 /** Throws PARAMS_INVALID for an id or a length that there is not. */
 export function frameBody({ id, extended = false, rtr = false, fd = false, data }: CanFrame): Buffer {
   const fail = (where: string, reason: string): never => {

@@ -77,8 +77,7 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
     ...common,
     name: 'bridge.resetEndpoint',
     summary: 'Abort what an endpoint of the bridge does and give it its default settings',
-    description:
-      'Handles of the endpoint are configured again with the next session; what apps had configured is gone.',
+    description: 'Handles of the endpoint are configured again at once; what apps had configured is gone.',
     params: exactly({ endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Its label.' } }),
     result: NOTHING,
     cli: { command: 'bridge reset', done: '{endpoint} was reset' },

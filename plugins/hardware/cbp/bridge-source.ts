@@ -33,7 +33,7 @@ export class BridgeSource implements EndpointSource {
       listener(rows ? { state: 'up', endpoints: this.#endpoints() } : { state: 'down', reason: this.#absence(reason) });
     };
     const link = this.#host.onLink((_, reason) => tell(reason));
-    const speed = this.#host.onSpeed(() => {
+    const news = this.#host.onEndpoints(() => {
       told = undefined;
       tell();
     });
@@ -41,7 +41,7 @@ export class BridgeSource implements EndpointSource {
     return {
       [Symbol.dispose]() {
         link[Symbol.dispose]();
-        speed[Symbol.dispose]();
+        news[Symbol.dispose]();
       },
     };
   }

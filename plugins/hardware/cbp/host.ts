@@ -41,7 +41,7 @@ export class Host {
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
-  readonly #timed = new Set<() => void>();
+  readonly #news = new Set<() => void>();
   /** Resets of single endpoints. */
   readonly #resets = new Map<string, number>();
   #rows: readonly EndpointRow[] | undefined;
@@ -65,7 +65,7 @@ export class Host {
       clocked: (khz, slower) => {
         if (slower) log.warn({ khz }, 'the wire to the bridge loses packets: its clock is slower now');
         else log.info({ khz }, 'the wire to the bridge is tried faster again');
-        for (const listener of this.#timed) listener();
+        for (const listener of this.#news) listener();
       },
     });
     this.#pump = new Pump(port, this.link, clock);
@@ -103,9 +103,10 @@ export class Host {
     return resets === undefined ? boot : `${boot}.${resets}`;
   }
 
-  /** It has been reset by itself. */
+  /** It has been reset by itself: whoever gave it settings hears of it now. */
   forgot(endpoint: string): void {
     this.#resets.set(endpoint, (this.#resets.get(endpoint) ?? 0) + 1);
+    for (const listener of this.#news) listener();
   }
 
   onLink(listener: LinkListener): Disposable {
@@ -113,10 +114,10 @@ export class Host {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Hears of each change of the clock on the wire. */
-  onSpeed(listener: () => void): Disposable {
-    this.#timed.add(listener);
-    return { [Symbol.dispose]: () => void this.#timed.delete(listener) };
+  /** Hears when something else is to be told of the endpoints of this session: the clock of the wire, a reset of one of them. */
+  onEndpoints(listener: () => void): Disposable {
+    this.#news.add(listener);
+    return { [Symbol.dispose]: () => void this.#news.delete(listener) };
   }
 
   /** Microseconds that a byte of a request or an answer takes on the wire at its present clock, where it has the wire for itself. */

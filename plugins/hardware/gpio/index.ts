@@ -1,7 +1,9 @@
-import { CoreError, definePlugin, endpoints, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
+import { join } from 'node:path';
+import { CoreError, definePlugin, device, endpoints, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Edges } from './edges.ts';
+import { LineMemory } from './line-memory.ts';
 import { Lines } from './lines.ts';
 import { checkLine } from './messages.ts';
 import { edgeStream, gpioOperations } from './operations.ts';
@@ -13,9 +15,9 @@ interface Settings {
   readonly edgeQueue: number;
 }
 
-export const plugin = definePlugin<{ operations: typeof operations }, Settings>({
-  requires: { operations },
-  setup(host, services) {
+export const plugin = definePlugin<{ operations: typeof operations; device: typeof device }, Settings>({
+  requires: { operations, device },
+  async setup(host, services) {
     const { handles, inFlightPerHandle, inFlightPerApp, edgeQueue } = host.config;
     const { capabilities, scope, log, bus } = host;
     const table = new HandleTable<GpioHandle>('GPIO');
@@ -25,10 +27,12 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       check: checkLine,
       onEvent: (endpoint, event) => edges.take(endpoint, event),
     });
-    const lines = new Lines(table, user);
+    const { paths } = await services.device.info();
+    const memory = await LineMemory.open(join(paths.var, 'gpio', 'lines.json'), scope, log);
+    const lines = new Lines(table, user, memory);
     const edges = new Edges(table, log);
     for (const handle of handles) user.register(handle, 'sku');
-    user.onConfigure((row, options) => lines.restore(row, options));
+    user.onConfigure((row, options, boot) => lines.restore(row, options, boot));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(
       'edges for the bus',
@@ -42,7 +46,10 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       }),
     );
     host.when(endpoints, (service, part) => user.attach(service, part));
-    host.tap('health.collect', (report) => report.add('gpio', user.health));
+    host.tap('health.collect', (report) => {
+      report.add('gpio', user.health);
+      memory.tell(report);
+    });
     host.provide(gpio, {
       register: (handle, owner) => user.register(handle, owner),
       handles: async () => table.rows.map((row) => ({ ...row.handle, owner: row.owner, ...edges.countsOf(row) })),

@@ -1,7 +1,7 @@
 import { definePlugin, endpoints, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
-import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
+import { BusUser, ENDPOINT_CLASS, executedIn, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
-import { checkAddress, OP, speedBody } from './messages.ts';
+import { checkAddress, DEFAULT_HZ, OP, speedBody } from './messages.ts';
 import { i2cOperations } from './operations.ts';
 import { Transfers } from './transfers.ts';
 
@@ -27,8 +27,13 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const transfers = new Transfers({ table, user, speeds, log: host.log, scope: host.scope });
     user.onConfigure(async (row, options) => {
       const hz = speeds[row.handle.endpoint];
-      if (hz === undefined) return;
-      await user.request(row, { ...options, op: OP.configure, body: speedBody(hz), deadlineMs: CONFIGURE_MS });
+      // Not named now, it may have been before the SKU was changed: the bridge keeps a speed until it is reset.
+      const body = speedBody(hz ?? DEFAULT_HZ);
+      try {
+        await user.request(row, { ...options, op: OP.configure, body, deadlineMs: CONFIGURE_MS });
+      } catch (error) {
+        if (hz !== undefined || executedIn(error) !== 'no') throw error; // a bus with a speed of its own
+      }
     });
     for (const handle of handles) user.register(handle, 'sku');
     host.when(endpoints, (service, scope) => user.attach(service, scope));

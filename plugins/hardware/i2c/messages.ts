@@ -8,7 +8,7 @@ const MAX_SEGMENTS = 16;
 const HEAD = 4;
 const TEN_BIT = 0x8000;
 const READ = 0x8000;
-const DEFAULT_HZ = 100_000;
+export const DEFAULT_HZ = 100_000;
 const BITS = 9;
 const SLACK_MS = 250;
 

@@ -26,6 +26,13 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     });
     const listeners = new Listeners<number>(log);
     const machines = new Machines(table, user, listeners);
+    // Programs belong to whoever loaded them: a reset of the bridge takes them away, and only their owner knows how to begin again.
+    const runs = new Map<string, string>();
+    user.onConfigure(async ({ handle: { endpoint } }, _, boot) => {
+      const before = runs.get(endpoint);
+      runs.set(endpoint, boot);
+      if (before !== undefined && before !== boot) bus.publish('pio.reset', { endpoint });
+    });
     for (const handle of handles) user.register(handle, 'sku');
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('pio', user.health));

@@ -1,8 +1,18 @@
 /** A service of endpoints as it looks from another process: what it tells is on its way for a while, what it is asked for it does at once. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { type Endpoints, endpoints, gpio, operations, type SourceView } from '@device-core/plugin-api';
+import {
+  type DeviceInfo,
+  device,
+  type Endpoints,
+  endpoints,
+  gpio,
+  operations,
+  type SourceView,
+} from '@device-core/plugin-api';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/gpio/index.ts';
 
@@ -23,6 +33,7 @@ const FIRST_NEWS: readonly (readonly [what: string, views: readonly SourceView[]
 
 for (const [what, views] of FIRST_NEWS)
   it(`configures a line before a request for it, where the last news was ${what}`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gpio-'));
     const asked: number[] = [];
     let tell: (views: readonly SourceView[]) => void = () => undefined;
     const service: Endpoints = {
@@ -43,11 +54,17 @@ for (const [what, views] of FIRST_NEWS)
       },
       serve: () => NOTHING,
     };
-    await using host = await createTestHost(plugin, {
+    const host = await createTestHost(plugin, {
       manifest: MANIFEST,
       config: { handles: [{ name: 'contact', endpoint: 'gpio0', line: 9, direction: 'in', edge: 'both' }] },
-      services: [given(operations, { add: () => NOTHING, addStream: () => NOTHING }), given(endpoints, service)],
+      services: [
+        given(operations, { add: () => NOTHING, addStream: () => NOTHING }),
+        given(device, { info: async () => ({ paths: { etc: folder, var: folder, run: folder } }) as DeviceInfo }),
+        given(endpoints, service),
+      ],
     });
     assert.equal(await host.service(gpio).read('contact'), 0);
     assert.deepEqual(asked, [CONFIGURE, READ]);
+    await host.stop();
+    rmSync(folder, { recursive: true, force: true });
   });

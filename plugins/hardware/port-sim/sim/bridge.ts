@@ -76,8 +76,9 @@ export class Bridge implements ResponderPeer, EndpointLink, SystemView {
     return this.blocks.gpios.get(label);
   }
 
-  /** A reset by pin, watchdog or fault: operations are gone, the board keeps its contents. */
+  /** A reset by pin, watchdog or fault: operations and settings are gone, the board keeps its contents. */
   reset(reason: number): void {
+    for (const endpoint of this.endpoints) endpoint.reset();
     this.responder.boot(reason);
   }
 

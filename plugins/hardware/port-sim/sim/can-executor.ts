@@ -56,6 +56,10 @@ export class CanExecutor implements Executor {
     this.#tell = tell;
   }
 
+  get settings(): object {
+    return { nominal: this.#nominal, data: this.#data, mode: this.#mode, filters: [...this.#filters.values()] };
+  }
+
   start(job: Job): () => void {
     let timer: Disposable | undefined;
     const stop = runMessage(job, this.#clock, { delayMs: 0, most: FRAME_HEAD + 64 }, (op, body) => {

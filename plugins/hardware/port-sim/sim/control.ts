@@ -117,6 +117,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     blockOf(wire.bridge.blocks.cans, value).break(value.broken === true);
     return undefined;
   },
+  /** `{endpoint}`: what it has been given and keeps over sessions. */
+  settings: ({ wire }, value) => ({ settings: endpointOf(wire, value).settings }),
   /** `{}` */
   counts: ({ wire }) => ({
     wire: wire.counts,

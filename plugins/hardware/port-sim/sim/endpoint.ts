@@ -67,6 +67,10 @@ export class Endpoint {
     this.#granted = description.rxWindow;
   }
 
+  get settings(): object {
+    return this.#executor.settings ?? {};
+  }
+
   get inFlight(): number {
     return this.#open.size;
   }

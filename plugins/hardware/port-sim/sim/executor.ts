@@ -27,6 +27,8 @@ export interface Executor {
   start(job: Job): () => void;
   /** EP_RESET: default configuration. It outlasts sessions. */
   reset(): void;
+  /** What it has been given and keeps over sessions, for whoever watches the simulator. */
+  readonly settings?: object;
   /** The watchdog fired: outputs to their safe values. */
   safe(): void;
 }

@@ -91,6 +91,19 @@ export class GpioExecutor implements Executor {
     return this.#lines[line]?.level;
   }
 
+  get settings(): object {
+    return {
+      lines: this.#lines.map(({ direction, pullUp, edges, latch, safe, level }) => ({
+        direction,
+        pull: pullUp ? 'up' : 'none',
+        edges,
+        latch,
+        safe,
+        level,
+      })),
+    };
+  }
+
   /** For another block of the bridge that has the lines too: PIO. */
   get lines(): PioLines {
     const each = (mask: number, act: (line: Line, bit: number) => void) => {

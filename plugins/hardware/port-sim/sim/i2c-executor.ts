@@ -56,6 +56,10 @@ export class I2cExecutor implements Executor {
     this.#hz = Math.min(DEFAULT_HZ, options.maxSpeedHz);
   }
 
+  get settings(): object {
+    return { hz: this.#hz };
+  }
+
   target(address: number): I2cTarget | undefined {
     return this.#targets.get(address);
   }

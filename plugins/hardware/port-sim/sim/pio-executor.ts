@@ -42,6 +42,10 @@ export class PioExecutor implements Executor {
     this.#machines = Array.from({ length: MACHINES }, () => new PioMachine(this.#memory, lines, irq));
   }
 
+  get settings(): object {
+    return { programs: this.#slots.length, enabled: this.#machines.map(({ enabled }) => enabled) };
+  }
+
   start(job: Job): () => void {
     const stop = runMessage(job, this.#clock, { delayMs: 0.005, most: MOST_BODY }, (op, body) => {
       if (op === OP.write || op === OP.read) return this.#transfer(job, op === OP.read, body);

@@ -52,6 +52,10 @@ export class UartExecutor implements Executor {
     return { baud: this.#options.baud, bits: 8, parity: 0, stop: 1 };
   }
 
+  get settings(): object {
+    return this.#line;
+  }
+
   get characterMs(): number {
     const { baud, bits, parity, stop } = this.#line;
     return ((1 + bits + (parity ? 1 : 0) + stop) * 1_000) / baud;
