@@ -1,4 +1,5 @@
 /** For plugins that offer operations and streams: schemas, bytes in JSON, bounds for each caller, listeners, streams for slow readers. */
+export { AppNames } from './app-names.ts';
 export { base64Schema, bytesOf, textOf } from './bytes.ts';
 export { Listeners } from './listeners.ts';
 export { type Outflow, outflow, outflowOfLines } from './outflow.ts';

@@ -96,6 +96,38 @@ test('socket path 200, registration 201, READY with capabilities and subscriptio
   assert.deepEqual(await call('startup.who'), { pid: status.pid });
 });
 
+test('whoever names an app may write its name for its id, wherever an app is asked for', async () => {
+  await running();
+  await file('flow');
+  const asked: readonly (readonly [string, string, object?])[] = [
+    ['GET', '/config?app=NAME'],
+    ['GET', '/config/greeting?app=NAME'],
+    ['GET', '/functions?app=NAME'],
+    ['GET', '/functions/startup.who?app=NAME'],
+    ['POST', '/functions/call', { name: 'startup.who', app: 'NAME' }],
+    ['GET', '/getDeviceSocketPath?app=NAME'],
+    ['GET', '/apps/NAME'],
+  ];
+  const ask = async (name: string) => {
+    const answers: unknown[] = [];
+    for (const [method, path, body] of asked) {
+      const sent = body && JSON.parse(JSON.stringify(body).replace('NAME', name));
+      const answer = await rest(method, path.replace('NAME', name), undefined, sent);
+      answers.push([path, answer.status, answer.body]);
+    }
+    return answers;
+  };
+  const set = await rest('PUT', '/config/greeting', undefined, { value: 'hello', app: 'startup' });
+  assert.deepEqual([set.status, set.body.source], [200, 'app'], JSON.stringify(set.body));
+  const byId = await ask(ID);
+  assert.deepEqual(
+    byId.map((answer) => (answer as unknown[])[1]),
+    asked.map(() => 200),
+    JSON.stringify(byId),
+  );
+  assert.deepEqual(await ask('startup'), byId);
+});
+
 test('an app that hangs is found by ping, ended and started again, and the reason is kept', async () => {
   const { pid } = await running();
   process.kill(pid ?? 0, 'SIGSTOP');

@@ -1,4 +1,5 @@
-import { appSockets, definePlugin, device, functions, operations } from '@device-core/plugin-api';
+import { appSockets, apps, definePlugin, device, functions, operations } from '@device-core/plugin-api';
+import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { Calls } from './calls.ts';
 import { functionOperations } from './operations.ts';
 import { Presence } from './presence.ts';
@@ -44,6 +45,8 @@ export const plugin = definePlugin({
       service.onChange(() => snapshot.touch()),
     );
     host.when(appSockets, (sockets, scope) => presence.attach(sockets, scope));
+    const names = new AppNames();
+    host.when(apps, (service, scope) => names.follow(service, scope));
     host.tap('health.collect', async (report) => {
       const [first, ...others] = await service.leftOut();
       if (first)
@@ -55,7 +58,7 @@ export const plugin = definePlugin({
       report.add('functions', { status, message: `${registry.list().length} functions of ${registry.apps} apps` });
     });
     host.provide(functions, service);
-    for (const operation of functionOperations(service, host.capabilities)) {
+    for (const operation of functionOperations(service, host.capabilities, names)) {
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
     }
   },

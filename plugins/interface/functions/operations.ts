@@ -10,10 +10,11 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { type AppNames, exactly } from '@device-core/plugin-api/operation-kit';
 import { MAX_TIMEOUT_MS } from './entry.ts';
 
 const APP: JsonSchema = { type: 'string', maxLength: 128, description: 'Reverse-domain app identifier.' };
+const OF_APP: JsonSchema = { type: 'string', maxLength: 128, description: 'App id, or its short name.' };
 const NAME: JsonSchema = { type: 'string', maxLength: 128 };
 const RANGE: JsonSchema = {
   type: 'string',
@@ -89,6 +90,7 @@ interface CallParams {
 export function functionOperations(
   functions: Functions,
   capabilities: Capabilities,
+  names: AppNames,
 ): readonly Operation<never, unknown>[] {
   const register: Operation<FunctionSpecification> = {
     name: 'functions.register',
@@ -144,13 +146,14 @@ export function functionOperations(
     name: 'functions.unregister',
     summary: 'Remove functions: all of the app, all versions of a name, or one version',
     params: exactly(
-      { app: APP, name: NAME, version: { type: 'string', description: 'major.minor.patch; needs a name.' } },
+      { app: OF_APP, name: NAME, version: { type: 'string', description: 'major.minor.patch; needs a name.' } },
       [],
     ),
     result: exactly({ removed: { type: 'integer' } }, ['removed']),
     rest: { method: 'POST', path: '/functions/unregister' },
     errors: ['CALLER_DENIED', 'PARAMS_INVALID'],
-    async run({ app, name, version }, { caller }) {
+    async run({ app: given, name, version }, { caller }) {
+      const app = given === undefined ? undefined : await names.idOf(given);
       if (version !== undefined && name === undefined) {
         throw new CoreError('PARAMS_INVALID', { where: 'version', reason: 'it needs a name beside it' });
       }
@@ -162,7 +165,7 @@ export function functionOperations(
     summary: 'List registered functions, newest version first',
     description:
       '`leftOut` names the functions that apps offer and that cannot be called, with the reason and the manifest line that would help.',
-    params: exactly({ app: APP, name: NAME }, []),
+    params: exactly({ app: OF_APP, name: NAME }, []),
     result: exactly({ functions: { type: 'array', items: INFO }, leftOut: { type: 'array', items: LEFT_OUT } }, [
       'functions',
       'leftOut',
@@ -174,8 +177,9 @@ export function functionOperations(
     },
     rest: { method: 'GET', path: '/functions' },
     errors: [],
-    async run(filter) {
-      const { app, name } = filter;
+    async run({ app: given, name }) {
+      const app = given === undefined ? undefined : await names.idOf(given);
+      const filter = { ...(app !== undefined && { app }), ...(name !== undefined && { name }) };
       const leftOut = await functions.leftOut(app === undefined ? {} : { app });
       return {
         functions: await functions.list(filter),
@@ -186,11 +190,12 @@ export function functionOperations(
   const describe: Operation<CallParams, FunctionInfo> = {
     name: 'functions.describe',
     summary: 'Describe one function',
-    params: exactly({ name: NAME, app: APP, version: RANGE }, ['name']),
+    params: exactly({ name: NAME, app: OF_APP, version: RANGE }, ['name']),
     result: INFO,
     rest: { method: 'GET', path: '/functions/:name' },
     errors: ['FUNCTION_NOT_FOUND', 'PARAMS_INVALID'],
-    run: ({ name, ...options }) => functions.describe(name, options),
+    run: async ({ name, app, ...options }) =>
+      functions.describe(name, { ...options, ...(app !== undefined && { app: await names.idOf(app) }) }),
   };
   const call: Operation<CallParams, { readonly result: Readonly<Record<string, unknown>> }> = {
     name: 'functions.call',
@@ -200,7 +205,10 @@ export function functionOperations(
     params: exactly(
       {
         name: NAME,
-        app: { ...APP, description: 'Needed where several apps have a function of this name.' },
+        app: {
+          ...OF_APP,
+          description: 'App id, or its short name; needed where several apps have a function of this name.',
+        },
         version: RANGE,
         inputs: { type: 'object' },
         idempotencyKey: { type: 'string', maxLength: 128, description: 'Handed on to the app.' },
@@ -223,8 +231,9 @@ export function functionOperations(
     ],
     // The function's own limit is what ends a call; the gate's is only above it.
     timeoutMs: MAX_TIMEOUT_MS + 1_000,
-    async run(params, { caller, signal, deadline }: CallContext) {
-      return { result: await functions.call({ ...params, caller, signal, deadline }) };
+    async run({ app, ...params }, { caller, signal, deadline }: CallContext) {
+      const whose = app === undefined ? {} : { app: await names.idOf(app) };
+      return { result: await functions.call({ ...params, ...whose, caller, signal, deadline }) };
     },
   };
   return [register, unregister, list, describe, call] as readonly Operation<never, unknown>[];

@@ -1,4 +1,5 @@
-import { appSockets, definePlugin, device, grants, identity, operations } from '@device-core/plugin-api';
+import { appSockets, apps, definePlugin, device, grants, identity, operations } from '@device-core/plugin-api';
+import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { AppSocketDirectory } from './app-socket-directory.ts';
 import { Counters } from './counters.ts';
 import { Deadlines } from './deadlines.ts';
@@ -35,7 +36,9 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       peers,
     });
 
-    for (const operation of ownOperations(directory))
+    const names = new AppNames();
+    host.when(apps, (service, while_) => names.follow(service, while_));
+    for (const operation of ownOperations(directory, names))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
     scope.interval('stalled peers', Math.max(20, Math.min(1_000, config.stallMs / 4)), () =>
       directory.checkStalled(host.clock.monotonic()),

@@ -1,5 +1,6 @@
 /** The rows of the table of operations that belong to the sockets themselves: where they are, and streams. */
 import { type CallContext, CoreError, type Operation } from '@device-core/plugin-api';
+import type { AppNames } from '@device-core/plugin-api/operation-kit';
 import type { AppSocketDirectory } from './app-socket-directory.ts';
 import type { OpenParams, OpenResult, SessionStreams } from './session-streams.ts';
 
@@ -7,7 +8,7 @@ const STREAM_ID = { type: 'string', minLength: 1, maxLength: 64 };
 const BYTES = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const NOTHING = { type: 'object', properties: {} };
 
-export function ownOperations(directory: AppSocketDirectory): readonly Operation<never, unknown>[] {
+export function ownOperations(directory: AppSocketDirectory, names: AppNames): readonly Operation<never, unknown>[] {
   const streamsOf = (operation: string, { session }: CallContext): SessionStreams => {
     const found = session && directory.session(session.id);
     if (found) return found.streams;
@@ -16,11 +17,17 @@ export function ownOperations(directory: AppSocketDirectory): readonly Operation
   const socket: Operation<{ app?: string }, { socket: string }> = {
     name: 'apps.socket',
     summary: "Path of the caller's JSON-RPC socket",
-    params: { type: 'object', properties: { app: { description: 'For the operator', type: 'string' } } },
+    params: {
+      type: 'object',
+      properties: { app: { description: 'For the operator: its id or its name.', type: 'string' } },
+    },
     result: { type: 'object', required: ['socket'], properties: { socket: { type: 'string' } } },
     rest: { method: 'GET', path: '/getDeviceSocketPath', bare: true },
     errors: ['CALLER_DENIED', 'APP_NOT_FOUND'],
-    run: async ({ app }, { caller }) => ({ socket: await directory.path(whose(app, caller)) }),
+    async run({ app }, { caller }) {
+      const id = app === undefined ? undefined : await names.idOf(app);
+      return { socket: await directory.path(whose(id, caller)) };
+    },
   };
   const open: Operation<OpenParams, OpenResult> = {
     name: 'stream.open',

@@ -1,4 +1,5 @@
-import { appSockets, config, definePlugin, device, operations } from '@device-core/plugin-api';
+import { appSockets, apps, config, definePlugin, device, operations } from '@device-core/plugin-api';
+import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { notifyApps } from './notifier.ts';
 import { configOperations } from './operations.ts';
 import { Problems } from './problems.ts';
@@ -36,6 +37,8 @@ export const plugin = definePlugin({
       store.watch({}, ({ key, source, revision }) => host.bus.publish('config.changed', { key, source, revision })),
     );
     host.when(appSockets, (sockets, scope) => notifyApps(store, sockets, scope, host.log));
+    const names = new AppNames();
+    host.when(apps, (service, scope) => names.follow(service, scope));
     host.tap('health.collect', (report) => problems.tell(report));
     host.provide(config, {
       get: (scope, key) => store.get(scope, key),
@@ -44,7 +47,7 @@ export const plugin = definePlugin({
       watch: (scope, listener) => store.watch(scope, listener),
       describeApp: (app, described) => store.describeApp(app, described),
     });
-    for (const operation of configOperations(store, host.capabilities)) {
+    for (const operation of configOperations(store, host.capabilities, names)) {
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
     }
   },

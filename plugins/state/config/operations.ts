@@ -10,7 +10,7 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { type AppNames, exactly } from '@device-core/plugin-api/operation-kit';
 
 const KEY: JsonSchema = {
   type: 'string',
@@ -18,7 +18,7 @@ const KEY: JsonSchema = {
 };
 const APP: JsonSchema = {
   type: 'string',
-  description: 'For the operator: the app whose view is meant. An app sees its own.',
+  description: 'For the operator: the app whose view is meant, by its id or its name. An app sees its own.',
 };
 const ENTRY_PROPERTIES = {
   key: KEY,
@@ -53,8 +53,13 @@ interface Store extends Config {
   knows(app: string): Promise<boolean>;
 }
 
-export function configOperations(store: Store, capabilities: Capabilities): readonly Operation<never, unknown>[] {
-  const scopeOf = async (caller: Caller, app: string | undefined): Promise<ConfigScope> => {
+export function configOperations(
+  store: Store,
+  capabilities: Capabilities,
+  names: AppNames,
+): readonly Operation<never, unknown>[] {
+  const scopeOf = async (caller: Caller, given: string | undefined): Promise<ConfigScope> => {
+    const app = given === undefined ? undefined : await names.idOf(given);
     if (caller.kind === 'app') {
       if (app === undefined || app === caller.id) return { app: caller.id };
       throw new CoreError('CALLER_DENIED', {
