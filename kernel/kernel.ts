@@ -5,6 +5,7 @@ import {
   type Device,
   type DeviceInfo,
   type EventBus,
+  type Launcher,
   type PluginDefinition,
   type PluginManager,
   type PluginStatus,
@@ -22,6 +23,7 @@ import { loadPlugin } from './loader.ts';
 import { KERNEL_SERVICES, type Resolve, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 import { Watch } from './usage/watch.ts';
+import { addWallsHealth, systemLauncher } from './walls/index.ts';
 import { ProcessBook } from './walls/processes.ts';
 
 export { CORE_VERSION } from './composition.ts';
@@ -89,11 +91,13 @@ export class Kernel {
       onRow: (began) => watch.usage.row(began),
     });
     const capabilities = new CapabilityChecker();
-    hooks.last('plugin.load', (source) => loadPlugin(source, { paths, processes }));
-    hooks.last('health.collect', (report) => {
+    const launcher = (options.services?.launcher ?? systemLauncher) as Launcher;
+    hooks.last('plugin.load', (source) => loadPlugin(source, { paths, launcher, processes }));
+    hooks.last('health.collect', async (report) => {
       const trouble = options.logTrouble?.();
       if (trouble)
         report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
+      await addWallsHealth(report, launcher, this.#hasGuests);
     });
     hooks.last('health.collect', (report) => {
       const reason = processes.orphansLost;
@@ -108,6 +112,7 @@ export class Kernel {
       grants: capabilities,
       processes,
       'plugin-manager': this.#manager(),
+      launcher,
       'event-bus': {
         publish: async (event) => bus.publish(event),
         retained: async (filters) => bus.retained(filters),
@@ -117,6 +122,14 @@ export class Kernel {
     const versions = Object.entries(KERNEL_SERVICES) as [keyof typeof own, string][];
     const services = versions.map(([id, version]) => ({ id, version, impl: options.services?.[id] ?? own[id] }));
     this.parts.services.add('kernel', services);
+  }
+
+  /** A plugin in a process of its own, or one that starts programs. */
+  get #hasGuests(): boolean {
+    return this.sets().running.plugins.some(
+      ({ isolation, manifest: { requires, optional } }) =>
+        isolation === 'process' || 'launcher' in { ...requires, ...optional },
+    );
   }
 
   #manager(): PluginManager {

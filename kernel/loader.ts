@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import {
   CoreError,
   type DeviceInfo,
+  type Launcher,
   type PluginDefinition,
   type PluginSource,
   reasonOf,
@@ -12,6 +13,7 @@ import type { IsolatedOptions } from './isolation/index.ts';
 
 export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes'> & {
   readonly paths: DeviceInfo['paths'];
+  readonly launcher: Launcher;
 };
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;

@@ -65,6 +65,7 @@ export const KERNEL_SERVICES = {
   'plugin-manager': '1.0.0',
   'event-bus': '1.0.0',
   processes: '1.0.0',
+  launcher: '1.0.0',
 } as const;
 
 export function graphNode({ id, manifest }: PluginEntry): GraphNode {

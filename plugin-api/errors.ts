@@ -76,6 +76,11 @@ export const ERROR_CODES = {
   APP_NOT_FOUND: [404, -32004, 'there is no app {app}'],
   APP_NOT_RUNNING: [503, -32006, 'cannot reach app {app}: {reason}'],
   APP_ERROR: [502, -32010, 'app {app} answered {function} with an error: {reason}'],
+  SANDBOX_UNAVAILABLE: [
+    503,
+    -32053,
+    'cannot run {what} without walls around it (missing: {walls}): {reason}; install bubblewrap, or set apps.insecure: true in the SKU',
+  ],
   FUNCTION_NOT_FOUND: [404, -32004, 'there is no function {name}{reason}'],
   FUNCTION_INVALID: [400, -32602, 'cannot register function {name}: {reason}'],
   VERSION_CONFLICT: [409, -32009, 'function {name} {version} of {app} is registered with another specification'],

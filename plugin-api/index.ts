@@ -215,6 +215,17 @@ export {
   type SlotValue,
 } from './services/intents.ts';
 export {
+  type Launcher,
+  launcher,
+  type PrepareOptions,
+  WALLS,
+  type Wall,
+  type WalledProgram,
+  type WallMaker,
+  type Walls,
+  type WallsReport,
+} from './services/launcher.ts';
+export {
   type NdefRecord,
   type Nfc,
   type NfcOptions,

@@ -3,6 +3,8 @@ import { enableCompileCache } from 'node:module';
 import { isMainThread, workerData } from 'node:worker_threads';
 import type { EntryData } from './entry-data.ts';
 
+// bubblewrap sets it; the environment of a plugin is empty.
+delete process.env.PWD;
 const data = (isMainThread ? JSON.parse(process.argv[2] ?? '{}') : workerData) as EntryData;
 
 if (data.cache !== undefined) enableCompileCache(data.cache);

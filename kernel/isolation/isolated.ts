@@ -7,7 +7,7 @@ import type { Elsewhere } from '../lifecycle.ts';
 import { threadTime } from '../usage/loop-time.ts';
 import type { GuestRoot, GuestUsage, RunningGuest } from './guest/protocol.ts';
 import { hostRoot } from './host-root.ts';
-import { crash, type LaunchOptions, launch } from './launch.ts';
+import { crash, type LaunchOptions, prepareLaunch } from './launch.ts';
 import { BoundedLog } from './output.ts';
 import { Peer } from './remote/index.ts';
 import { WATCH, Watch, type WatchLimits } from './watch.ts';
@@ -29,15 +29,18 @@ export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Els
   const { manifest } = options;
   const requires: Record<string, ServiceRef<unknown>> = {};
   for (const id of Object.keys(manifest.requires ?? {})) requires[id] = { kind: 'service', id, version: '0.0.0' };
-  let runs: string | undefined;
+  let runs: () => string | number | undefined = () => undefined;
   return {
     requires,
     setup: (host, services) =>
-      setup(host, services as Readonly<Record<string, object>>, options, (thread) => {
-        runs = thread;
+      setup(host, services as Readonly<Record<string, object>>, options, (where) => {
+        runs = where;
       }),
     // What it waited for a processor. Before it is known where it runs, it has lost nothing.
-    lostMs: () => (runs === undefined ? 0 : (threadTime(`/proc/${runs}/schedstat`)?.waitedMs ?? 0)),
+    lostMs() {
+      const thread = runs();
+      return thread === undefined ? 0 : (threadTime(`/proc/${thread}/schedstat`)?.waitedMs ?? 0);
+    },
   };
 }
 
@@ -45,14 +48,17 @@ async function setup(
   host: PluginHost,
   services: Readonly<Record<string, object>>,
   options: IsolatedOptions,
-  runsAt: (thread: string) => void,
+  runsAt: (where: () => string | number | undefined) => void,
 ): Promise<void> {
   const { manifest, level, onCrash, onUsage } = options;
   const { id, scope } = host;
   const limits = { ...WATCH, ...options.limits };
   const log = new BoundedLog(host.log);
-  const launched = launch(options);
-  if (launched.pid !== undefined) runsAt(`${launched.pid}`);
+  const launch = await prepareLaunch(options);
+  // It was stopped meanwhile: nothing was started yet.
+  if (scope.signal.aborted) throw new CoreError('SCOPE_CLOSED', { plugin: id, label: level });
+  const launched = launch();
+  runsAt(launched.program);
   let over = false;
   const fail = (error: CoreError): void => {
     if (over) return;
@@ -69,7 +75,13 @@ async function setup(
   died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
   const watch = new Watch({
-    ...{ plugin: id, budget: options.budget ?? manifest.budget ?? {}, limits, pid: launched.pid, onCrash: fail },
+    ...{
+      plugin: id,
+      budget: options.budget ?? manifest.budget ?? {},
+      limits,
+      program: launched.program,
+      onCrash: fail,
+    },
     onBusy: (percent, allowed) =>
       log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
   });
@@ -77,7 +89,7 @@ async function setup(
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
     alive(usage) {
-      if (Number.isSafeInteger(usage.thread)) runsAt(`self/task/${usage.thread}`);
+      if (Number.isSafeInteger(usage.thread)) runsAt(() => `self/task/${usage.thread}`);
       watch.alive(usage);
       onUsage?.(usage);
     },

@@ -1,16 +1,28 @@
 import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
-import type { Duplex, Readable } from 'node:stream';
+import { constants } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { Guest, Isolation, PluginBudget, PluginManifest, Processes } from '@device-core/plugin-api';
-import { CoreError } from '@device-core/plugin-api';
+import type {
+  Guest,
+  Isolation,
+  Launcher,
+  PluginBudget,
+  PluginManifest,
+  Processes,
+  WalledProgram,
+} from '@device-core/plugin-api';
+import { CoreError, implies } from '@device-core/plugin-api';
+import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
+import { programOf } from '../walls/descent.ts';
 import type { EntryData } from './entry-data.ts';
-import { permissionFlags } from './permissions.ts';
+import { permissionFlags, withReal } from './permissions.ts';
 import { pipePort, threadPort } from './ports.ts';
+import { type DevicePaths, reachOf, sandboxFiles } from './reach.ts';
 import type { Port } from './remote/index.ts';
 
 /** Megabytes of heap where the manifest's budget says nothing. */
@@ -23,16 +35,20 @@ export interface LaunchOptions {
   /** Absolute path of its module. */
   readonly main: string;
   /** Folders that `files` of a manifest may name: `{etc}`, `{var}`, `{run}`. */
-  readonly paths: Readonly<Record<'etc' | 'var' | 'run', string>>;
+  readonly paths: DevicePaths;
   /** Hears of its process, in the turn in which it is made. */
   readonly processes?: Pick<Processes, 'add' | 'end'> | undefined;
+  /** Puts a process inside walls. */
+  readonly launcher: Launcher;
 }
 
 /** A worker or process that was started. */
 export interface Launched {
   readonly port: Port;
-  /** Process id; absent for a worker. */
+  /** Process id of the outermost process; absent for a worker. */
   readonly pid?: number;
+  /** Process id of the plugin itself; undefined for a worker, before it has begun and after its end. */
+  program(): number | undefined;
   readonly output: readonly Readable[];
   /** Resolves when it has ended, with what can be said of it. */
   readonly exited: Promise<CoreError>;
@@ -42,11 +58,16 @@ export interface Launched {
 // Built for publishing, this file and the entry are JavaScript.
 const ENTRY = new URL(`./entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
-/** Starts the entry module for one plugin. */
-export function launch(options: LaunchOptions): Launched {
+/** A launch with all that takes time before it done: the process is made in the turn of the call. */
+export type ReadyLaunch = () => Launched;
+
+/** Makes the start of the entry module for one plugin ready. */
+export async function prepareLaunch(options: LaunchOptions): Promise<ReadyLaunch> {
   const cache = getCompileCacheDir();
   const data: EntryData = { plugin: options.manifest.id, main: pathToFileURL(options.main).href, cache };
-  return options.level === 'worker' ? launchWorker(options, data) : launchProcess(options, data);
+  if (options.level === 'worker') return () => launchWorker(options, data);
+  const walled = await processOf(options, data);
+  return () => launchProcess(options, walled);
 }
 
 /**
@@ -74,6 +95,7 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
   worker.on('exit', (code) => ended(`it ended by itself with exit code ${code}`));
   return {
     port: threadPort(worker, () => undefined),
+    program: () => undefined,
     output: [worker.stdout, worker.stderr],
     exited,
     // A thread that cannot be interrupted ends with the Core; nobody waits for it.
@@ -81,16 +103,44 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
   };
 }
 
-function launchProcess({ manifest, budget, main, paths, processes }: LaunchOptions, data: EntryData): Launched {
-  const heapMB = budget?.heapMB ?? HEAP_MB;
-  const flags = [`--max-old-space-size=${heapMB}`, ...permissionFlags(manifest, main, paths, data.cache)];
-  const child = spawn(process.execPath, [...flags, ENTRY.pathname, JSON.stringify(data)], {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    env: {},
+/** Standard streams, and the channel to the Core. */
+const DESCRIPTORS = 4;
+
+async function processOf(options: LaunchOptions, data: EntryData): Promise<WalledProgram> {
+  const { manifest, budget, main, paths, launcher } = options;
+  const reach = reachOf(manifest, main, paths, data.cache);
+  const flags = [`--max-old-space-size=${budget?.heapMB ?? HEAP_MB}`, ...permissionFlags(reach)];
+  const files = await sandboxFiles(manifest.id, reach, paths);
+  const spec: SandboxSpec = {
+    name: `plugin-${manifest.id}`.slice(0, 63),
+    program: process.execPath,
+    args: [...flags, ENTRY.pathname, JSON.stringify(data)],
     cwd: '/',
-  });
+    env: {},
+    files: {
+      ...files,
+      read: [...new Set(files.read.flatMap(withReal))],
+      write: [...new Set(files.write.flatMap(withReal))],
+    },
+    sockets: [],
+    network: manifest.capabilities?.some((capability) => implies('network', capability)) ? 'open' : 'none',
+    nodes: [],
+  };
+  return launcher.prepare(spec, { descriptors: DESCRIPTORS });
+}
+
+function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: WalledProgram): Launched {
+  const heapMB = budget?.heapMB ?? HEAP_MB;
+  const { command, args, env, cwd, feeds, above } = walled;
+  const stdio = ['ignore', 'pipe', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)] as const;
+  const child = spawn(command, args, { stdio: [...stdio], env, cwd });
   const guest: Guest = { kind: 'plugin', id: manifest.id };
   void processes?.add(guest, child.pid === undefined ? {} : { pid: child.pid });
+  for (const { descriptor, bytes } of feeds) {
+    const feed = child.stdio[descriptor] as Writable | undefined;
+    feed?.on('error', () => undefined); // who does not read it ends, which is told below
+    feed?.end(bytes);
+  }
   const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
   const ended = (reason: string, cause?: unknown) => resolve(crash(manifest.id, reason, cause));
   let said = '';
@@ -100,7 +150,10 @@ function launchProcess({ manifest, budget, main, paths, processes }: LaunchOptio
   child.on('error', (error) => ended(`it cannot be started: ${error.message}`, error));
   child.on('close', (code, signal) => {
     if (/heap out of memory/i.test(said)) ended(`its heap grew past ${heapMB} MB`);
-    else ended(signal ? `it was ended by ${signal}` : `it ended by itself with exit code ${code}`);
+    else {
+      const name = signal ?? (above === 2 ? signalOf(code) : undefined);
+      ended(name ? `it was ended by ${name}` : `it ended by itself with exit code ${code}`);
+    }
   });
   const gone = new Promise<void>((done) => {
     child.on('exit', () => {
@@ -115,6 +168,7 @@ function launchProcess({ manifest, budget, main, paths, processes }: LaunchOptio
       child.kill('SIGKILL');
     }),
     ...(child.pid === undefined ? {} : { pid: child.pid }),
+    program: () => (child.pid === undefined ? undefined : programOf(child.pid, above)),
     output: [child.stdout!, child.stderr!],
     exited,
     async kill() {
@@ -122,6 +176,11 @@ function launchProcess({ manifest, budget, main, paths, processes }: LaunchOptio
       await gone;
     },
   };
+}
+
+/** As bubblewrap and shells tell the signal that ended a program. */
+function signalOf(code: number | null): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0];
 }
 
 /** Why a plugin is not there any more, for whoever waits for it. */

@@ -21,8 +21,8 @@ export interface WatchOptions {
   readonly plugin: string;
   readonly budget: PluginBudget;
   readonly limits: WatchLimits;
-  /** Of a process; absent for a worker. */
-  readonly pid: number | undefined;
+  /** Process id of the guest; undefined for a worker, and while there is none. */
+  readonly program: () => number | undefined;
   readonly onCrash: (error: CoreError) => void;
   readonly onBusy: (percent: number, allowed: number) => void;
 }
@@ -45,7 +45,7 @@ export class Watch {
     if (this.#silent * intervalMs >= silentMs)
       this.#crash(`it hangs: it did not answer for ${this.#silent * intervalMs} ms`);
     this.#silent++;
-    if (this.#options.pid !== undefined) this.#checkResident(this.#options.pid);
+    this.#checkResident(this.#options.program());
   }
 
   alive({ heapBytes, externalBytes, cpuMs }: GuestUsage): void {
@@ -84,7 +84,8 @@ export class Watch {
   }
 
   /** Buffers do not count as heap, but as memory of the process. */
-  #checkResident(pid: number): void {
+  #checkResident(pid: number | undefined): void {
+    if (pid === undefined) return;
     let pages: number;
     try {
       pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);

@@ -4,6 +4,7 @@ import { isolationProblem, LEVELS } from '../boot/sku-line.ts';
 import { turns } from '../isolation/guest/turns.ts';
 import type { Peer } from '../isolation/remote/index.ts';
 import { loadPlugin } from '../loader.ts';
+import { systemLauncher } from '../walls/index.ts';
 
 /** Environment variable with the level of isolation of every createTestHost() that names none. */
 export const ISOLATION_VARIABLE = 'DEVICE_TEST_ISOLATION';
@@ -38,6 +39,7 @@ export class Border {
   readonly load = (source: PluginSource) =>
     loadPlugin(source, {
       paths: this.#paths,
+      launcher: systemLauncher,
       onPeer: (peer) => {
         this.#peer = peer;
       },

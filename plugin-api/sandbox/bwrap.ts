@@ -1,4 +1,4 @@
-import type { SandboxFiles, SandboxSpec } from './spec.ts';
+import type { SandboxSpec } from './spec.ts';
 
 /** What every guest sees of the system: programs and libraries, never the device's own files. */
 export interface SystemFiles {
@@ -31,7 +31,6 @@ export interface BwrapOptions {
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
   const { system = MERGED_USR, seccomp, setpriv = '/usr/bin/setpriv' } = options;
   const { uid, network, name, cwd, program, files } = spec;
-  const etc = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
   return [
     ...(uid === undefined ? ['--unshare-user-try'] : []),
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
@@ -39,15 +38,13 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...['--die-with-parent', '--new-session', '--hostname', name, '--cap-drop', 'ALL'],
     // Only to become the other user; setpriv drops these, too.
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
-    ...system.read.flatMap((path) => ['--ro-bind', path, path]),
-    ...Object.entries(system.links).flatMap(([path, to]) => ['--symlink', to, path]),
-    ...etc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+    ...base(spec, system),
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/tmp', '--perms', '1777', '--tmpfs'],
     '/dev/shm',
     ...mounts(spec, system),
-    ...hidden(files),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
-    ...['--remount-ro', '/', '--chdir', cwd],
+    ...(files.write.includes('/') ? [] : ['--remount-ro', '/']),
+    ...['--chdir', cwd],
     ...(seccomp === undefined ? [] : ['--seccomp', String(seccomp)]),
     '--',
     ...(uid === undefined ? [] : asUser(setpriv, uid)),
@@ -61,25 +58,39 @@ export function asUser(setpriv: string, uid: number | undefined): readonly strin
   return [setpriv, ...user, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
 }
 
-/** Outer folders first, so that what lies deeper is laid over them; of one path named twice the wider right holds. */
-function mounts({ program, files, sockets, nodes }: SandboxSpec, system: SystemFiles): string[] {
-  const how = new Map<string, string>();
-  const given = (path: string) => system.read.some((root) => path === root || path.startsWith(`${root}/`));
-  for (const path of [program, ...files.read]) if (!given(path)) how.set(path, '--ro-bind-try');
-  for (const path of sockets) how.set(path, '--ro-bind-try');
-  for (const path of files.write) how.set(path, '--bind-try');
-  for (const path of nodes) how.set(path, '--dev-bind-try');
-  return [...how]
-    .sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1))
-    .flatMap(([path, option]) => [option, path, path]);
+/** What lies below everything else: the system's programs, or the whole root where that was claimed. */
+function base({ files, network }: SandboxSpec, system: SystemFiles): string[] {
+  if (files.write.includes('/')) return ['--bind', '/', '/'];
+  if (files.read.includes('/')) return ['--ro-bind', '/', '/'];
+  const etc = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
+  return [
+    ...system.read.flatMap((path) => ['--ro-bind', path, path]),
+    ...Object.entries(system.links).flatMap(([path, to]) => ['--symlink', to, path]),
+    ...etc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+  ];
 }
 
-function hidden({ hide = {} }: SandboxFiles): string[] {
-  return Object.entries(hide).flatMap(([path, kind]) =>
-    kind === 'folder' ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path],
+/** Outer folders first, so that what lies deeper is laid over them; of one path named twice the wider right holds. */
+function mounts({ program, files, sockets, nodes }: SandboxSpec, system: SystemFiles): string[] {
+  const how = new Map<string, readonly [option: string, from: string]>();
+  const lay = (option: string, paths: readonly string[]) => {
+    for (const path of paths) how.set(path, [option, path]);
+  };
+  const given = (path: string) => system.read.some((root) => path === root || path.startsWith(`${root}/`));
+  lay(
+    '--ro-bind-try',
+    [program, ...files.read].filter((path) => !given(path)),
   );
+  lay('--ro-bind-try', sockets);
+  for (const [path, from] of Object.entries(files.placed ?? {})) how.set(path, ['--bind', from]);
+  lay('--bind-try', files.write);
+  lay('--dev-bind-try', nodes);
+  how.delete('/');
+  return [...how]
+    .sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1))
+    .flatMap(([path, [option, from]]) => [option, from, path]);
 }
 
 function depth(path: string): number {
-  return path === '/' ? 0 : path.split('/').length - 1;
+  return path.split('/').length;
 }

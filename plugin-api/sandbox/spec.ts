@@ -25,8 +25,8 @@ export interface SandboxSpec {
 export interface SandboxFiles {
   readonly read: readonly string[];
   readonly write: readonly string[];
-  /** What is there and lies in something that is named above, and is empty inside all the same. */
-  readonly hide?: Readonly<Record<string, 'file' | 'folder'>>;
+  /** Writable folders that are seen in another's place: path inside -> path outside. */
+  readonly placed?: Readonly<Record<string, string>>;
   /** Symbolic links that are made inside: path of the link -> what it leads to. */
   readonly links?: Readonly<Record<string, string>>;
 }
@@ -43,8 +43,17 @@ const NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
 export function specProblem(spec: SandboxSpec): string | undefined {
   const { name, program, cwd, files, sockets, nodes, uid } = spec;
   if (!NAME.test(name)) return `its name "${name}" does not fit ${NAME}`;
-  const { read, write, hide = {}, links = {} } = files;
-  const paths = [program, cwd, ...read, ...write, ...Object.keys({ ...hide, ...links }), ...sockets, ...nodes];
+  const { read, write, placed = {}, links = {} } = files;
+  const paths = [
+    program,
+    cwd,
+    ...read,
+    ...write,
+    ...Object.keys(links),
+    ...Object.entries(placed).flat(),
+    ...sockets,
+    ...nodes,
+  ];
   const bad = paths.find((path) => !isPlain(path));
   if (bad !== undefined) return `its path "${bad}" is not absolute, or leads through . or ..`;
   const texts = [...spec.args, ...Object.entries(spec.env).flat(), ...Object.values(links)];

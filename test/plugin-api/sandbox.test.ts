@@ -119,12 +119,13 @@ describe('bwrapOf', () => {
       ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'],
     ],
     'and no namespace of users, which would know one user only': [{ uid: 40_001 }, '--unshare-user-try', 0, []],
-    'files that are hidden': [
-      { files: { read: [], write: [], hide: { '/a/token': 'file', '/a/apps': 'folder' } } },
-      '--ro-bind',
+    'a folder of its own in the place of another': [
+      { files: { read: [], write: [], placed: { '/run/device': '/run/device/guests/a' } }, sockets: [] },
+      '--bind',
       2,
-      ['/usr /usr', '/dev/null /a/token'],
+      ['/run/device/guests/a /run/device'],
     ],
+    'the whole root where that is claimed': [{ files: { read: ['/'], write: [] } }, '--ro-bind', 2, ['/ /']],
     links: [
       { files: { read: [], write: [], links: { '/run/core.sock': 'shared/core.sock' } } },
       '--symlink',
@@ -191,7 +192,7 @@ describe('specProblem', () => {
     [{ cwd: '/a/../b' }, /leads through/],
     [{ files: { read: ['/a/./b'], write: [] } }, /leads through/],
     [{ files: { read: [], write: ['/a//b'] } }, /leads through/],
-    [{ files: { read: [], write: [], hide: { x: 'file' } } }, /"x" is not absolute/],
+    [{ files: { read: [], write: [], placed: { '/x': 'y' } } }, /"y" is not absolute/],
     [{ sockets: ['run'] }, /"run" is not absolute/],
     [{ args: ['a\0b'] }, /zero byte/],
     [{ uid: 0 }, /user 0 is none/],

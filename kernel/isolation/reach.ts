@@ -1,0 +1,101 @@
+import { existsSync, statSync } from 'node:fs';
+import { constants, copyFile, mkdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { PluginManifest } from '@device-core/plugin-api';
+import type { SandboxFiles } from '@device-core/plugin-api/sandbox';
+
+const KERNEL = dirname(import.meta.dirname);
+const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));
+
+export type DevicePaths = Readonly<Record<'etc' | 'var' | 'run', string>>;
+
+/** What the manifest and the place of a plugin let its process touch. Absolute; claims as they were written, `*` at the end included. */
+export interface Reach {
+  /** Its own folder, kernel, plugin-api, packages, and the cache of compiled modules, of which it is a reader: what stands there other plugins run. */
+  readonly code: readonly string[];
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+}
+
+export function reachOf(manifest: PluginManifest, main: string, paths: DevicePaths, cache: string | undefined): Reach {
+  const claimed = (list: readonly string[] = []) =>
+    list.map((path) => path.replace(/^\{(etc|var|run)\}/, (_, name: keyof DevicePaths) => paths[name]));
+  const code = [
+    ...(cache === undefined ? [] : [cache]),
+    ownFolder(dirname(main)),
+    ...[KERNEL, API],
+    ...packageFolders(dirname(main)),
+    ...packageFolders(API),
+  ];
+  return { code, read: claimed(manifest.files?.read), write: claimed(manifest.files?.write) };
+}
+
+/**
+ * The same for walls, which know files and folders that are there. Folders that were claimed to write are made. The run folder is never shown: tokens and
+ * sockets come and go there, so that a claim of it leads to a folder of the plugin's own. So does a claim to write single files in a folder of the device.
+ */
+export async function sandboxFiles(
+  plugin: string,
+  { code, read, write }: Reach,
+  paths: DevicePaths,
+): Promise<SandboxFiles> {
+  const placed: Record<string, string> = {};
+  const place = async (folder: string): Promise<string> => {
+    const own = join(folder, 'guests', plugin);
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    placed[folder] = own;
+    return own;
+  };
+  const readable = read.map(folderOf).filter((path) => path !== paths.run);
+  const mine = (path: string) => Object.values(paths).some((folder) => path.startsWith(`${folder}/`));
+  // What comes into a folder later is seen; a folder that comes later is not.
+  for (const path of readable) if (mine(path) && !isFile(path)) await make(path);
+  const writable: string[] = [];
+  for (const path of write.map(folderOf)) {
+    if (path === paths.run) continue;
+    if (!isFile(path)) {
+      await make(path);
+      writable.push(path);
+    } else if (Object.values(paths).includes(dirname(path))) {
+      const own = await place(dirname(path));
+      // It may have run without walls before.
+      if (existsSync(path))
+        await copyFile(path, join(own, basename(path)), constants.COPYFILE_EXCL).catch(() => undefined);
+    } else writable.push(dirname(path));
+  }
+  const holdsRun = (claim: string) => claim === '/' || paths.run === claim || paths.run.startsWith(`${claim}/`);
+  if ([...read, ...write].map(folderOf).some(holdsRun)) await place(paths.run);
+  return { read: [...code, ...readable], write: writable, placed };
+}
+
+/** Where the Core may not, the plugin has no such folder: whoever needs it hears of that when it looks. */
+async function make(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
+}
+
+/** `/a/b`, `/a/b/` and `/a/b/*` are one folder. */
+function folderOf(claim: string): string {
+  return claim.replace(/\/\*?$/, '') || '/';
+}
+
+/** What is not there yet is a file if it has a suffix or stands for many. */
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? /(.\.[^./]*|\*[^/]*)$/.test(path);
+}
+
+/** A plugin from outside the tree may read all that lies beside its manifest, wherever below it the module is. */
+function ownFolder(start: string): string {
+  for (let folder = start; dirname(folder) !== folder; folder = dirname(folder))
+    if (existsSync(join(folder, 'plugin.yaml'))) return folder;
+  return start;
+}
+
+/** node_modules of a folder and of those above it, and the package.json of each, which Node reads to know the kind of a module. */
+function packageFolders(from: string): string[] {
+  const folders: string[] = [];
+  for (let folder = from; ; folder = dirname(folder)) {
+    folders.push(join(folder, 'node_modules'), join(folder, 'package.json'));
+    if (dirname(folder) === folder) return folders;
+  }
+}

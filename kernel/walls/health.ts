@@ -1,0 +1,24 @@
+import { type HealthReport, WALLS, type Wall, type WallsReport } from '@device-core/plugin-api';
+
+/** What a guest may do where a wall is missing. */
+const CONSEQUENCE: Readonly<Record<Wall, string>> = {
+  user: 'runs as the user of the Core',
+  files: 'reads every file of the Core, the tokens of others among them',
+  network: 'uses the network without a grant',
+  pids: 'sees every process',
+  signals: 'ends the Core by a signal',
+  syscalls: 'calls the system as the Core may',
+};
+
+/** `walls: none` or the walls that are missing are a warning as soon as a guest may stand without them; the state stays as it is, for all works. */
+export function wallsHealth(health: HealthReport, { by, walls, reason, users }: WallsReport, guests: boolean): void {
+  const missing = WALLS.filter((wall) => walls[wall] === 'none');
+  const stands = WALLS.map((wall) => `${wall}: ${walls[wall]}`).join(', ');
+  const code = missing.length === 0 ? {} : { code: missing.length === WALLS.length ? 'none' : 'partial' };
+  health.add('walls', { status: 'okay', ...code, message: `${stands} (${by}${reason ? `; ${reason}` : ''})` });
+  if (missing.length === 0 || !guests) return;
+  const what = missing.length === WALLS.length ? 'none' : `no ${missing.join(', ')}`;
+  const may = missing.map((wall) => CONSEQUENCE[wall]).join(', ');
+  const own = users ? ' unless it has a user of its own' : '';
+  health.warn('WALLS_MISSING', `walls: ${what}; an app or a plugin in a process ${may}${own}; install bubblewrap`);
+}

@@ -1,0 +1,21 @@
+/** What the system's kernel keeps the guests from, apps and plugins in processes of their own. Loaded when there is a guest. */
+import type { HealthReport, Launcher } from '@device-core/plugin-api';
+
+let own: Promise<Launcher> | undefined;
+
+/** Of this machine: one for the whole process, made when first used, for a Core without guests needs none. */
+export const systemLauncher: Launcher = {
+  report: async () => (await machine()).report(),
+  prepare: async (spec, options) => (await machine()).prepare(spec, options),
+};
+
+/** The component `walls` of /health, and a warning where guests of the SKU stand without them. */
+export async function addWallsHealth(report: HealthReport, launcher: Launcher, guests: boolean): Promise<void> {
+  const { wallsHealth } = await import('./health.ts');
+  wallsHealth(report, await launcher.report(), guests);
+}
+
+function machine(): Promise<Launcher> {
+  own ??= import('./launcher.ts').then(({ WallLauncher }) => new WallLauncher());
+  return own;
+}

@@ -1,0 +1,92 @@
+import {
+  CoreError,
+  type Launcher,
+  type PrepareOptions,
+  WALLS,
+  type Wall,
+  type WalledProgram,
+  type WallMaker,
+  type WallsReport,
+} from '@device-core/plugin-api';
+import { type SandboxSpec, specProblem } from '@device-core/plugin-api/sandbox';
+import { anotherUser, bubblewrap, type Maker, type MakerTrial, namespaces, nothing } from './makers.ts';
+
+/** Environment variable with the best maker that may be used; for tests, and for a system whose bubblewrap is worse than none. */
+export const BEST_WALLS = 'DEVICE_WALLS';
+
+const MAKERS: readonly (readonly [by: WallMaker, trial: (root: boolean) => Promise<MakerTrial>])[] = [
+  ['bubblewrap', bubblewrap],
+  ['namespaces', namespaces],
+  ['user', anotherUser],
+];
+const ORDER: readonly WallMaker[] = [...MAKERS.map(([by]) => by), 'none'];
+
+interface Found {
+  readonly maker: Maker;
+  readonly reason?: string;
+}
+
+/** Finds out what walls this system can make, and puts programs inside them. */
+export class WallLauncher implements Launcher {
+  readonly #best: WallMaker;
+  #found: Promise<Found> | undefined;
+
+  constructor(best = process.env[BEST_WALLS]) {
+    const named = ORDER.find((by) => by === best);
+    if (best !== undefined && !named) throw new TypeError(`${BEST_WALLS} is one of ${ORDER.join(', ')}, not ${best}`);
+    this.#best = named ?? 'bubblewrap';
+  }
+
+  async report(): Promise<WallsReport> {
+    const { maker, reason } = await this.#find();
+    const { by, users } = maker;
+    return { by, users, walls: maker.walls({ network: 'none' }), ...(reason === undefined ? {} : { reason }) };
+  }
+
+  async prepare(spec: SandboxSpec, { descriptors = 3, demand = [] }: PrepareOptions = {}): Promise<WalledProgram> {
+    const problem = specProblem(spec);
+    if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
+    const { maker, reason = '' } = await this.#find();
+    if (spec.uid !== undefined && !maker.users) throw unavailable(spec.name, ['user'], reason);
+    const walls = maker.walls(spec);
+    const missing = demand.filter((wall) => walls[wall] === 'none' && !(wall === 'network' && spec.network === 'open'));
+    if (missing.length > 0) throw unavailable(spec.name, missing, reason);
+    const { words, feeds } = maker.wrap(spec, descriptors);
+    const [command, ...args] = words;
+    const { above } = maker;
+    // Outside, the folder of a guest of another user may be closed to it: bubblewrap and unshare go there themselves.
+    return { command, args, cwd: above > 0 ? '/' : spec.cwd, env: spec.env, feeds, walls, above };
+  }
+
+  /** A trial that took too long says nothing for good: the next one who asks has it made again. */
+  #find(): Promise<Found> {
+    this.#found ??= this.#tryAll().then(({ late, ...found }) => {
+      if (late) this.#found = undefined;
+      return found;
+    });
+    return this.#found;
+  }
+
+  async #tryAll(): Promise<Found & { readonly late: boolean }> {
+    const reasons: string[] = [];
+    let late = false;
+    const root = process.geteuid?.() === 0;
+    for (const [by, attempt] of MAKERS) {
+      if (ORDER.indexOf(by) < ORDER.indexOf(this.#best)) continue;
+      const trial = process.platform === 'linux' ? await attempt(root) : { failure: 'this is no Linux', late: false };
+      if (!('failure' in trial)) return { maker: trial, late, ...why(reasons) };
+      reasons.push(trial.failure);
+      late ||= trial.late;
+    }
+    return { maker: nothing, late, ...why(reasons.length > 0 ? reasons : [`${BEST_WALLS} says so`]) };
+  }
+}
+
+function why(reasons: readonly string[]): { readonly reason?: string } {
+  return reasons.length > 0 ? { reason: reasons.join('; ') } : {};
+}
+
+function unavailable(name: string, missing: readonly Wall[], reason: string): CoreError {
+  const walls = WALLS.filter((wall) => missing.includes(wall)).join(', ');
+  return new CoreError('SANDBOX_UNAVAILABLE', { what: name, walls, reason });
+}

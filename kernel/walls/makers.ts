@@ -1,0 +1,157 @@
+import { readlinkSync } from 'node:fs';
+import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api';
+import {
+  ARCHITECTURES,
+  type Architecture,
+  asUser,
+  bwrapOf,
+  type SandboxSpec,
+  seccompOf,
+} from '@device-core/plugin-api/sandbox';
+import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
+
+export const NO_WALLS: Walls = Object.freeze({
+  ...{ user: 'none', files: 'none', network: 'none' },
+  ...{ pids: 'none', signals: 'none', syscalls: 'none' },
+});
+
+/** The words of a command that runs a guest, and what is fed to it. */
+export interface Wrapped {
+  readonly words: readonly [command: string, ...args: string[]];
+  readonly feeds: readonly { readonly descriptor: number; readonly bytes: Uint8Array }[];
+}
+
+/** One way to make walls, tried out on this machine. */
+export interface Maker {
+  readonly by: WallMaker;
+  /** A guest may have a user of its own. */
+  readonly users: boolean;
+  /** Processes between the one that is spawned and the guest. */
+  readonly above: WalledProgram['above'];
+  walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
+  /** `feed` is the first descriptor that is free. */
+  wrap(spec: SandboxSpec, feed: number): Wrapped;
+}
+
+export type MakerTrial = Maker | { readonly failure: string; readonly late: boolean };
+
+/** Namespaces whose names differ from the Core's are the guest's own. */
+const KINDS = ['user', 'pid', 'net'] as const;
+const ASK = KINDS.map((kind) => `/proc/self/ns/${kind}`);
+const absent = (tool: string) => ({ failure: `${tool} is not installed`, late: false });
+
+export async function bubblewrap(root: boolean): Promise<MakerTrial> {
+  const [bwrap, readlink, setpriv] = await Promise.all(['bwrap', 'readlink', 'setpriv'].map(findTool));
+  if (!bwrap) return absent('bubblewrap');
+  if (!readlink) return absent('readlink');
+  const architecture = ARCHITECTURES.find((name) => name === process.arch);
+  const system = systemFiles();
+  const trial = await tryOut(
+    bwrap,
+    bwrapOf(askSpec(readlink), { system, ...(architecture ? { seccomp: 0 } : {}) }),
+    architecture && seccompOf({ network: 'none' }, architecture),
+  );
+  const own = ownNamespaces(trial);
+  if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
+  if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
+  return {
+    by: 'bubblewrap',
+    users: root && setpriv !== undefined,
+    above: 2,
+    walls: ({ uid, network }) => ({
+      user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
+      files: 'kernel',
+      network: network === 'none' ? 'kernel' : 'none',
+      ...{ pids: 'kernel', signals: 'kernel' },
+      syscalls: architecture ? 'kernel' : 'none',
+    }),
+    wrap: (spec, feed) => ({
+      words: [
+        bwrap,
+        ...bwrapOf(spec, {
+          system,
+          ...(architecture ? { seccomp: feed } : {}),
+          ...(setpriv === undefined ? {} : { setpriv }),
+        }),
+      ],
+      feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
+    }),
+  };
+}
+
+/** Without a root of its own a guest of the Core's user reads its files; as another user it does not. */
+export async function namespaces(root: boolean): Promise<MakerTrial> {
+  const [unshare, readlink, setpriv] = await Promise.all(['unshare', 'readlink', 'setpriv'].map(findTool));
+  if (!unshare || !readlink || !setpriv) return absent('unshare or setpriv');
+  const own = root ? [] : ['--user', '--map-current-user'];
+  const words = ({ network, uid, cwd, program, args }: SandboxSpec): Wrapped['words'] => [
+    ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
+    ...(network === 'none' ? ['--net'] : []),
+    ...[`--wd=${cwd}`, '--', ...asUser(setpriv, uid), program, ...args],
+  ];
+  const [command, ...args] = words(askSpec(readlink));
+  const found = ownNamespaces(await tryOut(command, args));
+  if ('failure' in found) return { ...found, failure: `unshare: ${found.failure}` };
+  if (!found.has('pid') || !found.has('net')) return { failure: 'unshare makes no namespaces', late: false };
+  return {
+    by: 'namespaces',
+    users: root,
+    above: 1,
+    walls: ({ uid, network }) => ({
+      user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
+      files: uid === undefined ? 'none' : 'kernel',
+      network: network === 'none' ? 'kernel' : 'none',
+      ...{ pids: 'kernel', signals: 'kernel', syscalls: 'none' },
+    }),
+    wrap: (spec) => ({ words: words(spec), feeds: [] }),
+  };
+}
+
+export async function anotherUser(root: boolean): Promise<MakerTrial> {
+  if (!root) return { failure: 'the Core is not root', late: false };
+  const [setpriv, readlink] = await Promise.all(['setpriv', 'readlink'].map(findTool));
+  if (!setpriv || !readlink) return absent('setpriv');
+  const [command, ...args] = [...asUser(setpriv, 65_534), readlink, ...ASK] as const;
+  const trial = await tryOut(command!, args);
+  if ('failure' in trial) return { ...trial, failure: `setpriv: ${trial.failure}` };
+  return {
+    by: 'user',
+    users: true,
+    above: 0,
+    walls: ({ uid }) =>
+      uid === undefined ? NO_WALLS : { ...NO_WALLS, user: 'kernel', files: 'kernel', signals: 'kernel' },
+    wrap: ({ uid, program, args: own }) => {
+      const [first, ...rest] = uid === undefined ? [program, ...own] : [...asUser(setpriv, uid), program, ...own];
+      return { words: [first!, ...rest], feeds: [] };
+    },
+  };
+}
+
+export const nothing: Maker = {
+  ...{ by: 'none', users: false, above: 0 },
+  walls: () => NO_WALLS,
+  wrap: ({ program, args }) => ({ words: [program, ...args], feeds: [] }),
+};
+
+function askSpec(readlink: string): SandboxSpec {
+  const nowhere = { env: {}, files: { read: [], write: [] }, sockets: [], nodes: [] };
+  return { ...nowhere, name: 'trial', program: readlink, args: ASK, cwd: '/', network: 'none' };
+}
+
+function ownNamespaces(trial: Trial): ReadonlySet<string> | { readonly failure: string; readonly late: boolean } {
+  if ('failure' in trial) return trial;
+  const lines = trial.said.trim().split('\n');
+  return new Set(KINDS.filter((_, at) => lines[at] !== undefined && lines[at] !== readlinkSync(ASK[at]!)));
+}
+
+const filters = new Map<string, Uint8Array>();
+
+/** There are two. */
+function filterOf({ network }: SandboxSpec, architecture: Architecture): Uint8Array {
+  let bytes = filters.get(network);
+  if (!bytes) {
+    bytes = seccompOf({ network }, architecture);
+    filters.set(network, bytes);
+  }
+  return bytes;
+}
