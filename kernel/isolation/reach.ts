@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import { constants, copyFile, mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PluginManifest } from '@device-core/plugin-api';
+import { replaceFile } from '@device-core/plugin-api/durable';
 import type { SandboxFiles } from '@device-core/plugin-api/sandbox';
 
 const KERNEL = dirname(import.meta.dirname);
@@ -59,9 +60,9 @@ export async function sandboxFiles(
       writable.push(path);
     } else if (Object.values(paths).includes(dirname(path))) {
       const own = await place(dirname(path));
+      const file = join(own, basename(path));
       // It may have run without walls before.
-      if (existsSync(path))
-        await copyFile(path, join(own, basename(path)), constants.COPYFILE_EXCL).catch(() => undefined);
+      if (existsSync(path) && !existsSync(file)) await replaceFile(file, await readFile(path), { sync: false });
     } else writable.push(dirname(path));
   }
   const holdsRun = (claim: string) => claim === '/' || paths.run === claim || paths.run.startsWith(`${claim}/`);
