@@ -99,8 +99,11 @@ async function runLane(lane: Lane, files: readonly string[]): Promise<void> {
     console.log(`::warning::the lane ${lane.name} took ${wall.toFixed(1)} min, more than its ${lane.minutes}`);
 }
 
-async function runFiles({ secondTry = false, triesItself = [] }: Lane, files: readonly string[]): Promise<void> {
-  const first = await pass(files, availableParallelism());
+async function runFiles(
+  { secondTry = false, triesItself = [], longestMs }: Lane,
+  files: readonly string[],
+): Promise<void> {
+  const first = await pass(files, availableParallelism(), longestMs);
   for (const [file, of] of first.counts) counts.set(file, of);
   warnings += first.warnings;
   if (!secondTry || first.failed.length === 0 || first.failed.length > MOST_AGAIN) {
@@ -111,7 +114,7 @@ async function runFiles({ secondTry = false, triesItself = [] }: Lane, files: re
   const again = first.failed.filter((file) => !triesItself.includes(file));
   if (again.length === 0) return;
   console.log(`\nonce more, alone: ${again.join(', ')}\n`);
-  const second = await pass(again, 1);
+  const second = await pass(again, 1, longestMs);
   for (const [file, of] of second.counts) counts.set(file, of);
   warnings += second.warnings;
   failed.push(...second.failed);

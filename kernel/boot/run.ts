@@ -1,5 +1,8 @@
+import { readdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
+import { sweepFolders } from '@device-core/plugin-api/durable';
 import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
 import type { Problem, Resolve } from '../resolved.ts';
@@ -28,6 +31,15 @@ export function checkSku({ sku: file, settings, json }: Arguments): number {
   return problems.length === 0 ? 0 : EXIT.sku;
 }
 
+/** The folders that files of state lie in: those of apps are their own. */
+async function stateFolders({ var: state, run }: Arguments['paths']): Promise<readonly string[]> {
+  const entries = await readdir(state, { withFileTypes: true }).catch(() => []);
+  const inside = entries
+    .filter((entry) => entry.isDirectory() && entry.name !== 'apps')
+    .map(({ name }) => join(state, name));
+  return [run, state, ...inside];
+}
+
 /** Runs the Core until a signal ends it. */
 export async function runCore(args: Arguments): Promise<void> {
   const instance = await claimInstance(args.paths.run);
@@ -36,6 +48,7 @@ export async function runCore(args: Arguments): Promise<void> {
     console.error(error.toWire());
     process.exit(EXIT.alreadyRunning);
   }
+  await sweepFolders(await stateFolders(args.paths));
   const { log, trouble: logTrouble } = openLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);

@@ -4,7 +4,7 @@ export { setAside } from './aside.ts';
 export { diskState } from './disk-state.ts';
 export { makeFolder, moveFolder } from './folders.ts';
 export { KeptFile, type KeptForm } from './kept-file.ts';
-export { sweepLeftovers, syncName } from './names.ts';
+export { sweepFolders, sweepLeftovers, syncName } from './names.ts';
 export { readState, readStateSync } from './read.ts';
 export { recoverFile } from './recover.ts';
 export { type ReplaceOptions, replaceFile, replaceFileSync, waitingForDiskMs } from './replace.ts';

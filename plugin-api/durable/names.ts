@@ -33,12 +33,28 @@ export async function sweepLeftovers(path: string): Promise<readonly string[]> {
     const pid = /^(?:\.last-good)?\.(\d+)-[a-z0-9]+$/.exec(middle)?.[1];
     if (pid === undefined && middle !== '') continue; // of another file, whose name begins the same way
     const file = join(folder, name);
-    if (underWay.has(file) || (pid !== undefined && Number(pid) !== process.pid && existsSync(`/proc/${pid}`)))
-      continue;
+    if (underWay.has(file) || (pid !== undefined && isAlive(pid))) continue;
     await rm(file, { force: true, recursive: true });
     swept.push(name);
   }
   return swept;
+}
+
+/**
+ * Removes from these folders, but not from those within, what writers of processes that are gone left behind, whatever file it was for: its writer may
+ * not run any more. A folder that cannot be read is left out.
+ */
+export async function sweepFolders(folders: readonly string[]): Promise<void> {
+  for (const folder of folders)
+    for (const name of await readdir(folder).catch(() => [])) {
+      const pid = /\.(\d+)-[a-z0-9]+\.tmp$/.exec(name)?.[1];
+      if (pid === undefined || underWay.has(join(folder, name)) || isAlive(pid)) continue;
+      await rm(join(folder, name), { force: true }).catch(() => undefined); // a disk that is read-only keeps it
+    }
+}
+
+function isAlive(pid: string): boolean {
+  return Number(pid) !== process.pid && existsSync(`/proc/${pid}`);
 }
 
 /** Makes it durable that a file or folder of this name is there, or is not. */

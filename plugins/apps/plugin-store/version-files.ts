@@ -55,7 +55,11 @@ export class VersionFiles {
 async function foldersIn(place: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(place, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(place, name));
+    // A folder that lay in the place of the list was set aside beside it.
+    const aside = 'installed.yaml.corrupt-';
+    return entries
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(aside))
+      .map(({ name }) => join(place, name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed
     throw error;
