@@ -101,7 +101,9 @@ export class AppLog {
     // What is put aside ends with a whole line.
     let batch = '';
     for (const entry of entries) {
-      batch += `${JSON.stringify(entry)}\n`;
+      // The level tells enough of where it was printed.
+      const { from: _from, ...line } = entry;
+      batch += `${JSON.stringify(line)}\n`;
       if (batch.length < LONGEST_LINE) continue;
       await this.write(batch);
       batch = '';

@@ -34,7 +34,9 @@ const NUMBERS: Readonly<Record<number, Level>> = {
  */
 export function readEntry(line: string, app?: string): LogEntry {
   const said = app === undefined ? {} : { app };
-  const { level, time, msg, plugin, app: about, ...rest } = parse(line) ?? { level: 'info', msg: line };
+  const { level, time, msg, plugin, app: about, ...others } = parse(line) ?? { level: 'info', msg: line };
+  // An app's own members stand below one of their own, so that they cannot pass for the Core's.
+  const rest = app !== undefined && isMap(others.fields) && Object.keys(others).length === 1 ? others.fields : others;
   const name = typeof level === 'number' ? NUMBERS[level] : LEVELS.find((one) => one === level);
   const fields = app === undefined ? rest : (redact(rest) as typeof rest);
   return {
@@ -57,6 +59,10 @@ function parse(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined; // an app may print what only looks like JSON, and a power cut may end a line in its middle
   }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function clip(text: string, length: number): string {

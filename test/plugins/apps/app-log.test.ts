@@ -17,7 +17,6 @@ interface Printed {
   readonly level: string;
   readonly time: number;
   readonly msg: string;
-  readonly from: string;
   readonly fields?: object;
 }
 
@@ -50,7 +49,7 @@ async function written(
 describe('the log of an app', () => {
   it('holds what it printed line by line, with time and level, in pieces as they come', async () => {
     const { lines, tail } = await written(['one\ntw', 'o\n\nthree']);
-    const line = { level: 'info', time: NOW, from: 'stdout' };
+    const line = { level: 'info', time: NOW };
     assert.deepEqual(lines, [
       { ...line, msg: 'one' },
       { ...line, msg: 'two' },
@@ -81,7 +80,7 @@ describe('the log of an app', () => {
   for (const [what, stream, line, entry] of LINES)
     it(`keeps ${what}`, async () => {
       const { lines } = await written([`${line}\n`], { stream });
-      assert.deepEqual(lines, [{ time: NOW, from: stream, ...entry }]);
+      assert.deepEqual(lines, [{ time: NOW, ...entry }]);
     });
 
   const SECRETS: readonly (readonly [string, readonly string[]])[] = [
