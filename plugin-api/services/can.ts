@@ -38,6 +38,10 @@ export interface CanFrame {
 export interface CanArrival extends CanFrame {
   /** Milliseconds since the Unix epoch, from the bridge's clock. */
   readonly at: number;
+  /** The same in microseconds. */
+  readonly atUs: number;
+  /** The bridge's clock, microseconds, 32 bits: the one that `send` answers with as well. */
+  readonly timestampUs: number;
   /** Frames that were dropped on the bridge before this one. */
   readonly lost: number;
 }

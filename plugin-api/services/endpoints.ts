@@ -36,6 +36,10 @@ export interface EndpointEvent {
   readonly op: number;
   /** Milliseconds since the Unix epoch, from the clock of whoever has the endpoint. */
   readonly at: number;
+  /** The same in microseconds. */
+  readonly atUs: number;
+  /** The clock of whoever has the endpoint, as it came: microseconds, 32 bits that run round in 72 minutes. For differences. */
+  readonly timestampUs: number;
   /** Events of this endpoint that were dropped since the one before. */
   readonly lost: number;
   readonly data: Uint8Array;

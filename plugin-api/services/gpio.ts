@@ -35,6 +35,10 @@ export interface GpioEdge {
   readonly level: 0 | 1;
   /** Milliseconds since the Unix epoch, from the bridge's clock. */
   readonly at: number;
+  /** The same in microseconds. */
+  readonly atUs: number;
+  /** The bridge's clock, microseconds, 32 bits: for the time between two edges. */
+  readonly timestampUs: number;
   /** Edges of the endpoint that were dropped before this one. */
   readonly lost: number;
 }

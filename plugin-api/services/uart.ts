@@ -26,8 +26,10 @@ export interface UartHandleInfo extends UartHandle {
   readonly owner: string;
   readonly written: number;
   readonly received: number;
-  /** Bytes that were dropped because nobody read them in time, and packets of them that the bridge had no room for. */
+  /** Bytes that were dropped in the Core because nobody read them in time. */
   readonly lost: number;
+  /** Packets of bytes that the bridge had no room for; how many bytes they had nobody knows. */
+  readonly lostPackets: number;
   /** Framing, parity and overrun errors of the receiver. */
   readonly lineErrors: number;
 }
@@ -36,8 +38,12 @@ export interface UartChunk {
   readonly data: Uint8Array;
   /** Milliseconds since the Unix epoch, from the bridge's clock. */
   readonly at: number;
-  /** Packets of bytes that were dropped on the bridge before this one. */
-  readonly lost: number;
+  /** The same in microseconds. */
+  readonly atUs: number;
+  /** The bridge's clock, microseconds, 32 bits. */
+  readonly timestampUs: number;
+  /** Packets of bytes that were dropped on the bridge before this one; how many bytes they had nobody knows. */
+  readonly lostPackets: number;
 }
 
 interface Options {

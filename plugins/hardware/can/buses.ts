@@ -109,12 +109,13 @@ export class Buses {
     return { timestampUs: Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE() };
   }
 
-  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
+  take(endpoint: string, event: EndpointEvent): void {
+    const { op, lost, data } = event;
     const rows = this.#options.table.on(endpoint);
     // What the bridge dropped may have been of interest to any of them.
     for (const row of rows) this.countsOf(row).lost += lost;
     if (op === EVENT.state) this.#became(endpoint, data);
-    const frame = op === EVENT.received ? frameIn(data, at, lost) : undefined;
+    const frame = op === EVENT.received ? frameIn(event) : undefined;
     if (!frame) return;
     for (const row of rows) {
       if (!matches(frame, row.handle.filters)) continue;

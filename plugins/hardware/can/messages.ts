@@ -1,5 +1,12 @@
 /** Bodies of class CAN (docs/cbp.md). */
-import { type CanArrival, type CanFilter, type CanFrame, type CanHandle, CoreError } from '@device-core/plugin-api';
+import {
+  type CanArrival,
+  type CanFilter,
+  type CanFrame,
+  type CanHandle,
+  CoreError,
+  type EndpointEvent,
+} from '@device-core/plugin-api';
 
 export const OP = { configure: 0x01, send: 0x02, filter: 0x03 } as const;
 export const EVENT = { received: 0x80, state: 0x81 } as const;
@@ -58,7 +65,7 @@ export function frameBody({ id, extended = false, rtr = false, fd = false, data 
 }
 
 /** The frame of an RX event; undefined for one that is too short. */
-export function frameIn(bytes: Uint8Array, at: number, lost: number): CanArrival | undefined {
+export function frameIn({ data: bytes, at, atUs, timestampUs, lost }: EndpointEvent): CanArrival | undefined {
   if (bytes.length < HEAD) return undefined;
   const word = Buffer.from(bytes.buffer, bytes.byteOffset, 4).readUInt32LE();
   return {
@@ -68,6 +75,8 @@ export function frameIn(bytes: Uint8Array, at: number, lost: number): CanArrival
     fd: (word & FD) !== 0,
     data: bytes.slice(HEAD),
     at,
+    atUs,
+    timestampUs,
     lost,
   };
 }

@@ -47,7 +47,12 @@ export function canOperations(options: OperationOptions): readonly Operation<nev
       },
       ['handle', 'id'],
     ),
-    result: exactly({ timestampUs: { type: 'integer', description: 'Time of the bridge when it was sent.' } }),
+    result: exactly({
+      timestampUs: {
+        type: 'integer',
+        description: 'Clock of the bridge when it was sent, 32 bits, as in the frames that come.',
+      },
+    }),
     capability: 'bridges.can:{handle}',
     cli: { done: 'sent, and acknowledged by another node' },
     rest: { method: 'POST', path: '/CAN_send' },

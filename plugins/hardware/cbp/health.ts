@@ -20,7 +20,11 @@ export function bridgeHealth(host: Host): BridgeHealth {
 }
 
 export function componentHealth(host: Host): ComponentHealth {
-  const { state } = host;
+  const { state, refused } = host;
+  if (refused.length > 0 && (state === 'up' || state === 'degraded')) {
+    const which = refused.map(({ ep, reason }) => `endpoint ${ep}: ${reason}`).join('; ');
+    return { status: 'error', code: 'ENDPOINT_NAME', message: `the bridge has endpoints that are left out: ${which}` };
+  }
   if (state === 'up') return { status: 'okay' };
   const reason = host.link.reason ?? 'reading the endpoint table';
   if (state === 'degraded') return { status: 'okay', code: 'LINK_DEGRADED', message: 'the bridge link loses packets' };

@@ -3,7 +3,7 @@
 import type { Clock } from '@device-core/plugin-api';
 import { type BridgePort, type LinkState, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Channel } from './channel.ts';
-import { type EndpointRow, readTable } from './endpoint-table.ts';
+import { type EndpointRow, type RefusedEndpoint, readTable } from './endpoint-table.ts';
 import { EventListeners } from './event-listeners.ts';
 import { Link, type Phase } from './link.ts';
 import type { WireEvent } from './multiplexer.ts';
@@ -28,6 +28,9 @@ export interface HostOptions {
 /** Heads of frames in a packet of bulk data: one of it, one of something else. */
 const FRAMES_BYTES = 16;
 
+/** The wall clock is read in whole milliseconds; more than this is a step of it. */
+const WALL_SLACK_MS = 2;
+
 /** The reason of a link that was taken down on purpose. */
 export const STOPPED = 'the bridge plugin stops';
 
@@ -47,6 +50,8 @@ export class Host {
   #rows: readonly EndpointRow[] | undefined;
   #told: LinkState = 'down';
   #degraded = false;
+  #refused: readonly RefusedEndpoint[] = [];
+  #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HostOptions) {
     const { port, clock, log } = options;
@@ -89,6 +94,11 @@ export class Host {
   /** The endpoints, undefined while the link is not up. */
   get rows(): readonly EndpointRow[] | undefined {
     return this.#rows;
+  }
+
+  /** Endpoints that are left out, of the latest session. */
+  get refused(): readonly RefusedEndpoint[] {
+    return this.#refused;
   }
 
   /** The channel of an endpoint in this session. */
@@ -147,10 +157,11 @@ export class Host {
   async #open(session: Session): Promise<void> {
     try {
       const { endpoints, tableCrc } = session.hello;
-      const rows = await readTable(session.frames.channel(0)!, endpoints, tableCrc);
+      const { rows, refused } = await readTable(session.frames.channel(0)!, endpoints, tableCrc);
       if (this.link.session !== session) return;
       for (const { descriptor } of rows) session.frames.add(descriptor);
       this.#rows = rows;
+      this.#refuse(refused);
       this.link.confirm();
       this.#tell(undefined);
     } catch (error) {
@@ -160,14 +171,27 @@ export class Host {
     }
   }
 
+  /** Told with the first session that has it, and in the health. */
+  #refuse(refused: readonly RefusedEndpoint[]): void {
+    const news = JSON.stringify(refused) !== JSON.stringify(this.#refused);
+    this.#refused = refused;
+    if (news) for (const one of refused) this.#log.warn({ ...one }, 'an endpoint of the bridge is left out');
+  }
+
   #event({ ep, op, timestampUs, lost, data }: WireEvent): void {
     const row = this.#rows?.find(({ descriptor }) => descriptor.ep === ep);
     const { session } = this.link;
     if (!row || !session) return; // of an endpoint that nobody can know yet; it is counted
     if (ep === 0) this.system.take(op, data, this.#rows!);
-    const now = this.clock.monotonic();
-    const ago = now - session.time.toHost(timestampUs, now);
-    this.events.tell(row.name, { op, at: Math.round(Date.now() - ago), lost, data });
+    const atUs = Math.round((this.#epoch() + session.time.toHost(timestampUs, this.clock.monotonic())) * 1_000);
+    this.events.tell(row.name, { op, at: Math.round(atUs / 1_000), atUs, timestampUs, lost, data });
+  }
+
+  /** Milliseconds since the Unix epoch at which the monotonic clock stood at 0. The wall clock knows no fractions: it counts where it was set. */
+  #epoch(): number {
+    const now = this.clock.now() - this.clock.monotonic();
+    if (Math.abs(now - this.#epochMs) > WALL_SLACK_MS) this.#epochMs = now;
+    return this.#epochMs;
   }
 
   #tell(reason: string | undefined): void {

@@ -30,7 +30,7 @@ export class Edges {
     return this.#listeners.add(handle, listener);
   }
 
-  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
+  take(endpoint: string, { op, at, atUs, timestampUs, lost, data }: EndpointEvent): void {
     const [line, level] = data;
     if (op !== EDGE_EVENT || line === undefined || level === undefined) return;
     const rows = this.#table.on(endpoint);
@@ -40,7 +40,7 @@ export class Edges {
     for (const row of rows) {
       if (row.handle.line !== line) continue;
       this.countsOf(row).edges++;
-      const edge: GpioEdge = { handle: row.handle.name, level: level ? 1 : 0, at, lost };
+      const edge: GpioEdge = { handle: row.handle.name, level: level ? 1 : 0, at, atUs, timestampUs, lost };
       for (const name of [row.handle.name, '*']) this.#listeners.tell(name, edge);
     }
   }

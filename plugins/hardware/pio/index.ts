@@ -21,7 +21,8 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       perHandle: inFlightPerHandle,
       onEvent(endpoint, event) {
         machines.take(endpoint, event);
-        bus.publish('pio.interrupt', { endpoint, flags: event.data[0] ?? 0, at: event.at, lost: event.lost });
+        const { at, atUs, timestampUs, lost, data } = event;
+        bus.publish('pio.interrupt', { endpoint, flags: data[0] ?? 0, at, atUs, timestampUs, lost });
       },
     });
     const listeners = new Listeners<number>(log);

@@ -36,8 +36,8 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       register: (handle, owner) => user.register(handle, owner),
       handles: async () =>
         table.rows.map((row) => {
-          const { written, received, lost, lineErrors } = ports.portOf(row);
-          return { ...row.handle, owner: row.owner, written, received, lost, lineErrors };
+          const { written, received, lost, lostPackets, lineErrors } = ports.portOf(row);
+          return { ...row.handle, owner: row.owner, written, received, lost, lostPackets, lineErrors };
         }),
       write: (name, bytes, options) => ports.write(name, bytes, options),
       configure: (name, settings, options) => ports.configure(name, settings, options),

@@ -51,7 +51,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
   };
   const read: Operation<
     { readonly handle: string; readonly maxLen: number; readonly timeoutMs: number },
-    { readonly rx: string; readonly lost: number }
+    { readonly rx: string; readonly lost: number; readonly lostPackets: number }
   > = {
     ...common,
     name: 'uart.read',
@@ -73,13 +73,16 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     ),
     result: exactly({
       rx: { type: 'string', contentEncoding: 'base64', description: 'base64; empty when nothing came' },
-      lost: { type: 'integer', description: 'what was dropped since the last read' },
+      lost: { type: 'integer', description: 'bytes that were dropped since the last read because nobody took them' },
+      lostPackets: { type: 'integer', description: 'packets of bytes that the bridge dropped since then' },
     }),
     cli: { flags: { timeoutMs: ['wait', 'timeout-ms'] } },
     rest: post('/UART_read'),
     async run({ handle, maxLen = 4_096, timeoutMs = 0 }, { caller, signal }) {
-      const { data, lost } = await perCaller.run(caller, () => ports.read(handle, maxLen, timeoutMs, { signal }));
-      return { rx: textOf(data), lost };
+      const { data, lost, lostPackets } = await perCaller.run(caller, () =>
+        ports.read(handle, maxLen, timeoutMs, { signal }),
+      );
+      return { rx: textOf(data), lost, lostPackets };
     },
   };
   const configure: Operation<{ readonly handle: string } & Partial<UartSettings>, object> = {
@@ -105,8 +108,8 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     },
   };
   const handles = handlesOperation('uart', table, capabilities, (row) => {
-    const { written, received, lost, lineErrors } = ports.portOf(row);
-    return { ...row.handle, owner: row.owner, written, received, lost, lineErrors };
+    const { written, received, lost, lostPackets, lineErrors } = ports.portOf(row);
+    return { ...row.handle, owner: row.owner, written, received, lost, lostPackets, lineErrors };
   });
   return [write, read, configure, handles] as readonly Operation<never, unknown>[];
 }

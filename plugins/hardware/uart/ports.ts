@@ -16,7 +16,7 @@ import {
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
-import { ReceiveBuffer } from './receive-buffer.ts';
+import { ReceiveBuffer, type Taken } from './receive-buffer.ts';
 
 const CONFIGURE_MS = 1_000;
 /** An error of the line is old news when nothing has gone wrong for so long. */
@@ -26,7 +26,10 @@ interface Port {
   readonly buffer: ReceiveBuffer;
   written: number;
   received: number;
+  /** Bytes, in the Core. */
   lost: number;
+  /** Of bytes, on the bridge. */
+  lostPackets: number;
   lineErrors: number;
   healing: Disposable | undefined;
 }
@@ -52,7 +55,8 @@ export class Ports {
     const known = this.#ports.get(row);
     if (known) return known;
     const buffer = new ReceiveBuffer(this.#options.bufferBytes);
-    const port: Port = { buffer, written: 0, received: 0, lost: 0, lineErrors: 0, healing: undefined };
+    const counts = { written: 0, received: 0, lost: 0, lostPackets: 0, lineErrors: 0 };
+    const port: Port = { buffer, ...counts, healing: undefined };
     this.#ports.set(row, port);
     return port;
   }
@@ -79,12 +83,7 @@ export class Ports {
   }
 
   /** Waits at most `waitMs` for the first byte. */
-  async read(
-    name: string,
-    most: number,
-    waitMs: number,
-    { signal }: BusCallOptions,
-  ): Promise<{ readonly data: Uint8Array; readonly lost: number }> {
+  async read(name: string, most: number, waitMs: number, { signal }: BusCallOptions): Promise<Taken> {
     const { buffer } = this.portOf(this.#options.table.find(name));
     if (buffer.empty && waitMs > 0) {
       const { scope } = this.#options;
@@ -110,9 +109,9 @@ export class Ports {
     await this.#options.user.request(row, request);
   }
 
-  take(endpoint: string, { op, at, lost, data }: EndpointEvent): void {
+  take(endpoint: string, { op, at, atUs, timestampUs, lost: lostPackets, data }: EndpointEvent): void {
     for (const row of this.#options.table.on(endpoint)) {
-      if (op === EVENT.received) this.#received(row, { data, at, lost });
+      if (op === EVENT.received) this.#received(row, { data, at, atUs, timestampUs, lostPackets });
       else if (op === EVENT.error) this.#failed(row, errorsIn(data[0] ?? 0));
     }
   }
@@ -120,9 +119,10 @@ export class Ports {
   #received(row: HandleRow<UartHandle>, chunk: UartChunk): void {
     const port = this.portOf(row);
     port.received += chunk.data.length;
-    port.buffer.miss(chunk.lost);
-    port.lost += chunk.lost + port.buffer.push(chunk.data);
-    if (chunk.lost > 0) this.#failed(row, ['overrun']);
+    port.buffer.miss(chunk.lostPackets);
+    port.lostPackets += chunk.lostPackets;
+    port.lost += port.buffer.push(chunk.data);
+    if (chunk.lostPackets > 0) this.#failed(row, ['overrun']);
     this.#options.listeners.tell(row.handle.name, chunk);
   }
 

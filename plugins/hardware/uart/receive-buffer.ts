@@ -1,9 +1,18 @@
+export interface Taken {
+  readonly data: Uint8Array;
+  /** Bytes that were dropped here since the last time. */
+  readonly lost: number;
+  /** Packets of bytes that were dropped on the bridge since then. */
+  readonly lostPackets: number;
+}
+
 /** Bytes that came in and wait for a reader. When it is full the newest are dropped, as the receiver of a UART does. */
 export class ReceiveBuffer {
   readonly #limit: number;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #lost = 0;
+  #lostPackets = 0;
   #wake: PromiseWithResolvers<void> | undefined;
 
   constructor(limit: number) {
@@ -24,13 +33,13 @@ export class ReceiveBuffer {
     return dropped;
   }
 
-  /** Something was lost before it came here. */
-  miss(count: number): void {
-    this.#lost += count;
+  /** Packets were lost before they came here. */
+  miss(packets: number): void {
+    this.#lostPackets += packets;
   }
 
   /** At most `most` bytes that are there, and what was lost since the last call. */
-  take(most: number): { readonly data: Uint8Array; readonly lost: number } {
+  take(most: number): Taken {
     const out = Buffer.alloc(Math.min(most, this.#bytes));
     let filled = 0;
     while (filled < out.length) {
@@ -42,9 +51,10 @@ export class ReceiveBuffer {
       else this.#chunks[0] = first.subarray(part.length);
     }
     this.#bytes -= filled;
-    const lost = this.#lost;
+    const taken = { data: out, lost: this.#lost, lostPackets: this.#lostPackets };
     this.#lost = 0;
-    return { data: out, lost };
+    this.#lostPackets = 0;
+    return taken;
   }
 
   get empty(): boolean {

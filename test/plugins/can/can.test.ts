@@ -30,6 +30,10 @@ describe('can', () => {
     });
     assert.ok(timestampUs > 0);
     await eventually('the answer', () => (heard.length > 0 ? true : undefined));
+    // Both are on the clock of the bridge: the answer came after the request, and at once.
+    const later = (heard[0]!.timestampUs - timestampUs) | 0;
+    assert.ok(later >= 0 && later < 1_000_000, `${later} us`);
+    assert.equal(Math.round(heard[0]!.atUs / 1_000), heard[0]!.at);
     assert.deepEqual([heard[0]!.id, [...heard[0]!.data.subarray(0, 4)]], [0x7e8, [3, 0x41, 0x0d, 50]]);
     assert.ok(
       heard.every(({ id }) => id === 0x7e8),
@@ -113,10 +117,11 @@ describe('frames', () => {
   it('come back from their bytes as they went in', () => {
     fc.assert(
       fc.property(FRAME, (frame) => {
-        assert.deepEqual(frameIn(new Uint8Array(frameBody(frame)), 5, 2), {
+        const times = { at: 5, atUs: 5_001, timestampUs: 77 };
+        assert.deepEqual(frameIn({ op: 0x80, ...times, lost: 2, data: new Uint8Array(frameBody(frame)) }), {
           ...frame,
           data: new Uint8Array(frame.data),
-          at: 5,
+          ...times,
           lost: 2,
         });
         assert.ok(matches(frame, [{ id: frame.id, mask: 0x1fff_ffff, extended: frame.extended }]));

@@ -26,7 +26,11 @@ describe('uart', () => {
     const hello = Buffer.from('hello').toString('base64');
     assert.deepEqual(await device.call('uart.write', { handle: 'loop', tx: hello }), { written: 5 });
     assert.equal(text(await waiting), 'hello');
-    assert.deepEqual(await device.call('uart.read', { handle: 'loop', timeoutMs: 20 }), { rx: '', lost: 0 });
+    assert.deepEqual(await device.call('uart.read', { handle: 'loop', timeoutMs: 20 }), {
+      rx: '',
+      lost: 0,
+      lostPackets: 0,
+    });
   });
 
   it('carries what is larger than one request of the bridge whole and in order', async () => {
@@ -98,23 +102,29 @@ describe('the receive buffer', () => {
     const step = fc.oneof(
       fc.uint8Array({ maxLength: 40 }).map((data) => ({ data })),
       fc.nat(30).map((most) => ({ most })),
+      fc.nat(3).map((packets) => ({ packets })),
     );
     fc.assert(
       fc.property(fc.array(step), fc.integer({ min: 1, max: 64 }), (steps, limit) => {
         const buffer = new ReceiveBuffer(limit);
         const model: number[] = [];
         let lost = 0;
+        let lostPackets = 0;
         for (const one of steps) {
           if ('data' in one) {
             const room = Math.max(0, limit - model.length);
             model.push(...one.data.subarray(0, room));
             lost += Math.max(0, one.data.length - room);
             buffer.push(one.data);
+          } else if ('packets' in one) {
+            lostPackets += one.packets;
+            buffer.miss(one.packets);
           } else {
             const taken = buffer.take(one.most);
             assert.deepEqual([...taken.data], model.splice(0, one.most));
-            assert.equal(taken.lost, lost);
+            assert.deepEqual([taken.lost, taken.lostPackets], [lost, lostPackets]);
             lost = 0;
+            lostPackets = 0;
           }
         }
         assert.equal(buffer.empty, model.length === 0);
