@@ -1,7 +1,8 @@
 /** A start of http that is ended at any moment leaves no server behind: the next one finds its addresses free. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,4 +70,38 @@ describe('a start that is ended', () => {
     await kernel.stop();
     assert.deepEqual(states, { http: 'active', identity: 'active', operations: 'active' });
   });
+});
+
+/** Does this machine listen on the port, by the system's own table? */
+const listens = (): boolean => {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync('/proc/net/tcp', 'latin1')
+    .split('\n')
+    .some((line) => line.includes(` ${local} `) && line.includes(' 0A '));
+};
+
+test('whoever is answered over TCP finds the Unix socket there, and after the start both answer', async () => {
+  const kernel = core();
+  let over = false;
+  const started = kernel.start().finally(() => {
+    over = true;
+  });
+  const seen = new Set<string>();
+  while (!over) {
+    const tcp = listens();
+    seen.add(`${tcp ? 'tcp' : 'no tcp'}, ${existsSync(join(root, 'http.sock')) ? 'unix' : 'no unix'}`);
+    await turns(1);
+  }
+  await started;
+  assert.equal(seen.has('tcp, no unix'), false);
+  const status = (where: object) =>
+    new Promise((resolve, reject) => {
+      get({ ...where, path: '/nothing', agent: false }, (answer) => answer.resume() && resolve(answer.statusCode)).on(
+        'error',
+        reject,
+      );
+    });
+  assert.equal(await status({ socketPath: join(root, 'http.sock') }), 404);
+  assert.equal(await status({ host: '127.0.0.1', port }), 404);
+  await kernel.stop();
 });
