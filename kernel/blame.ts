@@ -37,3 +37,17 @@ function placesOf(folder: string): readonly string[] {
   }
   return [...new Set([folder, real].flatMap((path) => [path, pathToFileURL(path).href]))];
 }
+
+/** Where in the files below `folder` it was thrown, for the message: `index.ts:12`. Undefined where no frame is there. */
+export function placeIn(thrown: unknown, folder: string): string | undefined {
+  const places = placesOf(folder);
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth++) {
+    for (const frame of framesOf(error)) {
+      const place = places.find((one) => frame.includes(one));
+      if (place === undefined) continue;
+      const [, file, line] = /^(.*?):(\d+):\d+\)?$/.exec(frame.slice(frame.indexOf(place) + place.length)) ?? [];
+      if (file !== undefined) return `${file}:${line}`;
+    }
+  }
+  return undefined;
+}

@@ -7,7 +7,7 @@ import {
   reasonOf,
   spentText,
 } from '@device-core/plugin-api';
-import { culpritOf } from './blame.ts';
+import { culpritOf, placeIn } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
@@ -366,7 +366,11 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   }
 }
 
+/** Its message ends with the line of the plugin that matters. */
 function crashOf({ entry }: PluginRecord, thrown: unknown): CoreError {
-  if (thrown instanceof CoreError) return thrown;
-  return new CoreError('PLUGIN_CRASHED', { plugin: entry.id, reason: reasonOf(thrown) }, { cause: thrown });
+  if (thrown instanceof CoreError && thrown.code !== 'PLUGIN_CRASHED') return thrown;
+  const said = thrown instanceof CoreError ? String(thrown.details.reason) : reasonOf(thrown);
+  const place = placeIn(thrown, folderOf(entry));
+  const reason = place === undefined ? said : `${said} (${place})`;
+  return new CoreError('PLUGIN_CRASHED', { plugin: entry.id, reason }, { cause: thrown });
 }

@@ -1,8 +1,33 @@
 import { join } from 'node:path';
 import { httpServer } from '@device-core/plugin-api';
+import { systemClock } from '../clock.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Resolved } from '../resolved.ts';
 import { shown } from './manifests.ts';
+
+const EVERY_MS = 5_000;
+
+/** A start is not silent: what begins, and on a slow board every few seconds what is still on its way. Ends when it is disposed. */
+export function tellStart(kernel: Kernel, { sku, plugins }: Resolved): Disposable {
+  process.stderr.write(`${sku?.title} starts: ${plugins.filter(({ enabled }) => enabled).length} plugins\n`);
+  let over = false;
+  const tell = async () => {
+    const { plugins: all } = await kernel.status();
+    if (over) return;
+    const of = (state: string) => all.filter((plugin) => plugin.state === state).map(({ id }) => id);
+    process.stderr.write(
+      `  ${of('active').length} of ${all.length} are active, on the way: ${of('starting').join(' ')}\n`,
+    );
+    timer = systemClock.after(EVERY_MS, () => void tell());
+  };
+  let timer = systemClock.after(EVERY_MS, () => void tell());
+  return {
+    [Symbol.dispose]() {
+      over = true;
+      timer[Symbol.dispose]();
+    },
+  };
+}
 
 /** What whoever started the Core wants to know of it. */
 export async function printBanner(kernel: Kernel, { sku }: Resolved, folder: string): Promise<void> {

@@ -1,7 +1,7 @@
 /** One Core per run folder. Runs before everything else: node:* imports only. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -15,6 +15,7 @@ export type Instance = { readonly mine: true; release(): void } | { readonly min
 export async function claimInstance(run: string): Promise<Instance> {
   mkdirSync(run, { recursive: true });
   const name = `\0device-core.${createHash('sha256').update(realpathSync(run)).digest('hex').slice(0, 32)}`;
+  const file = join(run, 'core.pid');
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy()); // whoever asked has gone
     socket.end(String(process.pid));
@@ -24,9 +25,8 @@ export async function claimInstance(run: string): Promise<Instance> {
     await once(server, 'listening');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return { mine: false, pid: await holder(name) };
+    return { mine: false, pid: (await holder(name)) ?? pidIn(file) };
   }
-  const file = join(run, 'core.pid');
   writePid(file);
   return { mine: true, release: () => void rmSync(file, { force: true }) };
 }
@@ -41,9 +41,17 @@ function writePid(file: string): void {
   }
 }
 
-/** Its process id; `unknown` when it ended just now, or hangs. */
-async function holder(name: string): Promise<string> {
+/** Its process id; undefined when it ended just now, or hangs. That it is there is known already: this is for the message alone. */
+async function holder(name: string): Promise<string | undefined> {
   const socket = connect(name);
   socket.setTimeout(1_000, () => socket.destroy(new Error('no answer')));
-  return text(socket).catch(() => 'unknown');
+  return text(socket).catch(() => undefined);
+}
+
+function pidIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return 'unknown';
+  }
 }

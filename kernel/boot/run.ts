@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
 import type { Problem, Resolve } from '../resolved.ts';
 import type { Arguments } from './arguments.ts';
-import { printBanner } from './banner.ts';
+import { printBanner, tellStart } from './banner.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
 import { openLog } from './log.ts';
@@ -46,6 +46,7 @@ export async function runCore(args: Arguments): Promise<void> {
   if (!instance.mine) {
     const error = new CoreError('ALREADY_RUNNING', { pid: instance.pid, root: shown(args.root) });
     console.error(error.toWire());
+    console.error('  stop that one (Ctrl-C where it runs), or give this one a place of its own: --root DIR --port N');
     process.exit(EXIT.alreadyRunning);
   }
   await sweepFolders(await stateFolders(args.paths));
@@ -79,7 +80,9 @@ export async function runCore(args: Arguments): Promise<void> {
     log.fatal({ err }, `unhandled error: ${reasonOf(err)}`);
     if (!kernel.crashed(err)) record.ends(EXIT.internal);
   });
+  const telling = tellStart(kernel, resolved);
   await kernel.start();
+  telling[Symbol.dispose]();
   if (stopping) return;
   record.ready((await kernel.status()).state);
   await printBanner(kernel, resolved, args.root);

@@ -101,7 +101,7 @@ describe('to blame for an error that escaped is', () => {
     const told = plugins.map(({ id, state, lastError }) => [id, state, lastError?.message]);
     assert.deepEqual(told, [
       ['a', 'active', undefined],
-      ['b', 'stopped', 'plugin b crashed: broken'],
+      ['b', 'stopped', 'plugin b crashed: broken (index.ts:1)'],
     ]);
   });
 });

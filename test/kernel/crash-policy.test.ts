@@ -78,7 +78,7 @@ test('a crash stops the dependents, and brings them back with the plugin; the ot
   await clock.advance(0);
   assert.deepEqual(await core.states(), { shaky: 'failed', user: 'waiting', other: 'active' });
   const { code, reason } = await statusOf(core, 'shaky');
-  assert.deepEqual([code, reason], ['PLUGIN_CRASHED', 'plugin shaky crashed: escaped']);
+  assert.deepEqual([code, reason], ['PLUGIN_CRASHED', 'plugin shaky crashed: escaped (timer.ts:1)']);
   await clock.advance(1_000);
   assert.deepEqual(await core.states(), { shaky: 'active', user: 'active', other: 'active' });
   const generations = (await core.kernel.status()).plugins.map(({ id, generation }) => `${id} ${generation}`);

@@ -64,11 +64,14 @@ test('the Core starts, says so, refuses a second one on its root, and stops on a
   const first = core('--sku', file, '--root', root);
   await shows(first, 'Ctrl-C');
   assert.match(first.out(), /^Test device \(SKU test\) is ok: 1 of 1 plugins active\n {2}plugins {3}polite\n/);
+  assert.match(first.err(), /^Test device starts: 1 plugins\n/, 'a start is not silent');
   assert.equal(readFileSync(join(root, 'run/core.pid'), 'utf8'), `${first.process.pid}\n`);
 
   const second = core('--sku', file, '--root', root);
   assert.equal(await second.ended, 3);
-  assert.equal(second.err(), `ALREADY_RUNNING: another Core (process ${first.process.pid}) runs on root\n`);
+  const [refusal, hint] = second.err().split('\n');
+  assert.equal(refusal, `ALREADY_RUNNING: another Core (process ${first.process.pid}) runs on root`);
+  assert.match(hint ?? '', /stop that one .*--root DIR --port N/);
   const elsewhere = core('--sku', file, '--root', join(folder, 'other'));
   await shows(elsewhere, 'Ctrl-C');
 
@@ -76,6 +79,19 @@ test('the Core starts, says so, refuses a second one on its root, and stops on a
   assert.deepEqual([await first.ended, await elsewhere.ended], [0, 0]);
   assert.match(first.out(), /released function/);
   assert.equal(existsSync(join(root, 'run/core.pid')), false);
+});
+
+test('a Core that hangs keeps its root all the same, and is named to the next one', async () => {
+  const file = sku('hung', 'export const plugin = { setup: () => undefined };');
+  const root = join(folder, 'hung-root');
+  const first = core('--sku', file, '--root', root);
+  await shows(first, 'Ctrl-C');
+  first.process.kill('SIGSTOP');
+  const second = core('--sku', file, '--root', root);
+  assert.equal(await second.ended, 3);
+  assert.match(second.err(), new RegExp(`another Core \\(process ${first.process.pid}\\) runs on`));
+  first.process.kill('SIGKILL');
+  await first.ended;
 });
 
 test('what a killed Core leaves behind does not keep the next one from its root', async () => {

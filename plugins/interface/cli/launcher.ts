@@ -20,7 +20,7 @@ export class Launcher implements AsyncDisposable {
 
   static async write(run: string, scope: Scope): Promise<Launcher> {
     const launcher = new Launcher(run, scope);
-    await launcher.#write(['--run', run]);
+    await launcher.#write(['--launched', run, '']);
     return launcher;
   }
 
@@ -29,7 +29,7 @@ export class Launcher implements AsyncDisposable {
     const sockets = addresses.flatMap((address) => (address.startsWith('unix:') ? [address.slice(5)] : []));
     const usual = join(this.#run, 'core.sock');
     const socket = sockets.includes(usual) ? undefined : sockets[0];
-    await this.#write(socket === undefined ? ['--run', this.#run] : ['--run', this.#run, '--socket', socket]);
+    await this.#write(['--launched', this.#run, socket ?? '']);
   }
 
   async #write(preset: readonly string[]): Promise<void> {

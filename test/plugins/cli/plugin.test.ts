@@ -40,6 +40,22 @@ test('the launcher follows a shared socket that is elsewhere', async () => {
   assert.deepEqual(await readdir(host.device.paths.run), ['devicectl']);
 });
 
+test('a Core that is named is the one that is asked, whichever launcher is called', async () => {
+  await using host = await createTestHost(plugin, { manifest: MANIFEST });
+  const launcher = join(host.device.paths.run, 'devicectl');
+  await host.appear(httpServer, { addresses: async () => ['unix:/nowhere/of-the-launcher.sock'] });
+  const asked = async (...words: string[]) => {
+    const refused = await run(launcher, ['plugins', ...words]).catch((error) => error);
+    return /unix:(\S+):/.exec(refused.stderr)?.[1];
+  };
+  assert.equal(await asked(), '/nowhere/of-the-launcher.sock');
+  assert.equal(await asked('--root', '/nowhere/other'), '/nowhere/other/run/core.sock');
+  assert.equal(await asked('--root=/nowhere/other'), '/nowhere/other/run/core.sock');
+  assert.equal(await asked('--run', '/nowhere/run'), '/nowhere/run/core.sock');
+  assert.equal(await asked('--socket', '/nowhere/else.sock'), '/nowhere/else.sock');
+  assert.equal(await asked('--run', '/nowhere/run', '--socket', '/nowhere/else.sock'), '/nowhere/else.sock');
+});
+
 test('the launcher can be left out', async () => {
   await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { launcher: false } });
   assert.deepEqual(await readdir(host.device.paths.run), []);

@@ -40,6 +40,8 @@ export const GLOBALS: readonly GlobalOption[] = [
   { flag: '--help', short: '-h', key: 'help', summary: 'what a command takes' },
 ];
 
+const LAUNCHED = '--launched';
+
 /** Names without dashes: no param of a command has one of them for its flag. */
 export const RESERVED: ReadonlySet<string> = new Set(
   GLOBALS.flatMap(({ flag, short }) => [flag.slice(2), ...(short ? [short.slice(1)] : [])]),
@@ -52,9 +54,12 @@ export function globalOption(word: string): GlobalOption | undefined {
 
 /** Takes them out of the words; behind `--` there are none. */
 export function takeGlobals(words: readonly string[]): { readonly globals: Globals; readonly rest: readonly string[] } {
-  const globals: Record<string, string | boolean> = {};
+  const globals: Record<string, string | boolean | TargetOptions['launched']> = {};
   const rest: string[] = [];
-  for (let at = 0; at < words.length; at += 1) {
+  // The first words of the launcher, which people do not write.
+  const preset = words[0] === LAUNCHED ? 3 : 0;
+  if (preset > 0) globals.launched = { run: words[1] ?? '', socket: words[2] ?? '' };
+  for (let at = preset; at < words.length; at += 1) {
     const word = words[at]!;
     if (word === '--') {
       rest.push(...words.slice(at));

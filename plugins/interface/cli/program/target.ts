@@ -10,6 +10,8 @@ export interface TargetOptions {
   readonly socket?: string;
   readonly url?: string;
   readonly tokenFile?: string;
+  /** Of the Core whose launcher was called: what is meant if nothing else is said. */
+  readonly launched?: { readonly run: string; readonly socket: string };
 }
 
 const CHECKOUT_ROOT = fileURLToPath(new URL('../../../../.device', import.meta.url));
@@ -23,7 +25,8 @@ export class Target implements ProgramTarget {
   readonly run: string;
   readonly #tokenFile: string | undefined;
 
-  constructor(options: TargetOptions) {
+  constructor(given: TargetOptions) {
+    const options = fromLauncher(given);
     this.run = resolve(
       options.run ?? (options.root === undefined ? defaultRun(options.socket) : join(options.root, 'run')),
     );
@@ -52,6 +55,13 @@ export class Target implements ProgramTarget {
     if (!/^[a-z][a-z0-9-]{0,39}$/.test(name)) throw usage(`"${name}" is not the name of an app`);
     return readToken(join(this.run, 'apps', name, 'credentials', 'token'));
   }
+}
+
+/** A Core that is named is the one that is meant, whichever launcher is called; over TCP the launcher's own has the token. */
+function fromLauncher({ launched, ...said }: TargetOptions): TargetOptions {
+  if (!launched || (said.root ?? said.run ?? said.socket) !== undefined) return said;
+  const { run, socket } = launched;
+  return { ...said, run, ...(socket !== '' && said.url === undefined && { socket }) };
 }
 
 /** A development root below the working directory, then the checkout's, then the place of an installed Core. */
