@@ -7,7 +7,7 @@ import {
   reasonOf,
   spentText,
 } from '@device-core/plugin-api';
-import { culpritOf, placeIn } from './blame.ts';
+import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
@@ -96,7 +96,11 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
 
   /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
   crashed(error: unknown): boolean {
-    const record = culpritOf(error, this.#records.all);
+    const here = this.#records.all.filter(({ entry }) => entry.isolation === 'inline');
+    const record = originOf(
+      error,
+      here.map((one) => [one, folderOf(one.entry)]),
+    )?.owner;
     if (!record) return false;
     if (record.run) this.#crash(record, record.run, error);
     else this.#records.tell(record, crashOf(record, error)); // something that it left behind when it stopped
@@ -370,7 +374,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
 function crashOf({ entry }: PluginRecord, thrown: unknown): CoreError {
   if (thrown instanceof CoreError && thrown.code !== 'PLUGIN_CRASHED') return thrown;
   const said = thrown instanceof CoreError ? String(thrown.details.reason) : reasonOf(thrown);
-  const place = placeIn(thrown, folderOf(entry));
+  const { place } = originOf(thrown, [[entry.id, folderOf(entry)]]) ?? {};
   const reason = place === undefined ? said : `${said} (${place})`;
   return new CoreError('PLUGIN_CRASHED', { plugin: entry.id, reason }, { cause: thrown });
 }
