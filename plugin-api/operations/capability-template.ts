@@ -16,7 +16,7 @@ export interface Authorization {
   exact(caller: Caller, params: unknown): void;
 }
 
-const TEMPLATE = /^(?<family>[^:]+):\{(?<param>\w+)\}$/;
+const TEMPLATE = /^(?<family>[^:{]+)(?<mark>[.:])\{(?<param>\w+)\}$/;
 /** Only what can stand in a capability id is looked up as a scope; anything else is for the handler to explain. */
 const SCOPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
@@ -46,6 +46,7 @@ export function authorization(
     };
     return { family: whole, exact: whole };
   }
+  if (groups?.mark === '.') return ofMembers(family, param, capabilities, identified);
   const any = (caller: Caller): void => {
     identified(caller);
     // The narrowest grant that would do: nobody needs the whole family for one scope.
@@ -58,6 +59,26 @@ export function authorization(
       if (typeof scope !== 'string' || !SCOPE.test(scope)) return any(caller);
       identified(caller);
       capabilities.require(caller, `${family}:${scope}` as CapabilityId);
+    },
+  };
+}
+
+/** Each member of a family is a capability of its own, `sensors.<name>`. Who holds one of them is only known with the params. */
+function ofMembers(
+  family: CapabilityId,
+  param: string,
+  capabilities: Capabilities,
+  identified: (caller: Caller) => void,
+): Authorization {
+  return {
+    family: identified,
+    exact(caller, params) {
+      const name = (params as Record<string, unknown> | null | undefined)?.[param];
+      identified(caller);
+      // What is no text cannot name a member: the schema refuses it.
+      if (typeof name !== 'string') return;
+      const member = `${family}.${name}`;
+      capabilities.require(caller, (describeCapability(member) ? member : family) as CapabilityId);
     },
   };
 }

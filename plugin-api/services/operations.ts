@@ -115,9 +115,12 @@ export interface Operation<P = unknown, R = unknown> {
   readonly result: JsonSchema;
   /**
    * What the caller must hold, for example `system.apps`. `bridges.spi:{handle}` takes the scope from the param `handle`; where that param
-   * is not a string, holding any scope of the family is enough to be told what is wrong with the request. Absent: every identified caller.
+   * is not a string, holding any scope of the family is enough to be told what is wrong with the request. `sensors.{name}` is the member of a family
+   * that the param names; the param is required. Absent: every identified caller, as far as `access` says nothing else.
    */
   readonly capability?: string;
+  /** What run() itself asks of the caller, a sentence for the documents: `Apps only.` */
+  readonly access?: string;
   /** Callers without identity may use it, too. */
   readonly anonymous?: boolean;
   readonly rest?: RestBinding;

@@ -24,7 +24,8 @@ function errorLink(error: OperationError, up: string): string {
     : `${code(error.code)} (${error.status})`;
 }
 
-function access({ capability, anonymous }: OperationInfo): string {
+function access({ capability, anonymous, access }: OperationInfo): string {
+  if (access !== undefined) return access;
   if (anonymous) return 'Callers without identity may use it, too.';
   if (capability === undefined) return 'Every identified caller may use it.';
   return `It needs ${code(capability)}.`;

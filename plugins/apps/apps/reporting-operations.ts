@@ -37,6 +37,7 @@ export function reportingOperations(
       },
     },
     result: NOTHING,
+    access: 'Apps only, each for itself.',
     errors: ['CALLER_DENIED', 'APP_NOT_FOUND', 'RATE_LIMITED', 'PARAMS_INVALID'],
     async run({ level, message, fields }, call) {
       const app = callingApp(supervisor, 'write a log', call);
@@ -72,6 +73,7 @@ export function reportingOperations(
       },
     },
     result: NOTHING,
+    access: 'Apps only, each for itself.',
     errors: ['CALLER_DENIED', 'APP_NOT_FOUND'],
     async run({ status, message }, call) {
       callingApp(supervisor, 'report health', call).reportHealth(status, message);

@@ -37,11 +37,11 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
     description: 'A reading that is younger than the least interval of the sensor is given again.',
     params: exactly({ name: NAME }),
     result: exactly(READING),
+    capability: 'sensors.{name}',
     cli: { columns: ['values'] },
     rest: { method: 'GET', path: '/sensors/:name' },
-    errors: ['CAPABILITY_DENIED', 'SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
-    async run({ name }, { caller, signal, deadline }) {
-      capabilities.require(caller, `sensors.${name}`);
+    errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
+    async run({ name }, { signal, deadline }) {
       return registry.read(name, { signal, deadline });
     },
   };
@@ -51,18 +51,17 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
 /** Readings of a sensor, a JSON line each: `{at, values, lost}`. */
 export function readingStream(
   registry: Registry,
-  capabilities: Capabilities,
   queue: number,
 ): StreamEndpoint<{ readonly name: string; readonly intervalMs?: number }> {
   return {
     name: 'sensors.follow',
     summary: 'Read a sensor again and again, a line of JSON each time',
     direction: 'read',
+    capability: 'sensors.{name}',
     params: exactly({ name: NAME, intervalMs: { type: 'integer', minimum: 10, maximum: 86_400_000, default: 1_000 } }, [
       'name',
     ]),
-    async run({ name, intervalMs = 1_000 }, channel, { caller }) {
-      capabilities.require(caller, `sensors.${name}`);
+    async run({ name, intervalMs = 1_000 }, channel) {
       registry.find(name);
       await outflowOfLines<SensorReading & { readonly lost: number }>(channel, queue, (take) =>
         registry.subscribe(name, intervalMs, (reading) => take({ ...reading, lost: 0 })),

@@ -50,6 +50,7 @@ export class EventStreams {
         },
       },
       result: { type: 'object', description: 'an event envelope' },
+      access: 'An app reads what it may subscribe to; a refusal names the capability that is missing.',
       rest: { method: 'GET', path: '/events', sse: true },
       rpc: false,
       errors: ['FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'BUSY'],

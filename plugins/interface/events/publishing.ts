@@ -48,6 +48,7 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
       ['topic', 'payload'],
     ),
     result: exactly({ id: { type: 'string' }, seq: { type: 'integer' } }),
+    access: 'An app publishes below its own name; a refusal of anything else names what would be needed.',
     rest: { method: 'POST', path: '/events/publish', status: 202 },
     errors: ['TOPIC_INVALID', 'TOPIC_DENIED', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'QUEUE_FULL'],
     async run({ topic, payload, priority = 'normal' }, { caller }) {

@@ -33,6 +33,7 @@ export function subscribeOperations(
         'All filters or none. Events come as notifications `event` with the envelope, each once however many filters match; retained events come at once. After a loss an event of the topic system.bus.dropped tells what is missing.',
       params,
       result: exactly({ filters }),
+      access: 'Apps only, on their own socket; a refusal of a topic names the capability that is missing.',
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'SUBSCRIPTION_LIMIT'],
       async run(wanted, call) {
         const session = sessionOf(call, 'events.subscribe');
@@ -50,6 +51,7 @@ export function subscribeOperations(
       summary: 'stop receiving the events that match a filter',
       params,
       result: exactly({ removed: { type: 'integer' }, filters }),
+      access: 'Apps only, on their own socket.',
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID'],
       async run(wanted, call) {
         const subscriber = registry.find(sessionOf(call, 'events.unsubscribe'));

@@ -123,6 +123,7 @@ export function functionOperations(
         },
       },
     },
+    access: 'Apps only, each for itself.',
     rest: { method: 'POST', path: '/FunctionRegistry-registerFunction', status: 201 },
     errors: ['FUNCTION_INVALID', 'VERSION_CONFLICT', 'CALLER_DENIED', 'CAPABILITY_DENIED', 'CAPABILITY_UNKNOWN'],
     async run(specification, { caller, session }) {
@@ -150,6 +151,7 @@ export function functionOperations(
       [],
     ),
     result: exactly({ removed: { type: 'integer' } }, ['removed']),
+    access: 'An app may remove its own; for others it needs `system.apps`.',
     rest: { method: 'POST', path: '/functions/unregister' },
     errors: ['CALLER_DENIED', 'PARAMS_INVALID'],
     async run({ app: given, name, version }, { caller }) {
@@ -216,6 +218,7 @@ export function functionOperations(
       ['name'],
     ),
     result: exactly({ result: { type: 'object' } }, ['result']),
+    access: 'It needs `functions.call:<app>`; an app may always call its own.',
     rest: { method: 'POST', path: '/functions/call' },
     errors: [
       'FUNCTION_NOT_FOUND',

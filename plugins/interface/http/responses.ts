@@ -24,8 +24,8 @@ function bytesOf(result: unknown): string | Buffer {
   return known;
 }
 
-/** Who is refused because too much of it runs already is told when to come again, whoever refused it. */
-const BUSY_RETRY_MS = 1_000;
+/** Who is refused because there is too much of something just now is told when to come again, whoever refused it. */
+const RETRY_MS = 1_000;
 
 /** Throws nothing; a client that has gone is no concern of anybody. */
 export function sendFailure(
@@ -39,7 +39,7 @@ export function sendFailure(
     return;
   }
   const status = restStatus(rest, error);
-  const { retryAfterMs = error.code === 'BUSY' ? BUSY_RETRY_MS : undefined } = error.details;
+  const { retryAfterMs = error.status === 429 || error.code === 'QUEUE_FULL' ? RETRY_MS : undefined } = error.details;
   if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="device"';
   // What is left of a body that is too long is not worth reading.

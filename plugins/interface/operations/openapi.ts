@@ -87,6 +87,7 @@ function describeOperation(operation: Routed): object {
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.anonymous ? { security: [{}, { token: [] }] } : {}),
     ...(operation.capability ? { 'x-capability': operation.capability } : {}),
+    ...(operation.access ? { 'x-access': operation.access } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(hasBody ? { requestBody: requestBody(params, inPath) } : {}),
     responses: { ...successes(operation), ...failures(operation) },

@@ -21,6 +21,7 @@ function describeMethod(operation: OperationInfo): object {
     summary: operation.summary,
     ...(operation.description ? { description: operation.description } : {}),
     ...(operation.capability ? { 'x-capability': operation.capability } : {}),
+    ...(operation.access ? { 'x-access': operation.access } : {}),
     ...(operation.plugin ? { 'x-plugin': operation.plugin } : {}),
     ...(operation.rest ? { 'x-rest': bindingOf(operation.rest) } : {}),
     ...(operation.cli ? { 'x-cli': operation.cli } : {}),

@@ -22,6 +22,7 @@ export function ownOperations(directory: AppSocketDirectory, names: AppNames): r
       properties: { app: { description: 'For the operator: its id or its name.', type: 'string' } },
     },
     result: { type: 'object', required: ['socket'], properties: { socket: { type: 'string' } } },
+    access: 'An app gets its own; everybody else names an app.',
     rest: { method: 'GET', path: '/getDeviceSocketPath', bare: true },
     errors: ['CALLER_DENIED', 'APP_NOT_FOUND'],
     async run({ app }, { caller }) {
@@ -50,6 +51,7 @@ export function ownOperations(directory: AppSocketDirectory, names: AppNames): r
       },
     },
     result: { type: 'object', required: ['id', 'credit'], properties: { id: STREAM_ID, credit: BYTES } },
+    access: 'Apps only, on their own socket.',
     errors: ['SESSION_REQUIRED', 'STREAM_NOT_FOUND', 'STREAM_LIMIT', 'CAPABILITY_DENIED'],
     async run(params, call) {
       const streams = streamsOf('stream.open', call);
@@ -67,6 +69,7 @@ export function ownOperations(directory: AppSocketDirectory, names: AppNames): r
       properties: { id: STREAM_ID, data: { description: 'Base64', type: 'string' } },
     },
     result: NOTHING,
+    access: 'Apps only, on their own socket.',
     errors: ['SESSION_REQUIRED', 'STREAM_NOT_FOUND', 'STREAM_OVERRUN'],
     run: async (params, call) => streamsOf('stream.write', call).write(params, undefined),
   };
@@ -75,6 +78,7 @@ export function ownOperations(directory: AppSocketDirectory, names: AppNames): r
     summary: 'Lets the Core send more on a stream',
     params: { type: 'object', required: ['id', 'bytes'], properties: { id: STREAM_ID, bytes: BYTES } },
     result: NOTHING,
+    access: 'Apps only, on their own socket.',
     errors: ['SESSION_REQUIRED', 'STREAM_NOT_FOUND'],
     run: async (params, call) => streamsOf('stream.credit', call).credit(params),
   };
@@ -83,6 +87,7 @@ export function ownOperations(directory: AppSocketDirectory, names: AppNames): r
     summary: 'Ends what the app writes to a stream; stream.end follows when the plugin is done',
     params: { type: 'object', required: ['id'], properties: { id: STREAM_ID } },
     result: NOTHING,
+    access: 'Apps only, on their own socket.',
     errors: ['SESSION_REQUIRED', 'STREAM_NOT_FOUND'],
     async run({ id }, call) {
       streamsOf('stream.close', call).close(id);

@@ -80,6 +80,7 @@ export function configOperations(
     params: exactly({ key: KEY, app: APP }, ['key']),
     result: ENTRY,
     cli: { done: '{value:json}' },
+    access: 'Every identified caller may use it for itself; with `app` it needs `system.config`.',
     rest: { method: 'GET', path: '/config/:key' },
     errors: ['CONFIG_KEY_INVALID', 'CONFIG_KEY_NOT_FOUND', 'CALLER_DENIED', 'APP_NOT_FOUND'],
     run: async ({ key, app }, { caller }) => store.get(await scopeOf(caller, app), key),
@@ -115,6 +116,7 @@ export function configOperations(
         done: '{key} is not set any more',
       },
     ],
+    access: 'An app may change its own overrides; everybody else needs `system.config`.',
     rest: { method: 'PUT', path: '/config/:key' },
     errors: [
       'CONFIG_KEY_INVALID',
@@ -146,6 +148,7 @@ export function configOperations(
       columns: ['key', ['VALUE', '{value:json}'], 'source', 'revision', ['SET BY', '{setBy}']],
       empty: 'nothing is set',
     },
+    access: 'Every identified caller may use it for itself; with `app` it needs `system.config`.',
     rest: { method: 'GET', path: '/config' },
     errors: ['CONFIG_KEY_INVALID', 'CALLER_DENIED', 'APP_NOT_FOUND'],
     run: async ({ prefix, app }, { caller }) => ({ entries: await store.list(await scopeOf(caller, app), prefix) }),

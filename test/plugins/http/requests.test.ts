@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { link, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, type CoreErrorCode, ERROR_CODES, type Operation } from '@device-core/plugin-api';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/http/index.ts';
 import { type AskOptions, FLASH, type Front, PLAIN, startFront } from './front.ts';
-import { ROWS } from './rows.ts';
+import { FIND, ROWS } from './rows.ts';
 
 const noLeaks = leakCheck();
 
@@ -288,6 +288,32 @@ describe('refusals', () => {
       if (code === 'QUEUE_FULL') assert.equal(answer.headers['retry-after'], '2');
     });
   }
+
+  it('say when to come again wherever there is too much of something just now, whoever refused it', async () => {
+    const table = Object.entries(ERROR_CODES) as [CoreErrorCode, readonly [number, number, string]][];
+    const crowded = table.filter(([code, [status]]) => status === 429 || code === 'QUEUE_FULL').map(([code]) => code);
+    assert.ok(crowded.includes('BUSY') && crowded.includes('RATE_LIMITED') && crowded.includes('STREAM_LIMIT'));
+    const row = {
+      ...FIND,
+      name: 'test.crowded',
+      errors: crowded,
+      rest: { method: 'GET', path: '/crowded/:code' },
+    } as const;
+    const params = { type: 'object', required: ['code'], properties: { code: { type: 'string' } } };
+    using _row = front.table.add({
+      ...row,
+      params,
+      async run({ code }: { readonly code: CoreErrorCode }) {
+        throw new CoreError(code, { what: 'it', limit: 1 });
+      },
+    } as Operation<never, unknown>);
+    await front.settle();
+    for (const code of crowded) {
+      const { headers, body } = await front.ask(`/crowded/${code}`, { token: tokens.flash! });
+      assert.equal(body.code, code);
+      assert.equal(headers['retry-after'], '1', code);
+    }
+  });
 
   it('leave no trace: others are served, nothing is logged as a fault of ours', async () => {
     assert.equal((await front.ask('/find')).status, 200);
