@@ -46,7 +46,13 @@ class Device implements Disposable {
   start(shiftMs = 0): Promise<CoreProcess> {
     const clock = resolve(import.meta.dirname, '../fixtures/shifted-clock.ts');
     const env = shiftMs === 0 ? {} : { NODE_OPTIONS: `--import ${clock}`, SHIFT_MS: String(shiftMs) };
-    const settings = ['--no-tcp', '--set', 'plugin-store.probationMs=20'];
+    const settings = [
+      '--no-tcp',
+      '--set',
+      'plugin-store.probationMs=20',
+      '--set',
+      'plugin-store.unsignedIsolation="worker"',
+    ];
     return CoreProcess.startIn(env, this.root, '--sku', this.#sku, ...settings);
   }
 
@@ -68,7 +74,7 @@ const ok = async (answer: Promise<{ readonly status: number; readonly body: unkn
 async function use(core: CoreProcess, number: number): Promise<void> {
   await ok(core.put('/config/a.b', { value: number }));
   await ok(core.put('/audio/volume', { volume: number / 10 }));
-  await ok(core.post('/plugins/install', { source: packages.folder({ id: `guest${number}` }), isolation: 'worker' }));
+  await ok(core.install(packages.folder({ id: `guest${number}` })));
   await ok(core.post('/voice/ask', { text: 'set a timer for three hours' }));
 }
 

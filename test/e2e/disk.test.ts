@@ -30,6 +30,7 @@ const sku = join(desk, 'sku.yaml');
 writeFileSync(sku, stringify(SKU));
 
 /** The compile cache is kept off the small disk: it would fill it by itself. */
+const SETTINGS = ['--no-tcp', '--set', 'plugin-store.unsignedIsolation="worker"'];
 const NO_CACHE = { NODE_DISABLE_COMPILE_CACHE: '1' };
 
 interface Health {
@@ -73,8 +74,7 @@ const WRITES: Readonly<
     lasts: false,
   },
   'an installed plugin': {
-    ask: (core, value) =>
-      core.post('/plugins/install', { source: packages.folder({ id: `guest${value}` }), isolation: 'worker' }),
+    ask: (core, value) => core.install(packages.folder({ id: `guest${value}` })),
     see: async (core) => (await core.get('/plugins/installed')).body.plugins.map(({ id }: { id: string }) => id).join(),
     lasts: false,
   },
@@ -113,7 +113,7 @@ class Device implements AsyncDisposable {
       this.root,
       '--sku',
       sku,
-      '--no-tcp',
+      ...SETTINGS,
       '--log',
       join(this.root, 'log'),
     );
@@ -131,7 +131,7 @@ describe('a disk', { skip: NO_DISK, timeout: 300_000 }, () => {
   it('that is full before the first start keeps no device from starting, and it recovers by itself', async () => {
     using disk = new SmallDisk(24 * 1024);
     disk.fill();
-    await using core = await CoreProcess.startIn(NO_CACHE, disk.path, '--sku', sku, '--no-tcp');
+    await using core = await CoreProcess.startIn(NO_CACHE, disk.path, '--sku', sku, ...SETTINGS);
     const found = await health(core);
     assert.equal(found.status, 'degraded');
     assert.equal(found.components['system.storage']?.code, 'STORAGE_FULL');

@@ -80,7 +80,15 @@ const OUTCOME: JsonSchema = {
 };
 const BY_ID: JsonSchema = exactly({ id: ID });
 const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
-const UNDONE: readonly CoreErrorCode[] = ['STATE_UNWRITABLE', 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY'];
+const UNDONE: readonly CoreErrorCode[] = [
+  'STATE_UNWRITABLE',
+  'STORAGE_FULL',
+  'STORAGE_READ_ONLY',
+  'STORAGE_FAILED',
+  'CHANGE_UNDONE',
+  'SKU_INVALID',
+  'BUSY',
+];
 
 export interface InstalledView extends InstalledPlugin {
   readonly id: string;

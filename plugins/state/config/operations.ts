@@ -127,6 +127,9 @@ export function configOperations(
       'APP_NOT_FOUND',
       'QUEUE_FULL',
       'STATE_UNWRITABLE',
+      'STORAGE_FULL',
+      'STORAGE_READ_ONLY',
+      'STORAGE_FAILED',
     ],
     run: async ({ key, value, ifRevision, app }, { caller }: CallContext) => {
       if (caller.kind !== 'app') capabilities.require(caller, 'system.config');
