@@ -7,6 +7,8 @@ import type { PluginManifest } from './manifest.ts';
 import { parseFilter } from './topics.ts';
 import { API_VERSION } from './version.ts';
 
+export { SCHEMA_WORDS, UNIQUE_ITEM_PROPERTIES } from './schema-words.ts';
+
 export interface ManifestProblem {
   /** Where in the manifest. */
   readonly path: readonly (string | number)[];

@@ -91,11 +91,11 @@ interface SchemaError {
 /** What ajv found, each with the path of the member it is about (the extra member itself, not its parent) and a reason in words. */
 export function schemaProblems(
   errors: readonly SchemaError[] | null | undefined,
-): readonly { readonly path: YamlPath; readonly reason: string }[] {
+): readonly { readonly path: YamlPath; readonly reason: string; readonly keyword: string }[] {
   // `if` says nothing that its branch does not say.
   return (errors ?? [])
     .filter(({ keyword }) => keyword !== 'if')
-    .map((error) => ({ path: pathOf(error), reason: reason(error) }));
+    .map((error) => ({ path: pathOf(error), reason: reason(error), keyword: error.keyword }));
 }
 
 function pathOf({ instancePath, params }: SchemaError): YamlPath {

@@ -14,7 +14,7 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import semver from 'semver';
@@ -230,9 +230,11 @@ class SkuCheck {
       if (plugin === id) setMember(config, key.split('.'), value, append ?? false);
     }
     try {
-      for (const { path, reason } of schemaProblems(configure(manifest.config, config))) {
+      for (const { path, reason, keyword } of schemaProblems(configure(manifest.config, config))) {
         const message = `configuration ${[id, ...path].join('.')} ${reason}`;
-        this.report('core', sku, [...at, ...path], 'SKU_INVALID', message, id);
+        // Of two items of one name the plugin takes the first and says so: no reason for a device that runs to stay dark.
+        const stops = keyword === UNIQUE_ITEM_PROPERTIES ? 'nothing' : 'core';
+        this.report(stops, sku, [...at, ...path], 'SKU_INVALID', message, id);
       }
     } catch (error) {
       const message = `the configuration schema of ${id} does not compile: ${reasonOf(error)}`;

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
+import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { deepFreeze } from '../freeze.ts';
@@ -19,7 +20,8 @@ type Kind = 'plugin' | 'sku';
 export const QUICK = {
   ...{ allErrors: true, strict: false, validateSchema: false, meta: false, useDefaults: true },
   code: { optimize: false },
-} as const;
+  keywords: SCHEMA_WORDS,
+};
 const INVALID = { plugin: 'MANIFEST_INVALID', sku: 'SKU_INVALID' } as const;
 /** In a checkout, and beside the package where it is packed. */
 const SCHEMAS = ['../../manifests/schema/{kind}.json', '../../{kind}.schema.json'];

@@ -1,6 +1,6 @@
 import type { PluginManifest, ServiceRefs } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { configure, misfits, readManifest as readSource } from '../boot/manifests.ts';
 import { deepFreeze } from '../freeze.ts';
@@ -56,7 +56,9 @@ export function checkManifest(
 /** The configuration with the defaults of the manifest's schema filled in, frozen. Throws PARAMS_INVALID. */
 export function resolveConfig(manifest: PluginManifest, config: object): object {
   const filled = structuredClone(config) as Record<string, unknown>;
-  const problems = schemaProblems(configure(manifest.config, filled));
+  const problems = schemaProblems(configure(manifest.config, filled)).filter(
+    ({ keyword }) => keyword !== UNIQUE_ITEM_PROPERTIES, // as the start of a Core: the plugin deals with it
+  );
   if (problems.length === 0) return deepFreeze(filled);
   const reason = problems.map(({ path, reason: why }) => `${path.join('.') || 'it'} ${why}`).join('; ');
   throw new CoreError('PARAMS_INVALID', { where: `the configuration of ${manifest.id}`, reason });

@@ -117,6 +117,19 @@ export class BusUser<H extends Named> {
     return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
   }
 
+  /** Handles of the configuration. One that cannot be is left out, and told in the health: it takes no other with it. */
+  registerListed(handles: readonly H[]): void {
+    for (const [index, handle] of handles.entries()) {
+      try {
+        this.register(handle, 'sku');
+      } catch (error) {
+        if (!(error instanceof CoreError)) throw error;
+        const message = `handle ${index} of the configuration is left out: ${error.message}`;
+        this.trouble(`listed ${index}`, { status: 'error', code: error.code, message });
+      }
+    }
+  }
+
   /** Names the present run of an endpoint; undefined while it cannot be used. */
   bootOf(endpoint: string): string | undefined {
     const known = this.#known.get(endpoint);
@@ -170,8 +183,9 @@ export class BusUser<H extends Named> {
       const which = lost.map(({ handle }) => `${handle.name} (${handle.endpoint})`).join(', ');
       return { status: 'error', code: 'NO_ENDPOINT', message: `the bridge has no endpoint for ${which}` };
     }
-    const [first] = this.#troubles.values();
-    return first ?? { status: 'okay' };
+    const [first, ...others] = this.#troubles.values();
+    if (!first || others.length === 0) return first ?? { status: 'okay' };
+    return { ...first, message: [first, ...others].map(({ message }) => message).join('; ') };
   }
 
   /**

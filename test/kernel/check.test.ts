@@ -282,3 +282,40 @@ describe('what was installed on the device', () => {
     }
   });
 });
+
+test('two items of one name are told where the schema says that a name is taken once, and stop nothing at a start', () => {
+  const schema =
+    'config: { type: object, properties: { handles: { type: array, uniqueItemProperties: [name, alias], items: { type: object } } } }';
+  plugin('named', schema);
+  const handles = (...items: string[]) => check([line('named', `, config: { handles: [${items.join(', ')}] }`)]);
+  assert.deepEqual(handles('{ name: a }', '{ name: b, alias: c }', '{}', '{}').found, []);
+  const { problems, found } = handles('{ name: a }', '{ name: b }', '{ name: a }', '{ name: 1 }', '{ name: "1" }');
+  assert.deepEqual(found, ['1 SKU_INVALID nothing']);
+  assert.equal(problems[0]?.message, 'configuration named.handles.2.name is "a", and so is that of item 0');
+});
+
+test('the buses of the tree name each handle once', () => {
+  const one =
+    '{ name: a, endpoint: x0, cs: 0, speed: 1000, mode: 0, address: 1, line: 0, direction: in, baud: 9600, nominal: 1000, machine: 0 }';
+  for (const [bus, members] of Object.entries({
+    spi: ['name', 'endpoint', 'cs', 'speed', 'mode'],
+    i2c: ['name', 'endpoint', 'address'],
+    gpio: ['name', 'endpoint', 'line', 'direction'],
+    uart: ['name', 'endpoint', 'baud'],
+    can: ['name', 'endpoint', 'nominal'],
+    pio: ['name', 'endpoint', 'machine'],
+  })) {
+    const all = Object.fromEntries(
+      one
+        .slice(2, -2)
+        .split(', ')
+        .map((pair) => pair.split(': ') as [string, string]),
+    );
+    const handle = `{ ${members.map((member) => `${member}: ${all[member]}`).join(', ')} }`;
+    const { problems } = check([`  ${bus}: { version: ^1.0.0, config: { handles: [${handle}, ${handle}] } }`]);
+    assert.deepEqual(
+      problems.filter(({ code }) => code === 'SKU_INVALID').map(({ message, stops }) => [message, stops]),
+      [[`configuration ${bus}.handles.1.name is "a", and so is that of item 0`, 'nothing']],
+    );
+  }
+});

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { parseYaml, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 import { misfits } from '../../boot/manifests.ts';
@@ -59,7 +59,14 @@ function configRows(
   at: ManifestFile['at'],
 ): readonly CheckRow[] {
   if (config === undefined) return [];
-  const strict = { strict: true, strictTypes: false, strictRequired: false, useDefaults: true, allowUnionTypes: true };
+  const strict = {
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    useDefaults: true,
+    allowUnionTypes: true,
+    keywords: SCHEMA_WORDS,
+  };
   try {
     new Ajv(strict).compile({ ...config });
     return [];

@@ -9,7 +9,7 @@ import {
   reasonOf,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { filesOf, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
@@ -19,7 +19,11 @@ const MAX_MANIFEST = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/plugin.json', import.meta.url);
 
 /** For schemas that are used once: the schema of schemas and the optimiser cost more than they bring. */
-const QUICK = { strict: false, validateSchema: false, meta: false, code: { optimize: false } } as const;
+const QUICK = {
+  ...{ strict: false, validateSchema: false, meta: false },
+  code: { optimize: false },
+  keywords: SCHEMA_WORDS,
+};
 
 export interface Candidate {
   readonly folder: string;

@@ -57,7 +57,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
         publish('can.state', { endpoint, state, errors }, 'high');
       },
     });
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     user.onConfigure((row, options) => buses.apply(row, options));
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('can', user.health));

@@ -31,7 +31,7 @@ export const plugin = definePlugin<{ operations: typeof operations; device: type
     const memory = await LineMemory.open(join(paths.var, 'gpio', 'lines.json'), scope, log);
     const lines = new Lines(table, user, memory);
     const edges = new Edges(table, log);
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     user.onConfigure((row, options, boot) => lines.restore(row, options, boot));
     // Apps without a stream hear of edges on the bus, where the bus tells them of what they missed.
     scope.use(

@@ -35,7 +35,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
         if (hz !== undefined || executedIn(error) !== 'no') throw error; // a bus with a speed of its own
       }
     });
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     host.when(endpoints, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('i2c', user.health));
     host.provide(i2c, {

@@ -34,7 +34,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       runs.set(endpoint, boot);
       if (before !== undefined && before !== boot) bus.publish('pio.reset', { endpoint });
     });
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('pio', user.health));
     host.provide(pio, {

@@ -16,7 +16,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const { handles, inFlightPerHandle, inFlightPerApp } = host.config;
     const table = new HandleTable<SpiHandle>('SPI');
     const user = spiUser(table, host.scope, inFlightPerHandle);
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     const transfers = new Transfers(table, user);
     host.when(endpoints, (service, scope) => user.attach(service, scope));
     host.tap('health.collect', (report) => report.add('spi', user.health));

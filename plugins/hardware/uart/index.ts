@@ -20,6 +20,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const user: BusUser<UartHandle> = new BusUser(table, scope, {
       class: ENDPOINT_CLASS.uart,
       perHandle: inFlightPerHandle,
+      check: (handle) => ports.check(handle),
       onEvent: (endpoint, event) => ports.take(endpoint, event),
     });
     const listeners = new Listeners<UartChunk>(log);
@@ -28,7 +29,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       bus.publish('uart.error', { handle, errors }, 'low');
     };
     const ports = new Ports({ table, user, listeners, scope, bufferBytes, onError });
-    for (const handle of handles) user.register(handle, 'sku');
+    user.registerListed(handles);
     user.onConfigure((row, options) => ports.apply(row, row.handle, options));
     host.when(endpoints, (service, part) => user.attach(service, part));
     host.tap('health.collect', (report) => report.add('uart', user.health));

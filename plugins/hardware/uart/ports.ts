@@ -51,6 +51,14 @@ export class Ports {
     this.#options = options;
   }
 
+  /** Two handles of one line cannot have it at two speeds or in two formats. Throws PARAMS_INVALID. */
+  check(handle: UartHandle): void {
+    const other = this.#options.table.on(handle.endpoint)[0]?.handle;
+    if (!other || configureBody(other).equals(configureBody(handle))) return;
+    const reason = `${other.name} has ${handle.endpoint} at another speed or in another format`;
+    throw new CoreError('PARAMS_INVALID', { where: `handle ${handle.name}`, reason });
+  }
+
   portOf(row: HandleRow<UartHandle>): Port {
     const known = this.#ports.get(row);
     if (known) return known;

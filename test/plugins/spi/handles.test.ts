@@ -68,8 +68,22 @@ suite('SPI handles', () => {
     assert.deepEqual(await names(OPERATOR), ['flash', 'slow', 'patient']);
   });
 
-  test('a SKU that names a handle twice does not start', async () => {
-    assert.equal(await codeOf(start({ config: { handles: [good, good] } })), 'HANDLE_ALREADY_REGISTERED');
+  test('a SKU that names a handle twice has the first, and health says which is left out', async () => {
+    await using started = await start({ config: { handles: [good, { ...good, cs: 1 }, { ...good, name: 'other' }] } });
+    const handles = await started.host.service(spi).handles();
+    assert.deepEqual(
+      handles.map(({ name, cs }) => [name, cs]),
+      [
+        ['probe', 0],
+        ['other', 0],
+      ],
+    );
+    const { status, message } = await started.health();
+    assert.equal(status, 'error');
+    assert.match(
+      message ?? '',
+      /handle 1 of the configuration is left out: SPI handle probe is already registered by sku/,
+    );
   });
 
   test('health says what the handles wait for, and which of them the bridge has no endpoint for', async () => {

@@ -126,8 +126,8 @@ export async function start(
     async health() {
       let found = { status: 'absent' } as { status: string; message?: string };
       const report: HealthReport = {
-        add: (_, health) => {
-          found = health;
+        add: (name, health) => {
+          if (name === 'spi') found = health;
         },
         bridge: () => undefined,
         warn: () => undefined,
