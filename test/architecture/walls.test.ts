@@ -6,7 +6,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { HOOKS, type PluginManifest } from '@device-core/plugin-api';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { WINGS } from '@device-core/plugin-api/tree';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
@@ -167,6 +167,7 @@ test('the configuration schema of every manifest is one, to the last member', ()
       strictRequired: false,
       useDefaults: true,
       allowUnionTypes: true,
+      keywords: SCHEMA_WORDS,
     });
     assert.doesNotThrow(() => ajv.compile(manifest.config ?? {}), file);
   }
