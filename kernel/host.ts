@@ -54,6 +54,12 @@ export class PluginRun {
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
       return version;
     };
+    // What one app tells another is none of the business of a plugin from outside.
+    const hidden = ({ source, topic }: EventEnvelope) =>
+      !entry.tree &&
+      source.startsWith('app.') &&
+      topic.startsWith('app.') &&
+      !parts.capabilities.holds({ kind: 'plugin', id }, `events.read:${source.slice('app.'.length)}`);
     const mayPublish = new Set<string>();
     this.scope = scope;
     this.meter = meter;
@@ -76,7 +82,7 @@ export class PluginRun {
             if (mayPublish.size >= 256) mayPublish.clear();
             mayPublish.add(topic);
           }
-          parts.bus.publish({ topic, payload, priority, source: `plugin.${id}` });
+          parts.bus.publish({ topic, payload, priority, source: 'core', via: id });
         },
         subscribe(filter, fn, options) {
           const failed = (err: unknown, { topic }: EventEnvelope) => {
@@ -86,6 +92,7 @@ export class PluginRun {
           const subscription = parts.bus.subscribe(
             filter,
             (event) => {
+              if (hidden(event)) return undefined;
               const mark = meter.enterNext();
               try {
                 return fn(event)?.catch((err) => failed(err, event));

@@ -59,7 +59,8 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
     id: 'network.outbound',
     summary: 'connect to any host',
     class: 'sensitive',
-    scope: { names: 'host', class: 'normal' },
+    // What leaves the house is asked once per host.
+    scope: { names: 'host', class: 'sensitive' },
   },
   { id: 'network.listen', summary: 'accept connections', class: 'sensitive' },
   { id: 'storage-scoped', summary: 'keep files in its own data directory', class: 'normal' },
@@ -71,6 +72,12 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
     scope: { names: 'app', class: 'normal' },
   },
   { id: 'events', summary: 'everything about events', class: 'sensitive' },
+  {
+    id: 'events.read',
+    summary: 'read the events of every app',
+    class: 'sensitive',
+    scope: { names: 'app', class: 'sensitive' },
+  },
   { id: 'events.publish', summary: 'publish at every priority an app may use', class: 'sensitive' },
   { id: 'events.publish.high', summary: 'publish events of priority high', class: 'sensitive' },
   { id: 'system', summary: 'administer the device', class: 'oem' },

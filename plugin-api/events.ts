@@ -10,8 +10,10 @@ export interface EventEnvelope {
   readonly ts: number;
   /** Gapless per bus, so that a subscriber can see a loss. */
   readonly seq: number;
-  /** `core`, `plugin.<id>` or `app.<id>`, set by the Core. */
+  /** Who originated it, set by the Core: `core` for the Core and its plugins, `app.<id>`, or `operator`. */
   readonly source: string;
+  /** Of an event of the Core: the plugin that published it. Absent where it was the kernel. */
+  readonly via?: string;
   readonly priority: Priority;
   readonly payload: object;
 }

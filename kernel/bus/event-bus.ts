@@ -68,7 +68,7 @@ export interface BusOptions {
   readonly onRow?: (began: number) => void;
 }
 
-type Publication = Pick<EventEnvelope, 'topic' | 'payload' | 'source'> & { readonly priority?: Priority };
+type Publication = Pick<EventEnvelope, 'topic' | 'payload' | 'source' | 'via'> & { readonly priority?: Priority };
 
 const IDLE = 0;
 const BUSY = 1;
@@ -133,7 +133,7 @@ export class EventBusCore {
    * Throws TOPIC_INVALID, PARAMS_INVALID, QUEUE_FULL (`retryAfterMs`), UNAVAILABLE after close(), and what the hook throws.
    */
   publish(publication: Publication): EventEnvelope {
-    const { topic, payload, source, priority = 'normal' } = publication;
+    const { topic, payload, source, via, priority = 'normal' } = publication;
     this.#checkOpen();
     const level = LEVEL[priority];
     if (typeof level !== 'number') throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
@@ -148,7 +148,12 @@ export class EventBusCore {
       });
     // Read once for a burst, as the event loop does with its own clock: reading it costs as much as the rest of a publish.
     if (!this.#scheduled || (this.#seq & 15) === 0) this.#ts = this.#now();
-    let event: EventEnvelope = { topic, ts: this.#ts, seq: this.#seq + 1, source, priority, payload };
+    const ts = this.#ts;
+    const seq = this.#seq + 1;
+    let event: EventEnvelope =
+      via === undefined
+        ? { topic, ts, seq, source, priority, payload }
+        : { topic, ts, seq, source, via, priority, payload };
     if (this.#onPublish) {
       const amended = this.#onPublish(event);
       if (amended.payload !== payload) size = this.#measure(amended.payload);

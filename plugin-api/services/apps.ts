@@ -17,7 +17,12 @@ export interface AppManifest {
   readonly exec: { readonly command: string; readonly args?: readonly string[] };
   readonly capabilities: readonly { readonly id: CapabilityId; readonly reason: string; readonly optional?: boolean }[];
   readonly functions?: readonly FunctionEntry[];
-  readonly events?: { readonly subscribe?: readonly string[]; readonly publish?: readonly string[] };
+  readonly events?: {
+    readonly subscribe?: readonly string[];
+    readonly publish?: readonly string[];
+    /** Topics, or filters, below `app.<its id>.` that every identified app may read. */
+    readonly public?: readonly string[];
+  };
   readonly config?: { readonly schema?: JsonSchema; readonly defaults?: object };
   readonly resources?: Readonly<Partial<Record<'memoryMaxMB' | 'cpuPercent' | 'tasksMax' | 'storageMB', number>>>;
   readonly lifecycle?: {

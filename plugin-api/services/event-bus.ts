@@ -21,6 +21,7 @@ export interface EventBus {
     readonly payload: object;
     readonly priority?: Priority;
     readonly source: string;
+    readonly via?: string;
   }): Promise<EventEnvelope>;
   /** The latest event of each retained topic that matches one of the filters. */
   retained(filters: readonly string[]): Promise<readonly EventEnvelope[]>;

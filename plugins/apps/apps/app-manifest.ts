@@ -66,13 +66,16 @@ export class AppManifestReader {
       const suggestion = ` (${place})${nearest ? `; did you mean ${nearest}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
-    for (const list of ['subscribe', 'publish'] as const)
+    const namespace = `app.${manifest.id}.`;
+    for (const list of ['subscribe', 'publish', 'public'] as const)
       for (const [index, filter] of (manifest.events?.[list] ?? []).entries()) {
         try {
           parseFilter(filter);
         } catch (thrown) {
           refuse(['events', list, index], reasonOf(thrown));
         }
+        if (list === 'public' && !filter.startsWith(namespace))
+          refuse(['events', list, index], `${filter} is not below ${namespace}`);
       }
     if (manifest.minCore && gt(manifest.minCore, this.#coreVersion))
       refuse(['minCore'], `it needs Core ${manifest.minCore} or newer, this is ${this.#coreVersion}`);

@@ -11,7 +11,8 @@ import {
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
-import type { SubscriptionPolicy } from './subscription-policy.ts';
+import type { ReadRights } from './read-rights.ts';
+import { Reader } from './reader.ts';
 
 interface Params {
   readonly filter: readonly string[];
@@ -20,15 +21,21 @@ interface Params {
 export class EventStreams {
   readonly #bus: Bus;
   readonly #config: EventsConfig;
-  readonly #policy: SubscriptionPolicy;
+  readonly #rights: ReadRights;
   readonly #scope: Scope;
   readonly #open = new Map<string, number>();
+  readonly #refreshes = new Set<() => void>();
 
-  constructor(bus: Bus, config: EventsConfig, policy: SubscriptionPolicy, scope: Scope) {
+  constructor(bus: Bus, config: EventsConfig, rights: ReadRights, scope: Scope) {
     this.#bus = bus;
     this.#config = config;
-    this.#policy = policy;
+    this.#rights = rights;
     this.#scope = scope;
+  }
+
+  /** What may be read has changed. */
+  refresh(): void {
+    for (const refresh of [...this.#refreshes]) refresh();
   }
 
   get size(): number {
@@ -40,7 +47,7 @@ export class EventStreams {
       name: 'events.stream',
       summary: 'stream events as server-sent events',
       description:
-        'Retained events that match come first. `data` is the envelope and `id` its seq; after a loss an event of the topic system.bus.dropped tells what is missing.',
+        'Retained events that match come first. Where only a part of a filter may be read, an event `subscriptions` says so before. `data` is the envelope and `id` its seq; after a loss an event of the topic system.bus.dropped tells what is missing.',
       params: {
         type: 'object',
         additionalProperties: false,
@@ -56,11 +63,16 @@ export class EventStreams {
       errors: ['FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'BUSY'],
       // Checked here and not in the generator, so that a refusal is the answer and not the first event.
       run: ({ filter }, call) => {
-        for (const one of filter) this.#policy.check(call.caller, one);
+        const told = filter.flatMap((one) => {
+          const { reason } = this.#rights.of(call.caller, one);
+          return reason === undefined ? [] : [{ filter: one, accepted: true, reason }];
+        });
         const name = callerName(call.caller);
         if ((this.#open.get(name) ?? 0) >= this.#config.streams)
           throw new CoreError('BUSY', { what: 'an event stream', limit: this.#config.streams });
-        return this.#counted(name, this.#stream(filter, AbortSignal.any([call.signal, this.#scope.signal])));
+        const reader = new Reader(this.#rights, call.caller);
+        const signal = AbortSignal.any([call.signal, this.#scope.signal]);
+        return this.#counted(name, this.#stream(filter, reader, told, signal));
       },
     };
   }
@@ -97,8 +109,13 @@ export class EventStreams {
     };
   }
 
-  async *#stream(filters: readonly string[], signal: CallContext['signal']): AsyncGenerator<ServerSentEvent> {
-    const ready: ServerSentEvent[] = [];
+  async *#stream(
+    filters: readonly string[],
+    reader: Reader,
+    told: readonly object[],
+    signal: CallContext['signal'],
+  ): AsyncGenerator<ServerSentEvent> {
+    const ready: ServerSentEvent[] = told.length > 0 ? [{ event: 'subscriptions', data: { subscriptions: told } }] : [];
     let wake = (): void => undefined;
     /** Frees the handler for its next event: called when the reader has taken what there was. */
     let release = (): void => undefined;
@@ -112,9 +129,10 @@ export class EventStreams {
       wake();
       release();
     };
-    using _subscription = this.#bus.subscribe(
-      filters,
+    using subscription = this.#bus.subscribe(
+      reader.narrowed(filters),
       (event) => {
+        if (!reader.mayRead(event)) return undefined;
         const { promise, resolve } = Promise.withResolvers<void>();
         release = resolve;
         offer(item(event));
@@ -130,6 +148,12 @@ export class EventStreams {
         },
       },
     );
+    const refresh = () => {
+      const now = reader.narrowed(filters);
+      if (now.length > 0) subscription.update(now);
+      else stop(); // nothing is left that it may read
+    };
+    this.#refreshes.add(refresh);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     try {
@@ -145,6 +169,7 @@ export class EventStreams {
         }
       }
     } finally {
+      this.#refreshes.delete(refresh);
       signal.removeEventListener('abort', stop);
     }
   }

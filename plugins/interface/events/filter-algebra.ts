@@ -1,5 +1,5 @@
 /** Sets of topics, as canonical filter segments from parseFilter(). Pure. */
-type Segments = readonly string[];
+export type Segments = readonly string[];
 
 /** Does `area` match every topic that `filter` matches? */
 export function covers(area: Segments, filter: Segments): boolean {
@@ -11,17 +11,20 @@ export function covers(area: Segments, filter: Segments): boolean {
   return filter.length === area.length;
 }
 
-/** Is there a topic that both match? */
-export function overlaps(a: Segments, b: Segments): boolean {
-  for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    if (a[i] === '**' || b[i] === '**') return true;
-    if (a[i] !== '*' && b[i] !== '*' && a[i] !== b[i]) return false;
+/** The filter of the topics that both match; undefined where there is none. */
+export function intersection(a: Segments, b: Segments): Segments | undefined {
+  const both: string[] = [];
+  for (let i = 0; ; i++) {
+    const [one, other] = [a[i], b[i]];
+    if (one === undefined || other === undefined) return one === other ? both : undefined;
+    if (one === '**') return [...both, ...b.slice(i)];
+    if (other === '**') return [...both, ...a.slice(i)];
+    if (one !== other && one !== '*' && other !== '*') return undefined;
+    both.push(one === '*' ? other : one);
   }
-  return a.length === b.length;
 }
 
-/** `app.<id>.event...`, where the id is two segments or more: the events that apps publish for everybody. */
-export function isAppEvents(filter: Segments): boolean {
-  const event = filter.indexOf('event', 3);
-  return filter[0] === 'app' && event > 0 && event < filter.length - 1;
+/** Is there a topic that both match? */
+export function overlaps(a: Segments, b: Segments): boolean {
+  return intersection(a, b) !== undefined;
 }

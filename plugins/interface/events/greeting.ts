@@ -9,8 +9,9 @@ import {
   reasonOf,
   type Session,
 } from '@device-core/plugin-api';
+import type { ReadRights } from './read-rights.ts';
+import { Reader } from './reader.ts';
 import type { SessionRegistry } from './session-registry.ts';
-import type { SubscriptionPolicy } from './subscription-policy.ts';
 
 type Acknowledgement = ReadyMessage['subscriptions'][number];
 
@@ -19,13 +20,13 @@ export class Greeting {
   apps: Apps | undefined;
   readonly #bus: EventBus;
   readonly #registry: SessionRegistry;
-  readonly #policy: SubscriptionPolicy;
+  readonly #rights: ReadRights;
   readonly #log: Logger;
 
-  constructor(bus: EventBus, registry: SessionRegistry, policy: SubscriptionPolicy, log: Logger) {
+  constructor(bus: EventBus, registry: SessionRegistry, rights: ReadRights, log: Logger) {
     this.#bus = bus;
     this.#registry = registry;
-    this.#policy = policy;
+    this.#rights = rights;
     this.#log = log;
   }
 
@@ -48,7 +49,8 @@ export class Greeting {
     try {
       this.#registry.of(session).add(accepted, promise);
       this.#registry.changed();
-      const retained = await this.#bus.retained(accepted);
+      const reader = new Reader(this.#rights, { kind: 'app', id: session.app });
+      const retained = (await this.#bus.retained(reader.narrowed(accepted))).filter((event) => reader.mayRead(event));
       // Of app.state and plugin.state, which are retained for each app and plugin, the latest; the others follow as events.
       snapshot = Object.fromEntries(retained.map((event) => [event.topic, event]));
     } finally {
@@ -70,10 +72,10 @@ export class Greeting {
 
   #acknowledge(session: Session, filter: string, accepted: string[]): Acknowledgement {
     try {
-      this.#policy.check({ kind: 'app', id: session.app }, filter);
+      const { reason } = this.#rights.of({ kind: 'app', id: session.app }, filter);
       this.#registry.reserve(session, [...accepted, filter]);
       accepted.push(filter);
-      return { filter, accepted: true };
+      return { filter, accepted: true, ...(reason === undefined ? {} : { reason }) };
     } catch (thrown) {
       const reason = thrown instanceof CoreError ? thrown.toWire() : reasonOf(thrown);
       return { filter, accepted: false, reason };

@@ -3,11 +3,12 @@ import type { EventsConfig } from './configuration.ts';
 import { EventStreams } from './event-stream.ts';
 import { Greeting } from './greeting.ts';
 import { Handover, type Subscriptions } from './handover.ts';
+import { PublicTopics } from './public-topics.ts';
 import { publishOperation } from './publishing.ts';
+import { ReadRights } from './read-rights.ts';
 import { Resumption } from './resumption.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { subscribeOperations } from './subscribing.ts';
-import { SubscriptionPolicy } from './subscription-policy.ts';
 
 const requires = { operations, eventBus, device };
 
@@ -19,21 +20,27 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
   async setup(host, services) {
     const { bus, config, scope, log, capabilities } = host;
     const info = await services.device.info();
-    const policy = new SubscriptionPolicy(config.areas, capabilities);
-    const registry = new SessionRegistry(bus, config, scope, log);
+    const publics = new PublicTopics(log);
+    const rights = new ReadRights(config.areas, capabilities, publics);
+    const registry = new SessionRegistry(bus, config, rights, scope, log);
     const take = async (): Promise<Subscriptions> => {
       const sessions = registry.filters();
       return { sessions, seq: (await services.eventBus.stats()).seq };
     };
     const handover = new Handover(info, scope, log);
     registry.changed = () => handover.touch(take);
-    const streams = new EventStreams(bus, config, policy, scope);
-    const greeting = new Greeting(services.eventBus, registry, policy, log);
-    host.when(apps, (service, whileThere) => {
+    const streams = new EventStreams(bus, config, rights, scope);
+    const greeting = new Greeting(services.eventBus, registry, rights, log);
+    publics.changed = () => {
+      registry.refresh();
+      streams.refresh();
+    };
+    host.when(apps, async (service, whileThere) => {
       greeting.apps = service;
       whileThere.defer('apps', () => {
         greeting.apps = undefined;
       });
+      await publics.follow(service, whileThere);
     });
     const former = await handover.read();
     const resumption = new Resumption(former, services.eventBus, registry, greeting, log);
@@ -48,7 +55,7 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
     }
     const rows = [
       publishOperation(services.eventBus, capabilities, info.startedAt.toString(36)),
-      ...subscribeOperations(registry, policy),
+      ...subscribeOperations(registry, rights),
       streams.operation(),
     ].map((operation) => scope.use(operation.name, services.operations.add(operation)));
     const stopping = () => {

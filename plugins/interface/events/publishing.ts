@@ -61,7 +61,8 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
         });
       if (priority === 'high') capabilities.require(caller, 'events.publish.high');
       payloads.check(topic, payload);
-      const { seq } = await bus.publish({ topic, payload, priority, source: callerName(caller) });
+      const from = caller.kind === 'plugin' ? { source: 'core', via: caller.id } : { source: callerName(caller) };
+      const { seq } = await bus.publish({ topic, payload, priority, ...from });
       return { id: `${run}-${seq}`, seq };
     },
   };

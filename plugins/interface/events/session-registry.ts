@@ -1,6 +1,8 @@
 /** Every session that subscribes to something, and the quota of its app (decisions D8: 32 filters per app). */
 import { type Bus, CoreError, type Logger, type Scope, type Session } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
+import type { ReadRights } from './read-rights.ts';
+import { Reader } from './reader.ts';
 import { canonical, SessionSubscriber } from './session-subscriber.ts';
 
 export class SessionRegistry {
@@ -9,12 +11,14 @@ export class SessionRegistry {
   readonly #config: EventsConfig;
   readonly #scope: Scope;
   readonly #log: Logger;
+  readonly #rights: ReadRights;
 
   /** Called when the filters of a session may have changed. */
   changed: () => void = () => undefined;
 
-  constructor(bus: Bus, config: EventsConfig, scope: Scope, log: Logger) {
+  constructor(bus: Bus, config: EventsConfig, rights: ReadRights, scope: Scope, log: Logger) {
     this.#bus = bus;
+    this.#rights = rights;
     this.#config = config;
     this.#scope = scope;
     this.#log = log;
@@ -24,6 +28,11 @@ export class SessionRegistry {
   /** Filters by session. */
   filters(): Readonly<Record<string, readonly string[]>> {
     return Object.fromEntries([...this.#sessions].map(([id, { filters }]) => [id, filters]));
+  }
+
+  /** What may be read has changed. */
+  refresh(): void {
+    for (const subscriber of this.#sessions.values()) subscriber.refresh();
   }
 
   get size(): number {
@@ -38,7 +47,13 @@ export class SessionRegistry {
   of(session: Session): SessionSubscriber {
     const known = this.#sessions.get(session.id);
     if (known) return known;
-    const subscriber = new SessionSubscriber(this.#bus, session, this.#config, this.#scope, this.#log);
+    const reader = new Reader(this.#rights, { kind: 'app', id: session.app });
+    const subscriber = new SessionSubscriber(session, reader, {
+      bus: this.#bus,
+      config: this.#config,
+      scope: this.#scope,
+      log: this.#log,
+    });
     this.#sessions.set(session.id, subscriber);
     const options = { once: true, signal: this.#scope.signal };
     const gone = (): void => {

@@ -14,6 +14,7 @@ import {
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
+import type { Reader } from './reader.ts';
 
 /** A session that does not read holds up the stop of the plugin for no longer. */
 const DRAIN_MS = 500;
@@ -21,12 +22,21 @@ const DRAIN_MS = 500;
 const BUS_TURNS = 3;
 const UNKNOWN = { low: 0, normal: 0, high: 0, critical: 0 };
 
+/** What every subscriber has in common. */
+export interface SubscriberWorld {
+  readonly bus: Bus;
+  readonly config: EventsConfig;
+  readonly scope: Scope;
+  readonly log: Logger;
+}
+
 export class SessionSubscriber {
   readonly #bus: Bus;
   readonly #session: Session;
   readonly #config: EventsConfig;
   readonly #scope: Scope;
   readonly #log: Logger;
+  readonly #reader: Reader;
   /** As the app wrote them, by their canonical form. */
   readonly #filters = new Map<string, string>();
   #subscription: Subscription | undefined;
@@ -37,9 +47,10 @@ export class SessionSubscriber {
   /** Until READY is made, events wait; what it carries in its snapshot is not sent again. */
   #greeting: Promise<ReadonlySet<number>> | undefined;
 
-  constructor(bus: Bus, session: Session, config: EventsConfig, scope: Scope, log: Logger) {
+  constructor(session: Session, reader: Reader, { bus, config, scope, log }: SubscriberWorld) {
     this.#bus = bus;
     this.#session = session;
+    this.#reader = reader;
     this.#config = config;
     this.#scope = scope;
     this.#log = log;
@@ -62,15 +73,21 @@ export class SessionSubscriber {
   add(filters: readonly string[], greeting?: Promise<ReadonlySet<number>>): void {
     for (const filter of filters) this.#filters.set(canonical(filter), filter);
     this.#greeting = greeting;
-    if (this.#subscription) this.#subscription.update(this.canonical);
-    else if (this.#filters.size > 0) this.#subscribe();
+    this.refresh();
+  }
+
+  /** What may be read has changed. */
+  refresh(): void {
+    const filters = this.#reader.narrowed(this.canonical);
+    if (filters.length === 0) this.#unsubscribe();
+    else if (this.#subscription) this.#subscription.update(filters);
+    else this.#subscribe(filters);
   }
 
   /** How many of them there were. */
   remove(filters: readonly string[]): number {
     const removed = filters.filter((filter) => this.#filters.delete(canonical(filter))).length;
-    if (this.#filters.size === 0) this.end();
-    else if (removed > 0) this.#subscription?.update(this.canonical);
+    if (removed > 0) this.refresh();
     return removed;
   }
 
@@ -81,14 +98,19 @@ export class SessionSubscriber {
 
   end(): void {
     this.#filters.clear();
+    this.#unsubscribe();
+  }
+
+  #unsubscribe(): void {
     this.#subscription?.[Symbol.dispose]();
     this.#subscription = undefined;
     void this.#part?.[Symbol.asyncDispose]();
     this.#part = undefined;
   }
 
-  #subscribe(): void {
-    this.#subscription = this.#bus.subscribe(this.canonical, (event) => this.#take(event), {
+  #subscribe(filters: readonly string[]): void {
+    const take = (event: EventEnvelope) => (this.#reader.mayRead(event) ? this.#take(event) : undefined);
+    this.#subscription = this.#bus.subscribe(filters, take, {
       queue: this.#config.queue,
       bytes: this.#config.bytes,
       onDrop: (loss) => this.#tell(loss, false),

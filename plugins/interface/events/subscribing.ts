@@ -1,8 +1,8 @@
 /** events.subscribe and events.unsubscribe: bound to the session that calls, and over with it. */
 import { type CallContext, CoreError, type Operation, type Session } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { ReadRights } from './read-rights.ts';
 import type { SessionRegistry } from './session-registry.ts';
-import type { SubscriptionPolicy } from './subscription-policy.ts';
 
 interface Params {
   readonly filter?: string;
@@ -19,31 +19,43 @@ const params = {
     filters: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1024 },
   },
 };
+const subscriptions = {
+  type: 'array',
+  description: 'where only a part of a filter may be read: each filter of the call; `reason` says what is missing',
+  items: exactly({ filter: { type: 'string' }, accepted: { type: 'boolean' }, reason: { type: 'string' } }, [
+    'filter',
+    'accepted',
+  ]),
+};
 const filters = { type: 'array', items: { type: 'string' }, description: 'every filter of the session from now on' };
 
 export function subscribeOperations(
   registry: SessionRegistry,
-  policy: SubscriptionPolicy,
+  rights: ReadRights,
 ): readonly Operation<Params, object>[] {
   return [
     {
       name: 'events.subscribe',
       summary: 'receive the events that match a filter',
       description:
-        'All filters or none. Events come as notifications `event` with the envelope, each once however many filters match; retained events come at once. After a loss an event of the topic system.bus.dropped tells what is missing.',
+        'All filters or none; of a filter that reaches further than the app may read it gets what it may. Events come as notifications `event` with the envelope, each once however many filters match; retained events come at once. After a loss an event of the topic system.bus.dropped tells what is missing.',
       params,
-      result: exactly({ filters }),
+      result: exactly({ filters, subscriptions }, ['filters']),
       access: 'Apps only, on their own socket; a refusal of a topic names the capability that is missing.',
       errors: ['SESSION_REQUIRED', 'FILTER_INVALID', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'SUBSCRIPTION_LIMIT'],
       async run(wanted, call) {
         const session = sessionOf(call, 'events.subscribe');
         const list = listOf(wanted);
-        for (const filter of list) policy.check(call.caller, filter);
+        const subscriptions = list.map((filter) => {
+          const { reason } = rights.of(call.caller, filter);
+          return { filter, accepted: true, ...(reason === undefined ? {} : { reason }) };
+        });
         registry.reserve(session, list);
         const subscriber = registry.of(session);
         subscriber.add(list);
         registry.changed();
-        return { filters: subscriber.filters };
+        const partial = subscriptions.some((one) => 'reason' in one);
+        return { filters: subscriber.filters, ...(partial ? { subscriptions } : {}) };
       },
     },
     {

@@ -176,7 +176,7 @@ test('normal capabilities are granted, the others as far as the device names the
     { id: 'bridges.spi:slow', reason: 'not named' },
     { id: 'audio.capture', reason: 'named for all' },
     { id: 'system.apps', reason: 'not named', optional: true },
-    { id: 'network.outbound:example', reason: 'scoped: normal' },
+    { id: 'network.outbound:example', reason: 'what leaves the house is asked' },
   ] as const;
   await using bench = await startBench({
     allowed: { [ID]: ['bridges.spi:flash'], '*': ['audio'], 'com.example.other': ['system'] },
@@ -184,12 +184,13 @@ test('normal capabilities are granted, the others as far as the device names the
   });
   const status = await bench.apps.start(ID);
   assert.equal(status.state, 'running');
-  const granted = ['display.notify', 'bridges.spi:flash', 'audio.capture', 'network.outbound:example'];
+  const granted = ['display.notify', 'bridges.spi:flash', 'audio.capture'];
   assert.deepEqual(status.capabilities, granted);
   assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), granted);
   assert.deepEqual(status.denied, [
     { capability: 'bridges.spi:slow', hint: `grants: { ${ID}: ["bridges.spi:slow"] }` },
     { capability: 'system.apps', hint: `grants: { ${ID}: ["system.apps"] }` },
+    { capability: 'network.outbound:example', hint: `grants: { ${ID}: ["network.outbound:example"] }` },
   ]);
 });
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import {
   type AppManifest,
   type AppSockets,
+  type AppStatus,
   appSockets,
   apps,
   CoreError,
@@ -41,6 +42,9 @@ export async function startEvents(
     readonly config?: object;
     readonly grants?: readonly string[];
     readonly filters?: readonly string[];
+    /** `events.public` of other apps, by their ids. May be changed; say so by `opened`. */
+    readonly publics?: Record<string, readonly string[]>;
+    readonly opened?: Set<(status: AppStatus) => void>;
     /** What is open when the plugin starts. */
     readonly sessions?: readonly Session[];
     readonly device?: DeviceInfo;
@@ -53,7 +57,7 @@ export async function startEvents(
     config: options.config ?? {},
     services: [
       [operations, table],
-      appsWith(options.filters ?? []),
+      appsWith(options.filters ?? [], options.publics, options.opened),
       [appSockets, socketsWith(options.sessions ?? [])],
       ...(options.device ? [[device, { info: async () => options.device }] as const] : []),
       ...(options.bus ? [[eventBus, options.bus] as const] : []),
@@ -75,12 +79,22 @@ export function bareReady(session: Session): ReadyMessage {
 }
 
 /** Only what the plugin uses of the apps service. */
-export function appsWith(subscribe: readonly string[]): GivenService {
+export function appsWith(
+  subscribe: readonly string[],
+  publics: Record<string, readonly string[]> = {},
+  listeners = new Set<(status: AppStatus) => void>(),
+): GivenService {
   const manifest = async (app: string): Promise<AppManifest> => {
-    if (app !== AGENDA) throw new CoreError('APP_NOT_FOUND', { app });
-    return { id: AGENDA, events: { subscribe } } as unknown as AppManifest;
+    const open = publics[app];
+    if (app !== AGENDA && !open) throw new CoreError('APP_NOT_FOUND', { app });
+    return { id: app, events: app === AGENDA ? { subscribe } : { public: open } } as unknown as AppManifest;
   };
-  return given(apps, { manifest });
+  const onChange = (listener: (status: AppStatus) => void) => {
+    listeners.add(listener);
+    return { [Symbol.dispose]: () => void listeners.delete(listener) };
+  };
+  const list = async () => [AGENDA, ...Object.keys(publics)].map((id) => ({ id }) as AppStatus);
+  return given(apps, { manifest, list, onChange });
 }
 
 /** Only what the plugin uses of the app sockets. */

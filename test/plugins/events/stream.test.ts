@@ -80,9 +80,28 @@ describe('GET /events', () => {
 
   it('refuses an app what it may not see before the stream begins', async () => {
     await using events = await startEvents();
-    assert.equal(await refusal(events, () => open(events, ['**'], app(AGENDA))), 'CAPABILITY_DENIED');
+    assert.equal(await refusal(events, () => open(events, ['audio.**'], app(AGENDA))), 'CAPABILITY_DENIED');
     assert.equal(await refusal(events, () => open(events, ['config.changed'], app(AGENDA))), 'CALLER_DENIED');
     assert.equal(await refusal(events, () => open(events, ['a..b'])), 'FILTER_INVALID');
+  });
+
+  it('of a filter that reaches too far an app gets what it may read, and hears so first', async () => {
+    const other = 'com.example.other';
+    await using events = await startEvents({ publics: { [other]: [`app.${other}.event.open`] } });
+    const stream = open(events, ['app.**'], app(AGENDA));
+    const first = await stream.next();
+    assert.equal(first?.event, 'subscriptions');
+    const [told] = (first.data as { subscriptions: { filter: string; accepted: boolean; reason: string }[] })
+      .subscriptions;
+    assert.deepEqual([told?.filter, told?.accepted], ['app.**', true]);
+    assert.match(told!.reason, /events\.read:<its id>/);
+    const waiting = stream.next();
+    await events.settle();
+    events.host.publish(`app.${other}.event.secret`, {}, 'normal', `app.${other}`);
+    const due = events.host.publish(`app.${other}.event.open`, {}, 'normal', `app.${other}`);
+    assert.deepEqual((await waiting)?.data, due);
+    stream.hangUp();
+    assert.equal(await stream.next(), undefined);
   });
 
   it('limits the streams of one caller and frees a place when one ends', async () => {

@@ -38,8 +38,8 @@ export const program = defineProgram<Args>({
 });
 
 function describe(out: ProgramOutput, item: ProgramStreamItem): string {
-  const { topic, ts, seq, source, priority, payload } = JSON.parse(item.data) as Partial<EventEnvelope>;
+  const { topic, ts, seq, source, via, priority, payload } = JSON.parse(item.data) as Partial<EventEnvelope>;
   if (topic === undefined || ts === undefined) return `${item.event} ${cell(item.data)}`;
   const marked = priority === 'normal' ? '' : ` [${priority}]`;
-  return `${out.paint('dim', timeOf(ts))} ${seq} ${out.paint('bold', topic)}${marked} from ${source} ${cell(payload)}`;
+  return `${out.paint('dim', timeOf(ts))} ${seq} ${out.paint('bold', topic)}${marked} from ${via === undefined ? source : `${source} (${via})`} ${cell(payload)}`;
 }
