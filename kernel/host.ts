@@ -17,6 +17,7 @@ import { PluginScope } from './scope.ts';
 import type { ServiceRegistry } from './services.ts';
 import type { PluginMeter } from './usage/usage.ts';
 import type { Watch } from './usage/watch.ts';
+import { hiddenFrom } from './walls/outside.ts';
 
 /** The parts of the kernel that plugins reach. */
 export interface KernelParts {
@@ -54,12 +55,7 @@ export class PluginRun {
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
       return version;
     };
-    // What one app tells another is none of the business of a plugin from outside.
-    const hidden = ({ source, topic }: EventEnvelope) =>
-      !entry.tree &&
-      source.startsWith('app.') &&
-      topic.startsWith('app.') &&
-      !parts.capabilities.holds({ kind: 'plugin', id }, `events.read:${source.slice('app.'.length)}`);
+    const hidden = hiddenFrom(entry, parts.capabilities);
     const mayPublish = new Set<string>();
     this.scope = scope;
     this.meter = meter;

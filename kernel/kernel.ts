@@ -99,11 +99,7 @@ export class Kernel {
         report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
       await addWallsHealth(report, launcher, this.#hasGuests);
     });
-    hooks.last('health.collect', (report) => {
-      const reason = processes.orphansLost;
-      if (reason === undefined) return;
-      report.warn('ORPHANS_UNKNOWN', `a process that leaves its guest cannot be told from the operator: ${reason}`);
-    });
+    hooks.last('health.collect', (report) => processes.tell(report));
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
     this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
     this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);

@@ -1,6 +1,13 @@
 /** Whose a process is: the book of every process that the Core started. */
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Guest, PeerCredentials, Processes, ProcessOwner, TcpConnection } from '@device-core/plugin-api';
+import type {
+  Guest,
+  HealthReport,
+  PeerCredentials,
+  Processes,
+  ProcessOwner,
+  TcpConnection,
+} from '@device-core/plugin-api';
 import { controlGroupOf, type ProcessEntry, processIds, type ReadProcess, readProcess } from './process-table.ts';
 import { holds, isFromHere, socketOf } from './tcp-peer.ts';
 
@@ -35,7 +42,7 @@ export interface ProcessBookOptions {
 }
 
 export class ProcessBook implements Processes {
-  readonly orphansLost: string | undefined;
+  readonly #orphansLost: string | undefined;
   readonly #root: number | undefined;
   readonly #group: string | undefined;
   readonly #read: ReadProcess;
@@ -43,10 +50,16 @@ export class ProcessBook implements Processes {
   #runs: Run[] = [];
 
   constructor({ root, group, read = readProcess, orphansLost }: ProcessBookOptions = {}) {
-    this.orphansLost = orphansLost;
+    this.#orphansLost = orphansLost;
     this.#root = root;
     this.#group = group;
     this.#read = read;
+  }
+
+  tell(report: HealthReport): void {
+    if (this.#orphansLost === undefined) return;
+    const what = 'a process that leaves its guest cannot be told from the operator';
+    report.warn('ORPHANS_UNKNOWN', `${what}: ${this.#orphansLost}`);
   }
 
   // But for ownerOfTcp() no method has an await: what it reads belongs to the turn of its call.
