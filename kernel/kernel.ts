@@ -24,6 +24,7 @@ import { KERNEL_SERVICES, type Resolve, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
 import { Watch } from './usage/watch.ts';
 import { addWallsHealth, systemLauncher } from './walls/index.ts';
+import { hasGuests } from './walls/outside.ts';
 import { ProcessBook } from './walls/processes.ts';
 
 export { CORE_VERSION } from './composition.ts';
@@ -97,9 +98,9 @@ export class Kernel {
       const trouble = options.logTrouble?.();
       if (trouble)
         report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
-      await addWallsHealth(report, launcher, this.#hasGuests);
+      await addWallsHealth(report, launcher, hasGuests(this.sets().running.plugins));
+      processes.tell(report);
     });
-    hooks.last('health.collect', (report) => processes.tell(report));
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
     this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
     this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);
@@ -118,14 +119,6 @@ export class Kernel {
     const versions = Object.entries(KERNEL_SERVICES) as [keyof typeof own, string][];
     const services = versions.map(([id, version]) => ({ id, version, impl: options.services?.[id] ?? own[id] }));
     this.parts.services.add('kernel', services);
-  }
-
-  /** A plugin in a process of its own, or one that starts programs. */
-  get #hasGuests(): boolean {
-    return this.sets().running.plugins.some(
-      ({ isolation, manifest: { requires, optional } }) =>
-        isolation === 'process' || 'launcher' in { ...requires, ...optional },
-    );
   }
 
   #manager(): PluginManager {

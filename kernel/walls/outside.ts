@@ -10,3 +10,11 @@ export function hiddenFrom({ id, tree }: PluginEntry, capabilities: Capabilities
     topic.startsWith('app.') &&
     !capabilities.holds(caller, `events.read:${source.slice('app.'.length)}`);
 }
+
+/** A plugin in a process of its own, or one that starts programs. */
+export function hasGuests(plugins: readonly PluginEntry[]): boolean {
+  return plugins.some(
+    ({ isolation, manifest: { requires, optional } }) =>
+      isolation === 'process' || 'launcher' in { ...requires, ...optional },
+  );
+}
