@@ -8,7 +8,7 @@ const READY_AT_THE_LATEST_MS = 3_000;
 export const plugin = definePlugin({
   requires: { device, pluginManager },
   async setup(host: PluginHost<{ readonly quietMs: number }>, services) {
-    const { skuFile } = await services.device.info();
+    const { skuFile, startedAt } = await services.device.info();
     const composer = new Composer(services.pluginManager, host.log);
     host.tap('health.collect', (report) => {
       const { refusal } = composer;
@@ -21,7 +21,7 @@ export const plugin = definePlugin({
     const begin = () => {
       if (watching || host.scope.signal.aborted) return;
       watching = true;
-      watchFile(skuFile, host, () => composer.apply());
+      watchFile(skuFile, host, startedAt, () => composer.apply());
     };
     host.tap('kernel.ready', begin);
     host.scope.timeout('first look', READY_AT_THE_LATEST_MS, begin);
