@@ -93,7 +93,7 @@ async function record(): Promise<readonly Chapter[]> {
   );
   await recorder.chapter(
     'A transfer longer than the ring',
-    'A transfer of 300 bytes at 4 MHz through a ring of 256 bytes: the host stops where its credit ends, and goes on with each CREDIT. The answer begins before the request is complete.',
+    'A transfer of 300 bytes at 4 MHz through a ring of 256 bytes. The host stops where its credit ends, and goes on with each CREDIT. The answer begins before the request is complete.',
     () => {
       const tx = Uint8Array.from({ length: 300 }, (_, index) => index & 0xff);
       return lab.run(io.spixTransfer('spi0', { cs: 0, mode: 0, speedHz: 4_000_000, tx, rxLength: 300 }));
@@ -166,8 +166,8 @@ export async function worked(): Promise<string> {
   );
   return [
     '# CBP: a worked trace\n',
-    'Every byte below was said by the host of `plugins/hardware/cbp` and the simulated bridge of `plugins/hardware/port-sim`; `node test/conformance/worked-trace.ts` writes this page, and a test finds out when it is no longer true. The words are those of [the protocol](cbp.md).\n',
-    `Each transaction shows when it ended, and both packets in hex up to their CRC; zeros fill the rest. Both leave at once: what the bridge says was armed before it heard what stands above it. The board has a GPIO endpoint 1 and an SPI endpoint 2 with a loopback; N is ${N}, the clock 8 MHz after the bring-up at 1 MHz.\n`,
+    'Every byte below was said by the host of `plugins/hardware/cbp` and the simulated bridge of `plugins/hardware/port-sim`. `node test/conformance/worked-trace.ts` writes this page, and a test finds out when it is no longer true. The words are those of [the protocol](cbp.md).\n',
+    `Each transaction shows when it ended, and both packets in hex up to their CRC; zeros fill the rest. Both leave at once: what the bridge says was armed before it heard what stands above it. The board has a GPIO endpoint 1 and an SPI endpoint 2 with a loopback. N is ${N}, the clock 8 MHz after the bring-up at 1 MHz.\n`,
     ...sections,
   ].join('\n');
 }

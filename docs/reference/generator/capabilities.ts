@@ -19,7 +19,7 @@ export function capabilitiesPage({ operations, streams }: Input): string {
       '- `sensors.<name>` is governed by `sensors`, with the class of a scoped grant.',
       '- An id that is not in this table is refused when the manifest is read (`CAPABILITY_UNKNOWN`), with the nearest known one.',
     ].join('\n'),
-    'The class says who may be granted it: `normal` is granted when the app asks for it; `sensitive` needs a line under `grants` in the SKU, or the consent of the operator; `oem` is granted only by a line in the SKU.',
+    'The class says who may be granted it. `normal` is granted when the app asks for it. `sensitive` needs a line under `grants` in the SKU, or the consent of the operator. `oem` is granted only by a line in the SKU.',
     table(
       ['capability', 'gives', 'class', 'scope', 'class with scope', 'asked for by'],
       CAPABILITIES.map((one) => [

@@ -26,7 +26,7 @@ export function configurationPage({ manifests }: Input): string {
       '- An app sees its own overrides over the device state over the defaults. The operator sees the lower two, or with the parameter `app` the view of that app. Whose view it is follows from the caller, never from the key.',
       '- A key matches `^[A-Za-z0-9][A-Za-z0-9_-]*(\\.[A-Za-z0-9][A-Za-z0-9_-]*)*$`, at most 128 characters and 8 segments. A value is any JSON of at most 64 KiB and depth 8; `null` unsets.',
       '- `ifRevision` makes a write depend on what was read (409 `CONFIG_CONFLICT`).',
-      '- A write is durable when it is answered. Files edited by hand are picked up while the Core runs; one that does not validate is refused with its line, and the last good one stays.',
+      '- A write is durable when it is answered. Files edited by hand are picked up while the Core runs. One that does not validate is refused with its line, and the last good one stays.',
     ].join('\n'),
     '## Paths',
     table(

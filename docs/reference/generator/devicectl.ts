@@ -31,7 +31,7 @@ export function devicectlPage({ operations, programs }: Input): string {
   const commands = new Commands([...programCommands(programs.places), ...operationCommands(methods)]);
   return page(
     'devicectl',
-    'The command line of a Core. A command is made from every [operation](rest.md) that the Core serves, and from every program that a plugin [declares](manifests.md); this page has those of the simulator with all plugins. `devicectl <command> --help` says the same of the Core that runs.',
+    'The command line of a Core. A command is made from every [operation](rest.md) that the Core serves, and from every program that a plugin [declares](manifests.md). This page has those of the simulator with all plugins. `devicectl <command> --help` says the same of the Core that runs.',
     [
       '- A noun may be written in the plural (`apps`); alone it means its `list`, or what its table says (`spi`).',
       '- `<param>` stands at its place and may be given by its flag as well; `[param]` may be left out. A list is given by repeating its flag, a switch is turned off with `--no-`.',

@@ -18,6 +18,6 @@ export function hooksPage({ manifests }: Input): string {
     'Hooks',
     'A hook is a place where one plugin, its owner, lets others take part. A plugin declares the hooks that it taps in its manifest (`taps`) and adds a function with `host.tap(id, fn)`; the tap leaves with the plugin. Only the owner can call a hook. There are no others: adding one is a change of plugin-api.',
     table(['hook', 'owner', 'kind', 'arguments', 'when, and what a tap may do', 'tapped by'], rows),
-    'The kinds are those of tapable. `AsyncSeriesHook` and `AsyncParallelHook` await every tap; in an `AsyncSeriesBailHook` the first tap that returns a value ends the round; in a waterfall each tap gets what the one before returned. Lower stages run first: `host.tap(id, fn, { stage: -10 })`. A tap that throws ends the call with `HOOK_FAILED`, which names the plugin.',
+    'The kinds are those of tapable. `AsyncSeriesHook` and `AsyncParallelHook` await every tap. In an `AsyncSeriesBailHook` the first tap that returns a value ends the round. In a waterfall each tap gets what the one before returned. Lower stages run first: `host.tap(id, fn, { stage: -10 })`. A tap that throws ends the call with `HOOK_FAILED`, which names the plugin.',
   );
 }

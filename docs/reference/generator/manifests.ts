@@ -33,7 +33,7 @@ export function manifestsPage({ manifests }: Input): string {
     '## App',
     '`app.yaml` in the folder of the app.',
     fence('ts', `${declaration(apps, 'AppManifest')}\n\n${declaration(functions, 'FunctionEntry')}`),
-    'Names of functions match `^[a-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`. Types are `string`, `int`, `number`, `bool`, `object`, `array`, `bytes` (base64) and `any`, each with an optional `?`. An app that crashes is started again after 1, 2, 4, 8, 16 and 30 seconds; after five crashes in ten minutes it is `quarantined` until the operator starts it.',
+    'Names of functions match `^[a-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`. Types are `string`, `int`, `number`, `bool`, `object`, `array`, `bytes` (base64) and `any`, each with an optional `?`. An app that crashes is started again after 1, 2, 4, 8, 16 and 30 seconds. After five crashes in ten minutes it is `quarantined` until the operator starts it.',
   );
 }
 

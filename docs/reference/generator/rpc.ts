@@ -20,7 +20,7 @@ export function rpcPage({ operations, streams }: Input): string {
     '## Messages of the Core',
     'The first message is the notification `READY`:',
     fence('ts', declaration(sockets, 'ReadyMessage')),
-    'A call of a function is a request whose method is the name of the function and whose params are its inputs by name; `meta` is an extra member beside them. Answer it as any JSON-RPC request.',
+    'A call of a function is a request whose method is the name of the function and whose params are its inputs by name. `meta` is an extra member beside them. Answer it as any JSON-RPC request.',
     fence('ts', declaration(sockets, 'CallMeta')),
     table(
       ['notification', 'params', 'meaning'],
@@ -32,7 +32,7 @@ export function rpcPage({ operations, streams }: Input): string {
       ],
     ),
     '## Streams',
-    'Bytes go over streams with credit: the receiver grants bytes and the sender never exceeds them. `stream.open` opens one and answers with its id and the credit that the app has. With `binary: true` a chunk is a message with the member `"bytes": N`, followed after its newline by exactly N raw bytes (at most 4 MiB); otherwise chunks are base64 in `data`.',
+    'Bytes go over streams with credit: the receiver grants bytes and the sender never exceeds them. `stream.open` opens one and answers with its id and the credit that the app has. With `binary: true` a chunk is a message with the member `"bytes": N`, followed after its newline by exactly N raw bytes, at most 4 MiB. Otherwise chunks are base64 in `data`.',
     table(
       ['notification', 'params', 'meaning'],
       [
