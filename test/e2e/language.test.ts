@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { ERROR_CODES } from '@device-core/plugin-api';
-import { proseOf, sentencesOf, wordsOf } from './prose.ts';
+import { proseOf, sentencesOf, wordsOf } from '../fixtures/prose.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MOST_WORDS = 25;
