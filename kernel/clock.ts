@@ -1,4 +1,4 @@
-import { type Clock, CoreError } from '@device-core/plugin-api';
+import { type Clock, CoreError, steadyMs } from '@device-core/plugin-api';
 import { LoopTime } from './usage/loop-time.ts';
 
 /** A timer of Node takes no more, and fires at once instead. */
@@ -11,6 +11,7 @@ const loop = new LoopTime();
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: steadyMs,
   monotonic: () => ORIGIN_MS + performance.now(),
   taken: () => loop.taken(),
   after: (ms, fn) => (ms >= 1 && ms <= LONGEST_MS ? timer(ms, fn) : systemClock.at(systemClock.monotonic() + ms, fn)),
@@ -76,6 +77,10 @@ export class PluginClock implements Clock, Disposable {
 
   now(): number {
     return this.#clock.now();
+  }
+
+  steady(): number {
+    return this.#clock.steady();
   }
 
   monotonic(): number {

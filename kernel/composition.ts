@@ -39,7 +39,7 @@ export class Composition {
     resolve: Resolve | undefined,
   ) {
     this.sets = { desired: resolved, running: resolved, lastGood: undefined };
-    this.info = describe(resolved, { paths, startedAt: parts.clock.now() });
+    this.info = describe(resolved, { paths, startedAt: parts.clock.steady() });
     this.#lifecycle = lifecycle;
     this.#parts = parts;
     this.#resolve = resolve;

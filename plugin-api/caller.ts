@@ -31,7 +31,7 @@ export interface CallContext {
   readonly caller: Caller;
   /** Aborted at the deadline, when the caller cancels or goes away, and when the plugin stops. */
   readonly signal: AbortSignal;
-  /** Milliseconds since the Unix epoch at which the answer is worth nothing any more. */
+  /** Of `clock.steady()`: when the answer is worth nothing any more. Milliseconds since the Unix epoch, where nobody set the time meanwhile. */
   readonly deadline: number;
   readonly session?: Session;
   readonly log: Logger;

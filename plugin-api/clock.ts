@@ -5,6 +5,8 @@
 export interface Clock {
   /** Wall time, milliseconds since the Unix epoch. It may jump when the system's time is set: for timestamps, never for limits. */
   now(): number;
+  /** Like now(), but as the system's time was when the Core started: it never jumps. For deadlines that are handed on, `clock.steady() + 5_000`. */
+  steady(): number;
   /** Milliseconds, with a fraction, that never jump: CLOCK_MONOTONIC, the same in every worker and process of the machine. For limits and durations. */
   monotonic(): number;
   /**

@@ -307,6 +307,7 @@ export {
 } from './services/voice.ts';
 export { descriptorOf } from './socket-descriptor.ts';
 export { newerForm } from './state-form.ts';
+export { keepSteady, steadyMs, steadyOrigin } from './steady.ts';
 export { checkTopic, matchesTopic, parseFilter } from './topics.ts';
 export {
   CALLBACK_KINDS,

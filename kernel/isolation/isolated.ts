@@ -1,5 +1,5 @@
 import type { PluginDefinition, PluginHost, ServiceRef } from '@device-core/plugin-api';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf, steadyOrigin } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
 import type { GrantSource } from '../grants.ts';
@@ -145,7 +145,11 @@ async function setup(
   scope.use('mirror of the grants', watching);
 
   const debug = (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
-  const start = peer.call<RunningGuest>('start', { manifest, config: host.config, debug, grants }, services);
+  const start = peer.call<RunningGuest>(
+    'start',
+    { manifest, config: host.config, debug, grants, steady: steadyOrigin() },
+    services,
+  );
   running = await Promise.race([start, died.promise]);
   started = true;
   scope.interval('heartbeat', limits.intervalMs, () => {

@@ -9,7 +9,7 @@ import type {
   StreamChannel,
   StreamEndpoint,
 } from '@device-core/plugin-api';
-import { FOR_USER } from '@device-core/plugin-api';
+import { FOR_USER, steadyMs } from '@device-core/plugin-api';
 import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/operations';
 import { STARTS, type Starts } from './entries.ts';
 
@@ -111,5 +111,5 @@ export class TestOperations implements Operations, ServesEachUser<Operations>, S
 }
 
 function invocation(call: Partial<Invocation>): Invocation {
-  return { caller: OPERATOR, signal: new AbortController().signal, deadline: Date.now() + TIMEOUT_MS, ...call };
+  return { caller: OPERATOR, signal: new AbortController().signal, deadline: steadyMs() + TIMEOUT_MS, ...call };
 }

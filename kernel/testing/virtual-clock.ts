@@ -31,15 +31,22 @@ export class VirtualClock implements Clock {
   busy = 0;
   /** Wall time minus monotonic time. */
   #offset: number;
+  /** Wall time at the start. */
+  readonly #origin: number;
   #order = 0;
 
   constructor({ now = 0, turns = TURNS }: VirtualClockOptions = {}) {
     this.#offset = now;
+    this.#origin = now;
     this.#turns = turns;
   }
 
   now(): number {
     return this.#monotonic + this.#offset;
+  }
+
+  steady(): number {
+    return this.#monotonic + this.#origin;
   }
 
   monotonic(): number {

@@ -33,6 +33,8 @@ export class PluginMeter implements ServiceUser {
   stalls = 0;
   busyPercent = 0;
   warning: UsageWarning | undefined;
+  /** When, of performance.now(). */
+  warned = 0;
   readonly #board: UsageBoard;
   #long = LONG_MS;
   readonly #counters = Object.fromEntries(

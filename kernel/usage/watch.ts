@@ -179,7 +179,7 @@ export class Watch {
       if (meter.busyPercent >= busyPercent) {
         const what = `it kept the event loop busy for ${meter.busyPercent} % of ten seconds, its budget is ${busyPercent} %`;
         this.#warn(meter, 'BUSY', what, { busyPercent: meter.busyPercent });
-      } else if (meter.warning && Date.now() - meter.warning.at > WARNING_MS) meter.warning = undefined;
+      } else if (meter.warning && now - meter.warned > WARNING_MS) meter.warning = undefined;
     }
     this.#history.push({ at: now, busy: new Map(meters.map((meter) => [meter, meter.busyMs])) });
     if (this.#history.length > WINDOW_MS / SECOND_MS) this.#history.shift();
@@ -187,10 +187,11 @@ export class Watch {
 
   /** Told in /health for a minute; in the log once a minute, with the number of those that were not logged. */
   #warn(meter: PluginMeter, code: UsageWarning['code'], message: string, details: object): void {
-    const at = Date.now();
-    meter.warning = { code, message, at };
+    const at = performance.now();
+    meter.warning = { code, message, at: Date.now() };
+    meter.warned = at;
     const { plugin } = meter;
-    const told = this.#logged.get(`${plugin} ${code}`) ?? { at: 0, untold: 0 };
+    const told = this.#logged.get(`${plugin} ${code}`) ?? { at: Number.NEGATIVE_INFINITY, untold: 0 };
     this.#logged.set(`${plugin} ${code}`, told);
     if (at - told.at < WARNING_MS) {
       told.untold++;

@@ -202,7 +202,7 @@ export class BusUser<H extends Named> {
     if (place > 0 && row.inFlight >= perHandle)
       throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle, retryAfterMs: RETRY_AFTER_MS, ...no });
     const { clock } = this.#scope;
-    const caller = Math.ceil(Math.min(CALLER_MS, (request.deadline ?? Number.POSITIVE_INFINITY) - clock.now()));
+    const caller = Math.ceil(Math.min(CALLER_MS, (request.deadline ?? Number.POSITIVE_INFINITY) - clock.steady()));
     if (caller <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0, clock: 'caller', ...no });
     const end = clock.monotonic() + caller;
     row.transfers += place;

@@ -85,7 +85,7 @@ export class Gate {
     reject: (error: CoreError) => void,
   ): PendingCall {
     const { clock } = this.#inFlight;
-    const now = clock.now();
+    const now = clock.steady();
     const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
     const ms = Math.max(0, deadline - now);
     const { name } = entry;

@@ -62,7 +62,7 @@ export interface FunctionCall {
   readonly name: string;
   readonly version: string;
   readonly inputs: Readonly<Record<string, unknown>>;
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds, of `clock.steady()`. */
   readonly deadline: number;
   readonly caller: Caller;
 }
@@ -76,7 +76,7 @@ export interface FunctionRequest {
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly caller: Caller;
   readonly signal?: AbortSignal;
-  /** Milliseconds since the Unix epoch; the function's own timeout applies, too. */
+  /** Milliseconds, of `clock.steady()`; the function's own timeout applies, too. */
   readonly deadline?: number;
   readonly idempotencyKey?: string;
 }

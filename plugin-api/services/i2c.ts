@@ -31,7 +31,7 @@ export type I2cSegment = { readonly write: Uint8Array } | { readonly read: numbe
 
 export interface I2cTransferOptions {
   readonly signal?: AbortSignal;
-  /** The caller's limit, milliseconds since the Unix epoch, the queue included; at most 30 s. */
+  /** The caller's limit, milliseconds of `clock.steady()`, the queue included; at most 30 s. */
   readonly deadline?: number;
   /** This transfer may be done twice with the same effect: the Core repeats it once where the bus got stuck in it. */
   readonly repeat?: 'safe';

@@ -27,7 +27,7 @@ export interface IntentRun {
   readonly text: string;
   readonly turn: string;
   readonly signal: AbortSignal;
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds, of `clock.steady()`. */
   readonly deadline: number;
 }
 

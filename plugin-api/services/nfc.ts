@@ -12,7 +12,7 @@ export interface NfcTag {
 
 export interface NfcOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds since the Unix epoch. */
+  /** Milliseconds, of `clock.steady()`. */
   readonly deadline?: number;
 }
 

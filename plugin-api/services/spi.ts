@@ -37,7 +37,7 @@ export interface Spi {
   /**
    * Clocks max(tx.length, rxLength) bytes and resolves with the first `rxLength` that came back. Rejects with HANDLE_NOT_FOUND,
    * INVALID_HANDLE, PARAMS_INVALID (lengths), NOT_INITIALIZED, TRANSFER_FAILED, INVALID_SPEED, INVALID_MODE, TIMEOUT, CANCELLED, BUSY. `deadline` is
-   * milliseconds since the Unix epoch.
+   * milliseconds of `clock.steady()`.
    */
   transfer(
     handle: string,

@@ -34,7 +34,7 @@ export class GuestBus implements Bus {
   }
 
   congested(retryAfterMs: number): void {
-    this.#fullUntil = Date.now() + retryAfterMs;
+    this.#fullUntil = performance.now() + retryAfterMs;
   }
 
   publish(topic: string, payload: object, priority?: (typeof PRIORITIES)[number]): void {
@@ -47,7 +47,7 @@ export class GuestBus implements Bus {
     if (priority !== undefined && !PRIORITIES.includes(priority))
       throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     checkPayload(payload);
-    const retryAfterMs = this.#fullUntil - Date.now();
+    const retryAfterMs = Math.ceil(this.#fullUntil - performance.now());
     if (retryAfterMs > 0)
       throw new CoreError('QUEUE_FULL', { what: topic, reason: 'events wait for delivery', retryAfterMs });
     this.#peer.notify('publish', topic, payload, priority);

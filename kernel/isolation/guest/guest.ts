@@ -1,5 +1,5 @@
 import type { PluginDefinition } from '@device-core/plugin-api';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, keepSteady, reasonOf } from '@device-core/plugin-api';
 import { Peer, type Port } from '../remote/index.ts';
 import { GuestHost } from './host.ts';
 import type { GuestRoot, GuestStart, GuestUsage, RunningGuest } from './protocol.ts';
@@ -45,6 +45,7 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
 
   async start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest> {
     this.#unheard = [];
+    keepSteady(start.steady);
     this.ping(); // from its first step on, the Core can tell a guest that is slow from one that gets no processor
     const guest = new GuestHost(this.#peer, start);
     this.#running = guest;

@@ -19,6 +19,8 @@ export interface GuestStart {
   readonly debug: boolean;
   /** What each caller holds, by caller name. */
   readonly grants: readonly (readonly [caller: string, capabilities: readonly string[]])[];
+  /** Of the Core's deadlines. */
+  readonly steady: number;
 }
 
 /** Time and memory of a guest so far. */

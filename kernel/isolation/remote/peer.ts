@@ -1,5 +1,5 @@
 import type { Logger } from '@device-core/plugin-api';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf, steadyMs } from '@device-core/plugin-api';
 import { Decoder, type Importer } from './decoder.ts';
 import { describe, Encoder, isActive } from './encoder.ts';
 import { Exports, released } from './exports.ts';
@@ -177,7 +177,7 @@ export class Peer {
     try {
       const [value, slots] = encoder.encode(args);
       const call = ++this.#calls;
-      const began = Date.now();
+      const began = performance.now();
       const { deadline, signal } = this.#deadline(method, args, began);
       const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
       promise.dispose = () => this.#disposeResult(call, promise);
@@ -230,18 +230,19 @@ export class Peer {
     for (const arg of args) {
       if (typeof arg !== 'object' || arg === null || !('signal' in arg) || !(arg.signal instanceof AbortSignal))
         continue;
-      if ('deadline' in arg && 'caller' in arg) deadline = Number(arg.deadline) + this.#limits.graceMs;
+      if ('deadline' in arg && 'caller' in arg)
+        deadline = now + Number(arg.deadline) - steadyMs() + this.#limits.graceMs;
       else if (isActive(arg)) signal = arg.signal;
     }
     return { deadline: signal ? Number.POSITIVE_INFINITY : deadline, signal };
   }
 
   #sweep(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [call, pending] of this.#pending) {
       if (pending.signal?.aborted) pending.deadline = Math.min(pending.deadline, now + this.#limits.callMs);
       if (pending.deadline > now) continue;
-      const error = new CoreError('TIMEOUT', { what: pending.what, ms: now - pending.began });
+      const error = new CoreError('TIMEOUT', { what: pending.what, ms: Math.round(now - pending.began) });
       this.#pending.delete(call);
       this.#exports.abort(pending.held, error);
       this.#exports.releaseAll(pending.held);

@@ -70,7 +70,7 @@ export class Transfers {
     this.#recovering.set(endpoint, running);
     const { deadline, signal } = options;
     const { clock } = this.#scope;
-    const left = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - clock.now());
+    const left = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - clock.steady());
     // Others may wait for it as well: it does not end with one of them.
     await this.#scope.within(`the recovery of ${endpoint}`, left, () => running, { signal });
   }

@@ -8,6 +8,7 @@ import {
   type NfcSource,
   type NfcTag,
   reasonOf,
+  steadyMs,
 } from '@device-core/plugin-api';
 import { decodeNdef, encodeNdef } from './ndef.ts';
 
@@ -86,7 +87,7 @@ export class Readers implements Nfc {
 
   /** Looks at every reader; what fails is told by `troubled`. */
   async look(): Promise<void> {
-    const deadline = Date.now() + 2_000;
+    const deadline = steadyMs() + 2_000;
     await Promise.all([...this.#readers.keys()].map((name) => this.poll(name, { deadline }).catch(() => undefined)));
   }
 

@@ -39,7 +39,7 @@ export const plugin = definePlugin<{ gpio: typeof gpio; sensors: typeof sensors 
     );
     // The line is the truth: an edge may have been lost, and a bridge that is gone tells nothing.
     const look = async (): Promise<void> =>
-      sense(await services.gpio.read(handle, { deadline: Date.now() + checkMs }).catch(() => undefined));
+      sense(await services.gpio.read(handle, { deadline: host.clock.steady() + checkMs }).catch(() => undefined));
     scope.interval('look at the line', checkMs, look);
     scope.use(
       'sensor presence',

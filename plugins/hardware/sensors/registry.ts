@@ -113,7 +113,7 @@ export class Registry implements Sensors {
     { signal, deadline }: { readonly signal?: AbortSignal; readonly deadline?: number },
   ): Promise<SensorReading> {
     if (signal === undefined && deadline === undefined) return reading;
-    const ms = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - Date.now());
+    const ms = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(0, deadline - this.#scope.clock.steady());
     return this.#scope.within(`the reading of ${name}`, ms, () => reading, { signal });
   }
 
@@ -121,7 +121,7 @@ export class Registry implements Sensors {
     const { name } = row.description;
     try {
       const ms = this.#readMs;
-      const deadline = Date.now() + ms;
+      const deadline = this.#scope.clock.steady() + ms;
       const read = (signal: AbortSignal) => row.source.read({ signal, deadline });
       const reading = await this.#scope.within(`the reading of ${name}`, ms, read);
       row.readings++;

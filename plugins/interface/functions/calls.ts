@@ -10,6 +10,7 @@ import {
   callerName,
   type FunctionRequest,
   type HookCaller,
+  steadyMs,
 } from '@device-core/plugin-api';
 import type { Registered } from './entry.ts';
 import type { Presence } from './presence.ts';
@@ -38,7 +39,7 @@ export class Calls {
 
   async call(request: FunctionRequest): Promise<Members> {
     const { registry, capabilities, policy } = this.#options;
-    const started = Date.now();
+    const started = steadyMs();
     const app = request.app ?? registry.owner(request.name);
     if (!isOwn(request.caller, app)) capabilities.require(request.caller, `functions.call:${app}`);
     const target = registry.resolve(app, request.name, request.version);
@@ -69,7 +70,7 @@ export class Calls {
       if (!target.idempotent) throw gone(target, 'it is not idempotent, so it is not repeated', error);
     }
     const nextSession = (since: number) =>
-      presence.next(app, since, `function ${target.id}`, Math.max(0, deadline - Date.now()), request.signal);
+      presence.next(app, since, `function ${target.id}`, Math.max(0, deadline - steadyMs()), request.signal);
     if (!presence.has(app)) await nextSession(seen);
     const before = presence.opened(app);
     try {
@@ -94,7 +95,7 @@ export class Calls {
     const { sockets } = this.#options.presence;
     const { app, entry } = target;
     if (!sockets) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'app sockets are not served now' });
-    const deadlineMs = deadline - Date.now();
+    const deadlineMs = deadline - steadyMs();
     if (deadlineMs <= 0) throw new CoreError('TIMEOUT', { what: `function ${target.id}`, ms: target.timeoutMs });
     this.#count += 1;
     const meta: CallMeta = {

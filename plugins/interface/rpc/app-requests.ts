@@ -6,6 +6,7 @@ import {
   LazyAbort,
   type Operations,
   type Session,
+  steadyMs,
   toCoreError,
 } from '@device-core/plugin-api';
 import jayson from 'jayson';
@@ -232,7 +233,7 @@ function deadlineOf({ meta }: JsonRpcRequest): number {
   if (ms === undefined) return Number.POSITIVE_INFINITY;
   if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0)
     throw badRequest('meta.deadlineMs must be a number of milliseconds');
-  return Date.now() + ms;
+  return steadyMs() + ms;
 }
 
 /** jayson's core gives null as the id of whatever is no request; where the id can be told its sender should not wait in vain. */

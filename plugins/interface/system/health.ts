@@ -134,7 +134,7 @@ async function collect({ collect, plugins, device, scope, timeoutMs }: HealthSou
   for (const { id, usage } of list)
     if (usage?.warning) warnings.push({ code: usage.warning.code, message: `plugin ${id}: ${usage.warning.message}` });
   const status = overall(list, components);
-  const uptimeMs = Math.max(0, scope.clock.now() - device.startedAt);
+  const uptimeMs = Math.max(0, scope.clock.steady() - device.startedAt);
   return {
     ok: status !== 'failed',
     status,

@@ -222,7 +222,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const what = `intent ${intent}`;
-    const ms = deadline - this.#scope.clock.now();
+    const ms = deadline - this.#scope.clock.steady();
     if (signal.aborted) throw new CoreError('CANCELLED', { what, reason: 'the turn is over' });
     if (ms <= 0) throw new CoreError('TIMEOUT', { what, ms: 0 });
     return this.#scope.within(what, ms, work, { signal });

@@ -65,7 +65,7 @@ export function addGeneral(catalogue: Catalogue, scope: Scope, timers: Timers): 
         : { say: say.timersCancelled(cancelled), result: { cancelled } };
     },
     'timer-left': async (_, { say }) => {
-      const left = timers.list.map(({ at }) => Math.max(0, Math.round((at - Date.now()) / 1_000)));
+      const { left } = timers;
       return { say: say.timersLeft(left), result: { seconds: left } };
     },
   });

@@ -35,9 +35,16 @@ const LATEST_MS = 3_600_000;
 const RING_MS = 30_000;
 const PAUSE_MS = 1_000;
 
+interface Running {
+  readonly timer: Timer;
+  readonly clock: Disposable;
+  /** Milliseconds of the monotonic clock. */
+  readonly due: number;
+}
+
 export class Timers {
   readonly #options: TimersOptions;
-  readonly #timers = new Map<string, { readonly timer: Timer; readonly clock: Disposable }>();
+  readonly #timers = new Map<string, Running>();
   #ringing: AbortController | undefined;
   readonly #file: KeptFile<readonly Timer[]>;
   #count = 0;
@@ -58,6 +65,13 @@ export class Timers {
   /** Soonest first. */
   get list(): readonly Timer[] {
     return [...this.#timers.values()].map(({ timer }) => timer).sort((one, other) => one.at - other.at);
+  }
+
+  /** Seconds that each still has, soonest first. */
+  get left(): readonly number[] {
+    const now = this.#options.scope.clock.monotonic();
+    const dues = [...this.#timers.values()].map(({ due }) => due).sort((one, other) => one - other);
+    return dues.map((due) => Math.max(0, Math.round((due - now) / 1_000)));
   }
 
   get ringing(): boolean {
@@ -99,16 +113,18 @@ export class Timers {
     return was;
   }
 
+  /** From here on the time of day may be set as anybody likes: a timer is a length. */
   #start(timer: Timer): void {
-    const ms = Math.max(0, timer.at - this.#options.scope.clock.now());
-    const clock = this.#options.scope.timeout(`timer ${timer.id}`, ms, () => this.#end(timer));
-    this.#timers.set(timer.id, { timer, clock });
+    const { scope } = this.#options;
+    const ms = timer.at - scope.clock.now();
+    const clock = scope.timeout(`timer ${timer.id}`, Math.max(0, ms), () => this.#end(timer, -ms));
+    this.#timers.set(timer.id, { timer, clock, due: scope.clock.monotonic() + ms });
   }
 
-  async #end(timer: Timer): Promise<void> {
+  /** `late`: milliseconds since it should have rung, when the plugin began. */
+  async #end(timer: Timer, late: number): Promise<void> {
     this.#timers.delete(timer.id);
     this.#options.told('rang', timer);
-    const late = this.#options.scope.clock.now() - timer.at;
     if (late > LATEST_MS)
       this.#options.log.warn({ timer, late }, 'a timer ended while the device was off, too long ago to ring');
     await Promise.all([this.#save(), late > LATEST_MS ? undefined : this.#ring()]);

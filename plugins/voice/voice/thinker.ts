@@ -131,7 +131,7 @@ export class Thinker {
     let running: Promise<IntentAnswer> | undefined;
     try {
       // The app is told the same deadline, and hears of the end of the turn.
-      const called = intents().run(plan, { turn, signal, deadline: scope.clock.now() + callMs });
+      const called = intents().run(plan, { turn, signal, deadline: scope.clock.steady() + callMs });
       running = called;
       const answer = await scope.within(plan.title, callMs, () => called, { signal });
       traces.span(turn, 'call', from, monotonicMs());

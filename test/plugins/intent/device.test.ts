@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { audio, CoreError, device } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { stays } from '../../fixtures/eventually.ts';
 import { eventually, start } from './start.ts';
 
@@ -91,6 +91,22 @@ suite('intents of the device', () => {
     const heard = started.speaker.heard.length;
     await stays(() => started.speaker.heard.length === heard, 'it is quiet', { ms: 1_200 });
   });
+
+  for (const years of [10, -30]) {
+    test(`a timer is a length: it rings when it should although the time of day jumps by ${years} years`, async () => {
+      const clock = virtualClock({ now: 1_700_000_000_000 });
+      await using started = await start({ clock });
+      await started.say('set a timer for five minutes');
+      clock.set(clock.now() + years * 365 * 24 * 3_600_000);
+      await clock.advance(100_000);
+      const left = (await started.say('how much time is left on the timer')).result as { seconds: number[] };
+      assert.deepEqual(left.seconds, [200]);
+      await clock.advance(199_000);
+      assert.ok(!started.speaker.heard.includes('timer'));
+      await clock.advance(2_000);
+      assert.ok(started.speaker.heard.includes('timer'), 'it rings');
+    });
+  }
 
   test('timers are bounded', async () => {
     await using started = await start({ config: { maxTimers: 2 } });

@@ -3,6 +3,7 @@ import {
   type Audio,
   type AudioState,
   audio,
+  type Clock,
   type CoreError,
   type FunctionEntry,
   type FunctionInfo,
@@ -16,6 +17,7 @@ import {
   type Isolation,
   intents,
   operations,
+  steadyMs,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/intent/index.ts';
@@ -145,6 +147,7 @@ export async function start(
     readonly grants?: Readonly<Record<string, readonly string[]>>;
     readonly services?: readonly (readonly [never, object])[];
     readonly isolation?: Isolation;
+    readonly clock?: Clock;
   } = {},
 ): Promise<Started> {
   const table = new TestOperations();
@@ -156,6 +159,7 @@ export async function start(
     grants: options.grants ?? { [`app.${APP}`]: ['audio.intent'] },
     ...(options.config && { config: options.config }),
     ...(options.isolation && { isolation: options.isolation }),
+    ...(options.clock && { clock: options.clock }),
   });
   const service = host.service(intents);
   const match = (text: string, language = 'en') => service.match(text, { language });
@@ -173,7 +177,11 @@ export async function start(
     match,
     plan,
     say: async (text, ms = 5_000) =>
-      service.run(await plan(text), { turn: 't1', signal: new AbortController().signal, deadline: Date.now() + ms }),
+      service.run(await plan(text), {
+        turn: 't1',
+        signal: new AbortController().signal,
+        deadline: (options.clock?.steady() ?? steadyMs()) + ms,
+      }),
     async [Symbol.asyncDispose]() {
       await host.stop();
       if (host.leaks().length > 0) throw new Error(`leaks: ${host.leaks().join(', ')}`);

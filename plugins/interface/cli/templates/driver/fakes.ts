@@ -10,6 +10,7 @@ import {
   type Spi,
   sensors,
   spi,
+  steadyMs,
 } from '@device-core/plugin-api';
 
 /** The registers of one chip. */
@@ -95,7 +96,7 @@ export class FakeSensors implements Sensors {
   async read(name: string): Promise<SensorReading> {
     const sensor = this.registered.get(name);
     if (!sensor) throw new CoreError('SENSOR_NOT_FOUND', { sensor: name });
-    return sensor.source.read({ signal: AbortSignal.timeout(5_000), deadline: Date.now() + 5_000 });
+    return sensor.source.read({ signal: AbortSignal.timeout(5_000), deadline: steadyMs() + 5_000 });
   }
 
   subscribe(): Disposable {
