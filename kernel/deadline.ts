@@ -47,14 +47,11 @@ export function limited<T>(
   };
   const wait = new Wait<T>(clock, ms, ends, {
     late: ({ wallMs }) =>
-      over(new CoreError('TIMEOUT', wallMs > ms + STRETCHED_MS ? { what: label, ms, wallMs } : { what: label, ms })),
+      over(new CoreError('TIMEOUT', wallMs > ms + 100 ? { what: label, ms, wallMs } : { what: label, ms })),
     ended: (end) => over(cancellation(label, end)),
   });
   return wait.for(() => work(stop.signal));
 }
-
-/** A limit that took longer by the clock than this says so. */
-const STRETCHED_MS = 100;
 
 /** What the wait ends with, where the work does not end it. */
 interface Otherwise<T> {

@@ -97,10 +97,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
   crashed(error: unknown): boolean {
     const here = this.#records.all.filter(({ entry }) => entry.isolation === 'inline');
-    const record = originOf(
-      error,
-      here.map((one) => [one, folderOf(one.entry)]),
-    )?.owner;
+    const folders = here.map((one) => [one, folderOf(one.entry)] as const);
+    const record = originOf(error, folders)?.owner;
     if (!record) return false;
     if (record.run) this.#crash(record, record.run, error);
     else this.#records.tell(record, crashOf(record, error)); // something that it left behind when it stopped
@@ -262,10 +260,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   async #step<T>(record: PluginRecord, run: PluginRun, step: string, work: Promise<T>, lostMs = () => 0): Promise<T> {
     const { id, startTimeoutMs: ms = 10_000 } = record.entry.manifest;
     const { signal } = run.scope;
-    const settled: Promise<void> = work.then(
-      () => this.#settle(record, settled),
-      () => this.#settle(record, settled),
-    );
+    const settled: Promise<void> = Promise.allSettled([work]).then(() => this.#settle(record, settled));
     record.unsettled = settled;
     const lost = [() => this.#clock.taken() - run.meter.busyMs, lostMs];
     const ended = await outcome(this.#clock, work, ms, { signal, lost });
