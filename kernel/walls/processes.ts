@@ -18,6 +18,9 @@ const MAX_ANCESTORS = 256;
 /** A line of ancestors that changes while it is followed is followed again. */
 const ATTEMPTS = 8;
 
+/** Of a search through all of them: others have their turn in between. */
+const PROCESSES_PER_TURN = 16;
+
 const CORE: ProcessOwner = Object.freeze({ kind: 'core' });
 const STRANGER: ProcessOwner = Object.freeze({ kind: 'stranger' });
 const UNKNOWN: ProcessOwner = Object.freeze({ kind: 'unknown' });
@@ -96,10 +99,11 @@ export class ProcessBook implements Processes {
       if (!entries.has(pid)) entries.set(pid, this.#read(pid));
       return entries.get(pid);
     };
-    for (const pid of processIds()) {
+    for (const [index, pid] of processIds().entries()) {
+      if (index % PROCESSES_PER_TURN === PROCESSES_PER_TURN - 1) await immediate();
       const owner = this.#follow(pid, undefined, once) ?? this.#owner(pid);
       if (owner.kind === 'stranger' || owner.kind === 'unknown') continue;
-      await immediate(); // a guest may have many files open: others have their turn between two guests
+      await immediate(); // a guest may have many files open
       const held = holds(pid, socket);
       if (held === 'yes') return owner;
       // It hides what it has open: only a guest that wants to would.

@@ -51,8 +51,10 @@ export class FrontEnd {
   async admit(operation: OperationInfo, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
     try {
       const call = new RequestCall(operation, await this.#callerOf(request), reply.raw);
-      const refusal = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request.raw);
-      if (refusal) throw refusal;
+      const refusal = await this.#operations.permitted(operation.name, call);
+      const wrong = refusal ?? contentTypeRefusal(request.raw);
+      if (refusal && isUnnamed(refusal)) call.refusal = refusal;
+      else if (wrong) throw wrong;
       request.deviceCall = call;
     } catch (thrown) {
       this.fail(reply, thrown, operation.rest);
@@ -92,7 +94,7 @@ export class FrontEnd {
     const { operation } = call;
     reply.hijack();
     try {
-      const params = read(request);
+      const params = call.refusal ? namedParams(read, request, call.refusal) : read(request);
       if (operation.rest!.sse) await this.#stream(call, params, request.method === 'HEAD', reply);
       else sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, params, call));
     } catch (thrown) {
@@ -101,7 +103,10 @@ export class FrontEnd {
   }
 
   /** The one place where an error leaves as an answer; a fault of ours is logged here. */
-  fail(reply: FastifyReply, thrown: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
+  fail(reply: FastifyReply, cause: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
+    // Who may not ask hears of nothing else; the best refusal is the one that names what was asked for.
+    const { refusal } = reply.request.deviceCall ?? {};
+    const thrown = refusal && !isRefusal(cause) ? refusal : cause;
     if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url: reply.request.url }, 'request failed');
     reply.hijack();
     sendFailure(reply.raw, toCoreError(thrown, 'http'), rest, headers);
@@ -128,5 +133,23 @@ export class FrontEnd {
     }
     const events = await this.#operations.invoke(call.operation.name, params, call);
     await this.#streams.run(reply.raw, events as AsyncIterable<ServerSentEvent>);
+  }
+}
+
+function isRefusal(thrown: unknown): thrown is CoreError {
+  return thrown instanceof CoreError && thrown.code === 'CAPABILITY_DENIED';
+}
+
+/** It says `bridges.spi:<handle>`: which handle it is stands in the params, which are not read yet. */
+function isUnnamed(refusal: CoreError): boolean {
+  return isRefusal(refusal) && String(refusal.details.capability).endsWith('>');
+}
+
+/** For a caller that will be refused: params that cannot be read change nothing. */
+function namedParams(read: (parts: RequestParts) => unknown, parts: RequestParts, refusal: CoreError): unknown {
+  try {
+    return read(parts);
+  } catch {
+    throw refusal;
   }
 }

@@ -351,6 +351,20 @@ describe('errors', () => {
     );
   });
 
+  for (const bus of ['GPIO', 'I2C', 'UART', 'CAN', 'PIO'])
+    test(`a handle of ${bus} that is not there is looked up among those of ${bus}`, async () => {
+      const text = `${bus} handle x is not registered`;
+      const body = {
+        ok: false,
+        error: `HANDLE_NOT_FOUND: ${text}`,
+        code: 'HANDLE_NOT_FOUND',
+        details: { bus, handle: 'x' },
+      };
+      core.replies['POST /SPI_transfer_txrx'] = [500, body];
+      const { stderr } = await devicectl(['spi', 'transfer', 'x', '--rx', '1', ...at]);
+      assert.ok(stderr.endsWith(`  see: devicectl ${bus.toLowerCase()} handles\n`), stderr);
+    });
+
   test('a failed Core answers status with 1 and what is wrong', async () => {
     core.replies['GET /health'] = [503, { ok: false, status: 'failed', components: {}, uptimeMs: 1 }];
     const ended = await devicectl(['status', ...at]);

@@ -11,6 +11,7 @@ import {
   type Operation,
   type Operations,
   operations,
+  type Refusal,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as httpPlugin } from '../../../plugins/interface/http/index.ts';
@@ -48,6 +49,8 @@ export interface Front extends AsyncDisposable {
   readonly port: number;
   readonly socket: string;
   readonly operatorToken: string;
+  /** What the capability checker refused, newest first. */
+  refusals(): Promise<readonly Refusal[]>;
   /** Resolves when a change of the table has reached the front end. */
   settle(): Promise<void>;
   ask(path: string, options?: AskOptions): Promise<Answer>;
@@ -87,6 +90,7 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
     port,
     socket,
     operatorToken: readFileSync(join(who.device.paths.run, 'operator.token'), 'utf8').trim(),
+    refusals: () => gate.grants.refusals(),
     async settle() {
       await gate.settle();
       await host.settle();

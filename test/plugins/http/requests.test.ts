@@ -97,6 +97,34 @@ describe('the shapes of the specification', () => {
     }
 });
 
+describe('a refusal names the handle that was asked for', () => {
+  const LINE = 'capabilities: [{ id: bridges.spi:flash, reason: ... }]';
+  const cases: readonly (readonly [string, AskOptions, string])[] = [
+    ['a good request', { body: TRANSFER }, 'bridges.spi:flash'],
+    ['params that do not fit', { body: { handle: 'flash', rxLen: -1 } }, 'bridges.spi:flash'],
+    ['no handle', { body: {} }, 'bridges.spi:<handle>'],
+    ['a handle that is none', { body: { handle: 'a b' } }, 'bridges.spi:<handle>'],
+    ['a body that is no JSON', { body: '{' }, 'bridges.spi:<handle>'],
+    ['a body of another type', { body: 'x', headers: { 'content-type': 'text/plain' } }, 'bridges.spi:<handle>'],
+    ['a body that is too large', { body: 'x'.repeat(300_000) }, 'bridges.spi:<handle>'],
+  ];
+  for (const [what, options, capability] of cases)
+    it(what, async () => {
+      const { status, body } = await front.ask('/SPI_transfer_txrx', { ...options, token: tokens.plain! });
+      assert.equal(status, 403);
+      assert.ok(body.error.startsWith(`CAPABILITY_DENIED: app.${PLAIN} does not hold ${capability};`), body.error);
+      if (capability.endsWith('flash')) assert.ok(body.error.includes(LINE), body.error);
+    });
+
+  it('and is remembered once, by that name', async () => {
+    const before = await front.refusals();
+    await front.ask('/SPI_transfer_txrx', { token: tokens.plain!, body: TRANSFER });
+    const [last, ...others] = await front.refusals();
+    assert.equal(last?.capability, 'bridges.spi:flash');
+    assert.equal(others.length, before.length);
+  });
+});
+
 describe('refusals', () => {
   const json = (text: string): AskOptions => ({ token: 'flash', body: text });
   const REFUSALS: readonly (readonly [string, string, AskOptions, number, string])[] = [

@@ -13,13 +13,13 @@ export function answered(status: number, text: string, body: unknown): Failure {
   const colon = /^([A-Z][A-Z0-9_]*): ([\s\S]*)$/.exec(wire);
   const found = typeof code === 'string' ? code : (colon?.[1] ?? `HTTP_${status}`);
   return new Failure(EXIT.answered, found, colon?.[2] ?? wire, {
-    hint: hintFor(found, details ?? {}),
+    hint: hintFor(found, details ?? {}, colon?.[2] ?? ''),
     body: text.trimEnd(),
   });
 }
 
 /** What the operator can do about it. */
-function hintFor(code: string, details: Readonly<Record<string, unknown>>): string | undefined {
+function hintFor(code: string, details: Readonly<Record<string, unknown>>, text: string): string | undefined {
   const app = typeof details.app === 'string' ? details.app : '<app>';
   switch (code) {
     case 'CAPABILITY_DENIED':
@@ -33,7 +33,8 @@ function hintFor(code: string, details: Readonly<Record<string, unknown>>): stri
     case 'FUNCTION_NOT_FOUND':
       return 'see: devicectl functions';
     case 'HANDLE_NOT_FOUND':
-      return 'see: devicectl spi handles';
+      // The SPI endpoint answers without details: its message begins with the bus, as that of every bus does.
+      return `see: devicectl ${/^\w+(?= handle )/.exec(text)?.[0].toLowerCase() ?? '<bus>'} handles`;
     case 'PLUGIN_NOT_FOUND':
     case 'METHOD_NOT_FOUND':
     case 'UNAVAILABLE':
