@@ -29,26 +29,30 @@ export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Els
   const { manifest } = options;
   const requires: Record<string, ServiceRef<unknown>> = {};
   for (const id of Object.keys(manifest.requires ?? {})) requires[id] = { kind: 'service', id, version: '0.0.0' };
-  let runs: () => string | number | undefined = () => undefined;
+  const place: Place = { where: () => undefined };
   return {
     requires,
-    setup: (host, services) =>
-      setup(host, services as Readonly<Record<string, object>>, options, (where) => {
-        runs = where;
-      }),
-    // What it waited for a processor. Before it is known where it runs, it has lost nothing.
-    lostMs() {
-      const thread = runs();
-      return thread === undefined ? 0 : (threadTime(`/proc/${thread}/schedstat`)?.waitedMs ?? 0);
-    },
+    setup: (host, services) => setup(host, services as Readonly<Record<string, object>>, options, place),
+    lostMs: () => waitedMs(place),
   };
+}
+
+/** Where it runs now: a process, or a thread of this one. */
+interface Place {
+  where: () => string | number | undefined;
+}
+
+/** What it waited for a processor. Before it is known where it runs, it has lost nothing. */
+function waitedMs({ where }: Place): number {
+  const thread = where();
+  return thread === undefined ? 0 : (threadTime(`/proc/${thread}/schedstat`)?.waitedMs ?? 0);
 }
 
 async function setup(
   host: PluginHost,
   services: Readonly<Record<string, object>>,
   options: IsolatedOptions,
-  runsAt: (where: () => string | number | undefined) => void,
+  place: Place,
 ): Promise<void> {
   const { manifest, level, onCrash, onUsage } = options;
   const { id, scope } = host;
@@ -58,7 +62,7 @@ async function setup(
   // It was stopped meanwhile: nothing was started yet.
   if (scope.signal.aborted) throw new CoreError('SCOPE_CLOSED', { plugin: id, label: level });
   const launched = launch();
-  runsAt(launched.program);
+  place.where = launched.program;
   let over = false;
   const fail = (error: CoreError): void => {
     if (over) return;
@@ -80,6 +84,7 @@ async function setup(
       budget: options.budget ?? manifest.budget ?? {},
       limits,
       program: launched.program,
+      waitedMs: () => waitedMs(place),
       onCrash: fail,
     },
     onBusy: (percent, allowed) =>
@@ -89,7 +94,7 @@ async function setup(
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
     alive(usage) {
-      if (Number.isSafeInteger(usage.thread)) runsAt(() => `self/task/${usage.thread}`);
+      if (Number.isSafeInteger(usage.thread)) place.where = () => `self/task/${usage.thread}`;
       watch.alive(usage);
       onUsage?.(usage);
     },

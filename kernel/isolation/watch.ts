@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { CoreError, PluginBudget } from '@device-core/plugin-api';
+import { type CoreError, type PluginBudget, STRETCH, spentText } from '@device-core/plugin-api';
 import type { GuestUsage } from './guest/protocol.ts';
 import { crash, HEAP_MB } from './launch.ts';
 
@@ -23,6 +23,8 @@ export interface WatchOptions {
   readonly limits: WatchLimits;
   /** Process id of the guest; undefined for a worker, and while there is none. */
   readonly program: () => number | undefined;
+  /** Milliseconds so far that the guest waited for a processor. */
+  readonly waitedMs: () => number;
   readonly onCrash: (error: CoreError) => void;
   readonly onBusy: (percent: number, allowed: number) => void;
 }
@@ -30,7 +32,8 @@ export interface WatchOptions {
 /** Finds out that a guest hangs, floods, or takes more memory than it may. */
 export class Watch {
   readonly #options: WatchOptions;
-  #silent = 0;
+  #silent = { ownMs: 0, wallMs: 0 };
+  #waitedMs = 0;
   #processor = { at: 0, ms: 0 };
   #second = 0;
   #messages = 0;
@@ -42,14 +45,23 @@ export class Watch {
   /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
   tick(): void {
     const { intervalMs, silentMs } = this.#options.limits;
-    if (this.#silent * intervalMs >= silentMs)
-      this.#crash(`it hangs: it did not answer for ${this.#silent * intervalMs} ms`);
-    this.#silent++;
+    const { ownMs, wallMs } = this.#silent;
+    if (ownMs >= silentMs) {
+      const spent = { ownMs: Math.round(ownMs), wallMs };
+      this.#crash(
+        `it hangs: it did not answer for ${wallMs > silentMs * 2 ? spentText(silentMs, spent) : `${wallMs} ms`}`,
+      );
+    }
+    const waitedMs = this.#options.waitedMs();
+    // A guest that got no processor could not answer; by the clock it has six times as long at most.
+    this.#silent.ownMs += Math.max(intervalMs / STRETCH, intervalMs - (waitedMs - this.#waitedMs));
+    this.#silent.wallMs += intervalMs;
+    this.#waitedMs = waitedMs;
     this.#checkResident(this.#options.program());
   }
 
   alive({ heapBytes, externalBytes, cpuMs }: GuestUsage): void {
-    this.#silent = 0;
+    this.#silent = { ownMs: 0, wallMs: 0 };
     this.#checkProcessor(cpuMs);
     const allowed = this.#heapMB + this.#options.limits.outsideMB;
     if (heapBytes + externalBytes > allowed * 2 ** 20)

@@ -296,3 +296,19 @@ test('no loose ends are left in the code', () => {
     [],
   );
 });
+
+test('no limit and no deadline counts the time of day: it jumps when somebody sets it', () => {
+  const sums = /deadline[^\n]*\bDate\.now|\bDate\.now\(\) \+|-\s*Date\.now\(\) *[<>]/i;
+  const found = sources('{kernel,plugin-api,plugins}/**/*.ts')
+    .filter((file) => !/\/program\/|\/testing\//.test(file))
+    .flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) => (sums.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+  // For people alone: until when a plugin is on probation.
+  assert.deepEqual(
+    found.filter((line) => !line.includes('endsAt: Date.now() + this.#ms')),
+    [],
+  );
+});

@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test';
 import { afterOwnTime, type CoreError, type PluginHost, type Spent, settlesWithin } from '@device-core/plugin-api';
 import { leakCheck, VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { systemClock } from '../../kernel/clock.ts';
+import { WATCH, Watch } from '../../kernel/isolation/watch.ts';
 import { PluginScope } from '../../kernel/scope.ts';
 import { LoopTime, threadTime } from '../../kernel/usage/loop-time.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
@@ -285,4 +286,29 @@ describe('a start that is over, but goes on', () => {
     assert.equal(setups, 1, 'the second start has its code now');
     assert.deepEqual(await core.states(), { loader: 'active', slow: 'active' });
   });
+});
+
+describe('a guest that does not answer', () => {
+  const cases: readonly [title: string, waitedShare: number, ticks: number, reason: RegExp][] = [
+    ['is found to hang after its five seconds', 0, 6, /^it hangs: it did not answer for 5000 ms$/],
+    ['that gets half of a processor has ten', 0.5, 11, /it did not answer for 10000 ms$/],
+    ['that gets none has thirty', 1, 31, /5000 ms of its own time, 30000 ms by the clock$/],
+  ];
+  for (const [title, share, ticks, reason] of cases) {
+    test(title, () => {
+      const crashes: string[] = [];
+      let waited = 0;
+      const watch = new Watch({
+        ...{ plugin: 'guest', budget: {}, limits: WATCH, program: () => undefined, waitedMs: () => waited },
+        ...{ onCrash: (error: CoreError) => void crashes.push(String(error.details.reason)), onBusy: () => undefined },
+      });
+      let count = 0;
+      for (; crashes.length === 0 && count < 100; count++) {
+        waited += share * WATCH.intervalMs;
+        watch.tick();
+      }
+      assert.equal(count, ticks);
+      assert.match(crashes[0] ?? '', reason);
+    });
+  }
 });
