@@ -44,8 +44,11 @@ export function openLog({ to, level, stderr, rotateBytes = ROTATE_BYTES }: LogOp
 }
 
 function readable(line: string): string {
-  const { level, plugin, msg = '', err, run, reason: why = err?.message } = JSON.parse(line);
+  const { level, time, plugin, app, from, msg = '', err, run, reason: why = err?.message } = JSON.parse(line);
   if (run === 'problem') return `${msg}\n`;
+  // What an app printed, as its log has it.
+  if (from !== undefined)
+    return `${new Date(time).toTimeString().slice(0, 8)} ${level >= 50 ? 'error' : 'warn'} ${app}: ${msg}\n`;
   const reason = why && !msg.includes(why) ? `: ${why}` : '';
   return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}\n`;
 }

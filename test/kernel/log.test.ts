@@ -55,6 +55,26 @@ test('what cannot be written as it is does no harm', () => {
   assert.match(written, /odd/);
 });
 
+test('the terminal shows a line that an app printed with time, level and app, all else by its plugin', (context) => {
+  const shown: string[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'dl-'));
+  context.after(() => rmSync(folder, { recursive: true }));
+  context.mock.method(process.stderr, 'write', (text: string) => shown.push(text) > 0);
+  const log = createLog({ to: join(folder, 'core.log'), level: 'info', stderr: true }).child({ plugin: 'apps' });
+  log.warn({ app: 'com.example.tea', from: 'stderr' }, '  the kettle is dry');
+  log.error({ app: 'com.example.tea', from: 'stdout' }, 'burnt');
+  log.info({ app: 'com.example.tea', from: 'stdout' }, 'quiet');
+  log.warn({ app: 'com.example.tea', reason: 'why' }, 'an app cannot be used');
+  assert.deepEqual(
+    shown.map((line) => line.replace(/^\d\d:\d\d:\d\d /, 'TIME ')),
+    [
+      'TIME warn com.example.tea:   the kettle is dry\n',
+      'TIME error com.example.tea: burnt\n',
+      'warning: apps: an app cannot be used: why\n',
+    ],
+  );
+});
+
 test('a log that has grown large is put aside once at start', () => {
   withLog((log, file) => {
     log.info({}, 'old');

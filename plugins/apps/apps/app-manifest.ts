@@ -3,6 +3,7 @@ import {
   type AppManifest,
   CoreError,
   describeCapability,
+  nearest,
   parseFilter,
   reasonOf,
   suggestCapability,
@@ -29,7 +30,9 @@ export class AppManifestReader {
 
   /** Compiled for the first app: a device without apps does not wait for it. */
   get #validate(): ValidateFunction<AppManifest> {
-    this.#compiled ??= new Ajv({ allowUnionTypes: true, verbose: true }).compile<AppManifest>(this.#schema);
+    this.#compiled ??= new Ajv({ allowUnionTypes: true, verbose: true, allErrors: true }).compile<AppManifest>(
+      this.#schema,
+    );
     return this.#compiled;
   }
 
@@ -55,15 +58,17 @@ export class AppManifestReader {
     };
 
     if (!this.#validate(manifest)) {
-      const error = this.#validate.errors?.[0];
+      const { errors: all = [] } = this.#validate;
+      // A typo is a member too many and one that is missing: the first says where.
+      const error = all?.find(({ keyword }) => keyword === 'additionalProperties') ?? all?.[0];
       if (!error) return refuse([], 'it does not fit the schema');
       return refuse(pathOf(error), `${pathOf(error).join('.') || 'the manifest'} ${explain(error)}`);
     }
     for (const [index, { id }] of manifest.capabilities.entries()) {
       if (describeCapability(id)) continue;
-      const nearest = suggestCapability(id);
+      const near = suggestCapability(id);
       const place = where(['capabilities', index, 'id']);
-      const suggestion = ` (${place})${nearest ? `; did you mean ${nearest}?` : ''}`;
+      const suggestion = ` (${place})${near ? `; did you mean ${near}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
     const namespace = `app.${manifest.id}.`;
@@ -107,8 +112,12 @@ function pathOf(error: ErrorObject): Path {
 }
 
 function explain(error: ErrorObject): string {
-  if (error.keyword === 'additionalProperties')
-    return 'is not a member of app manifests; members of your own begin with "x-"';
+  if (error.keyword === 'additionalProperties') {
+    const members = Object.keys((error.parentSchema?.properties ?? {}) as object);
+    const meant = nearest(String(error.params.additionalProperty), members);
+    const hint = meant === undefined ? 'members of your own begin with "x-"' : `did you mean ${meant}?`;
+    return `is not a member of app manifests; ${hint}`;
+  }
   if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`;
   if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue)}`;
   // A pattern says little to whoever does not read it; the schema says it in words.

@@ -1,6 +1,7 @@
 import { appSockets, apps, definePlugin, device, functions, operations } from '@device-core/plugin-api';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { Calls } from './calls.ts';
+import { explain } from './left-out.ts';
 import { functionOperations } from './operations.ts';
 import { Presence } from './presence.ts';
 import { Registry } from './registry.ts';
@@ -52,7 +53,7 @@ export const plugin = definePlugin({
       if (first)
         report.warn(
           'FUNCTIONS_LEFT_OUT',
-          `${others.length + 1} functions of apps cannot be called; ${first.name} of ${first.app}: ${first.reason}`,
+          `${others.length + 1} functions of apps cannot be called; ${first.name} of ${first.app}: ${explain(first)}`,
         );
       const status = presence.sockets ? ('okay' as const) : ('waiting' as const);
       report.add('functions', { status, message: `${registry.list().length} functions of ${registry.apps} apps` });

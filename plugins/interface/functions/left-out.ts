@@ -33,11 +33,12 @@ export class LeftOutFunctions {
   add(app: string, given: unknown, error: CoreError): void {
     const entry = Object(given) as FunctionEntry;
     const { capability, hint } = error.details;
+    const denied = error.code === 'CAPABILITY_DENIED';
     const told = {
       ...named(app, entry),
       code: error.code,
-      reason: error.message,
-      ...(error.code === 'CAPABILITY_DENIED' && { capability: String(capability), hint: String(hint) }),
+      reason: denied ? `its app does not hold ${capability}` : error.message,
+      ...(denied && { capability: String(capability), hint: String(hint) }),
     };
     const kept = this.#apps.get(app) ?? [];
     if (kept.length < MOST_PER_APP) this.#apps.set(app, [...kept, { app, entry, told }]);
@@ -92,8 +93,13 @@ export function lacks(
   const capability = permissions.find((permission) => !capabilities.holds(caller, permission as CapabilityId));
   if (capability === undefined) return undefined;
   const hint = grantHint(caller, capability);
-  const reason = `app.${app} does not hold ${capability} any more; grant it with "${hint}"`;
+  const reason = `its app does not hold ${capability} any more`;
   return { ...named(app, entry), code: 'CAPABILITY_DENIED', reason, capability, hint };
+}
+
+/** In one sentence, with the line that would help. */
+export function explain({ reason, hint }: FunctionLeftOut): string {
+  return hint === undefined ? reason : `${reason}; grant it with "${hint}"`;
 }
 
 /** Whatever the app wrote, in texts that can be shown. */

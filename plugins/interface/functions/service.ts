@@ -11,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { type Calls, checkPermissions } from './calls.ts';
 import { type Registered, readEntry, readSpecification } from './entry.ts';
-import { LeftOutFunctions, lacks } from './left-out.ts';
+import { explain, LeftOutFunctions, lacks } from './left-out.ts';
 import type { Presence } from './presence.ts';
 import type { Registry } from './registry.ts';
 
@@ -68,9 +68,7 @@ export function functionService(options: ServiceOptions): Functions {
       await accept(entry);
       return entry;
     } catch (thrown) {
-      const error = toCoreError(thrown, `registering a function of ${app}`);
-      waiting.add(app, given, error);
-      log.warn({ app, code: error.code }, `a function of ${app} is left out: ${error.message}`);
+      waiting.add(app, given, toCoreError(thrown, `registering a function of ${app}`));
       return undefined;
     }
   };
@@ -91,6 +89,7 @@ export function functionService(options: ServiceOptions): Functions {
       return entries.map(infoOf);
     },
     async offer({ app, functions }: FunctionSpecification) {
+      const told = new Set(waiting.list(app).map(explain));
       waiting.remove(app);
       const before = registry.count(app);
       const offered: Registered[] = [];
@@ -99,6 +98,9 @@ export function functionService(options: ServiceOptions): Functions {
         if (entry) offered.push(entry);
       }
       const leftOut = waiting.list(app);
+      for (const one of leftOut)
+        if (!told.has(explain(one)))
+          log.warn({ app, code: one.code }, `function ${one.name} of ${app} is left out: ${explain(one)}`);
       if (registry.count(app) !== before || leftOut.length > 0) changed();
       return { registered: offered.map(infoOf), leftOut };
     },

@@ -106,7 +106,11 @@ export class AppIntents {
   #take(list: readonly FunctionInfo[], refused: readonly FunctionLeftOut[], functions: Functions): void {
     const leftOut: LeftOut[] = refused
       .filter(({ utterances = [] }) => utterances.length > 0)
-      .map(({ app, name, reason }) => ({ app, function: name, reason }));
+      .map(({ app, name, reason, hint }) => ({
+        app,
+        function: name,
+        reason: hint === undefined ? reason : `${reason}; grant it with "${hint}"`,
+      }));
     const lost = new Set(refused.map(({ app, name, version }) => `${app}/${name}@${version}`));
     const seen = new Set<string>();
     for (const info of list) {

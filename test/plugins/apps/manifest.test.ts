@@ -54,6 +54,12 @@ const bad: readonly (readonly [string, string, ErrorCode, RegExp])[] = [
     'MANIFEST_INVALID',
     /app\.yaml:10 .*lifecycle\.autostop is not a member/,
   ],
+  [
+    'a typo in the name of a member',
+    `${HEAD}${TAIL}`.replace('title: Demo', 'titel: Demo'),
+    'MANIFEST_INVALID',
+    /app\.yaml:5 .*titel is not a member of app manifests; did you mean title\?/,
+  ],
   ['a missing member', HEAD, 'MANIFEST_INVALID', /must have required property 'exec'/],
   [
     'another manifest version',
