@@ -148,6 +148,22 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     assert.deepEqual(lab.states, ['hello', 'up']);
   });
 
+  it('gives back what waits when its caller waits no longer, and lets go on what runs', async () => {
+    await using lab = await open();
+    const tx = new Uint8Array(8_000).fill(7);
+    const slow = { ...SLOW, tx, rxLength: tx.length };
+    const running = lab.io.spixTransfer('spi1', slow, { deadlineMs: PATIENT_MS });
+    const queued = await failure(lab.io.spixTransfer('spi1', slow, { deadlineMs: PATIENT_MS, callerMs: 50 }));
+    assert.deepEqual([queued.code, queued.details.clock], ['TIMEOUT', 'caller']);
+    // The machine may be slow to say that it had not begun.
+    assert.match(String(queued.details.executed), /^(no|unknown)$/);
+    assert.ok(Buffer.from(tx).equals(await running));
+    const [requests = 0, , timeouts, cancels = 0] = await lab.counters('spi1');
+    // A busy machine may not even have sent it.
+    assert.deepEqual([requests - cancels, timeouts], [1, 0]);
+    assert.deepEqual(lab.states, ['hello', 'up']);
+  });
+
   it('ends a transfer at its deadline, by itself', async () => {
     await using lab = await open();
     const slow = { ...SLOW, tx: new Uint8Array(60_000), rxLength: 60_000 };

@@ -7,6 +7,8 @@
 /* Between the GOAWAY and the reset: the host has to hear it. */
 #define LEAVE_US 50000u
 #define PROTOCOL_MAJOR 1
+/* 1: knows the reason 2 of CANCEL. */
+#define PROTOCOL_MINOR 1
 
 /* ---- start ---- */
 
@@ -50,7 +52,8 @@ void cbp_start(cbp_bridge *b, const cbp_board *board, uint32_t boot_id, uint8_t 
 
 static void arm_hello_ack(cbp_bridge *b) {
   uint8_t payload[CBP_FRAME_HEAD + CBP_HELLO_BODY];
-  cbp_frame frame = {.type = CBP_HELLO_ACK, .fin = true, .op = PROTOCOL_MAJOR, .length = CBP_HELLO_BODY};
+  cbp_frame frame = {.type = CBP_HELLO_ACK, .fin = true, .op = PROTOCOL_MAJOR, .aux = PROTOCOL_MINOR,
+                     .length = CBP_HELLO_BODY};
   cbp_hello hello = {.nonce = b->nonce,
                      .n = b->n,
                      .window = b->window,

@@ -212,7 +212,9 @@ static bool take_data(cbp_endpoint *ep, const cbp_frame *frame, uint16_t cost) {
 bool cbp_endpoint_receive(cbp_endpoint *ep, const cbp_frame *frame, uint32_t now_us) {
   if (frame->type == CBP_CANCEL) {
     cbp_request *request = find(ep, frame->rid);
-    if (request != NULL) stop(ep, request, CBP_CANCELLED);
+    /* Reason 2 gives back what waits, and leaves alone what has begun. */
+    bool spares = frame->op == CBP_CANCEL_RECALL && request != NULL && request->state != CBP_WAITING;
+    if (request != NULL && !spares) stop(ep, request, CBP_CANCELLED);
     return true;
   }
   if (frame->type == CBP_CREDIT) {

@@ -40,6 +40,9 @@ enum {
   CBP_FIRST_EXTENSION = 12
 };
 
+/* The reason of a CANCEL that gives back what has not begun; 0 and 1 stop whatever it is. */
+enum { CBP_CANCEL_RECALL = 2 };
+
 /* Bits of a frame's first byte. */
 enum { CBP_TYPE_MASK = 0x0F, CBP_FIN_BIT = 0x10 };
 

@@ -1,5 +1,6 @@
 /** The PN532: one command at a time - frame, ACK, answer - each waited for by its ready byte. */
 import { type Clock, CoreError, type I2c, type NfcOptions, type NfcTag } from '@device-core/plugin-api';
+import { executedIn, saysExecuted } from '@device-core/plugin-api/buses';
 import { ACK_LENGTH, decodeFrame, encodeFrame, isAck, OVERHEAD } from './frame.ts';
 
 const COMMAND = { firmware: 0x02, sam: 0x14, rf: 0x32, exchange: 0x40, list: 0x4a, release: 0x52 } as const;
@@ -60,15 +61,18 @@ export class Pn532 {
   }
 
   async #command(command: number, data: readonly number[], expected: number, options: NfcOptions): Promise<Uint8Array> {
+    let sent = false;
     try {
       await this.#i2c.transfer(this.#handle, [{ write: encodeFrame(command, Uint8Array.from(data)) }], options);
+      sent = true;
       const ack = await this.#ready(ACK_LENGTH, ACK_MS, options);
       if (!isAck(ack))
         throw new CoreError('TAG_FAILED', { verb: 'ask the reader about', reason: 'the PN532 did not acknowledge' });
       return decodeFrame(await this.#ready(OVERHEAD + 1 + expected, ANSWER_MS, options), command);
     } catch (error) {
       this.#awake = false; // it may have been reset; it is set up again when it answers
-      throw error;
+      // What could not be asked for is the answer: the chip may have done what it was told.
+      throw sent && executedIn(error) === 'no' ? saysExecuted(error, 'unknown') : error;
     }
   }
 

@@ -1,5 +1,6 @@
 /** NFC Forum Type 2 tags: capability container, TLV blocks, pages of four bytes. */
 import { CoreError, type NfcOptions } from '@device-core/plugin-api';
+import { saysExecuted } from '@device-core/plugin-api/buses';
 import type { Pn532 } from './chip.ts';
 
 const READ = 0x30;
@@ -65,13 +66,19 @@ export class Type2Tag {
     const headPages = Math.ceil((at - begin + head.length) / PAGE);
     const blank = whole(empty);
     const full = whole(block);
-    // The length stands in the first pages: they are blank until all behind them is there.
-    for (let page = 0; page < headPages; page++)
-      await this.#put(begin / PAGE + page, blank.subarray(page * PAGE, (page + 1) * PAGE));
-    for (let page = headPages; page < full.length / PAGE; page++)
-      await this.#put(begin / PAGE + page, full.subarray(page * PAGE, (page + 1) * PAGE));
-    for (let page = headPages - 1; page >= 0; page--)
-      await this.#put(begin / PAGE + page, full.subarray(page * PAGE, (page + 1) * PAGE));
+    let written = 0;
+    const put = async (page: number, from: Buffer) => {
+      await this.#put(begin / PAGE + page, from.subarray(page * PAGE, (page + 1) * PAGE));
+      written++;
+    };
+    try {
+      // The length stands in the first pages: they are blank until all behind them is there.
+      for (let page = 0; page < headPages; page++) await put(page, blank);
+      for (let page = headPages; page < full.length / PAGE; page++) await put(page, full);
+      for (let page = headPages - 1; page >= 0; page--) await put(page, full);
+    } catch (error) {
+      throw written > 0 ? saysExecuted(error, 'yes') : error;
+    }
   }
 
   async #area(): Promise<Area> {

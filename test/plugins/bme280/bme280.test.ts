@@ -48,6 +48,14 @@ describe('bme280', () => {
     }
   });
 
+  it('goes on where the bus gets stuck in a reading: its registers may be asked and set twice', async () => {
+    await using device = await start();
+    await device.call('sensors.read', { name: 'environment' });
+    await pace(20);
+    await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: 1, later: true } });
+    await device.call('sensors.read', { name: 'environment' });
+  });
+
   it('is named in health while the chip is away or is another one, and comes back by itself', async () => {
     await using device = await start();
     const read = () => device.call<Climate>('sensors.read', { name: 'environment' });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { CoreError, type EndpointRequestOptions } from '@device-core/plugin-api';
 import fc from 'fast-check';
 import { transferBody } from '../../../plugins/hardware/spi/messages.ts';
-import { type Lab, openLab } from '../../fixtures/bridge-lab.ts';
+import { Lab, openLab } from '../../fixtures/bridge-lab.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 const BOARD = {
@@ -125,6 +125,22 @@ for (const work of WORK) {
     });
   });
 }
+
+describe('a bridge of minor version 0', () => {
+  it('is asked to stop what waits by the reason that it knows; what was done nobody can say', async () => {
+    await using lab = new Lab({ board: BOARD });
+    lab.bridge.responder.minor = 0;
+    await lab.up();
+    lab.bridge.endpoint('i2c0')!.slowMs = 2_500;
+    const work = WORK[2]!;
+    const first = ended(lab, work, { deadlineMs: 5_000 });
+    const outcome = await lab.run(ended(lab, work, { deadlineMs: 5_000, callerMs: 200 }));
+    assert.deepEqual(told(outcome), ['TIMEOUT', 'caller', 'unknown']);
+    assert.ok(outcome.at < 205, `${outcome.at}`);
+    assert.equal((await lab.run(first)).error, undefined);
+    assert.equal(lab.bridge.blocks.i2cs.get('i2c0')!.clocked, 1);
+  });
+});
 
 describe('limits and the speed of the link', () => {
   it('64 KiB both ways need no longer than twice what a byte is said to take, at every step of the ladder', async () => {

@@ -6,8 +6,6 @@ import { SendWindow } from './send-window.ts';
 import { decodePacket, ENVELOPE, encodeFrame, encodePacket, TYPE, type WireFrame } from './wire-format.ts';
 
 const OVERDUE_MS = 1;
-/** Of the protocol: 1 knows CANCEL with reason 2. */
-const MINOR = 1;
 
 export interface ResponderOptions {
   readonly transactionBytes: number;
@@ -49,6 +47,8 @@ export class Responder {
   };
   /** Fault: the protocol version that HELLO_ACK claims. */
   major = 1;
+  /** Of the protocol: 1 knows CANCEL with reason 2. */
+  minor = 1;
   readonly #options: ResponderOptions;
   readonly #clock: SimClock;
   readonly #peer: ResponderPeer;
@@ -224,7 +224,7 @@ export class Responder {
       endpoint: 0,
       rid: 0,
       code: this.major,
-      fragment: MINOR,
+      fragment: this.minor,
       body,
     });
   }
