@@ -68,7 +68,7 @@ export class WallLauncher implements Launcher {
   }
 
   async #tryAll(): Promise<Found & { readonly late: boolean }> {
-    const reasons: string[] = [];
+    const reasons = this.#best === 'bubblewrap' ? [] : [`${BEST_WALLS}=${this.#best}`];
     let late = false;
     const root = process.geteuid?.() === 0;
     for (const [by, attempt] of MAKERS) {
@@ -78,7 +78,7 @@ export class WallLauncher implements Launcher {
       reasons.push(trial.failure);
       late ||= trial.late;
     }
-    return { maker: nothing, late, ...why(reasons.length > 0 ? reasons : [`${BEST_WALLS} says so`]) };
+    return { maker: nothing, late, ...why(reasons) };
   }
 }
 

@@ -39,8 +39,9 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     // Only to become the other user; setpriv drops these, too.
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
     ...base(spec, system),
-    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/tmp', '--perms', '1777', '--tmpfs'],
-    '/dev/shm',
+    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
+    // Where everything was claimed, that is part of it.
+    ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
     ...mounts(spec, system),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
     ...(files.write.includes('/') ? [] : ['--remount-ro', '/']),

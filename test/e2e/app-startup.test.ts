@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { type AppStatus, apps, type FunctionRequest, functions } from '@device-core/plugin-api';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually as until } from '../fixtures/eventually.ts';
+import { pidInside } from '../fixtures/walls.ts';
 
 const ID = 'com.example.startup';
 const PLUGINS = ['operations', 'identity', 'system', 'http', 'limits', 'rpc', 'events', 'functions', 'config', 'apps'];
@@ -93,7 +94,7 @@ test('socket path 200, registration 201, READY with capabilities and subscriptio
     { filter: 'system.presence', accepted: true },
     { filter: `app.${ID}.event.*`, accepted: true },
   ]);
-  assert.deepEqual(await call('startup.who'), { pid: status.pid });
+  assert.deepEqual(await call('startup.who'), { pid: pidInside(status.pid) });
 });
 
 test('whoever names an app may write its name for its id, wherever an app is asked for', async () => {
@@ -144,14 +145,17 @@ test('kill -9 in mid-call: the caller gets an error with a code in time, and the
     return true;
   });
   await file('startup.hang');
+  const inside = pidInside(pid);
   process.kill(pid ?? 0, 'SIGKILL');
   await refused;
   assert.ok(Date.now() - before < 10_000);
   const again = await running(pid);
-  assert.deepEqual(await until(() => call('startup.who').catch(() => undefined), 'an answer'), { pid: again.pid });
+  assert.deepEqual(await until(() => call('startup.who').catch(() => undefined), 'an answer'), {
+    pid: pidInside(again.pid),
+  });
   assert.equal(
     JSON.parse(readFileSync(kept('startup.hang'), 'utf8')),
-    pid,
+    inside,
     'a call that is not idempotent is never repeated',
   );
 });
@@ -163,7 +167,7 @@ test('kill -9 in mid-call of an idempotent function: the call is repeated once a
   process.kill(pid ?? 0, 'SIGKILL');
   const result = await answer;
   const again = await running(pid);
-  assert.deepEqual(result, { pid: again.pid });
+  assert.deepEqual(result, { pid: pidInside(again.pid) });
 });
 
 test('a call that is idempotent is repeated once, not for ever', async () => {
@@ -213,7 +217,7 @@ test('a restart of the plugins below stops and starts the app cleanly', async ()
   const again = await running(pid);
   assert.ok(!existsSync(`/proc/${pid}`));
   await until(
-    async () => ((await call('startup.who').catch(() => ({ pid: 0 }))).pid === again.pid ? true : undefined),
+    async () => ((await call('startup.who').catch(() => ({ pid: 0 }))).pid === pidInside(again.pid) ? true : undefined),
     'an answer',
   );
 });

@@ -5,8 +5,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { WITHOUT_BWRAP } from '../fixtures/walls.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const SKU = `
@@ -14,7 +16,7 @@ skuVersion: 1
 id: test
 title: Test
 simulated: true
-plugins: { operations: ^1.0.0, identity: ^1.0.0, system: ^1.0.0, rpc: ^1.0.0, apps: ^1.0.0 }
+plugins: { operations: ^1.0.0, identity: ^1.0.0, system: ^1.0.0, rpc: ^1.0.0, apps: { version: ^1.0.0, config: { insecure: true } } }
 `;
 const APP = `
 manifestVersion: 1
@@ -29,7 +31,7 @@ const STAYS = `process.on('SIGTERM', () => {});
 require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => {}).resume();
 setInterval(() => {}, 1000);`;
 
-test('apps of a Core that was killed are ended by the next one, which starts its own', async (context) => {
+const killed = async (context: TestContext, walls: 'none' | 'bubblewrap') => {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const folder = mkdtempSync(join(tmpdir(), 'app-'));
   writeFileSync(join(root, 'sku.yaml'), SKU);
@@ -38,7 +40,11 @@ test('apps of a Core that was killed are ended by the next one, which starts its
   const cores: ChildProcess[] = [];
   const start = () => {
     const args = ['kernel/main.ts', '--sku', join(root, 'sku.yaml'), '--root', root, '--app', folder];
-    const core = spawn(process.execPath, args, { cwd: CHECKOUT, stdio: 'ignore' });
+    const core = spawn(process.execPath, args, {
+      cwd: CHECKOUT,
+      stdio: 'ignore',
+      env: { ...process.env, [BEST_WALLS]: walls },
+    });
     cores.push(core);
     return core;
   };
@@ -62,7 +68,8 @@ test('apps of a Core that was killed are ended by the next one, which starts its
   const orphan = await appOf();
   first.kill('SIGKILL');
   await once(first, 'exit');
-  assert.ok(alive(orphan), 'it runs on, as an orphan');
+  if (walls === 'none') assert.ok(alive(orphan), 'it runs on, as an orphan');
+  else await eventually(() => !alive(orphan), 'the end of the app');
 
   const second = start();
   const successor = await appOf(orphan);
@@ -71,4 +78,11 @@ test('apps of a Core that was killed are ended by the next one, which starts its
   second.kill('SIGTERM');
   await once(second, 'exit');
   assert.ok(!alive(successor), 'a Core that ends in order takes its apps along');
-});
+};
+
+test('apps without walls of a Core that was killed are ended by the next one, which starts its own', (context) =>
+  killed(context, 'none'));
+
+test('apps inside walls end with a Core that is killed', { skip: WITHOUT_BWRAP }, (context) =>
+  killed(context, 'bubblewrap'),
+);

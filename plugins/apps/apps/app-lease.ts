@@ -1,10 +1,17 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
 import { type AppPlace, environmentOf } from './app-place.ts';
+import { type AppSocketPaths, shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
 import { writePrivateFile } from './private-file.ts';
 import type { Surroundings } from './surroundings.ts';
+
+/** What its process is told and shown. */
+export interface Lent {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly sockets: AppSocketPaths;
+}
 
 /** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
 export class AppLease {
@@ -23,8 +30,8 @@ export class AppLease {
     this.#conceal = conceal;
   }
 
-  /** Resolves with the environment of the process. The socket is there and the token lies ready before it runs. */
-  async take(decision: GrantDecision): Promise<Readonly<Record<string, string>>> {
+  /** The socket is there and the token lies ready before it runs. */
+  async take(decision: GrantDecision): Promise<Lent> {
     const { grants, identity, appSockets, config } = this.#around;
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
@@ -35,7 +42,12 @@ export class AppLease {
     const { path: rpc } = await appSockets.open({ id, name });
     await this.describeConfig();
     await this.registerFunctions();
-    return environmentOf(id, this.#place, { rpc, ...(await this.#addresses()) }, config);
+    const { http, url } = await this.#addresses();
+    const folder = await shareSocket(http, this.#around.device.paths.run);
+    return {
+      environment: environmentOf(id, this.#place, { rpc, http, url }, config),
+      sockets: { own: dirname(rpc), shared: { path: http, ...(folder === undefined ? {} : { folder }) } },
+    };
   }
 
   /** A run is over, another may follow: the token is void, nothing else. */

@@ -1,23 +1,21 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, open, stat } from 'node:fs/promises';
+import { constants as osConstants } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
-import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
+import type { Readable, Writable } from 'node:stream';
+import { type Clock, reasonOf, settlesWithin, type WalledProgram } from '@device-core/plugin-api';
 import type { AppLog } from './app-log.ts';
-import { killSession, leaderOf, type SessionLeader, signal } from './process-session.ts';
+import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 
 /** What SIGKILL is given to take effect, and the output to run dry. */
 const KILL_MS = 2_000;
 const DRAIN_MS = 500;
 
 export interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly folder: string;
+  readonly walled: WalledProgram;
   /** HOME of the environment, the app's alone. */
   readonly home: string;
-  readonly environment: Readonly<Record<string, string>>;
   readonly log: AppLog;
   readonly clock: Clock;
 }
@@ -35,23 +33,30 @@ export class AppProcess {
   readonly #drained: Promise<unknown>;
   readonly #home: string;
   readonly #clock: Clock;
+  readonly #above: WalledProgram['above'];
+  #program: number | undefined;
   #over = false;
 
   /** Synchronous but for the look-up of the program, which the caller has done: the process must be known before it can connect anywhere. */
   constructor(launch: Launch) {
-    const child = spawn(launch.command, launch.args, {
-      cwd: launch.folder,
-      env: launch.environment,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const { command, args, cwd, env, feeds, above } = launch.walled;
+    const child = spawn(command, args, {
+      ...{ cwd, env, detached: true },
+      stdio: ['ignore', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)],
+    }) as ChildProcessByStdio<null, Readable, Readable>;
+    for (const { descriptor, bytes } of feeds) {
+      const feed = child.stdio[descriptor] as Writable | undefined;
+      feed?.on('error', () => undefined); // who does not read it ends, which `exited` tells
+      feed?.end(bytes);
+    }
     this.#child = child;
+    this.#above = above;
     this.#home = launch.home;
     this.#clock = launch.clock;
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
     child.once('exit', (code, exitSignal) => {
       this.#over = true;
-      resolve({ code, signal: exitSignal });
+      resolve(above === 2 ? exitInside(code, exitSignal) : { code, signal: exitSignal });
     });
     child.once('error', (thrown) => {
       if (child.pid === undefined) reject(thrown);
@@ -69,6 +74,12 @@ export class AppProcess {
     this.#drained = Promise.all(streams);
   }
 
+  /** Of the program itself, which may have walls around it; of the outermost process while it has not begun. */
+  get pid(): number {
+    if (this.#above > 0 && !this.#over) this.#program ??= programOf(this.leader.pid, this.#above);
+    return this.#program ?? this.leader.pid;
+  }
+
   /** False when the program could not be run at all; `exited` rejects with the reason. */
   get spawned(): boolean {
     return this.leader.pid > 0;
@@ -83,10 +94,9 @@ export class AppProcess {
   async end(graceMs: number): Promise<readonly number[]> {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
-      signal(-this.leader.pid, 'SIGTERM');
+      this.#ask();
       await settlesWithin(this.#clock, graceMs, this.exited);
     }
-    if (!this.#over) signal(-this.leader.pid, 'SIGKILL');
     const left = await killSession(this.#clock, this.leader, KILL_MS, this.#home, 'recent');
     await settlesWithin(this.#clock, KILL_MS, this.exited);
     if (!(await settlesWithin(this.#clock, DRAIN_MS, this.#drained))) {
@@ -95,6 +105,19 @@ export class AppProcess {
     }
     return left;
   }
+
+  /** SIGTERM for the program and its group. Walls take no notice of it, or would end the program at once: inside bubblewrap its group is that of the first process. */
+  #ask(): void {
+    const { pid } = this.leader;
+    const inside = this.#above === 0 ? pid : programOf(pid, 1);
+    if (inside !== undefined) signal(this.#above === 1 ? inside : -inside, 'SIGTERM');
+  }
+}
+
+/** bubblewrap tells the signal that ended a program as shells do. */
+function exitInside(code: number | null, exitSignal: NodeJS.Signals | null): Exit {
+  const inside = Object.entries(osConstants.signals).find(([, number]) => code === 128 + number)?.[0];
+  return inside === undefined ? { code, signal: exitSignal } : { code: null, signal: inside as NodeJS.Signals };
 }
 
 /** The program was there a moment ago: what the system does not find is what its first line asks for. */
@@ -117,12 +140,35 @@ export async function findProgram(command: string, folder: string, searchPath: s
     await access(own, constants.X_OK).catch((thrown) => {
       throw new Error(`cannot run ${command}: ${reasonOf(thrown)}`);
     });
+    await checkInterpreter(command, own);
     return own;
   }
   if (command === 'node') return process.execPath;
   const places = searchPath.split(delimiter).filter((place) => isAbsolute(place));
-  for (const file of [own, ...places.map((place) => join(place, command))]) if (await runnable(file)) return file;
+  for (const file of [own, ...places.map((place) => join(place, command))]) {
+    if (!(await runnable(file))) continue;
+    await checkInterpreter(command, file);
+    return file;
+  }
   throw new Error(`cannot find ${command} in the app's folder or in ${searchPath}`);
+}
+
+const FIRST_LINE = 256;
+
+/** The system tells it of the program that it was to run, which inside walls is another. */
+async function checkInterpreter(command: string, file: string): Promise<void> {
+  const handle = await open(file).catch(() => undefined); // what may be run need not be readable
+  if (!handle) return;
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_LINE), 0, FIRST_LINE, 0);
+    const interpreter = /^#![ \t]*([^ \t\n]+)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
+    if (interpreter === undefined) return;
+    await access(interpreter, constants.X_OK).catch((thrown) => {
+      throw new Error(`cannot run ${command}: ${describeFailure(thrown)}`);
+    });
+  } finally {
+    await handle.close();
+  }
 }
 
 async function runnable(file: string): Promise<boolean> {

@@ -6,17 +6,20 @@ import {
   type AppStatus,
   afterOwnTime,
   type Clock,
+  CoreError,
   type CoreError,
   CrashPolicy,
   reasonOf,
   type Spent,
   STRETCH,
   spentText,
+  type Wall,
 } from '@device-core/plugin-api';
-import { AppLease } from './app-lease.ts';
+import { AppLease, type Lent } from './app-lease.ts';
 import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
+import { appSandbox } from './app-sandbox.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import { Liveness, processorWait } from './liveness.ts';
@@ -25,6 +28,8 @@ import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
 
+/** Walls without which no app runs, unless the SKU says otherwise. */
+const DEMANDED: readonly Wall[] = ['files', 'network', 'signals'];
 const START_MS = 10_000;
 const STOP_MS = 3_000;
 /** What an app may take when the whole plugin stops: less than the plugin's own time. */
@@ -127,7 +132,7 @@ export class App {
 
   status(): AppStatus {
     const { id, name, version, title } = this.manifest;
-    const pid = this.#process?.leader.pid;
+    const pid = this.#process?.pid;
     return {
       id,
       name,
@@ -251,10 +256,10 @@ export class App {
     this.#decision = decideGrants(this.manifest, this.#around.device.grants);
     let process: AppProcess;
     try {
-      const environment = await this.#lease.take(this.#decision);
-      process = await this.#spawn(environment);
+      process = await this.#spawn(await this.#lease.take(this.#decision));
     } catch (thrown) {
-      await this.#end(reasonOf(thrown), 'failed');
+      const refused = thrown instanceof CoreError && thrown.code === 'SANDBOX_UNAVAILABLE';
+      await this.#end(refused ? thrown.toWire() : reasonOf(thrown), 'failed');
       return;
     }
     const outcome = await this.#outcome(process);
@@ -273,19 +278,15 @@ export class App {
     }
   }
 
-  async #spawn(environment: Readonly<Record<string, string>>): Promise<AppProcess> {
-    const { identity, records, config } = this.#around;
-    const { id, name, exec } = this.manifest;
-    const command = await findProgram(exec.command, this.folder, config.path);
-    const process = new AppProcess({
-      command,
-      args: exec.args ?? [],
-      folder: this.folder,
-      home: this.#place.data,
-      environment,
-      log: this.log,
-      clock: this.#clock,
-    });
+  async #spawn({ environment, sockets }: Lent): Promise<AppProcess> {
+    const { identity, records, config, launcher } = this.#around;
+    const { manifest, folder } = this;
+    const { id, name, exec } = manifest;
+    const program = await findProgram(exec.command, folder, config.path);
+    const { granted } = this.#decision;
+    const spec = appSandbox({ manifest, folder, place: this.#place, program, environment, granted, sockets });
+    const walled = await launcher.prepare(spec, { demand: config.insecure ? [] : DEMANDED });
+    const process = new AppProcess({ walled, home: this.#place.data, log: this.log, clock: this.#clock });
     this.#process = process;
     if (!process.spawned) return process;
     // In this very turn, so that no connection of the process is taken for somebody else's.

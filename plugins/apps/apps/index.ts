@@ -13,6 +13,7 @@ import {
   grants,
   httpServer,
   identity,
+  launcher,
   operations,
   type PluginHost,
   pluginManager,
@@ -36,7 +37,7 @@ const LOOK_MS = 50;
 const READY_AT_THE_LATEST_MS = 5_000;
 
 export const plugin = definePlugin({
-  requires: { device, grants, pluginManager, identity, appSockets, operations },
+  requires: { device, grants, launcher, pluginManager, identity, appSockets, operations },
   async setup(host: PluginHost<AppsConfig>, services) {
     const info = await services.device.info();
     const records = await ProcessRecords.open(join(info.paths.run, 'apps'), host.clock);

@@ -10,6 +10,7 @@ export interface SessionLeader {
 interface ProcessEntry {
   readonly pid: number;
   readonly state: string;
+  readonly parent: number;
   readonly session: number;
   readonly startTime: string;
 }
@@ -24,7 +25,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, startTime] = [fields[0], fields[19]];
   if (state === undefined || startTime === undefined) return undefined;
-  return { pid, state, session: Number(fields[3]), startTime };
+  return { pid, state, parent: Number(fields[1]), session: Number(fields[3]), startTime };
 }
 
 /** The leader of a session that has just been made by setsid(). */
@@ -32,21 +33,48 @@ export function leaderOf(pid: number): SessionLeader {
   return { pid, startTime: readProcess(pid)?.startTime ?? '' };
 }
 
+/** The process that is so many levels below the one that was spawned; undefined while it is not there, or no more. */
+export function programOf(spawned: number, above: number): number | undefined {
+  let pid: number | undefined = spawned;
+  for (let level = 0; level < above && pid !== undefined; level++) pid = childOf(pid);
+  return pid;
+}
+
+/** Not every kernel lists the children of a process: then all processes are asked for their parent. */
+function childOf(parent: number): number | undefined {
+  const listed = readProc(parent, `task/${parent}/children`);
+  if (listed !== undefined) return Number(listed.split(' ')[0]) || undefined;
+  return processIds().find((pid) => readProcess(pid)?.parent === parent);
+}
+
 /**
- * Every process that is left of an app: those of its session, whatever groups they made, and those that made a session of their own but still have its
- * home, which is its data folder and nobody else's. Where the leader has gone long ago its id may have been given again: then the home alone decides.
+ * Every process that is left of an app: those of its session, whatever groups they made, those below its first process, and those that made a session of
+ * their own but still have its home, which is its data folder and nobody else's. Where the leader has gone long ago its id may have been given again: then
+ * the home alone decides.
  */
 export function membersOf(leader: SessionLeader, home: string, age: 'recent' | 'old'): number[] {
   const first = readProcess(leader.pid);
   const sessionIsOurs = first ? first.startTime === leader.startTime : age === 'recent';
+  const entries = new Map(
+    processIds()
+      .flatMap((pid) => readProcess(pid) ?? [])
+      .map((entry) => [entry.pid, entry]),
+  );
+  const below = (entry: ProcessEntry | undefined): boolean =>
+    entry !== undefined && (entry.pid === leader.pid || below(entries.get(entry.parent)));
+  return [...entries.values()]
+    .filter(({ pid, state, session }) => {
+      if (!(pid > 1) || pid === process.pid || state === 'Z' || state === 'X') return false;
+      if (sessionIsOurs && (session === leader.pid || (first && below(entries.get(pid))))) return true;
+      return livesIn(pid, home);
+    })
+    .map(({ pid }) => pid);
+}
+
+function processIds(): number[] {
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => {
-      if (!(pid > 1) || pid === process.pid) return false;
-      const entry = readProcess(pid);
-      if (!entry || entry.state === 'Z' || entry.state === 'X') return false;
-      return (sessionIsOurs && entry.session === leader.pid) || livesIn(pid, home);
-    });
+    .filter((pid) => pid > 0);
 }
 
 /** False where the environment cannot be read. */
@@ -63,12 +91,20 @@ export async function killSession(
   age: 'recent' | 'old',
 ): Promise<readonly number[]> {
   const end = clock.monotonic() + deadlineMs;
+  // A process that is about to end has no environment any more, and perhaps no leader above it: who was a member once is one until it has gone.
+  const known = new Map<number, string>();
   for (;;) {
-    const left = membersOf(leader, home, age);
+    for (const pid of membersOf(leader, home, age)) known.set(pid, readProcess(pid)?.startTime ?? '');
+    const left = [...known].flatMap(([pid, startTime]) => (runs(pid, startTime) ? [pid] : []));
     for (const pid of left) signal(pid, 'SIGKILL');
     if (left.length === 0 || clock.monotonic() >= end) return left;
     await clock.sleep(POLL_MS);
   }
+}
+
+function runs(pid: number, startTime: string): boolean {
+  const entry = readProcess(pid);
+  return entry !== undefined && entry.startTime === startTime && entry.state !== 'Z' && entry.state !== 'X';
 }
 
 /** False when there is nobody to take the signal, or it may not be sent. Negative ids are process groups. */

@@ -7,6 +7,7 @@ import type {
   Grants,
   HttpServer,
   Identity,
+  Launcher,
   Logger,
   Scope,
 } from '@device-core/plugin-api';
@@ -24,6 +25,8 @@ export interface AppsConfig {
   readonly logRate: number;
   readonly crash: CrashLimits;
   readonly ping: PingLimits;
+  /** Apps start where no walls can be made, too. */
+  readonly insecure: boolean;
 }
 
 /** What every app needs of the device. The optional services come and go. */
@@ -33,6 +36,7 @@ export interface Surroundings {
   readonly identity: Identity;
   readonly grants: Grants;
   readonly appSockets: AppSockets;
+  readonly launcher: Launcher;
   readonly records: ProcessRecords;
   readonly scope: Scope;
   readonly log: Logger;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -251,7 +251,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
   };
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
-    config: { crash: { backoffMs: [20, 40], limit: 3, windowMs: 60_000 }, ...options.config },
+    config: { insecure: true, crash: { backoffMs: [20, 40], limit: 3, windowMs: 60_000 }, ...options.config },
     services: [
       [device, { info: async () => info }],
       [identity, fakeIdentity],
@@ -300,6 +300,20 @@ export { eventually };
 export function alive(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+}
+
+/** Processes of the machine whose home this is: walls have namespaces, in which they are counted anew. */
+export function processesAt(home: string): readonly number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      if (!(pid > 0) || !alive(pid)) return false;
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`HOME=${home}`);
+      } catch {
+        return false; // it has just ended
+      }
+    });
 }
 
 /** A call as the gate would make it. */

@@ -1,0 +1,81 @@
+import { realpathSync } from 'node:fs';
+import { link, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type AppManifest, implies } from '@device-core/plugin-api';
+import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
+import type { AppPlace } from './app-place.ts';
+
+/** Apps of a checkout take the library for apps from there. */
+const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));
+
+export interface AppRun {
+  readonly manifest: AppManifest;
+  readonly folder: string;
+  readonly place: AppPlace;
+  /** Absolute path of the program. */
+  readonly program: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly granted: readonly string[];
+  readonly sockets: AppSocketPaths;
+}
+
+export interface AppSocketPaths {
+  /** Folder of its own socket; its token lies there, too. */
+  readonly own: string;
+  /** The shared socket by its usual path, and the folder in which it is seen again when it is made anew; absent where it cannot be put there. */
+  readonly shared: { readonly path: string; readonly folder?: string };
+}
+
+/** What an app sees: its code, its data folder, its own socket and token, the shared socket, and the network where a capability of it was granted. */
+export function appSandbox({ manifest, folder, place, program, environment, granted, sockets }: AppRun): SandboxSpec {
+  const { own, shared } = sockets;
+  const real = realpathSync(program);
+  const { folder: inside } = shared;
+  const runtime = basename(dirname(real)) === 'bin' ? [join(dirname(dirname(real)), 'lib')] : [];
+  return {
+    name: `app-${manifest.name}`,
+    program,
+    args: manifest.exec.args ?? [],
+    cwd: folder,
+    env: environment,
+    files: {
+      read: [real, ...runtime, API, folder, realpathSync(folder), ...packageFolders(folder)],
+      write: [place.data],
+      ...(inside === undefined ? {} : { links: { [shared.path]: join(inside, basename(shared.path)) } }),
+    },
+    sockets: [own, inside ?? shared.path],
+    network: granted.some((capability) => implies('network', capability)) ? 'open' : 'none',
+    nodes: [],
+  };
+}
+
+/**
+ * The shared socket once more, in a folder that holds nothing else: a sandbox that shows the folder shows the socket, also when it was made anew. Undefined
+ * where it is not there, or on another file system.
+ */
+export async function shareSocket(path: string, run: string): Promise<string | undefined> {
+  const folder = join(run, 'shared');
+  const shared = join(folder, basename(path));
+  const [there, ours] = await Promise.all([path, shared].map((file) => stat(file).catch(() => undefined)));
+  if (!there) return undefined;
+  if (ours?.ino === there.ino && ours.dev === there.dev) return folder;
+  const fresh = `${shared}.new`;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o711 });
+    await rm(fresh, { force: true });
+    await link(path, fresh);
+    await rename(fresh, shared);
+    return folder;
+  } catch {
+    // The sandbox shows the socket itself then, which is the old one after a restart of its owner.
+    return undefined;
+  }
+}
+
+/** node_modules of the folders above, and the package.json of each, which Node reads to know the kind of a module. */
+function packageFolders(folder: string): string[] {
+  const above = dirname(folder);
+  if (above === folder) return [];
+  return [join(above, 'node_modules'), join(above, 'package.json'), ...packageFolders(above)];
+}
