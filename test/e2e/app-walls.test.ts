@@ -96,8 +96,9 @@ async function reach({
     if (status.state !== 'running') return { refused: status };
     const read = async (name: string) => {
       const file = join(folder, 'data', name);
-      await eventually(() => existsSync(file), `${name}: ${JSON.stringify(await core.service(apps).status(ID))}`, {
-        ms: 60_000,
+      await eventually(() => existsSync(file), name, { ms: 120_000 }).catch((error: Error) => {
+        error.message += ` ${readFileSync(join(root, 'var/log/apps/probe.log'), 'utf8')}`;
+        throw error;
       });
       return JSON.parse(readFileSync(file, 'utf8'));
     };

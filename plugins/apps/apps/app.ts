@@ -7,7 +7,6 @@ import {
   afterOwnTime,
   type Clock,
   CoreError,
-  type CoreError,
   CrashPolicy,
   reasonOf,
   type Spent,
