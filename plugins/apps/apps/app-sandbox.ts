@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { link, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { link, mkdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AppManifest, implies } from '@device-core/plugin-api';
@@ -60,12 +60,10 @@ export async function shareSocket(path: string, run: string): Promise<string | u
   const [there, ours] = await Promise.all([path, shared].map((file) => stat(file).catch(() => undefined)));
   if (!there) return undefined;
   if (ours?.ino === there.ino && ours.dev === there.dev) return folder;
-  const fresh = `${shared}.new`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o711 });
-    await rm(fresh, { force: true });
-    await link(path, fresh);
-    await rename(fresh, shared);
+    await rm(shared, { force: true });
+    await link(path, shared);
     return folder;
   } catch {
     // The sandbox shows the socket itself then, which is the old one after a restart of its owner.
