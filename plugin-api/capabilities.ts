@@ -36,17 +36,29 @@ const bus = (area: string, title: string): CapabilityInfo => ({
   scope: { names: `${title} handle`, class: 'sensitive' },
 });
 
+const node = (root: Root): CapabilityInfo => ({
+  id: `${root}.node`,
+  summary: `open every device node of ${root}`,
+  class: 'oem',
+  scope: { names: 'device node', class: 'oem' },
+});
+
 /** Every capability that exists. docs/reference/capabilities.md is generated from it. */
 export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'display', summary: 'everything on the panel', class: 'sensitive' },
   { id: 'display.surface', summary: 'draw a surface of its own', class: 'normal' },
   { id: 'display.notify', summary: 'show toasts and banners', class: 'normal' },
+  { id: 'display.keep', summary: 'keep the panel awake', class: 'sensitive' },
+  { id: 'display.control', summary: 'dim and switch the panel', class: 'sensitive' },
+  node('display'),
   { id: 'audio', summary: 'capture, playback and intents', class: 'sensitive' },
   { id: 'audio.capture', summary: 'hear the microphone', class: 'sensitive' },
   { id: 'audio.playback', summary: 'play sound', class: 'normal' },
   { id: 'audio.intent', summary: 'be called by voice', class: 'normal' },
+  node('audio'),
   { id: 'sensors', summary: 'every sensor', class: 'sensitive', scope: { names: 'sensor', class: 'normal' } },
   { id: 'sensors.nfc', summary: 'read and write NFC tags', class: 'sensitive' },
+  node('sensors'),
   { id: 'bridges', summary: 'every bus of the IO bridge', class: 'oem' },
   bus('spi', 'SPI'),
   bus('i2c', 'I2C'),
@@ -54,6 +66,7 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   bus('uart', 'UART'),
   bus('pio', 'PIO'),
   bus('can', 'CAN'),
+  node('bridges'),
   { id: 'network', summary: 'every use of the network', class: 'sensitive' },
   {
     id: 'network.outbound',
@@ -88,12 +101,16 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'system.plugins', summary: 'manage plugins', class: 'oem' },
   { id: 'system.logs', summary: 'read logs and refusals', class: 'oem' },
   { id: 'system.voice', summary: 'listen, mute, and see turns of the voice and what left the device', class: 'oem' },
+  { id: 'system.display', summary: 'arrange the panel', class: 'oem' },
+  { id: 'system.secrets', summary: 'manage secrets of the device', class: 'oem' },
+  { id: 'system.metrics', summary: 'read counters of the device', class: 'oem' },
   { id: 'system.events', summary: 'see every event on the bus', class: 'oem' },
 ];
 
 const CAPABILITY = /^(?<id>[a-z][a-z-]*(?:\.[a-z][a-z0-9_-]*)*)(?::(?<scope>[A-Za-z0-9][A-Za-z0-9._-]*))?$/;
 /** `bridges.spi:<handle>`: any scope, as refusals name it. */
 const PLACEHOLDER = /:<\w+>$/;
+const NODE = /^\w+\.node(:|$)/;
 const BY_ID = new Map(CAPABILITIES.map((info) => [info.id, info]));
 
 /** The parts of a capability id, or undefined where it has not the form `root[.area][:scope]`. */
@@ -121,11 +138,12 @@ export function classOf(named: string): CapabilityClass | undefined {
   return scoped && info.scope ? info.scope.class : info.class;
 }
 
-/** Does holding `grant` give `wanted`? A parent implies its children, an unscoped grant every scope. */
+/** Does holding `grant` give `wanted`? A parent implies its children, device nodes only where it is of class oem itself; an unscoped grant every scope. */
 export function implies(grant: string, wanted: string): boolean {
   if (grant === wanted) return true;
   if (!wanted.startsWith(grant)) return false;
   const next = wanted[grant.length];
+  if (next === '.' && NODE.test(wanted) && BY_ID.get(grant)?.class !== 'oem') return false;
   return (next === '.' || next === ':') && !grant.includes(':');
 }
 

@@ -16,6 +16,11 @@ test('a parent implies its children and an unscoped grant every scope; nothing e
     [['bridges.spi:flash'], 'bridges.spi', false],
     [['bridges.spi'], 'bridges.i2c', false],
     [['display'], 'display.notify', true],
+    [['audio'], 'audio.node:snd', false],
+    [['audio.node'], 'audio.node:snd', true],
+    [['bridges'], 'bridges.node:i2c-1', true],
+    [['events'], 'events.read:com.example.a', true],
+    [['events.read:com.example'], 'events.read:com.example.a', false],
     [[], 'display', false],
   ];
   for (const [grants, wanted, answer] of cases) {

@@ -1,5 +1,6 @@
 /**
- * Who may publish what (decisions D5, D8). An app: `app.<its id>.event.**`, `ui.toast` and `ui.banner`, at priority `high` only with
+ * Who may publish what (decisions D5, D8). An app: `app.<its id>.event.**`, `ui.toast` and `ui.banner` with
+ * `display.notify`, at priority `high` only with
  * `events.publish.high`. The operator: every topic, for simulation and diagnosis; its events carry the source `operator`. Nobody publishes `critical`
  * here: that is for the Core and OEM plugins, which use the bus itself.
  */
@@ -29,7 +30,7 @@ interface Result {
   readonly seq: number;
 }
 
-const FOR_EVERY_APP: readonly string[] = ['ui.toast', 'ui.banner'];
+const ON_THE_PANEL: readonly string[] = ['ui.toast', 'ui.banner'];
 
 /** `run` distinguishes this run of the Core from others in event ids. */
 export function publishOperation(bus: EventBus, capabilities: Capabilities, run: string): Operation<Params, Result> {
@@ -38,7 +39,7 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
     name: 'events.publish',
     summary: 'publish an event',
     description:
-      'Apps may publish app.<their id>.event.**, ui.toast and ui.banner. Accepted means that the event is on its way; a full queue is refused with QUEUE_FULL.',
+      'Apps may publish app.<their id>.event.**, and with display.notify ui.toast and ui.banner. Accepted means that the event is on its way; a full queue is refused with QUEUE_FULL.',
     params: exactly(
       {
         topic: { type: 'string', description: 'dotted segments of letters, digits, _ and -' },
@@ -53,7 +54,7 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
     errors: ['TOPIC_INVALID', 'TOPIC_DENIED', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'QUEUE_FULL'],
     async run({ topic, payload, priority = 'normal' }, { caller }) {
       checkTopic(topic);
-      checkPublisher(caller, topic);
+      checkPublisher(capabilities, caller, topic);
       if (priority === 'critical')
         throw new CoreError('CALLER_DENIED', {
           verb: `publish ${topic} at priority critical`,
@@ -61,17 +62,28 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
         });
       if (priority === 'high') capabilities.require(caller, 'events.publish.high');
       payloads.check(topic, payload);
-      const from = caller.kind === 'plugin' ? { source: 'core', via: caller.id } : { source: callerName(caller) };
-      const { seq } = await bus.publish({ topic, payload, priority, ...from });
+      const { seq } = await bus.publish({ topic, payload, priority, source: callerName(caller) });
       return { id: `${run}-${seq}`, seq };
     },
   };
 }
 
-function checkPublisher(caller: Caller, topic: string): void {
-  if (caller.kind !== 'app' || FOR_EVERY_APP.includes(topic)) return;
+/** Throws TOPIC_DENIED, CAPABILITY_DENIED, CALLER_DENIED. */
+function checkPublisher(capabilities: Capabilities, caller: Caller, topic: string): void {
+  if (caller.kind === 'operator') return;
+  if (caller.kind !== 'app') {
+    // What a plugin publishes is bounded by its manifest, which only its own bus knows.
+    throw new CoreError('CALLER_DENIED', {
+      verb: `publish ${topic} for ${callerName(caller)}`,
+      reason: 'a plugin has host.bus',
+    });
+  }
+  if (ON_THE_PANEL.includes(topic)) {
+    capabilities.require(caller, 'display.notify');
+    return;
+  }
   const own = `app.${caller.id}.event.`;
   if (topic.startsWith(own)) return;
-  const allowed = [`${own}**`, ...FOR_EVERY_APP].join(', ');
+  const allowed = [`${own}**`, ...ON_THE_PANEL].join(', ');
   throw new CoreError('TOPIC_DENIED', { caller: callerName(caller), topic, allowed });
 }

@@ -54,7 +54,7 @@ describe('publishing', () => {
   ];
   for (const [what, params, code] of refused) {
     it(`refuses ${what} to an app with ${code}`, async () => {
-      await using events = await startEvents();
+      await using events = await startEvents({ grants: ['display.notify'] });
       assert.equal(await codeOf(events.table.run('events.publish', params, { caller: app(AGENDA) })), code);
       assert.equal(events.host.published.length, 0);
     });
@@ -69,7 +69,7 @@ describe('publishing', () => {
   ];
   for (const [what, params] of accepted) {
     it(`takes ${what} from an app`, async () => {
-      await using events = await startEvents({ grants: ['events.publish.high'] });
+      await using events = await startEvents({ grants: ['events.publish.high', 'display.notify'] });
       await events.table.run('events.publish', params, { caller: app(AGENDA) });
       assert.equal(events.host.published.length, 1);
     });
@@ -86,8 +86,26 @@ describe('publishing', () => {
     );
   });
 
-  it('names the member of a payload that is wrong', async () => {
+  for (const topic of ['ui.toast', 'ui.banner'])
+    it(`asks for display.notify before ${topic}`, async () => {
+      await using events = await startEvents();
+      const banner = { topic, payload: { ...TOAST, ...(topic === 'ui.banner' ? { action: 'show' } : {}) } };
+      const work = events.table.run('events.publish', banner, { caller: app(AGENDA) });
+      await assert.rejects(
+        work,
+        /does not hold display\.notify; grant it with "capabilities: \[\{ id: display\.notify,/,
+      );
+      assert.equal(events.host.published.length, 0);
+    });
+
+  it('takes nothing from a plugin that calls from outside: its manifest bounds its own bus', async () => {
     await using events = await startEvents();
+    const call = { caller: { kind: 'plugin', id: 'guest' } as const };
+    assert.equal(await codeOf(events.table.run('events.publish', { topic: OWN, payload: {} }, call)), 'CALLER_DENIED');
+  });
+
+  it('names the member of a payload that is wrong', async () => {
+    await using events = await startEvents({ grants: ['display.notify'] });
     const toast = { topic: 'ui.toast', payload: { ...TOAST, level: 'loud' } };
     await assert.rejects(
       events.table.run('events.publish', toast, { caller: app(AGENDA) }),
