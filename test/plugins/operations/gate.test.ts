@@ -167,6 +167,40 @@ describe('the gate', () => {
     assert.ok(errors.every((line) => (line.fields as { err: Error }).err.message === cause.message));
   });
 
+  it('waits a moment longer for a handler that keeps its deadline by itself, and says what it did', async () => {
+    await using fixture = await start();
+    fixture.table.add(
+      operation({
+        keepsDeadline: true,
+        run: async (_: unknown, { deadline, signal }: CallContext) => {
+          while (Date.now() < deadline) await pace(1);
+          assert.equal(signal.aborted, false);
+          throw new CoreError('TIMEOUT', { what: 'the transfer', ms: 30, executed: 'no' });
+        },
+      } as never),
+    );
+    await assert.rejects(
+      fixture.table.invoke('test.echo', { text: 'x' }, call(OPERATOR, { ms: 30 })),
+      (thrown: CoreError) => {
+        assert.deepEqual([thrown.code, thrown.details.executed], ['TIMEOUT', 'no']);
+        return true;
+      },
+    );
+    // It does not wait for one that does not keep it.
+    fixture.table.add(
+      operation({
+        name: 'test.stuck',
+        rest: undefined,
+        keepsDeadline: true,
+        run: () => new Promise(() => undefined),
+      } as never),
+    );
+    await assert.rejects(
+      fixture.table.invoke('test.stuck', { text: 'x' }, call(OPERATOR, { ms: 30 })),
+      code('TIMEOUT', 'test.stuck'),
+    );
+  });
+
   it('answers TIMEOUT at the shorter of both deadlines, aborts the handler and drops what comes later', async () => {
     await using fixture = await start();
     const reasons: unknown[] = [];

@@ -43,6 +43,8 @@ export class FakeEndpoints {
     return clocked.map((byte) => byte ^ 0xff).slice(0, rxLength);
   };
   readonly listeners = new Set<(sources: readonly SourceView[]) => void>();
+  /** Microseconds that a byte takes on the link. */
+  byteUs = 0;
   /** Class of the endpoints: SPIX. */
   kind = 0x03;
   #state: SourceState = { state: 'up', endpoints: [] };
@@ -52,7 +54,10 @@ export class FakeEndpoints {
   }
 
   up(...names: readonly string[]): void {
-    this.#became({ state: 'up', endpoints: names.map((name) => ({ name, class: this.kind, boot: '1' }) as Endpoint) });
+    this.#became({
+      state: 'up',
+      endpoints: names.map((name) => ({ name, class: this.kind, byteUs: this.byteUs, boot: '1' }) as Endpoint),
+    });
   }
 
   down(reason: string): void {

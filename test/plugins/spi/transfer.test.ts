@@ -204,6 +204,24 @@ suite('SPI transfers', () => {
     assert.equal(started.bridge.sent.length, count);
   });
 
+  test('a slow link makes the limit longer, but for a handle that sets its own', async () => {
+    await using started = await start();
+    const limit = async (params: object) => {
+      await transfer(started, params);
+      return started.bridge.sent.at(-1)!.options.deadlineMs;
+    };
+    // A byte at 1 MHz; the request has 16 bytes of head and one to send.
+    started.bridge.byteUs = 12;
+    started.bridge.up('spi0', 'spi1');
+    await started.host.settle();
+    assert.equal(await limit({ rxLen: 65_536 }), Math.ceil(232 + (2 * 12 * (65_536 + 17)) / 1_000));
+    assert.equal(await limit({ handle: 'patient', rxLen: 65_536 }), 9_000);
+    started.bridge.byteUs = 2;
+    started.bridge.up('spi0', 'spi1');
+    await started.host.settle();
+    assert.equal(await limit({ rxLen: 65_536 }), Math.ceil(232 + (2 * 2 * (65_536 + 17)) / 1_000));
+  });
+
   test('a caller that gives up takes its transfer along', async () => {
     await using started = await start();
     const abort = new AbortController();
