@@ -49,6 +49,7 @@ export const ERROR_CODES = {
   PLUGIN_CRASHED: [500, -32048, 'plugin {plugin} crashed: {reason}'],
   SCOPE_CLOSED: [500, -32043, 'plugin {plugin} acquired {label} after it was stopped'],
   CHANGE_UNDONE: [409, -32009, 'cannot apply the change: {reason}; the former plugins run again'],
+  CHANGE_NOT_FOUND: [404, -32004, 'there is no change {change}'],
   ALREADY_RUNNING: [500, -32044, 'another Core (process {pid}) runs on {root}'],
   OPERATION_CONFLICT: [500, -32045, 'operation {name} is already defined ({what})'],
   CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],

@@ -141,6 +141,17 @@ export {
   can,
 } from './services/can.ts';
 export {
+  CHANGE_STATES,
+  type ChangeData,
+  type ChangeInfo,
+  type ChangeMaker,
+  type ChangeRequest,
+  type ChangeState,
+  type ChangeStep,
+  type Changes,
+  changes,
+} from './services/changes.ts';
+export {
   type Config,
   type ConfigChange,
   type ConfigEntry,

@@ -3,41 +3,13 @@
  * loads the module in its own process, as the user who typed the command. A program is a client of the public interface like any other.
  */
 import type { CliView, JsonSchema } from '../services/operations.ts';
+import type { ProgramClient } from './client.ts';
 import type { ExitCode } from './failure.ts';
 
+export { type Waiting, whenChanged } from './change.ts';
+export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
 export { cell, duration, timeOf } from './text.ts';
-
-/** An answer of the Core with a status below 400, or one that the caller accepts. */
-export interface ProgramAnswer {
-  readonly status: number;
-  /** The body as it came. */
-  readonly text: string;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-export interface ProgramRequest {
-  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** 35,000 if absent. */
-  readonly timeoutMs?: number;
-  /** Statuses of failure that are an answer all the same. */
-  readonly accept?: readonly number[];
-}
-
-/** REST of the Core that the command line names. All of it rejects with a Failure: that of the answer, or "cannot reach the Core". */
-export interface ProgramClient {
-  get(path: string, request?: ProgramRequest): Promise<ProgramAnswer>;
-  post(path: string, body?: object, request?: ProgramRequest): Promise<ProgramAnswer>;
-  put(path: string, body: object, request?: ProgramRequest): Promise<ProgramAnswer>;
-  /** Server-sent events until the signal is aborted. */
-  stream(path: string, request: ProgramRequest, signal: AbortSignal): AsyncIterable<ProgramStreamItem>;
-}
-
-export interface ProgramStreamItem {
-  readonly event: string;
-  readonly id: string | undefined;
-  readonly data: string;
-}
 
 /** The Core that is meant, and where its secrets lie. */
 export interface ProgramTarget {

@@ -83,6 +83,7 @@ test('a change that check would refuse is refused by check, apply and the watche
     await t.test(what, async () => {
       writeFileSync(file, text);
       for (const check of [true, false]) {
+        // Refused before there is a change of it.
         const { body } = await core.post('/plugins/apply', { check });
         assert.equal(body.code, code, `check ${check}: ${JSON.stringify(body)}`);
         const lines = body.details.problems.map(

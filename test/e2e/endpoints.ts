@@ -147,6 +147,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.restart': post('/plugins/spi/restart', {}, [], admin),
   'plugins.release': post('/plugins/spi/release', {}, [], admin),
   'plugins.apply': post('/plugins/apply', {}, [], admin),
+  'changes.list': get('/changes'),
+  'changes.get': get('/changes/999'),
   'plugins.usage': get('/plugins/usage', [], admin),
   'plugins.sample': post('/plugins/sample', {}, [], admin),
   'plugins.install': post('/plugins/install', { source: '/nowhere' }, [], admin),

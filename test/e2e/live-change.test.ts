@@ -17,6 +17,7 @@ plugins:
   system: { version: ^1.0.0, essential: true }
   http: { version: ^1.0.0, essential: true, config: { tcp: false } }
   composer: { version: ^1.0.0, config: { quietMs: 50 } }
+  changes: ^1.0.0
   dev-reload: { version: ^1.0.0, config: { quietMs: 50 } }
   spi:
     version: ^1.0.0
@@ -60,7 +61,7 @@ test('an edited SKU is applied: only what changed restarts, what is wrong is tol
   for (const id of ['http', 'system', 'operations', 'composer']) assert.equal(after[id]?.generation, 1, id);
 
   write(SKU.replace('handles: []', 'handles: 5'));
-  assert.match(await warning('SKU_INVALID'), /^sku\.yaml:14: configuration spi\.handles must be array$/);
+  assert.match(await warning('SKU_INVALID'), /^sku\.yaml:15: configuration spi\.handles must be array$/);
   assert.equal((await core.get('/spi/handles')).body.handles.length, 1, 'the former set runs on');
   assert.equal((await core.post('/plugins/apply', { check: true })).body.code, 'SKU_INVALID');
 
@@ -88,14 +89,24 @@ test('devicectl may ask for the change where nobody watches, also of what carrie
   const { core, plugins, until, write } = device;
   write(SKU.replace(/ {2}composer.*\n/, '').replace('title: Test device', 'title: Another'));
   const check = await core.post('/plugins/apply', { check: true });
-  assert.deepEqual([check.body.change.device, check.body.deferred], [true, undefined]);
-  const { body } = await core.post('/plugins/apply');
-  assert.equal(body.deferred, true);
+  assert.deepEqual([check.status, check.body.difference.device], [200, true]);
+  const { status, body } = await core.post('/plugins/apply');
+  assert.equal(status, 202, JSON.stringify(body));
   await until('the restart of http', async () => {
     const { http } = await plugins().catch(() => ({}) as Awaited<ReturnType<typeof plugins>>);
     return http?.generation === 2 && http.state === 'active';
   });
   assert.equal((await core.get('/version')).body.sku.title, 'Another');
+  // The keeper of changes was restarted by the very change.
+  const over = await until('the end of the change', async () => {
+    const answer = await core.get(`/changes/${body.change}`);
+    return answer.status === 200 && answer.body.state !== 'doing' && answer.body;
+  });
+  assert.deepEqual(
+    [over.state, over.result?.difference.device, over.by],
+    ['done', true, 'operator'],
+    JSON.stringify(over),
+  );
 });
 
 const PLUGIN = (answer: string) => `

@@ -4,13 +4,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Isolation, operations } from '@device-core/plugin-api';
+import { changes, type Isolation, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { settledChange } from '../fixtures/changes.ts';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { Packages, QUIET } from '../fixtures/packages.ts';
 
-const PLUGINS = { operations: '^1.0.0', system: '^1.0.0' };
+const PLUGINS = { operations: '^1.0.0', system: '^1.0.0', changes: '^1.0.0' };
 const PROBATION_MS = 150;
 /** Starts, and falls over a moment later. */
 const SHAKY = "export const plugin = { setup() { setTimeout(() => { throw new Error('legs gave way'); }, 300); } };\n";
@@ -48,7 +49,9 @@ class Device implements AsyncDisposable {
   async call(name: string, params: object = {}): Promise<Record<string, unknown>> {
     const signal = AbortSignal.timeout(20_000);
     const call = { caller: { kind: 'operator', id: 'operator' }, signal, deadline: Date.now() + 20_000 } as const;
-    return (await this.core.service(operations).invoke(name, params, call)) as Record<string, unknown>;
+    const answer = (await this.core.service(operations).invoke(name, params, call)) as Record<string, unknown>;
+    if (typeof answer.change !== 'string') return answer;
+    return settledChange(() => this.core.service(changes).get(String(answer.change)));
   }
 
   install(source: string, more: object = {}) {

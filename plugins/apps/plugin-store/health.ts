@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { type HealthReport, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { versionFolder } from '@device-core/plugin-api/installed';
+import type { StoreConfig } from './outcome.ts';
 import type { InstalledState } from './state.ts';
-import { inItsPlace, type PluginStore, type StoreConfig } from './store.ts';
+import { inItsPlace, type PluginStore } from './store.ts';
 import { signerOf } from './trust.ts';
 
 interface HealthSources {

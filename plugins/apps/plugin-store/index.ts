@@ -1,10 +1,21 @@
 import { join } from 'node:path';
-import { definePlugin, device, operations, pluginManager, reasonOf } from '@device-core/plugin-api';
+import {
+  type ChangeRequest,
+  type Changes,
+  CoreError,
+  changes,
+  definePlugin,
+  device,
+  operations,
+  pluginManager,
+  reasonOf,
+} from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { reportHealth } from './health.ts';
+import type { StoreConfig } from './outcome.ts';
 import { Probation } from './probation.ts';
 import { InstalledState } from './state.ts';
-import { PluginStore, type StoreConfig } from './store.ts';
+import { PluginStore } from './store.ts';
 
 const requires = { device, pluginManager };
 
@@ -27,6 +38,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
       config,
       log,
       signal: scope.signal,
+      clock: host.clock,
       safeMode: sku.id === 'safe-mode',
     });
     const faults: string[] = [];
@@ -43,9 +55,24 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const probation = new Probation(store, manager, scope, log, config.probationMs);
     host.bus.subscribe('plugin.state', probation.changed);
     host.tap('health.collect', (report) => reportHealth(report, { store, state, config, place, faults }));
+    let service: Changes | undefined;
+    const changing = async (request: ChangeRequest) => {
+      if (service) return service.begin(request);
+      throw new CoreError('UNAVAILABLE', { what: request.kind, reason: 'no plugin keeps changes; changes is the one' });
+    };
+    const view = () => import('./operations.ts').then((it) => it.storeOperations(store, probation, place, changing));
+    let made: ReturnType<typeof view> | undefined;
     host.when(operations, async (table, part) => {
-      const { storeOperations } = await import('./operations.ts');
-      for (const operation of storeOperations(store, probation, log)) part.use(operation.name, table.add(operation));
+      made ??= view();
+      for (const operation of (await made).operations) part.use(operation.name, table.add(operation));
+    });
+    host.when(changes, async (kept, part) => {
+      service = kept;
+      part.defer('changes', () => {
+        service = undefined;
+      });
+      made ??= view();
+      for (const maker of (await made).makers) part.use(maker.kind, kept.serve(maker));
     });
   },
 });

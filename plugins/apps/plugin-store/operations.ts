@@ -1,17 +1,21 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 import {
+  type ChangeMaker,
+  type ChangeRequest,
   type CoreErrorCode,
   callerName,
   type JsonSchema,
-  type Logger,
   type Operation,
   PLUGIN_STATES,
   type PluginState,
 } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import { Installation } from './installation.ts';
+import type { InstallRequest, Running } from './outcome.ts';
 import type { Probation } from './probation.ts';
-import type { InstallRequest, Outcome, PluginStore, Running } from './store.ts';
+import { Rollback } from './rollback.ts';
+import type { PluginStore } from './store.ts';
 
 /** As long as plugins may take to stop and start twice: forwards, and back. */
 const TIMEOUT_MS = 180_000;
@@ -78,6 +82,9 @@ const OUTCOME: JsonSchema = {
     signer: { type: 'string', description: 'fingerprint of the trusted key that signed it' },
   },
 };
+const CHANGE_ID: JsonSchema = { type: 'string', description: 'id of the change; changes.get tells how far it is' };
+/** One plugin may need another: changes of plugins are made one after the other. */
+const SUBJECT = 'plugins';
 const BY_ID: JsonSchema = exactly({ id: ID });
 const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
 const UNDONE: readonly CoreErrorCode[] = [
@@ -88,6 +95,7 @@ const UNDONE: readonly CoreErrorCode[] = [
   'CHANGE_UNDONE',
   'SKU_INVALID',
   'BUSY',
+  'UNAVAILABLE',
 ];
 
 export interface InstalledView extends InstalledPlugin {
@@ -103,11 +111,19 @@ interface Listing {
   readonly disabled: readonly string[];
 }
 
+export interface StoreView {
+  readonly operations: readonly Operation<never, unknown>[];
+  /** What takes long, for the service that keeps changes. */
+  readonly makers: readonly ChangeMaker[];
+}
+
+/** `changing` begins a change. Throws UNAVAILABLE where nobody keeps changes. */
 export function storeOperations(
   store: PluginStore,
   probation: Probation,
-  log: Logger,
-): readonly Operation<never, unknown>[] {
+  place: string,
+  changing: (request: ChangeRequest) => Promise<string>,
+): StoreView {
   const view = async (id: string, plugin: InstalledPlugin): Promise<InstalledView> => {
     const { probation: unproven, ...rest } = plugin;
     const endsAt = unproven ? probation.endsAt(id) : undefined;
@@ -145,11 +161,12 @@ export function storeOperations(
       };
     },
   };
-  const install: Operation<InstallRequest, Outcome> = {
+  const installation = new Installation(store, place);
+  const install: Operation<InstallRequest, unknown> = {
     name: 'plugins.install',
     summary: 'install or upgrade a plugin from a folder or a tarball on the device',
     description:
-      'The answer comes when the plugin is active (202: on probation). A version that fails then, or during its probation, makes room for the last good one.',
+      'The package is checked before the answer. The rest is a change: it is done when the plugin is active and on probation. A version that fails then, or during its probation, makes room for what ran before; the error of the change is then PLUGIN_ROLLED_BACK.',
     capability: 'system.plugins',
     params: {
       type: 'object',
@@ -167,10 +184,15 @@ export function storeOperations(
         check: { type: 'boolean', description: 'ask everything, do nothing' },
       },
     },
-    result: OUTCOME,
+    result: {
+      ...OUTCOME,
+      description: 'with `check` what would be installed, else the change; its result is of the same form',
+      required: [],
+      properties: { change: CHANGE_ID, ...(OUTCOME.properties as object) },
+    },
     rest: {
-      ...{ method: 'POST', path: '/plugins/install' },
-      statusBy: { member: 'state', map: { probation: 202 } },
+      ...{ method: 'POST', path: '/plugins/install', status: 202 },
+      statusBy: { member: 'state', map: { checked: 200 } },
     },
     errors: [
       ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'API_VERSION_MISMATCH', 'CAPABILITY_UNKNOWN'] as const),
@@ -179,10 +201,14 @@ export function storeOperations(
     ],
     timeoutMs: TIMEOUT_MS,
     async run(request, { caller }) {
-      const outcome = await store.install(request);
-      const { state, id, version, hash } = outcome;
-      log.info({ by: callerName(caller), state, plugin: id, version, hash }, 'plugin installed');
-      return outcome;
+      const outcome = await installation.check(request);
+      if (request.check) return outcome;
+      const { id, version } = outcome;
+      const { kind } = installation;
+      const summary = `install ${id} ${version}`;
+      return {
+        change: await changing({ kind, subject: SUBJECT, summary, data: { ...request }, by: callerName(caller) }),
+      };
     },
   };
   const remove: Operation<{ readonly id: string }, unknown> = {
@@ -197,17 +223,25 @@ export function storeOperations(
     timeoutMs: TIMEOUT_MS,
     run: async ({ id }) => ({ plugin: await view(id, await store.remove(id)) }),
   };
+  const back = new Rollback(store, view);
   const rollback: Operation<{ readonly id: string }, unknown> = {
     name: 'plugins.rollback',
     summary: 'bring the version before back',
+    description:
+      'What ran before a version on probation, else the last one that was proven. It is a change; its result has the plugin.',
     capability: 'system.plugins',
     params: BY_ID,
-    result: ABOUT_ONE,
+    result: { type: 'object', properties: { change: CHANGE_ID, plugin: INSTALLED } },
     cli: { progress: 'going back', done: '{plugin.id} {plugin.version} is back' },
-    rest: { method: 'POST', path: '/plugins/:id/rollback' },
+    rest: { method: 'POST', path: '/plugins/:id/rollback', status: 202 },
     errors: ['PLUGIN_NOT_FOUND', 'PLUGIN_CONFLICT', ...UNDONE],
     timeoutMs: TIMEOUT_MS,
-    run: async ({ id }) => ({ plugin: await view(id, await store.back(id)) }),
+    async run({ id }, { caller }) {
+      const { from, to } = store.before(id);
+      const summary = `roll ${id} back to ${to.version}`;
+      const data = { id, from, to };
+      return { change: await changing({ kind: back.kind, subject: SUBJECT, summary, data, by: callerName(caller) }) };
+    },
   };
   const turn: Operation<{ readonly id: string; readonly enabled: boolean }, unknown> = {
     name: 'plugins.switch',
@@ -230,5 +264,5 @@ export function storeOperations(
       return { id, enabled, ...(state ? { state } : {}), ...(reason ? { reason } : {}) };
     },
   };
-  return [list, install, remove, rollback, turn];
+  return { operations: [list, install, remove, rollback, turn], makers: [installation, back] };
 }

@@ -1,6 +1,6 @@
 /** Brings a package into a folder of the store: from a folder or a tarball on this device. Nothing is fetched. */
 import { constants as fs } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
@@ -8,32 +8,23 @@ import { makeFolder, storageError } from '@device-core/plugin-api/durable';
 import { packedFilesOf, type TreeLimits } from '@device-core/plugin-api/package-tree';
 import { unpack } from './unpack.ts';
 
-/** The package in a new folder below `place`, which is gone when the work is done. Throws PACKAGE_INVALID. */
-export async function withStaged<T>(
-  source: string,
-  place: string,
-  limits: TreeLimits,
-  signal: AbortSignal,
-  work: (folder: string) => Promise<T>,
-): Promise<T> {
+/** Puts the package into this folder, in the place of whatever is there. Throws PACKAGE_INVALID; what was written by then stays there. */
+export async function stage(source: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {
   const refuse = (reason: string) => new CoreError('PACKAGE_INVALID', { source, reason });
   if (!isAbsolute(source)) throw refuse('it must be an absolute path on the device');
   const found = await stat(source).catch((error) => {
     throw refuse(`it cannot be read: ${reasonOf(error)}`);
   });
-  await makeFolder(place);
-  const folder = await mkdtemp(join(place, 'new-')).catch((thrown) => {
-    throw storageError(place, thrown);
-  });
   try {
-    if (found.isDirectory()) await copy(source, folder, limits, signal);
-    else if (!found.isFile() || !/\.(tgz|tar\.gz)$/.test(source)) throw refuse('it is neither a folder nor a .tgz');
-    else if (found.size > limits.bytes) throw refuse(`it has more than ${limits.bytes} bytes`);
-    else await unpack(source, folder, limits, signal);
-    return await work(folder);
-  } finally {
     await rm(folder, { recursive: true, force: true });
+  } catch (thrown) {
+    throw storageError(folder, thrown);
   }
+  await makeFolder(folder);
+  if (found.isDirectory()) await copy(source, folder, limits, signal);
+  else if (!found.isFile() || !/\.(tgz|tar\.gz)$/.test(source)) throw refuse('it is neither a folder nor a .tgz');
+  else if (found.size > limits.bytes) throw refuse(`it has more than ${limits.bytes} bytes`);
+  else await unpack(source, folder, limits, signal);
 }
 
 /** The files that `npm pack` would take; of node_modules only where something is bundled. */

@@ -1,79 +1,26 @@
-/** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. Changes are made one after the other. */
-import { join } from 'node:path';
+/** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type Clock,
   CoreError,
-  type Isolation,
   type Logger,
   type PluginManager,
-  type PluginManifest,
-  type PluginState,
   type PluginStatus,
   reasonOf,
 } from '@device-core/plugin-api';
 import {
-  followedBy,
   formerOf,
   type Installed,
   type InstalledPlugin,
-  type InstalledVersion,
   liveVersion,
   type RolledBack,
-  versionFolder,
 } from '@device-core/plugin-api/installed';
 import type { TreeLimits } from '@device-core/plugin-api/package-tree';
 import type { Candidate } from './candidate.ts';
-import type { Claims } from './claims.ts';
+import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';
-import { signerOf, type TrustPolicy, verifyInstalled } from './trust.ts';
+import { verifyInstalled } from './trust.ts';
 import { VersionFiles } from './version-files.ts';
-
-export interface StoreConfig extends TrustPolicy {
-  readonly leastIsolation: Isolation;
-  readonly probationMs: number;
-  readonly maxBytes: number;
-  readonly maxFiles: number;
-}
-
-export interface InstallRequest {
-  /** Absolute path of a folder or a tarball on this device. */
-  readonly source: string;
-  readonly isolation?: Isolation;
-  /** Members over those of the version before; null takes one away. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  /** Digest of what it may have: what CLAIMS_UNACCEPTED names. */
-  readonly accept?: string;
-  /** Everything is asked, nothing is done. */
-  readonly check?: boolean;
-}
-
-export interface Outcome {
-  /** `good` when this very version had passed its probation before. */
-  readonly state: 'checked' | 'probation' | 'good';
-  readonly id: string;
-  readonly version: string;
-  /** Version that ran before. */
-  readonly former?: string;
-  /** What runs now; absent where nothing of it does. */
-  readonly running?: Running;
-  readonly hash: string;
-  readonly isolation: Isolation;
-  readonly capabilities: readonly string[];
-  /** All that it claims, and what names this package with these claims. */
-  readonly claims: Claims;
-  readonly digest: string;
-  /** What of it the version before did not have. */
-  readonly added: readonly string[];
-  /** Fingerprint of the key that signed it. */
-  readonly signer?: string;
-}
-
-/** What the kernel runs of a plugin, whatever was asked for. */
-export interface Running {
-  readonly version: string;
-  readonly state: PluginState;
-  readonly reason?: string;
-}
 
 export interface StoreParts {
   readonly state: InstalledState;
@@ -83,11 +30,15 @@ export interface StoreParts {
   readonly config: StoreConfig;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   readonly safeMode: boolean;
 }
 
 /** Changes that may wait. */
 const MAX_WAITING = 8;
+/** A plugin that a start of the Core is about to start is looked at so often, for so long. */
+const LOOK_MS = 100;
+const SETTLED_MS = 120_000;
 const SELF = 'plugin-store';
 const WAYS_OUT: readonly string[] = ['http-server', 'operations'];
 
@@ -144,28 +95,85 @@ export class PluginStore {
     return verifyInstalled(manifest, directory, { place, plugin, limits: this.#limits, policy: config });
   }
 
-  /**
-   * Resolves when the plugin is active. Throws what is wrong with the package or with its place among the others, and PLUGIN_ROLLED_BACK when
-   * it does not start.
-   */
-  install(request: InstallRequest): Promise<Outcome> {
+  get limits(): TreeLimits {
+    return this.#limits;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.signal;
+  }
+
+  /** Asks everything that can be asked before it runs; resolves with what would be written. */
+  admit(candidate: Candidate, request: InstallRequest): Promise<Admitted> {
+    return this.#serial(() => this.#admission(candidate, request));
+  }
+
+  /** Puts its files where they stay, and resolves with what lies there. Nothing names them yet. */
+  place(change: string, candidate: Candidate, entry: InstalledPlugin): Promise<Candidate> {
     return this.#serial(async () => {
-      const { place, signal } = this.#parts;
-      const { withStaged } = await import('./staging.ts');
-      const { readCandidate } = await import('./candidate.ts');
-      return withStaged(request.source, join(place, '.staging'), this.#limits, signal, async (folder) => {
-        const candidate = await readCandidate(folder, request.source, this.#limits);
-        const { entry, outcome } = await this.#admit(candidate, request);
-        if (request.check) return outcome;
-        checkAccepted(outcome, request.accept);
-        const { id } = outcome;
-        const before = this.installed.plugins[id];
-        await this.#files.keep(candidate, entry);
-        await this.#write(id, entry);
-        const running = await this.#prove(id, entry, before);
-        await this.#sweep();
-        return running ? { ...outcome, running } : outcome;
-      });
+      this.#files.spare(`${change} in its place`, this.#files.pathsOf(candidate.manifest.id, entry));
+      return { ...candidate, folder: await this.#files.keep(candidate, entry) };
+    });
+  }
+
+  /** What a sweep leaves there, by the change that needs it. */
+  spare(change: string, paths: readonly string[]): void {
+    this.#files.spare(change, paths);
+    if (paths.length === 0) this.#files.spare(`${change} in its place`, []);
+  }
+
+  tidy(): Promise<void> {
+    return this.#serial(() => this.#sweep());
+  }
+
+  /** Names it in the list: from now on it is what runs at the next start. Asks once more, for others may have changed meanwhile. */
+  commit(candidate: Candidate, request: InstallRequest, installedAt: number): Promise<Admitted> {
+    return this.#serial(async () => {
+      const admitted = await this.#admission(candidate, request);
+      const { id } = admitted.outcome;
+      const entry = admitted.entry.probation ? { ...admitted.entry, installedAt } : admitted.entry;
+      await this.#write(id, entry);
+      return { ...admitted, entry };
+    });
+  }
+
+  /** Takes a commit back, whether it was made or not: what ran before is named again, and runs. */
+  revoke(id: string, installedAt: number): Promise<void> {
+    return this.#serial(async () => {
+      const plugin = this.installed.plugins[id];
+      if (!plugin?.probation || plugin.installedAt !== installedAt) return;
+      const { plugins, rolledBack } = this.installed;
+      await this.#parts.state.write({ plugins: without(plugins, id, formerOf(plugin)), rolledBack });
+      await this.#apply();
+      await this.#sweep();
+    });
+  }
+
+  /**
+   * Starts what was committed, and resolves with what runs then; `resumed`: the Core ended meanwhile, and may just be starting it. Throws
+   * PLUGIN_ROLLED_BACK when it does not become active, CANCELLED when it is not there any more.
+   */
+  start(id: string, installedAt: number, resumed: boolean): Promise<Running | undefined> {
+    return this.#serial(async () => {
+      const entry = this.installed.plugins[id];
+      const failed = this.installed.rolledBack[id];
+      if (entry?.installedAt !== installedAt) {
+        const running = await this.running(id);
+        if (!failed || failed.at < installedAt)
+          throw new CoreError('CANCELLED', { what: `the installation of ${id}`, reason: 'it was changed meanwhile' });
+        const outcome = inItsPlace(entry, running);
+        const { version, reason } = failed;
+        throw new CoreError('PLUGIN_ROLLED_BACK', {
+          plugin: id,
+          version,
+          reason,
+          outcome,
+          ...(running && { running }),
+        });
+      }
+      const running = await this.#prove(id, entry, resumed);
+      await this.#sweep();
+      return running;
     });
   }
 
@@ -215,24 +223,32 @@ export class PluginStore {
     });
   }
 
-  /** Back to the version before: what ran before one on probation, else the last one that was proven. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when there is none. */
-  back(id: string): Promise<InstalledPlugin> {
+  /** What a rollback would write: what ran before one on probation, else the last one that was proven. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT. */
+  before(id: string): { readonly from: InstalledPlugin; readonly to: InstalledPlugin } {
+    const from = this.#find(id);
+    const { enabled, probation } = from;
+    const former = formerOf(from);
+    if (!former) throw conflict('roll back', id, 'no other version was kept');
+    const proven = { enabled, installedAt: Date.now(), lastGood: versionOf(from) };
+    return { from, to: probation ? { ...former, enabled } : { ...former, ...proven } };
+  }
+
+  /** Puts one entry in the place of another; nothing where that was done before. Throws CANCELLED where it is a third one by now. */
+  exchange(id: string, from: InstalledPlugin, to: InstalledPlugin): Promise<void> {
     return this.#serial(async () => {
-      const plugin = this.#find(id);
-      const { enabled, probation } = plugin;
-      const former = formerOf(plugin);
-      if (!former) throw conflict('roll back', id, 'no other version was kept');
-      const proven = { enabled, installedAt: Date.now(), lastGood: versionOf(plugin) };
-      const entry = probation ? { ...former, enabled } : { ...former, ...proven };
-      await this.#write(id, entry);
-      try {
-        await this.#apply();
-      } catch (error) {
-        await this.#write(id, plugin);
-        throw error;
-      }
+      const now = this.installed.plugins[id];
+      if (now && isSame(now, to)) return;
+      if (!now || !isSame(now, from))
+        throw new CoreError('CANCELLED', { what: `the rollback of ${id}`, reason: 'it was changed meanwhile' });
+      await this.#write(id, to);
+    });
+  }
+
+  /** Runs what the list says. */
+  follow(): Promise<void> {
+    return this.#serial(async () => {
+      await this.#apply();
       await this.#sweep();
-      return entry;
     });
   }
 
@@ -251,6 +267,7 @@ export class PluginStore {
         rolledBack: newer ? rolledBack : without(rolledBack, id),
       });
       this.#parts.log.info({ plugin: id, version: plugin.version }, 'passed its probation');
+      await this.#sweep();
     });
   }
 
@@ -262,79 +279,23 @@ export class PluginStore {
     });
   }
 
-  /** Asks everything that can be asked before it runs; resolves with what would be written. */
-  async #admit(candidate: Candidate, request: InstallRequest) {
-    const { manager, config } = this.#parts;
-    const { manifest, tree, folder } = candidate;
-    const { id, version, capabilities = [] } = manifest;
-    const former = this.installed.plugins[id];
-    const isolation = request.isolation ?? former?.isolation ?? 'process';
-    const { checkFit } = await import('./fitness.ts');
-    const { checkConfig } = await import('./candidate.ts');
-    const installed = new Set(Object.keys(this.installed.plugins));
-    const { leastIsolation } = config;
-    checkFit(manifest, isolation, { running: await manager.list(), installed, leastIsolation });
-    const inherited = former?.config ?? this.installed.rolledBack[id]?.config;
-    const members = Object.entries({ ...inherited, ...request.config }).filter(([, value]) => value !== null);
-    const settings = Object.fromEntries(members);
-    checkConfig(manifest, settings);
-    const signer = await signerOf(id, folder, tree.hash, config);
-    const { beyond, checkUnsigned, claimsOf, digestOf } = await import('./claims.ts');
-    const claims = claimsOf(manifest, isolation);
-    if (signer === undefined) checkUnsigned(id, claims, config.unsignedIsolation);
-    const granted = former && (await this.#manifestOf(id, former));
-    const added = beyond(claims, granted && claimsOf(granted, former.isolation));
-    const digest = digestOf(id, version, tree.hash, claims);
-    const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
-    // The same files with another configuration have to prove themselves again; the very same do not.
-    const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
-    const next = { ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } };
-    const ran = former && (await this.#ran(id, former));
-    const fresh: InstalledPlugin = ran ? followedBy(ran, next) : next;
-    const entry: InstalledPlugin = again ? { ...again, enabled: true } : fresh;
-    const state = entry.probation ? 'probation' : 'good';
-    const outcome: Outcome = {
-      ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
-      ...{ claims, digest, added },
-      ...(former ? { former: former.version } : {}),
-      ...(signer ? { signer } : {}),
-    };
-    return { entry, outcome };
-  }
-
-  /** Of a version that lies here; undefined where it cannot be read, and then nothing counts as granted. */
-  async #manifestOf(id: string, version: InstalledVersion): Promise<PluginManifest | undefined> {
-    const { readCandidate } = await import('./candidate.ts');
-    const folder = join(this.#parts.place, id, versionFolder(version));
-    try {
-      const { manifest, tree } = await readCandidate(folder, folder, this.#limits);
-      return tree.hash === version.hash ? manifest : undefined;
-    } catch (thrown) {
-      this.#parts.log.warn({ plugin: id, reason: reasonOf(thrown) }, 'cannot tell what was granted before');
-      return undefined;
-    }
-  }
-
-  /** The version that runs, or ran: one on probation that has failed just now is on its way out, and never comes back. */
-  async #ran(id: string, plugin: InstalledPlugin): Promise<InstalledPlugin | undefined> {
-    if (!plugin.probation || !plugin.enabled) return plugin;
-    const state = (await this.#status(id))?.state;
-    return state === 'failed' || state === 'quarantined' ? formerOf(plugin) : plugin;
+  #admission(candidate: Candidate, request: InstallRequest): Promise<Admitted> {
+    const { manager, config, place, log } = this.#parts;
+    const about = { installed: this.installed, manager, config, place, limits: this.#limits, log };
+    return import('./admission.ts').then(({ admit }) => admit(candidate, request, about));
   }
 
   /** Starts what was written, and resolves with what runs then. Throws PLUGIN_ROLLED_BACK when it does not become active. */
-  async #prove(id: string, entry: InstalledPlugin, before: InstalledPlugin | undefined): Promise<Running | undefined> {
+  async #prove(id: string, entry: InstalledPlugin, resumed: boolean): Promise<Running | undefined> {
     let reason: string;
     try {
       await this.#apply();
-      const status = await this.running(id);
-      if (status?.state === 'active' || !entry.probation) return status;
+      const status = resumed ? await this.#settled(id) : await this.running(id);
+      // In safe mode nothing that was installed runs: the next normal start tells.
+      if (status?.state === 'active' || !entry.probation || (this.#parts.safeMode && !status)) return status;
       reason = status ? `it is ${status.state}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
     } catch (error) {
-      if (!entry.probation) {
-        if (before) await this.#write(id, before);
-        throw error;
-      }
+      if (!entry.probation) throw error;
       const undone = error instanceof CoreError && error.code === 'CHANGE_UNDONE';
       reason = undone ? String(error.details.reason) : reasonOf(error);
     }
@@ -342,6 +303,17 @@ export class PluginStore {
     const { version } = entry;
     const running = await this.running(id);
     throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...(running && { running }) });
+  }
+
+  /** What becomes of a plugin that a start of the Core is about to start. */
+  async #settled(id: string): Promise<Running | undefined> {
+    const { clock, signal } = this.#parts;
+    for (let left = SETTLED_MS; left > 0; left -= LOOK_MS) {
+      const status = await this.running(id);
+      if (status?.state !== 'waiting' && status?.state !== 'starting') return status;
+      await clock.sleep(LOOK_MS, signal);
+    }
+    return this.running(id);
   }
 
   async #undo(id: string, plugin: InstalledPlugin, reason: string): Promise<string> {
@@ -415,15 +387,8 @@ export class PluginStore {
   }
 }
 
-/** Throws CLAIMS_UNACCEPTED with what would be granted. */
-function checkAccepted({ id, version, claims, digest, added }: Outcome, accept: string | undefined): void {
-  if (added.length === 0 || accept === digest) return;
-  const what = added.join(', it ');
-  throw new CoreError('CLAIMS_UNACCEPTED', { plugin: id, version, what, digest, claims, added });
-}
-
-function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {
-  return { version, hash, isolation, config };
+function isSame(a: InstalledPlugin, b: InstalledPlugin): boolean {
+  return a.hash === b.hash && a.installedAt === b.installedAt && isDeepStrictEqual(a.config, b.config);
 }
 
 function failureOf(plugin: InstalledPlugin, former: InstalledPlugin | undefined, reason: string): RolledBack {

@@ -10,19 +10,33 @@ import { listFile } from './trust.ts';
 export class VersionFiles {
   readonly #place: string;
   readonly #limits: TreeLimits;
+  /** Paths that no entry names yet, by the change that will. */
+  readonly #spared = new Map<string, readonly string[]>();
 
   constructor(place: string, limits: TreeLimits) {
     this.#place = place;
     this.#limits = limits;
   }
 
+  /** What a sweep leaves there for this change; nothing more with an empty list. */
+  spare(change: string, paths: readonly string[]): void {
+    if (paths.length === 0) this.#spared.delete(change);
+    else this.#spared.set(change, paths);
+  }
+
+  /** Folders and list of a version. */
+  pathsOf(id: string, version: InstalledVersion): readonly string[] {
+    const folder = join(this.#place, id);
+    return [folder, join(folder, versionFolder(version)), listFile(this.#place, id, version)];
+  }
+
   /** Puts the files where they stay. Whatever else lies there under the same name is not whole, was changed, or is signed anew. */
-  async keep({ folder, manifest, tree }: Candidate, entry: InstalledVersion): Promise<void> {
+  async keep({ folder, manifest, tree }: Candidate, entry: InstalledVersion): Promise<string> {
     const target = join(this.#place, manifest.id, versionFolder(entry));
     await makeFolder(dirname(target));
     await replaceFile(listFile(this.#place, manifest.id, entry), tree.list);
-    if (await this.#holds(target, tree)) return;
-    await moveFolder(folder, target, tree.files.keys());
+    if (!(await this.#holds(target, tree))) await moveFolder(folder, target, tree.files.keys());
+    return target;
   }
 
   /** Does the folder hold these very files? */
@@ -38,13 +52,9 @@ export class VersionFiles {
 
   /** Removes what no entry names: older versions, and what a crash left behind. */
   async sweep({ plugins }: Installed): Promise<void> {
-    const kept = new Set<string>();
-    for (const [id, plugin] of Object.entries(plugins)) {
-      for (const version of versionsOf(plugin)) {
-        const list = listFile(this.#place, id, version);
-        for (const path of [join(this.#place, id), join(this.#place, id, versionFolder(version)), list]) kept.add(path);
-      }
-    }
+    const kept = new Set([...this.#spared.values()].flat());
+    for (const [id, plugin] of Object.entries(plugins))
+      for (const version of versionsOf(plugin)) for (const path of this.pathsOf(id, version)) kept.add(path);
     for (const path of await foldersIn(this.#place)) {
       const inside = kept.has(path) ? (await readdir(path)).map((name) => join(path, name)) : [path];
       for (const one of inside) if (!kept.has(one)) await rm(one, { recursive: true, force: true });

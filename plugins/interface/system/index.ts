@@ -1,5 +1,16 @@
-import { definePlugin, device, grants, operations, pluginManager } from '@device-core/plugin-api';
+import {
+  type ChangeRequest,
+  type Changes,
+  CoreError,
+  changes,
+  definePlugin,
+  device,
+  grants,
+  operations,
+  pluginManager,
+} from '@device-core/plugin-api';
 import { aboutOperations } from './about.ts';
+import { Applying, applyOperation } from './apply.ts';
 import { capabilityOperations } from './capability-operations.ts';
 import { healthOperation } from './health.ts';
 import { loopback } from './loopback.ts';
@@ -25,14 +36,27 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
       scope,
       timeoutMs: config.collectTimeoutMs,
     });
+    let service: Changes | undefined;
+    const changing = async (request: ChangeRequest) => {
+      if (service) return service.begin(request);
+      throw new CoreError('UNAVAILABLE', { what: request.kind, reason: 'no plugin keeps changes; changes is the one' });
+    };
     for (const operation of [
       health,
       ...aboutOperations(info),
       ...pluginOperations(id, services.pluginManager, scope, log),
+      applyOperation(services.pluginManager, changing),
       ...usageOperations(services.pluginManager),
       ...capabilityOperations(capabilities, services.grants),
     ])
       scope.use(operation.name, table.add(operation));
+    host.when(changes, (kept, part) => {
+      service = kept;
+      part.use('plugins.apply', kept.serve(new Applying(services.pluginManager, host.clock)));
+      part.defer('changes', () => {
+        service = undefined;
+      });
+    });
     scope.use(loopback.name, table.addStream(loopback));
   },
 });

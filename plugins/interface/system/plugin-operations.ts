@@ -1,4 +1,4 @@
-/** plugins.list, plugins.restart, plugins.enable, plugins.disable, plugins.release, plugins.apply. */
+/** plugins.list, plugins.restart, plugins.enable, plugins.disable, plugins.release. */
 import {
   CoreError,
   type JsonSchema,
@@ -9,7 +9,6 @@ import {
   type PluginStatus,
   reasonOf,
   type Scope,
-  type SkuChange,
 } from '@device-core/plugin-api';
 
 /** Time for the answer to leave the device before its own way out is restarted. */
@@ -17,22 +16,6 @@ const ANSWER_FIRST_MS = 100;
 /** Services without which an answer cannot reach its caller. */
 const WAYS_OUT: readonly string[] = ['http-server', 'app-sockets', 'operations'];
 
-/** All plugins may have to start, and to start once more if the change is undone. */
-const APPLY_TIMEOUT_MS = 120_000;
-
-const IDS: JsonSchema = { type: 'array', items: { type: 'string' } };
-const CHANGE: JsonSchema = {
-  type: 'object',
-  required: ['added', 'removed', 'changed', 'affected', 'stale', 'device'],
-  properties: {
-    added: IDS,
-    removed: IDS,
-    changed: IDS,
-    affected: { ...IDS, description: 'all that stop, start or restart for it' },
-    stale: { ...IDS, description: 'their new version is taken at the next start of the Core' },
-    device: { type: 'boolean', description: 'grants, or what else the SKU says of the device, changed' },
-  },
-};
 const STRINGS: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
 const PLUGIN: JsonSchema = {
   type: 'object',
@@ -161,46 +144,8 @@ export function pluginOperations(self: string, manager: PluginManager, scope: Sc
     errors: [],
     run: async () => ({ plugins: await manager.list() }),
   };
-  const apply: Operation<{ readonly check: boolean }, { readonly change: SkuChange; readonly deferred?: true }> = {
-    name: 'plugins.apply',
-    summary: 'read the SKU again and apply what changed, whole or not at all',
-    description:
-      'A SKU that is not valid changes nothing. Where a plugin then fails to start the former set is restored. With `check` the change is only told.',
-    capability: 'system.plugins',
-    params: { type: 'object', properties: { check: { type: 'boolean', default: false } } },
-    result: {
-      type: 'object',
-      required: ['change'],
-      properties: { change: CHANGE, deferred: { const: true, description: 'it happens right after this answer' } },
-    },
-    cli: {
-      progress: 'applying',
-      columns: [
-        ['added', '{change.added}'],
-        ['removed', '{change.removed}'],
-        ['changed', '{change.changed}'],
-        ['start again', '{change.affected}'],
-        ['new version at the next start of the Core', '{change.stale}'],
-        ['the device itself', '{change.device}'],
-      ],
-      empty: 'nothing has changed',
-    },
-    rest: { method: 'POST', path: '/plugins/apply' },
-    errors: ['SKU_INVALID', 'CHANGE_UNDONE', 'UNAVAILABLE'],
-    timeoutMs: APPLY_TIMEOUT_MS,
-    async run({ check }) {
-      const change = await manager.apply({ check: true });
-      if (check) return { change };
-      const affected = new Set(change.affected);
-      if (!carriesAnswers((await manager.list()).filter(({ id }) => affected.has(id))))
-        return { change: await manager.apply() };
-      afterAnswer('apply the SKU', () => manager.apply());
-      return { change, deferred: true };
-    },
-  };
   return [
     list,
-    apply,
     change('restart', 'stop a plugin and its dependents, and start them again'),
     change('enable', 'start a plugin that was disabled'),
     change('release', 'start a plugin that failed or is in quarantine'),

@@ -72,7 +72,15 @@ export const REPLIES: Record<string, Reply> = {
   'POST /plugins/spi/restart': { ok: true, plugin: { id: 'spi', state: 'active' } },
   'POST /plugins/http/restart': { ok: true, plugin: { id: 'http', state: 'active' }, deferred: true },
   'POST /plugins/spi/release': { ok: true, plugin: { id: 'spi', state: 'active' } },
-  'POST /plugins/apply': { ok: true, change: CHANGE },
+  'POST /plugins/apply': [202, { ok: true, change: '7' }],
+  'GET /changes/7': {
+    ok: true,
+    id: '7',
+    state: 'done',
+    progress: { done: 2, of: 2 },
+    steps: [],
+    result: { difference: CHANGE },
+  },
   'POST /plugins/nope/restart': [
     404,
     { ok: false, error: 'PLUGIN_NOT_FOUND: there is no plugin nope', code: 'PLUGIN_NOT_FOUND' },

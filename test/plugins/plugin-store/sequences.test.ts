@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import {
   CoreError,
+  changes,
   device,
   type Operation,
   operations,
@@ -19,6 +20,7 @@ import { installedLines, readInstalled, versionFolder, versionsOf } from '@devic
 import { createTestHost, leakCheck, type TestHost, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
+import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { Packages } from '../../fixtures/packages.ts';
 import { runs } from '../../fixtures/runs.ts';
@@ -45,6 +47,7 @@ class Machine implements AsyncDisposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'ds-'));
   readonly #var = join(this.#root, 'var');
   readonly #table = new Map<string, Operation<never, unknown>>();
+  #changes = new InstantChanges();
   #host: TestHost | undefined;
   #clock = new VirtualClock();
   #generation = 0;
@@ -67,6 +70,7 @@ class Machine implements AsyncDisposable {
       services: [
         [pluginManager, manager],
         [device, { info: async () => info }],
+        [changes, this.#changes],
       ],
     });
     const add = (operation: Operation<never, unknown>) => {
@@ -93,7 +97,9 @@ class Machine implements AsyncDisposable {
     const operation = this.#table.get(name);
     assert.ok(operation, name);
     const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(20_000) };
-    return (await operation.run(params as never, context as never)) as T;
+    const answer = (await operation.run(params as never, context as never)) as { readonly change?: string };
+    const { change: id } = answer;
+    return (id === undefined ? answer : await settledChange(() => this.#changes.get(id))) as T;
   }
 
   async crash(): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   CoreError,
+  changes,
   type Operation,
   operations,
   type PluginManager,
@@ -12,6 +13,7 @@ import {
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
+import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
 
 export interface StoreBench extends AsyncDisposable {
   readonly host: TestHost;
@@ -53,10 +55,14 @@ export async function startStore(config: object = {}, others = OTHERS): Promise<
   };
   const change = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
   const manager: Partial<PluginManager> = { list, apply: async () => change };
+  const kept = new InstantChanges();
   const host = await createTestHost(plugin, {
     manifest: 'manifests/plugins/apps/plugin-store.yaml',
     config,
-    services: [[pluginManager, manager]],
+    services: [
+      [pluginManager, manager],
+      [changes, kept],
+    ],
   });
   state = host.device.paths.var;
   mkdirSync(state, { recursive: true });
@@ -69,7 +75,8 @@ export async function startStore(config: object = {}, others = OTHERS): Promise<
     const operation = table.get(name);
     if (!operation) throw new CoreError('METHOD_NOT_FOUND', { name });
     const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(10_000) };
-    return (await operation.run(params as never, context as never)) as Record<string, unknown>;
+    const answer = (await operation.run(params as never, context as never)) as Record<string, unknown>;
+    return typeof answer.change === 'string' ? settledChange(() => kept.get(String(answer.change))) : answer;
   };
   return {
     host,

@@ -4,6 +4,7 @@ import {
   ANONYMOUS,
   type Caller,
   CoreError,
+  changes,
   operations,
   type PluginManager,
   type PluginState,
@@ -15,6 +16,7 @@ import {
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin } from '../../../plugins/interface/system/index.ts';
+import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
 import { eventually, pace } from '../../fixtures/eventually.ts';
 
 const MANIFEST = 'manifests/plugins/interface/system.yaml';
@@ -217,17 +219,19 @@ describe('plugins', () => {
     await assert.rejects(three.ask('plugins.disable', { id: 'rpc' }), { code: 'CALLER_DENIED' });
   });
 
-  it('follow the SKU: told only, done before the answer, or after it where they carry it', async () => {
+  it('follow the SKU: told only, or as a change, for it may restart what carries the answer', async () => {
     await using one = await start(LIST, {}, ['spi']);
-    assert.deepEqual((await one.ask('plugins.apply', { check: true })).change.changed, ['spi']);
+    const told = await one.ask('plugins.apply', { check: true });
+    assert.deepEqual([told.state, told.difference.changed], ['checked', ['spi']]);
     assert.deepEqual(one.acted, ['check']);
-    assert.equal((await one.ask('plugins.apply')).deferred, undefined);
+    await assert.rejects(one.ask('plugins.apply'), { code: 'UNAVAILABLE', message: /changes is the one/ });
+    const kept = new InstantChanges();
+    await one.host.appear(changes, kept);
+    one.acted.length = 0;
+    const { change } = await one.ask('plugins.apply');
+    const { difference } = await settledChange(() => kept.get(change));
+    assert.deepEqual((difference as SkuChange).changed, ['spi']);
     assert.deepEqual(one.acted, ['check', 'check', 'apply']);
-    await using all = await start(LIST, {}, ['http']);
-    assert.equal((await all.ask('plugins.apply')).deferred, true);
-    assert.deepEqual(all.acted, ['check']);
-    await eventually(() => all.acted.length === 2, 'the change');
-    assert.deepEqual(all.acted, ['check', 'apply']);
   });
 
   const REFUSALS: readonly (readonly [string, object, Caller, string])[] = [

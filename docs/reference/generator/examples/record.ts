@@ -73,6 +73,7 @@ export async function askAll(): Promise<Examples> {
     const once = () => core.ask(asked.path, { method, body, ...caller(core, asked) });
     const answer = await (asked.mayBeLost ? eventually(() => unlessLost(once()), `an answer of ${name}`) : once());
     if (answer.status >= 400) failed.push(`${method} ${asked.path} answered ${answer.status}: ${answer.text}`);
+    if (answer.status === 202) await settled(core, answer);
     answers.set(name, answer.body);
     found[name] = {
       method,
@@ -115,7 +116,17 @@ async function upgrade(core: SpawnedCore, source: string): Promise<void> {
     const { body } = await core.ask('/plugins/installed', { unix: true });
     return body.plugins.every((one: { state: string }) => one.state === 'good');
   }, 'the end of the probation');
-  await core.ask('/plugins/install', { body: { source }, unix: true });
+  await settled(core, await core.ask('/plugins/install', { body: { source }, unix: true }));
+}
+
+/** What was begun is over before anybody asks on. */
+async function settled(core: SpawnedCore, { body }: Answer): Promise<void> {
+  const { change } = body as { readonly change?: unknown };
+  if (typeof change !== 'string') return; // an event was taken: nothing follows
+  await eventually(async () => {
+    const { state } = (await core.ask(`/changes/${change}`, { unix: true })).body as { readonly state: string };
+    return state === 'done' || state === 'undone' || state === 'failed';
+  }, `the end of change ${change}`);
 }
 
 /** The simulator SKU; what is installed counts as good after a moment. */

@@ -176,6 +176,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'plugins.release': ask('/plugins/presence/release', {}, PLUGIN),
   'plugins.apply': ask('/plugins/apply', { check: true }),
   'plugins.install': ask('/plugins/install', ({ guest }) => ({ source: guest('1.0.0') })),
+  'changes.get': get('/changes/1'),
+  'changes.list': get('/changes'),
   'plugins.installed': get('/plugins/installed'),
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),

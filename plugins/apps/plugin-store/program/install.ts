@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineProgram } from '@device-core/plugin-api/program';
+import { defineProgram, whenChanged } from '@device-core/plugin-api/program';
 import { ask, isAnswerable, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 
@@ -10,6 +10,7 @@ interface Args {
   readonly check?: boolean;
   readonly accept?: string;
   readonly yes?: boolean;
+  readonly noWait?: boolean;
 }
 
 interface Outcome {
@@ -40,12 +41,13 @@ export const program = defineProgram<Args>({
       isolation: { enum: ['inline', 'worker', 'process'], description: 'as before if absent, else process' },
       config: { type: 'object', description: 'settings; may be repeated' },
       check: { type: 'boolean', description: 'only tell what would be installed' },
+      noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
       yes: { type: 'boolean', description: 'grant what it claims, without a question' },
       accept: { type: 'string', description: 'grant what it claims, if that is what this digest names' },
     },
   },
   async run({ client, out, args, signal }) {
-    const { yes, ...rest } = args;
+    const { yes, noWait, ...rest } = args;
     const body = { ...rest, source: resolve(args.source) };
     const install = (more: object, accept: readonly number[]) =>
       client.post('/plugins/install', { ...body, ...more }, { timeoutMs: CHANGE_TIMEOUT_MS, accept });
@@ -54,7 +56,9 @@ export const program = defineProgram<Args>({
     const claims = unaccepted(answer);
     if (claims && !yes) await ask(out, claims, signal);
     if (answer.status >= 400) answer = await install(claims ? { accept: claims.digest } : {}, []);
+    if (!noWait) answer = await whenChanged(client, answer, { signal });
     if (out.json) return out.line(answer.text);
+    if (noWait && answer.status === 202) return out.line(`change ${String(answer.body.change)} has begun`);
     const outcome = answer.body as unknown as Outcome;
     const { id, version, former, state, hash, signer } = outcome;
     const instead = former === undefined || former === version ? '' : ` instead of ${former}`;

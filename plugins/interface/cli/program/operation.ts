@@ -1,12 +1,12 @@
 /** Runs the command of an operation. */
 import { writeFile } from 'node:fs/promises';
-import { type ProgramAnswer, usage } from '@device-core/plugin-api/program';
+import { type ProgramAnswer, usage, whenChanged } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
 import type { OperationCommand } from './commands.ts';
 import type { Output } from './output.ts';
 import { type Parameter, parametersOf } from './parameters.ts';
 import { parseWords } from './parse.ts';
-import { whileWaiting } from './progress.ts';
+import { whileWaiting, withProgress } from './progress.ts';
 import { bytesMember, show } from './view.ts';
 
 /** The Core says TIMEOUT before we give up. */
@@ -28,6 +28,7 @@ export function shapeOf({ method, view }: OperationCommand): Shape {
   if (has('text')) own.push(['hex', { kind: 'switch', summary: 'the text is hex digits, @file or base64:...' }]);
   if (bytesMember(method.result) !== undefined)
     own.push(['out', { kind: 'value', summary: 'file that the bytes of the answer are written to' }]);
+  if (beginsChange(method)) own.push(['no-wait', NO_WAIT]);
   return { parameters, own: Object.fromEntries(own.filter(([flag]) => !taken.has(flag))) };
 }
 
@@ -42,7 +43,10 @@ export async function runOperation(
   const own = Object.fromEntries(Object.entries(shape.own).map(([flag, { kind }]) => [flag, kind]));
   const parsed = await parseWords(words, shape.parameters, { own, given: view.given ?? {}, stdin: view.stdin });
   const { params } = parsed;
-  const answer = await whileWaiting(view.progress, () => call(client, command, params));
+  const begun = await whileWaiting(view.progress, () => call(client, command, params));
+  const waits = parsed.own['no-wait'] === undefined;
+  const answer = waits ? await withProgress((progress) => whenChanged(client, begun, { progress })) : begun;
+  if (!waits && answer.status === 202 && !out.json) return out.line(`change ${String(answer.body.change)} has begun`);
   if (parsed.own.out !== undefined) return keep(out, command, answer, parsed.own.out);
   if (out.json) return out.line(answer.text);
   const { ok: _, ...rest } = answer.body;
@@ -50,6 +54,14 @@ export async function runOperation(
   // A document that no schema describes is for programs to read.
   if (method.rest.bare && !method.result.properties) return out.line(JSON.stringify(result, null, 2));
   await show(out, { params, result, schema: method.result, view });
+}
+
+const NO_WAIT = { kind: 'switch', summary: 'print the change that was begun, and do not wait for its end' } as const;
+
+/** Its answer may be the id of a change. */
+function beginsChange({ result }: OperationCommand['method']): boolean {
+  const { change } = (result.properties ?? {}) as { readonly change?: { readonly type?: unknown } };
+  return change?.type === 'string';
 }
 
 function call(

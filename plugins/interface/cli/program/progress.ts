@@ -1,3 +1,5 @@
+import { cell } from '@device-core/plugin-api/program';
+
 const AFTER_MS = 500;
 
 /** Says on a terminal what is going on while the work takes longer than a moment; leaves nothing behind. */
@@ -16,6 +18,24 @@ export async function whileWaiting<T>(
     return await work();
   } finally {
     clearTimeout(timer);
+    if (told) to.write('\r\u001b[K');
+  }
+}
+
+/** Shows on a terminal how far it is, in one line that is gone at the end. */
+export async function withProgress<T>(
+  work: (progress: (text: string) => void) => Promise<T>,
+  to: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+): Promise<T> {
+  let told = false;
+  const progress = (text: string) => {
+    if (!to.isTTY) return;
+    told = true;
+    to.write(`\r\u001b[K${cell(text)} ...`);
+  };
+  try {
+    return await work(progress);
+  } finally {
     if (told) to.write('\r\u001b[K');
   }
 }

@@ -1,0 +1,61 @@
+/** What is asked of the store, and what it answers. */
+import type { Isolation, PluginState } from '@device-core/plugin-api';
+import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/installed';
+import type { Claims } from './claims.ts';
+import type { TrustPolicy } from './trust.ts';
+
+export interface StoreConfig extends TrustPolicy {
+  readonly leastIsolation: Isolation;
+  readonly probationMs: number;
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+}
+
+export interface InstallRequest {
+  /** Absolute path of a folder or a tarball on this device. */
+  readonly source: string;
+  readonly isolation?: Isolation;
+  /** Members over those of the version before; null takes one away. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Digest of what it may have: what CLAIMS_UNACCEPTED names. */
+  readonly accept?: string;
+  /** Everything is asked, nothing is done. */
+  readonly check?: boolean;
+}
+
+export interface Outcome {
+  /** `good` when this very version had passed its probation before. */
+  readonly state: 'checked' | 'probation' | 'good';
+  readonly id: string;
+  readonly version: string;
+  /** Version that ran before. */
+  readonly former?: string;
+  /** What runs now; absent where nothing of it does. */
+  readonly running?: Running;
+  readonly hash: string;
+  readonly isolation: Isolation;
+  readonly capabilities: readonly string[];
+  /** All that it claims, and what names this package with these claims. */
+  readonly claims: Claims;
+  readonly digest: string;
+  /** What of it the version before did not have. */
+  readonly added: readonly string[];
+  /** Fingerprint of the key that signed it. */
+  readonly signer?: string;
+}
+
+/** What the kernel runs of a plugin, whatever was asked for. */
+export interface Running {
+  readonly version: string;
+  readonly state: PluginState;
+  readonly reason?: string;
+}
+
+export interface Admitted {
+  readonly entry: InstalledPlugin;
+  readonly outcome: Outcome;
+}
+
+export function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {
+  return { version, hash, isolation, config };
+}
