@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
+import { CONNECTED_AND_ANSWERS } from '../fixtures/answering.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { WITHOUT_BWRAP } from '../fixtures/walls.ts';
 
@@ -28,7 +29,7 @@ exec: { command: node, args: [main.cjs] }
 capabilities: []
 `;
 const STAYS = `process.on('SIGTERM', () => {});
-require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => {}).resume();
+${CONNECTED_AND_ANSWERS}
 setInterval(() => {}, 1000);`;
 
 const killed = async (context: TestContext, walls: 'none' | 'bubblewrap') => {

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stringify } from 'yaml';
+import { CONNECTED_AND_ANSWERS } from '../fixtures/answering.ts';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
@@ -73,7 +74,7 @@ writeFileSync(file + '.new', JSON.stringify(await burgle(run, Number(port))));
 renameSync(file + '.new', file);
 `;
 
-const VICTIM = "require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => {}).resume();";
+const VICTIM = CONNECTED_AND_ANSWERS;
 
 const PLUGIN = `
 import { burgle } from './burglar.mjs';
