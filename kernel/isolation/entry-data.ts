@@ -1,3 +1,5 @@
+import type { MessagePort } from 'node:worker_threads';
+
 /** What the host tells before any message. */
 export interface EntryData {
   readonly plugin: string;
@@ -5,4 +7,6 @@ export interface EntryData {
   readonly main: string;
   /** Folder of compiled modules; a process may read it alone. */
   readonly cache: string | undefined;
+  /** Of a worker. It is taken out before any code of the plugin runs. */
+  port?: MessagePort;
 }

@@ -1,8 +1,9 @@
 import type { HookCaller, HookId, Logger, PluginHost, Scope } from '@device-core/plugin-api';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import type { WatchedHook } from '../hooks.ts';
+import type { GuestUsage } from '../usage/guest-watch.ts';
 import { sender } from './guest/delivery.ts';
-import type { GuestUsage, HookUse, HostRoot } from './guest/protocol.ts';
+import type { HookUse, HostRoot } from './guest/protocol.ts';
 
 export interface HostRootOptions {
   readonly host: PluginHost;

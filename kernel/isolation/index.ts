@@ -1,5 +1,3 @@
 /** Runs a plugin in a worker or a process of its own; the Core and createTestHost() share it. Not for plugins. */
-export type { GuestUsage } from './guest/protocol.ts';
 export { type IsolatedOptions, isolatedPlugin } from './isolated.ts';
 export { HEAP_MB } from './launch.ts';
-export { WATCH, type WatchLimits } from './watch.ts';

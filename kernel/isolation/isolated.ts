@@ -4,19 +4,19 @@ import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
 import type { GrantSource } from '../grants.ts';
 import type { Elsewhere } from '../lifecycle.ts';
+import { GUEST_LIMITS, type GuestLimits, type GuestUsage, GuestWatch } from '../usage/guest-watch.ts';
 import { threadTime } from '../usage/loop-time.ts';
-import type { GuestRoot, GuestUsage, RunningGuest } from './guest/protocol.ts';
+import type { GuestRoot, RunningGuest } from './guest/protocol.ts';
 import { hostRoot } from './host-root.ts';
-import { crash, type LaunchOptions, prepareLaunch } from './launch.ts';
+import { crash, HEAP_MB, type LaunchOptions, prepareLaunch } from './launch.ts';
 import { BoundedLog } from './output.ts';
 import { Peer } from './remote/index.ts';
-import { WATCH, Watch, type WatchLimits } from './watch.ts';
 
 export interface IsolatedOptions extends LaunchOptions {
   /** It ended, or was ended, while nobody asked it to: once for each start. What it held is revoked already. */
   readonly onCrash: (error: CoreError) => void;
   readonly onUsage?: (usage: GuestUsage) => void;
-  readonly limits?: Partial<WatchLimits>;
+  readonly limits?: Partial<GuestLimits>;
   /** For tests: hears of the border once it stands. */
   readonly onPeer?: (peer: Peer) => void;
 }
@@ -56,7 +56,7 @@ async function setup(
 ): Promise<void> {
   const { manifest, level, onCrash, onUsage } = options;
   const { id, scope } = host;
-  const limits = { ...WATCH, ...options.limits };
+  const limits = { ...GUEST_LIMITS, ...options.limits };
   const log = new BoundedLog(host.log);
   const launch = await prepareLaunch(options);
   // It was stopped meanwhile: nothing was started yet.
@@ -78,15 +78,11 @@ async function setup(
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
-  const watch = new Watch({
-    ...{
-      plugin: id,
-      budget: options.budget ?? manifest.budget ?? {},
-      limits,
-      program: launched.program,
-      waitedMs: () => waitedMs(place),
-      onCrash: fail,
-    },
+  const budget = options.budget ?? manifest.budget ?? {};
+  const watch = new GuestWatch({
+    ...{ budget, limits, memory: launched.memory, heapMB: budget.heapMB ?? HEAP_MB },
+    waitedMs: () => waitedMs(place),
+    onVerdict: (reason) => fail(crash(id, reason)),
     onBusy: (percent, allowed) =>
       log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
   });
@@ -110,6 +106,7 @@ async function setup(
     limits: { callMs: Math.max(60_000, manifest.startTimeoutMs ?? 0, (manifest.stopTimeoutMs ?? 0) + EXIT_MS) },
     onBreach: fail,
     onRequest: () => watch.message(),
+    turns: { ms: limits.turnMs, onSpent: (ms) => watch.spent(ms) },
     onUnheard: (err) => log.write('warn', { err }, `a call failed that nobody waited for: ${reasonOf(err)}`),
   });
   options.onPeer?.(peer);

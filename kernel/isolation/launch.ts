@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import type {
   Guest,
   Isolation,
@@ -50,6 +51,8 @@ export interface Launched {
   /** Process id of the plugin itself; undefined for a worker, before it has begun and after its end. */
   program(): number | undefined;
   readonly output: readonly Readable[];
+  /** Bytes that it holds, asked without its help; undefined when it has just ended. */
+  memory(): Promise<number | undefined>;
   /** Resolves when it has ended, with what can be said of it. */
   readonly exited: Promise<CoreError>;
   kill(): Promise<void>;
@@ -81,8 +84,11 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
   const heapMB = budget?.heapMB ?? HEAP_MB;
   // TurboFan leaves out a loop's check for interrupts where it replaces the loop on the stack, and such a loop can be ended by nobody.
   setFlagsFromString('--no-use-osr');
+  // The worker's own channel cannot be left unread for a while; this one can.
+  const { port1: own, port2: port } = new MessageChannel();
   const worker = new Worker(ENTRY, {
-    ...{ name: `plugin ${manifest.id}`, workerData, env: {}, execArgv: [], stdout: true, stderr: true },
+    ...{ name: `plugin ${manifest.id}`, env: {}, execArgv: [], stdout: true, stderr: true },
+    ...{ workerData: { ...workerData, port }, transferList: [port] },
     resourceLimits: { maxOldGenerationSizeMb: heapMB, maxYoungGenerationSizeMb: YOUNG_MB },
   });
   const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
@@ -91,13 +97,22 @@ function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') ended(`its heap grew past ${heapMB} MB`);
     else ended(`an error escaped from it: ${error.message}`, error);
   });
-  worker.on('messageerror', () => ended('it sent what cannot be read'));
-  worker.on('exit', (code) => ended(`it ended by itself with exit code ${code}`));
+  const border = threadPort(own, () => ended('it sent what cannot be read'));
+  worker.on('exit', async (code) => {
+    await border.drained(); // what it said last is heard first
+    ended(`it ended by itself with exit code ${code}`);
+  });
   return {
-    port: threadPort(worker, () => undefined),
+    port: border,
     program: () => undefined,
     output: [worker.stdout, worker.stderr],
     exited,
+    // V8 answers in the middle of whatever the worker does.
+    memory: () =>
+      worker.getHeapStatistics().then(
+        ({ used_heap_size, external_memory, malloced_memory }) => used_heap_size + external_memory + malloced_memory,
+        () => undefined,
+      ),
     // A thread that cannot be interrupted ends with the Core; nobody waits for it.
     kill: async () => void (await outcome(systemClock, worker.terminate(), TERMINATE_MS)),
   };
@@ -162,15 +177,20 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
     });
     child.on('error', () => done());
   });
+  const program = () => (child.pid === undefined ? undefined : programOf(child.pid, above));
   return {
     port: pipePort(child.stdio[3] as Duplex, (error) => {
       ended(`it broke the rules of the border: ${error.message}`, error);
       child.kill('SIGKILL');
     }),
     ...(child.pid === undefined ? {} : { pid: child.pid }),
-    program: () => (child.pid === undefined ? undefined : programOf(child.pid, above)),
+    program,
     output: [child.stdout!, child.stderr!],
     exited,
+    async memory() {
+      const pid = program();
+      return pid === undefined ? undefined : resident(pid);
+    },
     async kill() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       await gone;
@@ -181,6 +201,16 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
 /** As bubblewrap and shells tell the signal that ended a program. */
 function signalOf(code: number | null): string | undefined {
   return Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0];
+}
+
+const PAGE = 4_096;
+
+async function resident(pid: number): Promise<number | undefined> {
+  try {
+    return Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]) * PAGE;
+  } catch {
+    return undefined; // it has just ended, which is told elsewhere
+  }
 }
 
 /** Why a plugin is not there any more, for whoever waits for it. */

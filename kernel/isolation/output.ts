@@ -4,6 +4,8 @@ import type { Logger } from '@device-core/plugin-api';
 /** Lines a second that a guest may log, and at once. */
 const RATE = { perSecond: 200, burst: 1_000 };
 const LINE = 8_192;
+/** Bytes of output after which others have a turn. */
+const TURN_BYTES = 64 << 10;
 
 /** The log of one guest: what is too much is dropped, counted and told. */
 export class BoundedLog {
@@ -40,8 +42,15 @@ export class BoundedLog {
   /** Each line of a stream becomes one of the log. */
   follow(stream: Readable): void {
     let rest = '';
+    let taken = 0;
     stream.setEncoding('utf8');
     stream.on('data', (text: string) => {
+      taken += text.length;
+      if (taken >= TURN_BYTES) {
+        stream.pause();
+        setImmediate(() => stream.resume());
+        taken = 0;
+      }
       const lines = `${rest}${text}`.split('\n');
       rest = (lines.pop() ?? '').slice(0, LINE);
       for (const line of lines) if (line.trim() !== '') this.write('info', { output: true }, line.slice(0, LINE));

@@ -1,15 +1,48 @@
 import type { Duplex } from 'node:stream';
 import { DefaultSerializer, deserialize } from 'node:v8';
-import type { MessagePort, Worker } from 'node:worker_threads';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Message, Port } from './remote/index.ts';
 
-/** A worker, or the parent of one. */
-export function threadPort(port: MessagePort | Worker, close: () => void): Port {
+export interface ThreadPort extends Port {
+  /** Resolves when all that the other side has sent was taken; to be called when it has ended. */
+  drained(): Promise<void>;
+}
+
+/** One end of a channel between threads. */
+export function threadPort(port: MessagePort, onBreach: (error: Error) => void): ThreadPort {
+  // What a plugin does to the class later on does nothing to this port.
+  const post = port.postMessage.bind(port);
+  let held: unknown[] = [];
+  let listener: (() => void) | undefined;
+  const arrived = (messages: unknown): void => {
+    held.push(messages);
+    listener?.();
+  };
+  const next = (): unknown => receiveMessageOnPort(port)?.message;
+  port.on('messageerror', onBreach);
   return {
     clones: true,
-    post: (messages, transfer) => port.postMessage(messages, transfer as ArrayBuffer[]),
-    onMessage: (listener) => void port.on('message', listener),
-    close,
+    post: (messages, transfer) => post(messages, transfer as ArrayBuffer[]),
+    onMessage(fn) {
+      listener = fn;
+      port.on('message', arrived);
+    },
+    take: () => held.shift() ?? next(),
+    // Without a listener the port takes nothing from its channel, be it in the middle of many messages.
+    pause: () => void port.off('message', arrived),
+    resume: () => void port.on('message', arrived),
+    close() {
+      held = [];
+      port.close();
+    },
+    async drained() {
+      port.off('message', arrived);
+      for (let last = next(); last !== undefined; last = next()) held.push(last);
+      while (held.length > 0) {
+        listener?.();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
   };
 }
 
@@ -23,12 +56,12 @@ const MAX_FRAME = 64 << 20;
  * Unlike the channel of child_process it refuses a frame before taking it in, and leaves it to the reader how fast it reads.
  */
 export function pipePort(pipe: Duplex, onBreach: (error: Error) => void): Port {
-  let listener: ((messages: unknown) => void) | undefined;
+  let listener: (() => void) | undefined;
   let chunks: Buffer[] = [];
   let held = 0;
   let wanted = HEAD;
   let inBody = false;
-  const take = (length: number): Buffer => {
+  const cut = (length: number): Buffer => {
     const [first] = chunks;
     const all = chunks.length === 1 && first ? first : Buffer.concat(chunks, held);
     const rest = all.subarray(length);
@@ -36,26 +69,22 @@ export function pipePort(pipe: Duplex, onBreach: (error: Error) => void): Port {
     held = rest.length;
     return all.subarray(0, length);
   };
-  const read = (chunk: Buffer): void => {
-    chunks.push(chunk);
-    held += chunk.length;
+  const take = (): unknown => {
     while (held >= wanted) {
-      const bytes = take(wanted);
-      if (inBody) listener?.(deserialize(bytes));
+      const bytes = cut(wanted);
       const length = inBody ? HEAD : bytes.readUInt32LE();
       if (length > MAX_FRAME)
         throw new RangeError(`a message of ${length} bytes came, at most ${MAX_FRAME} are allowed`);
       inBody = !inBody;
       wanted = length;
+      if (!inBody) return deserialize(bytes);
     }
+    return undefined;
   };
   pipe.on('data', (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch (error) {
-      pipe.destroy();
-      onBreach(error as Error);
-    }
+    chunks.push(chunk);
+    held += chunk.length;
+    if (held >= wanted) listener?.();
   });
   pipe.on('error', () => pipe.destroy()); // the other end has gone, which its exit tells better
   return {
@@ -72,7 +101,19 @@ export function pipePort(pipe: Duplex, onBreach: (error: Error) => void): Port {
     },
     onMessage(fn) {
       listener = fn;
+      if (held >= wanted) fn();
     },
+    take() {
+      try {
+        return take();
+      } catch (error) {
+        pipe.destroy();
+        onBreach(error as Error);
+        return undefined;
+      }
+    },
+    pause: () => void pipe.pause(),
+    resume: () => void pipe.resume(),
     close: () => void pipe.end(),
   };
 }

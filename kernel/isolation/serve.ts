@@ -1,13 +1,13 @@
 import { readlinkSync } from 'node:fs';
-import { registerHooks } from 'node:module';
+import { registerHooks, syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
-import { isMainThread, parentPort } from 'node:worker_threads';
+import workerThreads, { isMainThread, parentPort } from 'node:worker_threads';
 import type { PluginDefinition } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
+import type { GuestUsage } from '../usage/guest-watch.ts';
 import type { EntryData } from './entry-data.ts';
 import { Guest } from './guest/guest.ts';
-import type { GuestUsage } from './guest/protocol.ts';
 import { pipePort, threadPort } from './ports.ts';
 
 /** Pipe to the host, in a process. */
@@ -26,11 +26,17 @@ registerHooks({
 });
 
 /** Serves the plugin at its end of the border, until one side ends. */
-export function serve({ plugin, main }: EntryData): void {
+export function serve(data: EntryData): void {
+  const { plugin, main, port: thread } = data;
+  // What goes to the Core goes through the border, which waits until the Core takes it in.
+  delete data.port;
+  parentPort?.close();
+  workerThreads.postMessageToThread = noThread;
+  syncBuiltinESMExports();
   const pipe = isMainThread ? new Socket({ fd: PIPE, readable: true, writable: true }) : undefined;
   // A Core that is gone needs no plugins.
   pipe?.on('close', () => process.exit(0));
-  const port = pipe ? pipePort(pipe, () => process.exit(70)) : threadPort(parentPort!, () => parentPort!.close());
+  const port = pipe ? pipePort(pipe, () => process.exit(70)) : threadPort(thread!, () => process.exit(70));
   const guest = new Guest(port, {
     load: () => load(plugin, main),
     usage,
@@ -38,6 +44,8 @@ export function serve({ plugin, main }: EntryData): void {
   });
   process.on('uncaughtException', (error) => guest.crash(error));
 }
+
+const noThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));
 
 async function load(id: string, main: string): Promise<PluginDefinition> {
   const { plugin } = (await import(main)) as { plugin?: PluginDefinition };

@@ -24,7 +24,7 @@ const log: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const PORTS: Readonly<Record<string, () => readonly [Port, Port]>> = {
   thread() {
     const { port1, port2 } = new MessageChannel();
-    return [threadPort(port1, () => port1.close()), threadPort(port2, () => port2.close())];
+    return [threadPort(port1, assert.ifError), threadPort(port2, assert.ifError)];
   },
   pipe() {
     const [one, two] = duplexPair();
@@ -72,6 +72,83 @@ async function failure(work: PromiseLike<unknown>): Promise<CoreError> {
   return error;
 }
 
+/** A port to a side that takes in nothing. */
+function deafPort(): Port & { readonly posted: Message[] } {
+  const posted: Message[] = [];
+  const post = (messages: readonly Message[]) => void posted.push(...structuredClone(messages));
+  return { posted, clones: true, post, pause: quiet, resume: quiet, take: quiet, close: quiet, onMessage: quiet };
+}
+
+const over = new CoreError('CANCELLED', { what: 'the test', reason: 'it is over' });
+
+describe('what the other side does not take in', () => {
+  it('is not sent on, and then refused: notifications first, calls when much more waits', async () => {
+    const port = deafPort();
+    const peer = new Peer(port, { name: 'the Core', root: {}, log, onBreach: assert.ifError });
+    const text = 'x'.repeat(1_000);
+    for (let n = 0; n < 5_000; n++) {
+      if (peer.isFull) break;
+      peer.notify('hear', text);
+      if (n % 100 === 0) await null;
+    }
+    assert.ok(peer.isFull);
+    assert.ok(port.posted.length < 2_000, `${port.posted.length} messages were sent to nobody`);
+    const calls: PromiseLike<unknown>[] = [];
+    const refused: CoreError[] = [];
+    for (let n = 0; n < 40; n++)
+      calls.push(
+        peer
+          .call('keep', new Uint8Array(1 << 20))
+          .then(quiet, (error: unknown) => void refused.push(error as CoreError)),
+      );
+    await null;
+    await null;
+    assert.ok(refused.length > 10, `${refused.length} calls were refused`);
+    assert.ok(refused.every(({ code }) => code === 'BUSY'));
+    peer.close(over);
+    await Promise.all(calls);
+  });
+
+  it('keeps its next calls waiting: answers are memory, too', async () => {
+    const { posted, ...port } = deafPort();
+    const asked: Message[][] = Array.from({ length: 5_000 }, (_, n) => [[0, n + 1, 0, 'large', []]]);
+    let told: () => void = quiet;
+    const onMessage = (listener: () => void): void => {
+      told = listener;
+    };
+    let answered = 0;
+    const large = () => {
+      answered++;
+      return 'x'.repeat(64 << 10);
+    };
+    const peer = new Peer(
+      { ...port, take: () => asked.shift(), onMessage },
+      { name: 'plugin there', root: { large }, log, onBreach: assert.ifError, turns: { ms: 1, onSpent: quiet } },
+    );
+    told();
+    await eventually(() => asked.length === 0, 'all calls taken in');
+    assert.ok(answered > 10 && answered < 100, `${answered} answers were made for nobody`);
+    assert.ok(posted.length < 100);
+    peer.close(over);
+  });
+
+  it('does not change any more while it waits', async () => {
+    const port = deafPort();
+    const limits = { windowBytes: 1, waitingBytes: { notifications: 1 << 20, calls: 1 << 20 } };
+    const peer = new Peer(port, { name: 'the Core', root: {}, log, limits, onBreach: assert.ifError });
+    const payload = { n: 1 };
+    peer.notify('first');
+    await null;
+    peer.notify('second', payload);
+    payload.n = 2;
+    peer.close(over);
+    assert.deepEqual(
+      port.posted.filter(([kind]) => kind === 0).map((message) => message[4]),
+      [[], [{ n: 1 }]],
+    );
+  });
+});
+
 const VALUE = fc.anything({ withMap: true, withSet: true, withDate: true, withBigInt: true, withTypedArray: true });
 
 for (const [kind, ports] of Object.entries(PORTS)) {
@@ -86,6 +163,46 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       );
       await both.empty();
       assert.deepEqual(both.breaches, []);
+    });
+
+    it('more than the window arrives in its order when it is taken in', async () => {
+      const heard: number[] = [];
+      using both = border(ports(), { hear: (n: number) => void heard.push(n) }, { windowBytes: 10_000 });
+      for (let n = 0; n < 3_000; n++) both.here.notify('hear', n);
+      await eventually(() => heard.length === 3_000, 'everything that was said');
+      assert.deepEqual(
+        heard,
+        Array.from({ length: 3_000 }, (_, n) => n),
+      );
+      assert.deepEqual(both.breaches, []);
+    });
+
+    it('others have their turn while many messages are taken in', async () => {
+      let heard = 0;
+      let turns = 0;
+      let spent = 0;
+      const busy = () => {
+        heard++;
+        for (const began = performance.now(); performance.now() - began < 0.2; );
+      };
+      const [one, two] = ports();
+      const here = new Peer(one, { name: 'there', root: {}, log, onBreach: assert.ifError });
+      const onSpent = (ms: number) => {
+        spent += ms;
+      };
+      const root = { busy };
+      const there = new Peer(two, { name: 'here', root, log, onBreach: assert.ifError, turns: { ms: 1, onSpent } });
+      let next = setImmediate(function turn() {
+        if (heard > 0) turns++;
+        next = setImmediate(turn);
+      });
+      for (let n = 0; n < 1_000; n++) here.notify('busy');
+      await eventually(() => heard === 1_000, 'all messages');
+      clearImmediate(next);
+      here.close(over);
+      there.close(over);
+      assert.ok(turns >= 150, `there were ${turns} turns during 1,000 messages of 0.2 ms`);
+      assert.ok(spent >= 200, `${spent} ms were told`);
     });
 
     it('callbacks are called back, and let go when the call is over', async () => {
@@ -289,19 +406,23 @@ describe('whatever comes over the border', () => {
   it('is answered, or breaks the border: it is thrown at nobody and changes no prototype', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.array(MESSAGE, { maxLength: 5 }), fc.anything()), async (messages) => {
-        let receive: (messages: unknown) => void = quiet;
+        let told: () => void = quiet;
+        const come = [messages];
         const port: Port = {
           clones: true,
           post: quiet,
+          pause: quiet,
+          resume: quiet,
           close: quiet,
           onMessage(listener) {
-            receive = listener;
+            told = listener;
           },
+          take: () => come.shift(),
         };
         const breaches: CoreError[] = [];
         const onBreach = (error: CoreError) => void breaches.push(error);
         const peer = new Peer(port, { name: 'a stranger', log, onBreach, root: { echo: (value: unknown) => value } });
-        receive(messages as Message[]);
+        told();
         await new Promise(setImmediate);
         assert.ok(breaches.every(({ code }) => code === 'UNAVAILABLE'));
         assert.deepEqual(Object.keys(Object.prototype), []);

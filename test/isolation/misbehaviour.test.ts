@@ -20,7 +20,6 @@ const CRASHES: readonly (readonly [way: string, reason: RegExp])[] = [
   ['tight', /its heap grew past 64 MB|it hangs/],
   ['outside', /its memory grew to \d+ MB, \d+ MB are allowed/],
   ['exit', /it ended by itself with exit code 7/],
-  ['flood', /it flooded the Core: more than \d+ messages in a second/],
 ];
 
 function invoke(table: Operations, name: string, ms = 10_000): Promise<unknown> {
@@ -115,3 +114,17 @@ for (const level of ['worker', 'process'] as const) {
     });
   });
 }
+
+it('a worker that leaks buffers and answers nobody meanwhile is ended for its memory', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'dc-'));
+  const plugins = { operations: '^1.0.0', system: '^1.0.0', ...culprits(root, ['leak'], 'worker') };
+  const core = await startCore({ root, plugins });
+  try {
+    void invoke(core.service(operations), 'harm.leak').catch(() => undefined);
+    const last = await eventually('the end of leak', async () => (await status(core, 'leak')).lastError);
+    assert.match(last.message, /its memory grew to \d+ MB, \d+ MB are allowed/);
+  } finally {
+    await core.stop();
+    rmSync(root, { recursive: true, force: true });
+  }
+});

@@ -19,6 +19,8 @@ import { receiver } from './delivery.ts';
 
 const PAYLOAD_BYTES = 64 << 10;
 const SMALL = 4096;
+/** After that the Core has taken in what waits, unless it has much else to do. */
+const FULL_MS = 100;
 
 /** The bus as a guest sees it: what is wrong with an event or a filter is told at once, the rest is up to the host's bus. */
 export class GuestBus implements Bus {
@@ -50,6 +52,12 @@ export class GuestBus implements Bus {
     const retryAfterMs = Math.ceil(this.#fullUntil - performance.now());
     if (retryAfterMs > 0)
       throw new CoreError('QUEUE_FULL', { what: topic, reason: 'events wait for delivery', retryAfterMs });
+    if (this.#peer.isFull)
+      throw new CoreError('QUEUE_FULL', {
+        what: topic,
+        reason: 'the Core has much of it to hear',
+        retryAfterMs: FULL_MS,
+      });
     this.#peer.notify('publish', topic, payload, priority);
   }
 

@@ -1,8 +1,10 @@
 import type { PluginDefinition } from '@device-core/plugin-api';
 import { CoreError, keepSteady, reasonOf } from '@device-core/plugin-api';
+import type { GuestUsage } from '../../usage/guest-watch.ts';
 import { Peer, type Port } from '../remote/index.ts';
 import { GuestHost } from './host.ts';
-import type { GuestRoot, GuestStart, GuestUsage, RunningGuest } from './protocol.ts';
+import { guestLog } from './log.ts';
+import type { GuestRoot, GuestStart, RunningGuest } from './protocol.ts';
 import { turns } from './turns.ts';
 
 /** How long the start waits for calls that nobody waits for: what is refused inline is refused here, too. */
@@ -25,9 +27,6 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
 
   constructor(port: Port, options: GuestOptions) {
     this.#options = options;
-    const told = (level: 'warn' | 'error') => (fields: object, message: string) =>
-      this.#peer.notify('log', level, fields, message);
-    const quiet = () => undefined;
     this.#peer = new Peer(port, {
       name: 'the Core',
       root: {
@@ -37,7 +36,7 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
         granted: (caller: string, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
         congested: (ms: number) => this.congested(ms),
       } satisfies GuestRoot,
-      log: { debug: quiet, info: told('warn'), warn: told('warn'), error: told('error') },
+      log: guestLog(() => this.#peer, false),
       onBreach: (error) => this.crash(error),
       onUnheard: (error) => this.#onUnheard(error),
     });

@@ -1,13 +1,12 @@
-import type { Logger, PluginHost, PluginManifest, ServiceRef } from '@device-core/plugin-api';
-import { CoreError, HOOKS, type HookCaller, type HookId, redact } from '@device-core/plugin-api';
+import type { PluginHost, PluginManifest, ServiceRef } from '@device-core/plugin-api';
+import { CoreError, HOOKS, type HookCaller, type HookId } from '@device-core/plugin-api';
 import { deepFreeze } from '../../freeze.ts';
 import { PluginScope } from '../../scope.ts';
 import type { Peer } from '../remote/index.ts';
 import { GuestBus } from './bus.ts';
 import { CapabilityMirror } from './capabilities.ts';
+import { guestLog } from './log.ts';
 import type { GuestStart } from './protocol.ts';
-
-const LINE = 8_192;
 
 /** The PluginHost of a plugin in a worker or process: the host's own at the other end, and mirrors of what is asked for synchronously. */
 export class GuestHost {
@@ -23,12 +22,14 @@ export class GuestHost {
 
   constructor(peer: Peer, { manifest, config, debug, grants }: GuestStart) {
     const { id } = manifest;
-    const log = guestLog(peer, debug);
+    const log = guestLog(() => peer, debug);
     this.#peer = peer;
     this.#manifest = manifest;
     this.scope = new PluginScope(id, log);
     this.bus = new GuestBus(peer, this.scope, manifest);
-    this.capabilities = new CapabilityMirror((...refusal) => peer.notify('refused', ...refusal));
+    this.capabilities = new CapabilityMirror((...refusal) => {
+      if (!peer.isFull) peer.notify('refused', ...refusal); // the host keeps but the last of them
+    });
     for (const [caller, capabilities] of grants) this.capabilities.set(caller, capabilities);
     this.host = Object.freeze<PluginHost>({
       id,
@@ -101,25 +102,4 @@ export class GuestHost {
 interface RemoteHook {
   promise(...args: unknown[]): Promise<unknown>;
   unanswered(): Promise<readonly string[]>;
-}
-
-function guestLog(peer: Peer, debug: boolean): Logger {
-  const level = (name: keyof Logger) => (fields: object, message: string) => {
-    peer.notify('log', name, plain(redact(fields)) as object, String(message).slice(0, LINE));
-  };
-  return {
-    debug: debug ? level('debug') : () => undefined,
-    info: level('info'),
-    warn: level('warn'),
-    error: level('error'),
-  };
-}
-
-/** Redacted values are plain but for functions and symbols, and may be long. */
-function plain(value: unknown): unknown {
-  if (typeof value === 'function' || typeof value === 'symbol') return `[${typeof value}]`;
-  if (typeof value === 'string') return value.slice(0, LINE);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(plain);
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
 }

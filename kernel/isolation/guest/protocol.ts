@@ -10,6 +10,7 @@ import type {
   Priority,
   SubscribeOptions,
 } from '@device-core/plugin-api';
+import type { GuestUsage } from '../../usage/guest-watch.ts';
 
 /** Everything a guest needs to start its plugin, as data. */
 export interface GuestStart {
@@ -21,16 +22,6 @@ export interface GuestStart {
   readonly grants: readonly (readonly [caller: string, capabilities: readonly string[]])[];
   /** Of the Core's deadlines. */
   readonly steady: number;
-}
-
-/** Time and memory of a guest so far. */
-export interface GuestUsage {
-  readonly cpuMs: number;
-  readonly heapBytes: number;
-  /** Memory outside of the heap: buffers. */
-  readonly externalBytes: number;
-  /** The system's number of the thread, of a worker. */
-  readonly thread?: number;
 }
 
 /** A plugin that runs. Services that it was given live as long as this. */

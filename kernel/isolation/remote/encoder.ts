@@ -26,6 +26,7 @@ interface Described {
 }
 
 const DEEP = 4;
+const MEMBER_BYTES = 8;
 const TypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => Uint8Array;
 
 /** Encodes the values of one message. What it exports is noted in `held`. */
@@ -47,6 +48,11 @@ export class Encoder {
     this.#clones = clones;
     this.#limit = limit;
     this.held = held;
+  }
+
+  /** Of the values so far, roughly. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Throws PARAMS_INVALID for a symbol, BODY_TOO_LARGE. */
@@ -104,6 +110,8 @@ export class Encoder {
       this.#seen.add(container);
     }
     let copy: Record<string | number, unknown> | undefined;
+    const keys = length === undefined ? Object.keys(container) : undefined;
+    this.#count(MEMBER_BYTES * (keys?.length ?? length ?? 0), undefined);
     const visit = (key: string | number): void => {
       const member = container[key];
       if (typeof member === 'number' || typeof member === 'boolean') return;
@@ -114,8 +122,8 @@ export class Encoder {
       copy ??= (Array.isArray(container) ? [...container] : { ...container }) as Record<string | number, unknown>;
       copy[key] = encoded;
     };
-    if (length === undefined) for (const key of Object.keys(container)) visit(key);
-    else for (let index = 0; index < length; index++) visit(index);
+    if (keys) for (const key of keys) visit(key);
+    else for (let index = 0; index < (length ?? 0); index++) visit(index);
     return copy ?? container;
   }
 
@@ -190,6 +198,7 @@ export class Encoder {
     const inner = new Encoder(this.#exporter, this.#clones, this.#limit, held);
     const [encoded, slots] = inner.encode(data);
     this.transfer.push(...inner.transfer);
+    this.#count(inner.bytes, undefined);
     return ['object', ref, methods, encoded, slots, true];
   }
 }

@@ -3,6 +3,8 @@ import { CoreError, reasonOf, steadyMs } from '@device-core/plugin-api';
 import { Decoder, type Importer } from './decoder.ts';
 import { describe, Encoder, isActive } from './encoder.ts';
 import { Exports, released } from './exports.ts';
+import { Inbox, type Turns } from './inbox.ts';
+import { Outbox } from './outbox.ts';
 import {
   ABORT,
   ANSWER,
@@ -10,8 +12,10 @@ import {
   CALL,
   DISPOSE,
   LIMITS,
+  MARK,
   type Message,
   NEXT,
+  PASSED,
   type Port,
   RELEASE,
   RETURN,
@@ -37,10 +41,9 @@ export interface PeerOptions {
   readonly onUnheard?: (error: unknown) => void;
   /** Asked of each message that the other side begins; counts them. */
   readonly onRequest?: () => void;
+  /** How long its messages may keep the event loop at once; without, as long as they take. */
+  readonly turns?: Turns;
 }
-
-/** Messages that go out together. */
-const BATCH = 512;
 
 interface Pending {
   readonly settle: (value: unknown) => void;
@@ -75,8 +78,8 @@ export class Peer {
   readonly #serving: Serving;
   readonly #garbage = new FinalizationRegistry<number>((ref) => this.#release(ref));
   readonly #importer: Importer;
-  #out: Message[] = [];
-  #transfer: ArrayBuffer[] = [];
+  readonly #inbox: Inbox;
+  readonly #outbox: Outbox;
   #calls = 0;
   #closed: CoreError | undefined;
   #sweeper: NodeJS.Timeout | undefined;
@@ -89,7 +92,12 @@ export class Peer {
     this.#exports.root(options.root, describe(options.root).methods);
     this.#importer = this.#makeImporter();
     this.#serving = this.#makeServing();
-    port.onMessage((messages) => this.#receive(messages));
+    this.#outbox = new Outbox(port, this.#limits.windowBytes);
+    this.#inbox = new Inbox({
+      ...{ port, turns: options.turns, isHeld: () => this.isFull },
+      dispatch: (message) => this.#dispatch(message),
+      onBreach: (error) => this.#breach(error),
+    });
   }
 
   /** What is held now on this side; all zero when nothing is under way. */
@@ -111,6 +119,11 @@ export class Peer {
   /** The same for what the other side keeps: callbacks that are handed over live until the end. */
   offer<T = unknown>(method: string, ...args: readonly unknown[]): RemoteCall<T> {
     return this.#call(0, method, args, true) as RemoteCall<T>;
+  }
+
+  /** More waits for the other side than it should. */
+  get isFull(): boolean {
+    return this.#outbox.waiting >= this.#limits.waitingBytes.notifications;
   }
 
   /** The same without an answer; what fails there is told there. */
@@ -139,7 +152,8 @@ export class Peer {
   /** Everything under way fails with the reason; idempotent. */
   close(reason: CoreError): void {
     if (this.#closed) return;
-    this.#flush();
+    this.#outbox.end();
+    this.#inbox.close();
     this.#closed = reason;
     clearInterval(this.#sweeper);
     this.#serving.close();
@@ -203,8 +217,12 @@ export class Peer {
 
   #refusal(method: string): CoreError | undefined {
     if (this.#closed) return this.#closed;
-    if (this.#pending.size < this.#limits.inFlight) return undefined;
-    return new CoreError('BUSY', { what: `${method} of ${this.#options.name}`, limit: this.#limits.inFlight });
+    const what = `${method} of ${this.#options.name}`;
+    if (this.#pending.size >= this.#limits.inFlight)
+      return new CoreError('BUSY', { what, limit: this.#limits.inFlight });
+    const { calls } = this.#limits.waitingBytes;
+    if (this.#outbox.waiting < calls || method.startsWith('@')) return undefined; // what ends something always goes
+    return new CoreError('BUSY', { what, limit: `${calls >> 20} MiB` });
   }
 
   /** Ends what a call answers, or will answer, before what is asked next: what comes after may count on it. */
@@ -292,14 +310,9 @@ export class Peer {
 
   // ---- calls from there ----
 
-  #receive(messages: unknown): void {
-    if (this.#closed) return;
-    try {
-      for (const message of messages as Message[]) this.#dispatch(message);
-    } catch (error) {
-      const reason = `it broke the rules of the border: ${reasonOf(error)}`;
-      this.#options.onBreach(new CoreError('UNAVAILABLE', { what: this.#options.name, reason }, { cause: error }));
-    }
+  #breach(error: unknown): void {
+    const reason = `it broke the rules of the border: ${reasonOf(error)}`;
+    this.#options.onBreach(new CoreError('UNAVAILABLE', { what: this.#options.name, reason }, { cause: error }));
   }
 
   #dispatch(message: Message): void {
@@ -325,6 +338,12 @@ export class Peer {
         controller?.abort(new Decoder(this.#importer).decode(reason, slots));
         return;
       }
+      case MARK:
+        this.#outbox.reached(message[1]);
+        return;
+      case PASSED:
+        this.#outbox.passed(message[1]);
+        return;
       default:
         throw new TypeError('there is a message of no known kind');
     }
@@ -341,22 +360,8 @@ export class Peer {
     this.#exports.releaseAll(encoder.lives);
   }
 
-  /** What one turn of the microtask queue has to say goes out together. */
   #send(message: Message, encoder?: Encoder): void {
-    if (this.#closed) return;
-    if (this.#out.length === 0) queueMicrotask(() => this.#flush());
-    this.#out.push(message);
-    if (encoder && encoder.transfer.length > 0) this.#transfer.push(...encoder.transfer);
-    if (this.#out.length >= BATCH) this.#flush();
-  }
-
-  #flush(): void {
-    if (this.#closed || this.#out.length === 0) return;
-    const messages = this.#out;
-    const transfer = this.#transfer;
-    this.#out = [];
-    if (transfer.length > 0) this.#transfer = [];
-    this.#port.post(messages, transfer);
+    if (!this.#closed) this.#outbox.add(message, encoder?.bytes, encoder?.transfer);
   }
 
   #tellAbort(ref: number, reason: unknown): void {

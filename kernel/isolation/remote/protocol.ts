@@ -7,8 +7,13 @@ import type { PluginErrorKind } from '@device-core/plugin-api';
 export interface Port {
   /** Buffers in `transfer` move instead of being copied, where the port can do that. Never throws for values that a peer made. */
   post(messages: readonly Message[], transfer: readonly ArrayBuffer[]): void;
-  /** One listener; it gets what arrived before it came, too. */
-  onMessage(listener: (messages: unknown) => void): void;
+  /** One listener; it is told that something is there to be taken, also of what arrived before it came. */
+  onMessage(listener: () => void): void;
+  /** The next list of messages, decoded; undefined where there is none yet. Throws where it cannot be read. */
+  take(): unknown;
+  /** Nothing more is taken from the other side, but by take(), until resume(). */
+  pause(): void;
+  resume(): void;
   close(): void;
   /** The port copies whole ArrayBuffers, so that small views of large ones are better copied before, and large ones moved. */
   readonly clones: boolean;
@@ -18,6 +23,8 @@ export const CALL = 0;
 export const ANSWER = 1;
 export const RELEASE = 2;
 export const ABORT = 3;
+export const MARK = 4;
+export const PASSED = 5;
 
 export type Path = readonly (string | number)[];
 export type Slot = readonly [path: Path, form: Form];
@@ -53,7 +60,11 @@ export type Message =
   | readonly [kind: typeof CALL, call: number, target: number, method: string, args: readonly unknown[], slots?: Slots]
   | readonly [kind: typeof ANSWER, call: number, ok: boolean, value: unknown, slots?: Slots]
   | readonly [kind: typeof RELEASE, ref: number]
-  | readonly [kind: typeof ABORT, ref: number, reason: unknown, slots?: Slots];
+  | readonly [kind: typeof ABORT, ref: number, reason: unknown, slots?: Slots]
+  /** The receiver is to say when it has come to this one. */
+  | readonly [kind: typeof MARK, nonce: number]
+  /** It has. */
+  | readonly [kind: typeof PASSED, nonce: number];
 
 /** Methods that have no name of their own. */
 export const DISPOSE = '@dispose';
@@ -73,8 +84,12 @@ export const LIMITS = {
   graceMs: 1_000,
   /** Milliseconds between two looks for calls that are overdue. */
   sweepMs: 250,
-  /** Bytes of strings and buffers in one message. */
+  /** Bytes of strings, buffers and numbers in one message. */
   bytes: 16 << 20,
+  /** Bytes on their way to a side that has not taken them in. */
+  windowBytes: 1 << 20,
+  /** Bytes that wait for that, after which notifications are refused, and after which calls are. */
+  waitingBytes: { notifications: 1 << 20, calls: 16 << 20 },
   /** Views of this many bytes and more move to the other side as a copy of their own. */
   moveBytes: 32 << 10,
   /** Items that are asked for before the reader asks for them. */
