@@ -20,10 +20,10 @@ import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
 import { programOf } from '../walls/descent.ts';
+import { permissionFlags, withReal } from '../walls/permissions.ts';
+import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';
 import type { EntryData } from './entry-data.ts';
-import { permissionFlags, withReal } from './permissions.ts';
 import { pipePort, threadPort } from './ports.ts';
-import { type DevicePaths, reachOf, sandboxFiles } from './reach.ts';
 import type { Port } from './remote/index.ts';
 
 /** Megabytes of heap where the manifest's budget says nothing. */

@@ -14,6 +14,7 @@ export function threadPort(port: MessagePort, onBreach: (error: Error) => void):
   const post = port.postMessage.bind(port);
   let held: unknown[] = [];
   let listener: (() => void) | undefined;
+  let closed = false;
   const arrived = (messages: unknown): void => {
     held.push(messages);
     listener?.();
@@ -32,13 +33,14 @@ export function threadPort(port: MessagePort, onBreach: (error: Error) => void):
     pause: () => void port.off('message', arrived),
     resume: () => void port.on('message', arrived),
     close() {
+      closed = true;
       held = [];
       port.close();
     },
     async drained() {
       port.off('message', arrived);
       for (let last = next(); last !== undefined; last = next()) held.push(last);
-      while (held.length > 0) {
+      while (held.length > 0 && !closed) {
         listener?.();
         await new Promise((resolve) => setImmediate(resolve));
       }
