@@ -4,8 +4,8 @@ import { after, describe, test } from 'node:test';
 import { afterOwnTime, type CoreError, type PluginHost, type Spent, settlesWithin } from '@device-core/plugin-api';
 import { leakCheck, VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { systemClock } from '../../kernel/clock.ts';
-import { WATCH, Watch } from '../../kernel/isolation/watch.ts';
 import { PluginScope } from '../../kernel/scope.ts';
+import { GUEST_LIMITS, GuestWatch } from '../../kernel/usage/guest-watch.ts';
 import { LoopTime, threadTime } from '../../kernel/usage/loop-time.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 
@@ -298,13 +298,13 @@ describe('a guest that does not answer', () => {
     test(title, () => {
       const crashes: string[] = [];
       let waited = 0;
-      const watch = new Watch({
-        ...{ plugin: 'guest', budget: {}, limits: WATCH, program: () => undefined, waitedMs: () => waited },
-        ...{ onCrash: (error: CoreError) => void crashes.push(String(error.details.reason)), onBusy: () => undefined },
+      const watch = new GuestWatch({
+        ...{ budget: {}, limits: GUEST_LIMITS, heapMB: 64, memory: async () => undefined, waitedMs: () => waited },
+        ...{ onVerdict: (reason: string) => void crashes.push(reason), onBusy: () => undefined },
       });
       let count = 0;
       for (; crashes.length === 0 && count < 100; count++) {
-        waited += share * WATCH.intervalMs;
+        waited += share * GUEST_LIMITS.intervalMs;
         watch.tick();
       }
       assert.equal(count, ticks);
