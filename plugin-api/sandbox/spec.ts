@@ -18,7 +18,6 @@ export interface SandboxSpec {
   readonly nodes: readonly string[];
   /** User and group of its own; the Core's, if absent. Only root can give one. */
   readonly uid?: number;
-  readonly limits?: SandboxLimits;
 }
 
 /** Absolute paths of files and folders, with all that lies below. What is not there is not there inside either. */
@@ -29,12 +28,6 @@ export interface SandboxFiles {
   readonly placed?: Readonly<Record<string, string>>;
   /** Symbolic links that are made inside: path of the link -> what it leads to. */
   readonly links?: Readonly<Record<string, string>>;
-}
-
-export interface SandboxLimits {
-  readonly openFiles?: number;
-  /** Of one file. */
-  readonly fileSizeMB?: number;
 }
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;

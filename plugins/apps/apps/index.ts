@@ -23,6 +23,7 @@ import { scanApps } from './app-catalog.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
+import { shareSocket } from './app-sandbox.ts';
 import { watchFolders } from './folder-watch.ts';
 import { ProcessRecords } from './former-processes.ts';
 import { LastGoodManifests } from './last-good.ts';
@@ -124,9 +125,12 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
     );
     await describe();
   });
-  host.when(httpServer, (service, scope) => {
+  host.when(httpServer, async (service, scope) => {
     optional.http = service;
     scope.defer('http', () => void delete optional.http);
+    // Apps that run on see the new socket in the folder that is shown to them.
+    const socket = (await service.addresses()).find((address) => address.startsWith('unix:'));
+    if (socket !== undefined) await shareSocket(socket.slice('unix:'.length), around.device.paths.run);
   });
 }
 
