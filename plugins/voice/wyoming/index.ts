@@ -1,4 +1,14 @@
-import { CoreError, definePlugin, type HealthReport, type Intents, intents, speech } from '@device-core/plugin-api';
+import {
+  CoreError,
+  definePlugin,
+  type HealthReport,
+  type Intents,
+  identity,
+  intents,
+  processes,
+  speech,
+} from '@device-core/plugin-api';
+import { Guests } from './guests.ts';
 import { Offer } from './offer.ts';
 import { Remote } from './remote.ts';
 import { Server } from './server.ts';
@@ -31,14 +41,22 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
     let server: Server | undefined;
     if (config.serve) {
       const offer = new Offer(services.speech, config.serve, () => known);
-      server = new Server(scope, config, {
+      const guests = new Guests();
+      host.when(processes, (service) => {
+        guests.processes = service;
+      });
+      host.when(identity, (service) => {
+        guests.identity = service;
+      });
+      const world = {
         speech: services.speech,
         intents: () => known,
         offer,
         settings: config.serve,
         answerMs: config.answerMs,
         log,
-      });
+      };
+      server = new Server(scope, config, world, guests);
     }
     const work = [...remotes.map((remote) => remote.watch()), ...(server ? [server.serve()] : [])];
     scope.defer('Wyoming', async () => void (await Promise.allSettled(work)));

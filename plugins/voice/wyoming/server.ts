@@ -6,6 +6,7 @@ import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugi
 import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
 import { type Address, isLocal, parseAddress } from './address.ts';
 import { Connection, type ConnectionSettings } from './connection.ts';
+import type { Guests } from './guests.ts';
 import { Session, type SessionWorld } from './session.ts';
 import type { Settings } from './settings.ts';
 
@@ -14,6 +15,7 @@ export class Server {
   readonly #settings: Settings;
   readonly #connection: ConnectionSettings;
   readonly #world: SessionWorld;
+  readonly #guests: Guests;
   readonly #log: Logger;
   readonly #address: Address;
   readonly #sessions = new Set<Promise<void>>();
@@ -22,7 +24,8 @@ export class Server {
   #refused = 0;
 
   /** Throws PARAMS_INVALID (an address that others could reach). */
-  constructor(scope: Scope, settings: Settings, world: SessionWorld) {
+  constructor(scope: Scope, settings: Settings, world: SessionWorld, guests: Guests) {
+    this.#guests = guests;
     const { stallMs, lineBytes, dataBytes, payloadBytes } = settings;
     this.#scope = scope;
     this.#settings = settings;
@@ -111,22 +114,33 @@ export class Server {
       socket.destroy();
       return;
     }
-    const { connections } = this.#world.settings;
+    const guest = this.#guests.refusal(socket);
     const connection = new Connection(socket, 'a Wyoming client', this.#scope, this.#connection);
-    const serving = (
-      this.#sessions.size < connections ? new Session(connection, this.#world).run() : this.#refuse(connection)
-    )
+    const serving = this.#serve(connection, guest, this.#sessions.size < this.#world.settings.connections)
       .catch((error: unknown) => this.#log.error({ err: error }, 'a Wyoming session failed'))
       .finally(() => this.#sessions.delete(serving));
     this.#sessions.add(serving);
   }
 
-  async #refuse(connection: Connection): Promise<void> {
+  async #serve(connection: Connection, guest: Promise<string | undefined>, room: boolean): Promise<void> {
     const { connections: limit } = this.#world.settings;
+    const refuse = (error: CoreError) => this.#refuse(connection, error);
+    if (!room) return await refuse(new CoreError('BUSY', { what: 'another Wyoming connection', limit }));
+    let reason: string | undefined;
+    try {
+      reason = await guest;
+    } catch (thrown) {
+      reason = `nobody can tell who it is: ${reasonOf(thrown)}`;
+    }
+    if (reason === undefined) await new Session(connection, this.#world).run();
+    else await refuse(new CoreError('CALLER_DENIED', { verb: 'serve this client over Wyoming', reason }));
+  }
+
+  async #refuse(connection: Connection, { code, message }: CoreError): Promise<void> {
     const refused = ++this.#refused;
     // Every power of ten, lest a client that tries again and again fills the log, too.
-    if (Number.isInteger(Math.log10(refused))) this.#log.warn({ limit, refused }, 'a Wyoming client was refused');
-    const { code, message } = new CoreError('BUSY', { what: 'another Wyoming connection', limit });
+    if (Number.isInteger(Math.log10(refused)))
+      this.#log.warn({ refused, reason: message }, 'a Wyoming client was refused');
     try {
       await connection.send('error', { text: message, code });
       await connection.hangUp();

@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CoreError, type DeviceInfo, device } from '@device-core/plugin-api';
+import { CoreError, type DeviceInfo, device, type ProcessOwner, processes } from '@device-core/plugin-api';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pace } from '../../fixtures/eventually.ts';
 import { runs } from '../../fixtures/runs.ts';
-import { FORMAT, Ours, offer, tellSound } from './ours.ts';
+import { FORMAT, Ours, offer, portOf, tellSound } from './ours.ts';
 import { eventually, failure, healthOf, type Started, start } from './start.ts';
 import { bytesOf, Peer, type Told } from './wire.ts';
 
@@ -216,6 +216,24 @@ describe('our engines over Wyoming', { timeout: 300_000 }, () => {
       return (await peer.hear())?.type === 'pong';
     });
   });
+
+  const guests: readonly (readonly [string, ProcessOwner, RegExp])[] = [
+    ['an app', { kind: 'app', id: 'com.example.a', ended: false }, /a process of app com\.example\.a/],
+    ['a plugin', { kind: 'plugin', id: 'guest', ended: false }, /a process of plugin guest/],
+    ['what slipped away from its guest', { kind: 'core' }, /a process that the Core started/],
+    ['who cannot be told', { kind: 'unknown' }, /nobody can tell/],
+  ];
+  for (const [who, owner, reason] of guests)
+    it(`refuse ${who}: it has rights of its own, and a way of its own`, async () => {
+      const known = given(processes, { ownerOfTcp: async () => owner });
+      const served = { serve: { uri: 'tcp://127.0.0.1:0' }, ...CALM };
+      await using started = await start(served, [...new Ours().services(), known]);
+      using peer = await Peer.open({ host: '127.0.0.1', port: await portOf(started) });
+      peer.tell('describe');
+      const { data } = await peer.until('error');
+      assert.equal(data.code, 'CALLER_DENIED');
+      assert.match(String(data.text), reason);
+    });
 
   it('answer who has said all and ended its side', async () => {
     await using offered = await offer({}, CALM);

@@ -1,0 +1,29 @@
+/** The protocol knows no identity, so whoever has rights of its own uses those: apps and plugins speak to the Core over their own way. */
+import type { Socket } from 'node:net';
+import { descriptorOf, type Identity, type Processes, type ProcessOwner } from '@device-core/plugin-api';
+
+export class Guests {
+  processes: Processes | undefined;
+  identity: Identity | undefined;
+
+  /** Resolves with why the client is refused, if it is. Must be called in the turn in which the connection came. */
+  async refusal(socket: Socket): Promise<string | undefined> {
+    const owner = await this.#ownerOf(socket);
+    if (!owner || owner.kind === 'stranger') return undefined;
+    if (owner.kind === 'app' || owner.kind === 'plugin') return `it is a process of ${owner.kind} ${owner.id}`;
+    return owner.kind === 'core' ? 'it is a process that the Core started' : 'nobody can tell whose process it is';
+  }
+
+  async #ownerOf(socket: Socket): Promise<ProcessOwner | undefined> {
+    const { localAddress, localPort, remoteAddress, remotePort } = socket;
+    if (localAddress && localPort !== undefined && remoteAddress && remotePort !== undefined)
+      return await this.processes?.ownerOfTcp({ localAddress, localPort, remoteAddress, remotePort });
+    const fd = descriptorOf(socket);
+    const [peer, own] = await Promise.all([
+      fd === undefined ? undefined : this.identity?.peerOf(fd),
+      this.processes?.ownerOf({ pid: process.pid, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
+    ]);
+    // In a process of its own a descriptor means nothing to the Core: the mode of the socket alone decides.
+    return peer && own?.kind !== 'plugin' ? await this.processes?.ownerOf(peer) : undefined;
+  }
+}
