@@ -143,7 +143,7 @@ const CALLS_OF_AN_APP: readonly (readonly [method: string, params: object])[] = 
   ['system.ping', {}],
   ['spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 3 }],
   ['config.set', { key: 'soak.value', value: 1 }],
-  ['config.get', { key: 'soak.value' }],
+  ['config.list', {}],
   ['functions.list', {}],
   ['gpio.list', {}],
 ];
