@@ -65,12 +65,14 @@ test('an edited SKU is applied: only what changed restarts, what is wrong is tol
   assert.equal((await core.get('/spi/handles')).body.handles.length, 1, 'the former set runs on');
   assert.equal((await core.post('/plugins/apply', { check: true })).body.code, 'SKU_INVALID');
 
-  // Two handles on one chip select are not of the schema's business: the plugin itself refuses them at its start.
   write(SKU.replace('handles: []', `handles: [${HANDLE}, ${HANDLE}]`));
-  assert.match(
-    await warning('CHANGE_UNDONE'),
-    /plugin spi: SPI handle flash is already registered.*; the former plugins run again/,
-  );
+  const twice = /^sku\.yaml:14: configuration spi\.handles\.1\.name is "flash", and so is that of item 0$/;
+  await until('the duplicate', async () => twice.test(await warning('SKU_INVALID')));
+
+  // Whether there is such a board is not of the schema's business: the plugin itself refuses it at its start.
+  const absent = '  port-sim: { version: ^1.0.0, config: { board: nowhere } }\n';
+  write(SKU.replace('handles: []', `handles: [${HANDLE}]`) + absent);
+  assert.match(await warning('CHANGE_UNDONE'), /plugin port-sim: .*nowhere.*; the former plugins run again/);
   await until('the former set', async () => (await plugins()).spi?.state === 'active');
   assert.equal((await core.get('/spi/handles')).body.handles.length, 1);
 
