@@ -1,6 +1,6 @@
-import { realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import { link, mkdir, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AppManifest, implies } from '@device-core/plugin-api';
 import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
@@ -75,5 +75,15 @@ export async function shareSocket(path: string, run: string): Promise<string | u
 function packageFolders(folder: string): string[] {
   const above = dirname(folder);
   if (above === folder) return [];
-  return [join(above, 'node_modules'), join(above, 'package.json'), ...packageFolders(above)];
+  return [join(above, 'node_modules'), join(above, 'package.json'), ...linkedApi(above), ...packageFolders(above)];
+}
+
+/** Where a link to the plugin-api of a checkout leads, seen from the node_modules in which it stands. */
+function linkedApi(above: string): readonly string[] {
+  const scope = join(above, 'node_modules', '@device-core');
+  try {
+    return [resolve(scope, readlinkSync(join(scope, 'plugin-api')))];
+  } catch {
+    return []; // it is not there, or no link
+  }
 }
