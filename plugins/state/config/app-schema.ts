@@ -10,10 +10,28 @@ import { TimeLimit } from './time-limit.ts';
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 
 const SCHEMA_ID = 'app';
-/** An honest schema takes well below a millisecond, and some tens where it is compiled first; on a busy machine ten times as long. */
-const LIMIT_MS = 1_000;
+/** Of processor time. An honest schema takes well below a millisecond, and some tens where it is compiled first; a slow board takes ten times that. */
+const LIMIT_MS = 250;
 
-export class AppSchema {
+/** What is known of the keys of an app. */
+export interface AppKeys {
+  readonly defaults: ReadonlyMap<string, unknown>;
+  /** Why a value is refused; undefined where it fits. */
+  fault(key: string, value: unknown): string | undefined;
+}
+
+/** For a description that cannot be used: no value can be checked, so none is taken, and the defaults stay in force. */
+export function refusingKeys(defaults: object | undefined, reason: string): AppKeys {
+  const flat = new Map<string, unknown>();
+  flatten(defaults ?? {}, '', flat, () => false);
+  for (const [key, value] of flat) {
+    if (keyFault(key) ?? valueFault(value)) flat.delete(key);
+    else flat.set(key, freezeCopy(value));
+  }
+  return { defaults: flat, fault: () => `the schema of the app cannot be applied: ${reason}` };
+}
+
+export class AppSchema implements AppKeys {
   readonly defaults: ReadonlyMap<string, unknown>;
   readonly #schema: JsonSchema | undefined;
   readonly #ajv: Ajv | undefined;
@@ -34,7 +52,7 @@ export class AppSchema {
         this.#limit.run(() => ajv.addSchema(schema).getSchema(SCHEMA_ID));
         this.#ajv = ajv;
       }
-      this.#flatten(described.defaults ?? {}, '', defaults);
+      flatten(described.defaults ?? {}, '', defaults, (key) => this.#isObjectValue(key));
     } catch (error) {
       fail(reasonOf(error));
     }
@@ -69,23 +87,22 @@ export class AppSchema {
     return validate(value) ? undefined : explain(key, validate.errors?.[0]);
   }
 
-  /** A default that is a map is nesting, unless the schema says that the key holds an object without known members. */
-  #flatten(map: object, prefix: string, into: Map<string, unknown>): void {
-    for (const [name, value] of Object.entries(map)) {
-      const key = `${prefix}${name}`;
-      const isMap =
-        typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
-      if (isMap && !this.#isObjectValue(key)) this.#flatten(value, `${key}.`, into);
-      else if (value !== null && value !== undefined) into.set(key, value);
-    }
-  }
-
   #isObjectValue(key: string): boolean {
     const schemaOfApp = this.#schema;
     const found = schemaOfApp ? this.#limit.run(() => find(schemaOfApp, key, '#')) : 'free';
     if (typeof found === 'string') return false;
     const schema = found.schema as { type?: unknown; properties?: unknown };
     return schema?.type === 'object' && schema.properties === undefined;
+  }
+}
+
+/** A default that is a map is nesting, unless the schema says that the key holds an object without known members. */
+function flatten(map: object, prefix: string, into: Map<string, unknown>, isObject: (key: string) => boolean): void {
+  for (const [name, value] of Object.entries(map)) {
+    const key = `${prefix}${name}`;
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+    if (isMap && !isObject(key)) flatten(value, `${key}.`, into, isObject);
+    else if (value !== null && value !== undefined) into.set(key, value);
   }
 }
 

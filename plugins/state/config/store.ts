@@ -13,7 +13,7 @@ import {
   type Logger,
   reasonOf,
 } from '@device-core/plugin-api';
-import { AppSchema } from './app-schema.ts';
+import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { Folder } from './folder.ts';
 import { checkKey, freezeCopy, isBelow, valueFault } from './keys.ts';
 import { LOCKS_FILE, type Locks, NO_LOCKS, parseLocks } from './locks.ts';
@@ -49,7 +49,7 @@ export class ConfigStore implements Config {
   readonly #deviceFolder: Folder;
   readonly #apps = new Map<string, Promise<StateFile>>();
   readonly #opened = new Map<string, StateFile>();
-  readonly #schemas = new Map<string, AppSchema>();
+  readonly #schemas = new Map<string, AppKeys>();
   /** Overrides of an app that its present schema refuses; they are not served. */
   readonly #misfits = new Map<string, ReadonlySet<string>>();
   readonly #watches = new Set<Watch>();
@@ -146,8 +146,15 @@ export class ConfigStore implements Config {
     described: { readonly schema?: JsonSchema; readonly defaults?: object },
   ): Promise<void> {
     checkApp(app);
-    this.#schemas.set(app, new AppSchema(app, described));
+    let refused: unknown;
+    try {
+      this.#schemas.set(app, new AppSchema(app, described));
+    } catch (error) {
+      refused = error;
+      this.#schemas.set(app, refusingKeys(described.defaults, reasonOf(error)));
+    }
     this.#findMisfits(app, await this.#appFile(app));
+    if (refused !== undefined) throw refused;
   }
 
   /** Is there an app of this id, as far as the configuration can tell? */

@@ -3,6 +3,7 @@
  * whole Core. Only what is called from a script of another context can be interrupted, hence node:vm.
  */
 import { type Context, createContext, Script } from 'node:vm';
+import { STRETCH } from '@device-core/plugin-api';
 
 const SCRIPT = new Script('work()');
 
@@ -15,17 +16,40 @@ export class TimeLimit {
     this.#ms = ms;
   }
 
-  /** Throws an Error where the work takes too long, and from then on at once: the next attempt would cost the time again. */
+  /**
+   * `ms` count where the thread had the processor at least half of the time; else the work has six times as long, once more from its beginning.
+   * Throws an Error where the work takes too long, and from then on at once: the next attempt would cost the time again.
+   */
   run<T>(work: () => T): T {
     if (this.#spent) throw new Error(`it takes longer than ${this.#ms} ms`);
     this.#context ??= createContext({});
     this.#context.work = work;
+    const began = process.threadCpuUsage();
     try {
       return SCRIPT.runInContext(this.#context, { timeout: this.#ms });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-      this.#spent = true;
-      throw new Error(`it takes longer than ${this.#ms} ms`, { cause: error });
+      if (!isTimeout(error)) throw error;
+      const { user, system } = process.threadCpuUsage(began);
+      if ((user + system) / 1_000 < this.#ms / 2) return this.#again();
+      return this.#end(error);
     }
   }
+
+  #again<T>(): T {
+    try {
+      return SCRIPT.runInContext(this.#context!, { timeout: STRETCH * this.#ms });
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      return this.#end(error);
+    }
+  }
+
+  #end(cause: unknown): never {
+    this.#spent = true;
+    throw new Error(`it takes longer than ${this.#ms} ms`, { cause });
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
