@@ -171,7 +171,7 @@ class SkuCheck {
     const config = structuredClone(line.config ?? {});
     if (source) {
       this.#fits(sku, id, line.version, isolation, manifest);
-      this.#configure(sku, id, manifest, config);
+      this.#configure(sku, id, manifest, config, tree);
     }
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
@@ -224,20 +224,22 @@ class SkuCheck {
   }
 
   /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
-  #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>): void {
+  #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>, tree: boolean): void {
     const at: YamlPath = ['plugins', id, 'config'];
     for (const { plugin, key, value, append } of this.#settings) {
       if (plugin === id) setMember(config, key.split('.'), value, append ?? false);
     }
     try {
-      for (const { path, reason, keyword } of schemaProblems(configure(manifest.config, config))) {
+      for (const { path, reason, keyword } of schemaProblems(
+        configure(manifest.config, config, tree ? 'tree' : 'outside'),
+      )) {
         const message = `configuration ${[id, ...path].join('.')} ${reason}`;
         // Of two items of one name the plugin takes the first and says so: no reason for a device that runs to stay dark.
         const stops = keyword === UNIQUE_ITEM_PROPERTIES ? 'nothing' : 'core';
         this.report(stops, sku, [...at, ...path], 'SKU_INVALID', message, id);
       }
     } catch (error) {
-      const message = `the configuration schema of ${id} does not compile: ${reasonOf(error)}`;
+      const message = `the configuration schema of ${id} cannot be applied: ${reasonOf(error)}`;
       this.report('plugin', sku, at, 'MANIFEST_INVALID', message, id);
     }
     deepFreeze(config);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
+import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { deepFreeze } from '../freeze.ts';
@@ -88,14 +89,26 @@ function parse(file: string, text: string, kind: Kind): Parsed {
 const configurations = new WeakMap<object, ValidateFunction>();
 const NO_CONFIGURATION = { type: 'object', additionalProperties: false } as const;
 
+/** Milliseconds that the schema of a plugin from outside may take. */
+const LIMIT_MS = 250;
+const limits = new WeakMap<object, TimeLimit>();
+
 /**
- * Fills the defaults of a configuration schema in and returns what does not fit. Throws where the schema does not compile. A schema is compiled
- * once as long as it is the same object, and goes with it: Ajv itself would keep every schema that it ever saw.
+ * Fills the defaults of a configuration schema in and returns what does not fit. Throws where the schema does not compile, and where one from outside
+ * takes too long. A schema is compiled once as long as it is the same object, and goes with it: Ajv itself would keep every schema that it ever saw.
  */
 export function configure(
   schema: object = NO_CONFIGURATION,
   config: Record<string, unknown>,
+  from: 'tree' | 'outside' = 'tree',
 ): readonly ErrorObject[] | null | undefined {
+  if (from === 'tree') return fill(schema, config);
+  const limit = limits.get(schema) ?? new TimeLimit(LIMIT_MS);
+  limits.set(schema, limit);
+  return limit.run(() => fill(schema, config));
+}
+
+function fill(schema: object, config: Record<string, unknown>): readonly ErrorObject[] | null | undefined {
   let validate = configurations.get(schema);
   if (!validate) {
     validate = new Ajv(QUICK).compile(schema);

@@ -11,6 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { filesOf, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
+import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 
@@ -24,6 +25,9 @@ const QUICK = {
   code: { optimize: false },
   keywords: SCHEMA_WORDS,
 };
+
+/** Milliseconds that the schema of a package may take. */
+const LIMIT_MS = 250;
 
 export interface Candidate {
   readonly folder: string;
@@ -76,14 +80,13 @@ export function checkConfig(manifest: PluginManifest, config: Readonly<Record<st
   const refuse = (where: string, reason: string) => new CoreError('PARAMS_INVALID', { where, reason });
   try {
     const ajv = new Ajv({ ...QUICK, useDefaults: true });
-    if (
-      ajv.validate({ ...(manifest.config ?? { type: 'object', additionalProperties: false }) }, structuredClone(config))
-    )
-      return;
+    const schema = { ...(manifest.config ?? { type: 'object', additionalProperties: false }) };
+    const filled = structuredClone(config);
+    if (new TimeLimit(LIMIT_MS).run(() => ajv.validate(schema, filled))) return;
     const [problem] = schemaProblems(ajv.errors);
     throw refuse(`config.${problem?.path.join('.') ?? ''}`.replace(/\.$/, ''), problem?.reason ?? 'it does not fit');
   } catch (error) {
     if (error instanceof CoreError) throw error;
-    throw refuse('config', `the schema in the manifest does not compile: ${reasonOf(error)}`);
+    throw refuse('config', `the schema in the manifest cannot be applied: ${reasonOf(error)}`);
   }
 }

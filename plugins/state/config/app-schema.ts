@@ -3,9 +3,9 @@
  * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
  */
 import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';
-import { TimeLimit } from './time-limit.ts';
 
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 

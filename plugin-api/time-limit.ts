@@ -1,9 +1,9 @@
 /**
- * Work whose length an app decides: a pattern of its schema that backtracks without end, or a reference that doubles with each step, would hold up the
+ * Work whose length somebody outside decides: a pattern of a schema that backtracks without end, or a reference that doubles with each step, would hold up the
  * whole Core. Only what is called from a script of another context can be interrupted, hence node:vm.
  */
 import { type Context, createContext, Script } from 'node:vm';
-import { STRETCH } from '@device-core/plugin-api';
+import { STRETCH } from './own-time.ts';
 
 const SCRIPT = new Script('work()');
 
