@@ -101,7 +101,7 @@ describe('a plugin is refused before it runs', () => {
       'with a configuration schema that is none',
       { manifest: ['config: { type: nothing }'] },
       'PARAMS_INVALID',
-      /does not compile/,
+      /cannot be applied/,
     ],
     ['without the signature that the SKU asks for', {}, 'SIGNATURE_INVALID', /not signed/, { signatures: 'require' }],
   ];
