@@ -31,6 +31,7 @@ export {
   reasonOf,
   toCoreError,
 } from './errors.ts';
+export { EVENTS, type EventDescription } from './event-table.ts';
 export {
   type Bus,
   type EventEnvelope,

@@ -231,6 +231,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),
+  'system.asyncapi': get('/asyncapi.json'),
   'rpc.discover': get('/openrpc.json'),
   'system.version': get('/version', [], { anonymous: true }),
   'system.health': get('/health', [], { anonymous: true }),

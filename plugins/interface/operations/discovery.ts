@@ -1,6 +1,7 @@
-/** The two documents of the public interface as operations of their own: rpc.discover (OpenRPC) and system.openapi (OpenAPI). */
+/** The documents of the public interface as operations of their own: rpc.discover (OpenRPC), system.openapi, system.asyncapi. */
 import type { DeviceInfo, Operation, OperationInfo } from '@device-core/plugin-api';
 import type { Table } from '@device-core/plugin-api/operations';
+import { asyncapi } from './asyncapi.ts';
 import { openapi } from './openapi.ts';
 import { openrpc } from './openrpc.ts';
 
@@ -8,6 +9,8 @@ const ANY_DOCUMENT = { type: 'object' };
 
 export function discoveryOperations(table: Table, device: DeviceInfo): readonly Operation<never, unknown>[] {
   const asOpenapi = remembered((operations) => openapi(operations, device));
+  // The table of topics does not change while the Core runs: one document, and one text of it.
+  const events = Object.freeze(asyncapi(device));
   const asOpenrpc = remembered((operations) => openrpc(operations, table.streams(), device));
   return [
     {
@@ -19,6 +22,16 @@ export function discoveryOperations(table: Table, device: DeviceInfo): readonly 
       rest: { method: 'GET', path: '/openapi.json', bare: true },
       errors: [],
       run: async () => asOpenapi(table.list()),
+    },
+    {
+      name: 'system.asyncapi',
+      summary: 'AsyncAPI 3.0 document of the events of the device',
+      params: { type: 'object' },
+      result: ANY_DOCUMENT,
+      cli: { hide: true },
+      rest: { method: 'GET', path: '/asyncapi.json', bare: true },
+      errors: [],
+      run: async () => events,
     },
     {
       name: 'rpc.discover',

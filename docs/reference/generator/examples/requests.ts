@@ -82,6 +82,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
     varies: ['status', 'components', 'bridge', 'warnings'],
   }),
   'system.openapi': get('/openapi.json', { depth: 2, most: 7, varies: ['paths'] }),
+  'system.asyncapi': get('/asyncapi.json', { depth: 2, most: 7 }),
   'rpc.discover': get('/openrpc.json', { depth: 2 }),
   'capabilities.list': get('/capabilities'),
 

@@ -1,0 +1,156 @@
+/** Every topic of the Core with its payload (decisions D8): what `/asyncapi.json` says, and what the manifests of the tree may publish. Data only. */
+import { CHANGE_STATES } from './services/changes.ts';
+import type { JsonSchema } from './services/operations.ts';
+
+export interface EventDescription {
+  readonly summary: string;
+  /** The latest is told to each new subscriber; of each subject, where the payload has one. */
+  readonly retained?: boolean;
+  /** Apps may publish it, too; absent: the Core and its plugins alone. */
+  readonly apps?: boolean;
+  readonly payload: JsonSchema;
+}
+
+const TEXT: JsonSchema = { type: 'string' };
+const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
+const MS: JsonSchema = { type: 'number', description: 'milliseconds since the Unix epoch' };
+const TURN: JsonSchema = { type: 'string', description: 'the turn of speech that it belongs to' };
+const oneOf = (...values: readonly string[]): JsonSchema => ({ enum: values });
+
+function record(required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', required, properties };
+}
+
+const TIMED = { at: MS, atUs: { type: 'integer' }, timestampUs: COUNT, lost: COUNT };
+const WORDS = {
+  ...{ turn: TURN, text: TEXT, lang: TEXT, latencyMs: COUNT },
+  confidence: { type: 'number', minimum: 0, maximum: 1 },
+  stage: oneOf('local', 'cloud'),
+};
+const LOSS = {
+  ...{ from: COUNT, to: COUNT, cutOff: { type: 'boolean' } },
+  counts: { type: 'object', additionalProperties: COUNT },
+};
+const SURFACE = {
+  ...{ text: TEXT, icon: TEXT, id: TEXT, durationMs: { type: 'integer', minimum: 1 } },
+  level: oneOf('info', 'success', 'warn', 'error'),
+};
+
+export const EVENTS: Readonly<Record<string, EventDescription>> = {
+  'app.state': {
+    summary: 'an app started, stopped, or failed',
+    retained: true,
+    payload: record(['app', 'state'], { app: TEXT, state: TEXT, reason: TEXT }),
+  },
+  'audio.capture': {
+    summary: 'somebody hears the microphone, or nobody does any more',
+    payload: record(['capturing', 'muted'], { capturing: { type: 'boolean' }, muted: { type: 'boolean' } }),
+  },
+  'audio.state': {
+    summary: 'what a turn of speech does now',
+    payload: record(['state'], {
+      turn: TURN,
+      state: oneOf('idle', 'listening', 'thinking', 'speaking', 'muted', 'error'),
+    }),
+  },
+  'audio.stt.final': {
+    summary: 'what was said',
+    payload: record(['turn', 'text', 'lang', 'stage', 'latencyMs'], WORDS),
+  },
+  'audio.stt.partial': {
+    summary: 'what was said so far',
+    payload: record(['turn', 'text', 'lang', 'stage', 'latencyMs'], WORDS),
+  },
+  'audio.tts.end': { summary: 'an answer was spoken', payload: record(['turn'], { turn: TURN }) },
+  'audio.tts.start': { summary: 'an answer begins', payload: record(['turn'], { turn: TURN }) },
+  'audio.volume': { summary: 'the volume was set', payload: record(['volume'], { volume: { type: 'number' } }) },
+  'audio.wake': {
+    summary: 'a wake word was heard, or a button pressed',
+    payload: record(['turn', 'wakeword', 'score', 'source'], {
+      ...{ turn: TURN, wakeword: TEXT, source: TEXT },
+      score: { type: 'number', minimum: 0, maximum: 1 },
+    }),
+  },
+  'bridge.link': {
+    summary: 'the link to the bridge came up, went down, or degraded',
+    payload: record(['state'], { state: TEXT, reason: TEXT, sid: COUNT }),
+  },
+  'can.frame': {
+    summary: 'a CAN frame arrived at a handle',
+    payload: record(['handle', 'id'], { handle: TEXT, id: COUNT, data: TEXT, ...TIMED }),
+  },
+  'can.state': {
+    summary: 'a CAN bus changed its state',
+    payload: record(['endpoint', 'state'], { endpoint: TEXT, state: TEXT, errors: {} }),
+  },
+  'change.state': {
+    summary: 'a change that takes long or can be undone came further',
+    payload: record(['change', 'kind', 'subject', 'state', 'done', 'of'], {
+      ...{ change: TEXT, kind: TEXT, subject: TEXT, done: COUNT, of: COUNT, step: TEXT },
+      state: oneOf(...CHANGE_STATES),
+    }),
+  },
+  'config.changed': {
+    summary: 'a value of the configuration of the device changed',
+    payload: record(['key', 'source', 'revision'], {
+      key: TEXT,
+      source: TEXT,
+      revision: COUNT,
+    }),
+  },
+  'gpio.edge': {
+    summary: 'an input changed its level',
+    payload: record(['handle', 'level', 'at'], { handle: TEXT, level: { enum: [0, 1] }, ...TIMED }),
+  },
+  'nfc.tag': {
+    summary: 'a tag came to a reader, or went',
+    payload: record(['reader', 'state'], { reader: TEXT, state: oneOf('arrived', 'removed'), uid: TEXT }),
+  },
+  'pio.interrupt': {
+    summary: 'a PIO program raised an interrupt',
+    payload: record(['endpoint', 'flags'], { endpoint: TEXT, flags: COUNT, ...TIMED }),
+  },
+  'pio.reset': {
+    summary: 'the bridge began anew: PIO programs are gone',
+    payload: record(['endpoint'], { endpoint: TEXT }),
+  },
+  'plugin.changed': {
+    summary: 'the SKU was applied, refused, or undone',
+    payload: record(['result'], { result: oneOf('applied', 'refused', 'undone'), reason: TEXT }),
+  },
+  'plugin.intent.timer': {
+    summary: 'a timer that was set by voice began, rang, or was ended',
+    payload: record(['state'], { state: TEXT }),
+  },
+  'plugin.state': {
+    summary: 'a plugin started, stopped, waits, or failed',
+    retained: true,
+    payload: record(['plugin', 'state'], { plugin: TEXT, state: TEXT, reason: TEXT }),
+  },
+  'system.bus.dropped': {
+    summary: 'events were lost for this subscriber; told to it alone',
+    payload: record(Object.keys(LOSS), LOSS),
+  },
+  'system.presence': {
+    summary: 'is somebody there?',
+    retained: true,
+    payload: record(['state', 'confidence'], {
+      state: oneOf('present', 'absent', 'unknown'),
+      confidence: { type: 'number', minimum: 0, maximum: 1 },
+    }),
+  },
+  'uart.error': {
+    summary: 'a serial line lost or damaged bytes',
+    payload: record(['handle', 'errors'], { handle: TEXT, errors: { type: 'array', items: TEXT } }),
+  },
+  'ui.banner': {
+    summary: 'a banner on the panel is shown, updated, or dismissed',
+    apps: true,
+    payload: record(['action'], {
+      ...SURFACE,
+      action: oneOf('show', 'update', 'dismiss'),
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+    }),
+  },
+  'ui.toast': { summary: 'a short message on the panel', apps: true, payload: record(['text', 'level'], SURFACE) },
+};
