@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AppCall, Caller } from '@device-core/plugin-api';
+import { identity as identityRef } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
@@ -105,6 +106,14 @@ test('only the app, the Core and root may connect', async (t) => {
     ['unreadable credentials', undefined, undefined, true],
     ['a process of the app', own, undefined, true, { kind: 'app', id: 'com.example.uid' }],
     ['a process of another app under the same user', own, undefined, false, { kind: 'app', id: APP }],
+    ['a process that has gone', own, undefined, false, { kind: 'anonymous', id: 'anonymous' }],
+    [
+      'a process under the user of an app that nobody launched',
+      foreign,
+      foreign,
+      true,
+      { kind: 'anonymous', id: 'anonymous' },
+    ],
   ];
   for (const [title, uid, appUid, ok, process = { kind: 'operator', id: 'operator' } as const] of cases)
     await t.test(title, async () => {
@@ -159,6 +168,18 @@ test('a socket that is opened while it closes is there afterwards', async () => 
   assert.equal(opened.path, path);
   const session = await (await core.client()).ready();
   assert.notEqual(session.session, app?.id);
+});
+
+test('nobody comes in while the plugin that tells callers apart is away', async () => {
+  const peerOf = async () => undefined;
+  const onRevoked = () => ({ [Symbol.dispose]: () => undefined });
+  await using core = await startRpc({ identity: { peerOf, onRevoked } });
+  await (await core.client()).ready();
+  await core.rpc.disappear(identityRef);
+  const late = await core.client();
+  const { method, params } = await late.next();
+  assert.equal(method, 'stop');
+  assert.match(params.reason, /plugin identity is away/);
 });
 
 test('connections end when the identity of their app ends', async () => {
