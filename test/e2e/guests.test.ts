@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stringify } from 'yaml';
+import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { CONNECTED_AND_ANSWERS } from '../fixtures/answering.ts';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -128,7 +129,8 @@ before(async () => {
     config: { run, port },
   });
   const plugins: Record<string, unknown> = { http: { version: '^1.0.0', config: { port, tcpRequired: true } } };
-  for (const id of ['operations', 'identity', 'system', 'limits', 'rpc', 'apps']) plugins[id] = '^1.0.0';
+  for (const id of ['operations', 'identity', 'system', 'limits', 'rpc']) plugins[id] = '^1.0.0';
+  plugins.apps = { version: '^1.0.0', config: { insecure: true } };
   for (const level of ['process', 'worker']) plugins[`guest-${level}`] = guest(`guest-${level}`, level);
   const sku = { skuVersion: 1, id: 'test', title: 'Test', simulated: true, plugins };
   writeFileSync(join(root.path, 'sku.yaml'), stringify(sku));
@@ -137,7 +139,8 @@ before(async () => {
     app('burglar', APP, ['main.mjs', run, String(port)], { 'burglar.mjs': BURGLAR }),
   ];
   const args = ['--sku', join(root.path, 'sku.yaml'), ...folders.flatMap((folder) => ['--app', folder])];
-  core = await CoreProcess.start(root.path, ...args);
+  // Without walls, which would keep the guests from most doors before the Core does: app-walls.test.ts tests those.
+  core = await CoreProcess.startIn({ [BEST_WALLS]: 'none' }, root.path, ...args);
 });
 
 after(async () => {
