@@ -8,7 +8,12 @@ import type { Goal, Measured, Row } from './harness.ts';
 
 const here = import.meta.dirname;
 /** Rows that go together. */
-const GROUPS: Readonly<Record<string, string>> = { bridge: '16,22-27', isolation: '18-21', voice: '14-15,17,28-30' };
+const GROUPS: Readonly<Record<string, string>> = {
+  bridge: '16,22-27',
+  isolation: '18-21',
+  voice: '14-15,17,28-30',
+  fair: '31-35',
+};
 const results = join(here, '../../.device/bench/latest.json');
 
 interface Line {
