@@ -66,7 +66,7 @@ test('an edited SKU is applied: only what changed restarts, what is wrong is tol
   assert.equal((await core.post('/plugins/apply', { check: true })).body.code, 'SKU_INVALID');
 
   write(SKU.replace('handles: []', `handles: [${HANDLE}, ${HANDLE}]`));
-  const twice = /^sku\.yaml:14: configuration spi\.handles\.1\.name is "flash", and so is that of item 0$/;
+  const twice = /^sku\.yaml:15: configuration spi\.handles\.1\.name is "flash", and so is that of item 0$/;
   await until('the duplicate', async () => twice.test(await warning('SKU_INVALID')));
 
   // Whether there is such a board is not of the schema's business: the plugin itself refuses it at its start.
