@@ -21,7 +21,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';
 
 const IDS =
-  'operations identity system http rpc events functions config plugin-store logs cli audio-sim audio speech intent voice';
+  'operations identity system http rpc events functions config plugin-store changes logs cli audio-sim audio speech intent voice';
 const SKU = {
   skuVersion: 1,
   id: 'damaged',
