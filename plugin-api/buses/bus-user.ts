@@ -69,6 +69,11 @@ const ANSWER_MS = 250;
 const RETRY_AFTER_MS = 100;
 /** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the second try comes after this time. */
 const BUSY_PATIENCE_MS = 50;
+/** Ends of a configuration that say nothing against it. */
+const NO_ANSWER: ReadonlySet<string> = new Set(['TIMEOUT', 'BUSY', 'NOT_INITIALIZED']);
+/** Until the next try, twice as long after each. */
+const AGAIN_MS = 500;
+const LONGEST_AGAIN_MS = 30_000;
 
 /** What the plugins of all buses do alike with endpoints: requests in the name of a handle, configuration of what forgot it, events. */
 export class BusUser<H extends Named> {
@@ -98,7 +103,7 @@ export class BusUser<H extends Named> {
 
   /**
    * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its options on to request(). A failure
-   * is told in health, and it runs again when the endpoint comes back. `boot` names the run of the endpoint, over restarts of the Core as well.
+   * is told in health, and it runs again when the endpoint comes back, and after a pause where there was no answer. `boot` names the run of the endpoint, over restarts of the Core as well.
    */
   onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>): void {
     this.#configurers.push(fn);
@@ -337,7 +342,7 @@ export class BusUser<H extends Named> {
     return opening;
   }
 
-  async #configure(row: HandleRow<H>): Promise<void> {
+  async #configure(row: HandleRow<H>, tries = 0): Promise<void> {
     const { name, endpoint } = row.handle;
     const known = this.#known.get(endpoint);
     if (!known) return;
@@ -348,7 +353,20 @@ export class BusUser<H extends Named> {
     } catch (error) {
       const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
       this.trouble(name, { status: 'error', code, message: `cannot configure ${name}: ${reasonOf(error)}` });
+      if (NO_ANSWER.has(code) && !this.#scope.signal.aborted) this.#again(row, known, tries);
     }
+  }
+
+  /** A bridge on a busy board may not have answered in time. Nobody waits for the next try: a request to the handle goes on as before. */
+  #again(row: HandleRow<H>, { source, boot }: Known, tries: number): void {
+    const ms = Math.min(AGAIN_MS * 2 ** tries, LONGEST_AGAIN_MS);
+    this.#scope.timeout(`the next try to configure ${row.handle.name}`, ms, () => {
+      const now = this.#known.get(row.handle.endpoint);
+      const before = this.#configured.get(row);
+      const done = before?.source === source && before.boot === boot;
+      if (done || now?.source !== source || now.boot !== boot || !this.#table.rows.includes(row)) return;
+      void this.#configure(row, tries + 1);
+    });
   }
 
   /** The configuration of the handles whose endpoints have forgotten it, undefined where there is nothing to do. */
