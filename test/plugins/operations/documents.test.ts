@@ -136,7 +136,7 @@ describe('the documents', () => {
     const methods = async () => ((await fixture.table.invoke('rpc.discover', {}, call())) as OpenRpc).methods;
     assert.deepEqual(
       (await methods()).map(({ name }) => name),
-      ['rpc.discover', 'system.openapi', 'test.set'],
+      ['rpc.discover', 'system.asyncapi', 'system.openapi', 'test.set'],
     );
     const method = (await methods()).find(({ name }) => name === 'test.set')!;
     assert.deepEqual(
