@@ -63,7 +63,7 @@ export type {
   SkuPlugin,
 } from './manifest.ts';
 export { nearest } from './nearest.ts';
-export { afterOwnTime, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
+export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
 export {
   type Capabilities,
   definePlugin,

@@ -12,23 +12,58 @@ export interface Spent {
 }
 
 /**
- * Runs `fn` once when `ms` milliseconds of an owner's own time are over, or six times as many by the clock: a limit that a slow or busy board does
- * not use up. `lost` are counters of the milliseconds in which the owner could not run; of several the greatest counts. Without one it is the time
- * that the event loop was taken. Disposing before calls it off.
+ * A limit of `ms` milliseconds of an owner's own time, or six times as many by the clock: a slow or busy board does not use it up. It begins when it is
+ * made. `lost` are counters of the milliseconds in which the owner could not run; of several the greatest counts. Without one it is the time that the
+ * event loop was taken. To be looked at where something else wakes its owner; `afterOwnTime()` waits for one.
+ */
+export class OwnTimeLimit {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #lost: readonly (() => number)[];
+  readonly #began: number;
+  readonly #marks: readonly number[];
+
+  constructor(clock: Clock, ms: number, lost: readonly (() => number)[] = [() => clock.taken()]) {
+    this.#clock = clock;
+    this.#ms = ms;
+    this.#lost = lost;
+    this.#began = clock.monotonic();
+    this.#marks = lost.map((counter) => counter());
+  }
+
+  /** So far. */
+  get spent(): Spent {
+    const { ownMs, wallMs } = this.#look();
+    return { ownMs: Math.round(ownMs), wallMs: Math.round(wallMs) };
+  }
+
+  /** Milliseconds in which it cannot run out; 0 when it has. */
+  get leftMs(): number {
+    const { ownMs, wallMs } = this.#look();
+    const left = Math.min(this.#ms - ownMs, this.#ms * STRETCH - wallMs);
+    return left < 0.001 ? 0 : left;
+  }
+
+  #look(): Spent {
+    const wallMs = this.#clock.monotonic() - this.#began;
+    const lostMs = Math.max(0, ...this.#lost.map((counter, index) => counter() - this.#marks[index]!));
+    return { ownMs: wallMs - Math.min(wallMs, lostMs), wallMs };
+  }
+}
+
+/**
+ * Runs `fn` once when an `OwnTimeLimit` of `ms` milliseconds is over. Disposing before calls it off.
  */
 export function afterOwnTime(
   clock: Clock,
   ms: number,
   fn: (spent: Spent) => void,
-  lost: readonly (() => number)[] = [() => clock.taken()],
+  lost?: readonly (() => number)[],
 ): Disposable {
-  const began = clock.monotonic();
-  const marks = lost.map((counter) => counter());
+  const limit = new OwnTimeLimit(clock, ms, lost);
   const check = (): void => {
-    const wallMs = clock.monotonic() - began;
-    const ownMs = wallMs - Math.min(wallMs, Math.max(0, ...lost.map((counter, index) => counter() - marks[index]!)));
-    const left = Math.min(ms - ownMs, ms * STRETCH - wallMs);
-    if (left < 0.001) fn({ ownMs: Math.round(ownMs), wallMs: Math.round(wallMs) });
+    const left = limit.leftMs;
+    if (left === 0) fn(limit.spent);
     else timer = clock.after(Math.max(1, left), check);
   };
   let timer = clock.after(ms, check);

@@ -3,8 +3,7 @@
  * after the other, as their fragments must not mix; how many may be open at once is the bridge's say.
  */
 
-import type { Clock } from '@device-core/plugin-api';
-import { CoreError } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
 import { SendCredit } from './credit.ts';
 import type { Descriptor } from './descriptor.ts';
 import { FRAME, FRAME_HEAD, type Frame, MIN_FRAGMENT, type PayloadWriter } from './frame.ts';
@@ -147,7 +146,7 @@ export class Channel {
     if (!first || first.turnAt !== undefined) return;
     first.turnAt = this.#link.clock.monotonic();
     // One that was called off has a limit already.
-    first.timer ??= this.#link.clock.at(first.turnAt + first.patienceMs + MARGIN_MS, () => this.#expire(first));
+    first.timer ??= afterOwnTime(this.#link.clock, first.patienceMs + MARGIN_MS, () => this.#expire(first));
   }
 
   /** The bridge counts from the arrival: what may run before this one is added. Should that end early, the host ends this one itself. */
@@ -224,7 +223,7 @@ export class Channel {
     else {
       this.#link.cancel(this.descriptor.ep, request.rid, CANCEL_REASON.recall);
       request.givenUp = { ...end, executed: 'no' };
-      request.patience = clock.at(clock.monotonic() + RECALL_MS, () => this.#letGo(request, end));
+      request.patience = afterOwnTime(clock, RECALL_MS, () => this.#letGo(request, end));
     }
   }
 
@@ -235,7 +234,7 @@ export class Channel {
     this.#link.cancel(this.descriptor.ep, request.rid, reason);
     request.givenUp = end;
     request.timer?.[Symbol.dispose]();
-    request.timer = clock.at(clock.monotonic() + ms, () => this.#abandon(request, end));
+    request.timer = afterOwnTime(clock, ms, () => this.#abandon(request, end));
   }
 
   /** Its caller is told, and it goes on: its own limit holds. */
@@ -281,7 +280,7 @@ export class Channel {
     if (request.state !== 'abandoned') this.#count(end.status);
     request.settle(end.status, end);
     request.state = 'abandoned';
-    request.timer = this.#link.clock.at(this.#link.clock.monotonic() + ABANDONED_MS, () => {
+    request.timer = afterOwnTime(this.#link.clock, ABANDONED_MS, () => {
       this.#link.breach(`no answer to a cancelled request on endpoint ${this.descriptor.ep}`);
     });
   }

@@ -1,18 +1,21 @@
 /** PING on an idle link, and the round trip it measures. Any valid packet counts as life; a PING that stays without PONG does not. */
+import { type Clock, OwnTimeLimit } from '@device-core/plugin-api';
 
 const PATIENCE_PERIODS = 3;
 
 export class Heartbeat {
   readonly periodMs: number;
+  readonly #clock: Clock;
   #lastLife: number;
   #lastPing = Number.NEGATIVE_INFINITY;
-  #unanswered: { readonly token: number; readonly first: number; last: number } | undefined;
+  #unanswered: { readonly token: number; readonly limit: OwnTimeLimit; last: number } | undefined;
   #token = 0;
   #rttUs: number | undefined;
 
-  constructor(periodMs: number, now: number) {
+  constructor(periodMs: number, clock: Clock) {
     this.periodMs = periodMs;
-    this.#lastLife = now;
+    this.#clock = clock;
+    this.#lastLife = clock.monotonic();
   }
 
   /** Of the last PING that was answered. */
@@ -33,7 +36,8 @@ export class Heartbeat {
   ping(now: number): number {
     this.#token = (this.#token + 1) >>> 0;
     this.#lastPing = now;
-    this.#unanswered = { token: this.#token, first: this.#unanswered?.first ?? now, last: now };
+    const limit = this.#unanswered?.limit ?? new OwnTimeLimit(this.#clock, PATIENCE_PERIODS * this.periodMs);
+    this.#unanswered = { token: this.#token, limit, last: now };
     return this.#token;
   }
 
@@ -46,7 +50,8 @@ export class Heartbeat {
     return last;
   }
 
-  dead(now: number): boolean {
-    return this.#unanswered !== undefined && now - this.#unanswered.first > PATIENCE_PERIODS * this.periodMs;
+  /** The oldest PING without an answer has waited for too long. */
+  get dead(): boolean {
+    return this.#unanswered?.limit.leftMs === 0;
   }
 }

@@ -1,5 +1,5 @@
 /** What the rest of the device hears of the link: `bridge.link` events, one line in the log, and the end of the first attempt. */
-import type { Bus, LinkState, Logger } from '@device-core/plugin-api';
+import { afterOwnTime, type Bus, type LinkState, type Logger } from '@device-core/plugin-api';
 import { type Host, STOPPED } from './host.ts';
 
 /** Publishes `bridge.link {state, reason?, sid?}`. The greetings of a link that stays down are not news. */
@@ -18,13 +18,13 @@ export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
   });
 }
 
-/** Resolves when the link is up, has failed once, or `waitMs` are over: so that the device can say it is ready when its bridge is. */
+/** Resolves when the link is up, has failed once, or `waitMs` of its own time are over: so that the device can say it is ready when its bridge is. */
 export async function firstAttempt(host: Host, waitMs: number): Promise<void> {
   if (waitMs === 0) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   using _link = host.onLink((state) => {
     if (state !== 'hello') resolve();
   });
-  using _limit = host.clock.at(host.clock.monotonic() + waitMs, resolve);
+  using _limit = afterOwnTime(host.clock, waitMs, () => resolve());
   await promise;
 }

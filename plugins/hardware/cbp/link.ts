@@ -3,7 +3,7 @@
  * transaction is wanted, `build` what it carries, `received` and `failed` what came of it.
  */
 
-import type { Clock } from '@device-core/plugin-api';
+import { type Clock, OwnTimeLimit } from '@device-core/plugin-api';
 import { type ChannelCounts, noCounts } from './channel.ts';
 import { FRAME, PayloadWriter } from './frame.ts';
 import {
@@ -74,9 +74,9 @@ export class Link {
   #downSince = 0;
   #attempts = 0;
   #lastHello = Number.NEGATIVE_INFINITY;
-  #helloSince = 0;
+  #helloLimit: OwnTimeLimit | undefined;
   #invalid = 0;
-  #invalidSince = 0;
+  #invalidLimit: OwnTimeLimit | undefined;
   #dataReady = false;
   /** False where the port guesses the data-ready line: its rise then says nothing. */
   wired = true;
@@ -132,7 +132,7 @@ export class Link {
   }
 
   build(now: number): Transaction {
-    if (this.#phase === 'down') this.#greet(undefined, now);
+    if (this.#phase === 'down') this.#greet(undefined);
     const speedHz = this.khz * 1000;
     if (this.#session) return { bytes: this.#session.build(now), speedHz };
     this.#lastHello = now;
@@ -186,8 +186,8 @@ export class Link {
 
   // ---- HELLO ----
 
-  #greet(reason: string | undefined, now: number): void {
-    this.#helloSince = now;
+  #greet(reason: string | undefined): void {
+    this.#helloLimit = new OwnTimeLimit(this.#options.clock, HELLO_MS);
     do this.#nonce = this.#options.random() >>> 0;
     while ((this.#nonce & 0xffff) === 0);
     this.#attempts++;
@@ -264,14 +264,14 @@ export class Link {
       return;
     }
     if (this.#phase === 'hello') this.#answered(packet, now);
-    if (this.#phase === 'hello' && now - this.#helloSince > HELLO_MS) this.#drop(NO_ANSWER, now);
+    if (this.#phase === 'hello' && this.#helloLimit?.leftMs === 0) this.#drop(NO_ANSWER, now);
   }
 
   #lost(now: number): void {
-    if (this.#invalid === 0) this.#invalidSince = now;
+    if (this.#invalid === 0) this.#invalidLimit = new OwnTimeLimit(this.#options.clock, INVALID_MS);
     this.#invalid++;
-    this.#session?.lost(now);
-    if (this.#invalid < INVALID_LIMIT && now - this.#invalidSince < INVALID_MS) return;
+    this.#session?.lost();
+    if (this.#invalid < INVALID_LIMIT && this.#invalidLimit?.leftMs !== 0) return;
     this.#drop(this.#phase === 'up' ? 'no valid packet from the bridge' : NO_ANSWER, now);
   }
 
@@ -283,7 +283,7 @@ export class Link {
       return;
     }
     this.#endSession(end.reason);
-    this.#greet(end.reason, now);
+    this.#greet(end.reason);
   }
 
   #drop(reason: string, now: number): void {

@@ -54,7 +54,7 @@ export class Session {
     this.hello = hello;
     this.sid = sidOf(hello.nonce);
     this.arq = new Arq(hello.window, Math.max(1, hello.ackDelay));
-    this.heartbeat = new Heartbeat(options.heartbeatMs, clock.monotonic());
+    this.heartbeat = new Heartbeat(options.heartbeatMs, clock);
     this.frames = new Multiplexer({
       ...options,
       breach: (reason) => this.#over({ reason: `protocol error: ${reason}` }),
@@ -96,10 +96,10 @@ export class Session {
   }
 
   /** A transaction brought nothing valid. */
-  lost(now: number): void {
+  lost(): void {
     this.#again = true;
     this.#peerHasMore = false;
-    this.#close(now);
+    this.#close();
   }
 
   received(packet: Packet, now: number): void {
@@ -107,7 +107,7 @@ export class Session {
     this.heartbeat.alive(now);
     if (packet.rst || packet.sid !== this.sid) this.#outside(packet);
     else this.#inside(packet);
-    this.#close(now);
+    this.#close();
   }
 
   #inside(packet: Packet): void {
@@ -139,9 +139,9 @@ export class Session {
     if (this.#foreign >= FOREIGN_LIMIT) this.#over({ reason: 'the bridge restarted' });
   }
 
-  #close(now: number): void {
+  #close(): void {
     this.arq.tick();
-    if (this.heartbeat.dead(now)) this.#over({ reason: 'the bridge does not answer PING', waitMs: 0 });
+    if (this.heartbeat.dead) this.#over({ reason: 'the bridge does not answer PING', waitMs: 0 });
   }
 
   #over(end: SessionEnd): void {

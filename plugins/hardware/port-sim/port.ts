@@ -1,14 +1,13 @@
 /** The port of the simulated bridge: transactions over the socket of its process, one at a time, each with a deadline. */
 import type { Socket } from 'node:net';
-import { type BridgePort, type Clock, CoreError } from '@device-core/plugin-api';
+import { type BridgePort, type Clock, CoreError, OwnTimeLimit } from '@device-core/plugin-api';
 import { KIND, type Message, MessageReader, writeMessage } from './sim/index.ts';
 
 const MAX_TRANSFER = 1024;
 
 interface Outstanding {
   readonly tag: number;
-  /** Of the clock, monotonic. */
-  readonly due: number;
+  readonly limit: OwnTimeLimit;
   readonly resolve: (rx: Uint8Array) => void;
   readonly reject: (error: CoreError) => void;
 }
@@ -45,10 +44,9 @@ export class SimPort implements BridgePort, Disposable {
     }
     this.#tag = (this.#tag + 1) & 0xffff;
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-    const due = this.#clock.monotonic() + this.#timeoutMs;
-    this.#outstanding = { tag: this.#tag, due, resolve, reject };
+    this.#outstanding = { tag: this.#tag, limit: new OwnTimeLimit(this.#clock, this.#timeoutMs), resolve, reject };
     socket.write(writeMessage(KIND.transact, false, this.#tag, tx));
-    this.#timer ??= this.#clock.at(due, () => this.#expire());
+    this.#timer ??= this.#clock.after(this.#timeoutMs, () => this.#expire());
     return promise;
   }
 
@@ -108,10 +106,9 @@ export class SimPort implements BridgePort, Disposable {
   }
 
   #expire(): void {
-    const due = this.#outstanding?.due;
-    const late = due !== undefined && due <= this.#clock.monotonic();
-    this.#timer = due === undefined || late ? undefined : this.#clock.at(due, () => this.#expire());
-    if (!late) return;
+    const left = this.#outstanding?.limit.leftMs;
+    this.#timer = left ? this.#clock.after(Math.max(1, left), () => this.#expire()) : undefined;
+    if (left !== 0) return;
     this.#end()?.reject(new CoreError('TIMEOUT', { what: `a transaction on ${this.#device}`, ms: this.#timeoutMs }));
   }
 

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { SimPort } from './port.ts';
 import { EXIT_BAD_BOARD, PROGRAM } from './sim/index.ts';
 
@@ -103,7 +103,7 @@ export class Simulator implements AsyncDisposable {
     const gone = once(child, 'close');
     child.stdin?.end();
     child.kill('SIGTERM');
-    using _hard = this.#options.clock.after(STOP_MS, () => child.kill('SIGKILL'));
+    using _hard = afterOwnTime(this.#options.clock, STOP_MS, () => child.kill('SIGKILL'));
     await gone;
   }
 

@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { type Clock, type Logger, reasonOf } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { GpioPin, GpioTools } from './gpio-tools.ts';
 import { PolledLine } from './poll.ts';
 import { Level, type ReadyLine } from './ready-line.ts';
@@ -68,7 +68,7 @@ export class GpioLine implements ReadyLine {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'close');
     child.kill('SIGTERM');
-    using _hard = this.#options.clock.after(STOP_MS, () => child.kill('SIGKILL'));
+    using _hard = afterOwnTime(this.#options.clock, STOP_MS, () => child.kill('SIGKILL'));
     await gone;
   }
 

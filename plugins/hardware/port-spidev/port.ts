@@ -2,7 +2,7 @@
  * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once have no order there. The device
  * is opened by the first transaction and again after a failure, so that a device node that appears later, or a permission that is granted, is enough.
  */
-import { type BridgePort, type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { afterOwnTime, type BridgePort, type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { loadAddon, type SpiDevice, type SpiMessage } from './addon.ts';
 import type { ReadyLine } from './ready-line.ts';
 import type { ResetLine } from './reset-line.ts';
@@ -156,7 +156,9 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
   #inTime<T>(work: Promise<T>): Promise<T> {
     const { device, clock, transactTimeoutMs: ms } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const late = clock.after(ms, () => reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })));
+    const late = afterOwnTime(clock, ms, () =>
+      reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })),
+    );
     work.then(resolve, reject);
     return promise.finally(() => late[Symbol.dispose]());
   }
@@ -165,7 +167,7 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
   #settles(work: Promise<unknown>): Promise<boolean> {
     const { clock, transactTimeoutMs } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const late = clock.after(transactTimeoutMs, () => resolve(false));
+    const late = afterOwnTime(clock, transactTimeoutMs, () => resolve(false));
     work.then(() => resolve(true), reject);
     return promise.finally(() => late[Symbol.dispose]());
   }
