@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { bridgePort, definePlugin, device } from '@device-core/plugin-api';
+import { bridgePort, definePlugin, device, identity, processes } from '@device-core/plugin-api';
+import { Door } from './door.ts';
 import { SimPort } from './port.ts';
 import { boardFile } from './sim/index.ts';
 import { isBadBoard, Simulator } from './simulator.ts';
@@ -12,8 +13,8 @@ export interface PortSimConfig {
   readonly transactTimeoutMs: number;
 }
 
-export const plugin = definePlugin<{ device: typeof device }, PortSimConfig>({
-  requires: { device },
+export const plugin = definePlugin<{ device: typeof device; processes: typeof processes }, PortSimConfig>({
+  requires: { device, processes },
   async setup(host, services) {
     const { scope, config, log, clock } = host;
     const { paths } = await services.device.info();
@@ -25,6 +26,16 @@ export const plugin = definePlugin<{ device: typeof device }, PortSimConfig>({
       'simulator',
       new Simulator({ socket, board, state, port, clock, log, ...(config.command ? { command: config.command } : {}) }),
     );
+    // Another program listens itself.
+    if (config.command === undefined) {
+      const hand = simulator.hand.bind(simulator);
+      const door = scope.use('door', new Door({ path: socket, processes: services.processes, log, hand }));
+      host.when(identity, (service, while_) => {
+        door.use(service);
+        while_.defer('door', () => door.use(undefined));
+      });
+      await door.open();
+    }
     try {
       await simulator.start();
     } catch (error) {

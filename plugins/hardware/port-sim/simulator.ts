@@ -1,5 +1,5 @@
 /** The simulator's process: started, connected to, and started again with a back-off when it dies. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
@@ -15,6 +15,8 @@ const BACKOFF_MAX_MS = 5_000;
 const STEADY_MS = 10_000;
 const STOP_MS = 2_000;
 const REPORT_BYTES = 2_000;
+/** Number of its wire among the streams of the simulator. */
+const WIRE = 3;
 
 export interface SimulatorOptions {
   readonly socket: string;
@@ -50,29 +52,31 @@ export class Simulator implements AsyncDisposable {
     const startedAt = clock.monotonic();
     const args = ['--socket', socket, '--board', board, '--state', state];
     const child = spawn(command ?? process.execPath, command ? args : [PROGRAM, ...args], {
-      stdio: ['pipe', 'pipe', 'pipe'],
+      // The simulator has its wire to the port, and a channel by which it gets the connections of those who steer it.
+      stdio: command ? ['pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe', 'pipe', 'ipc'],
       env: cacheOfCore(),
     });
     this.#child = child;
     let report = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const { stdin, stdout, stderr } = child as ChildProcessWithoutNullStreams;
+    stderr.setEncoding('utf8').on('data', (text: string) => {
       report = (report + text).slice(-REPORT_BYTES);
     });
     // Its input is only there to be closed; a write error says no more than its exit does.
-    child.stdin.on('error', () => undefined);
+    stdin.on('error', () => undefined);
     const ended = once(child, 'close').then(
       ([code, signal]) => ({ code: code as number | null, reason: describe(code, signal, report) }),
       (error: unknown) => ({ code: null, reason: reasonOf(error) }),
     );
     // Its first word, or its end.
     const { promise, resolve } = Promise.withResolvers<Awaited<typeof ended> | undefined>();
-    child.stdout.once('data', () => resolve(undefined));
+    stdout.once('data', () => resolve(undefined));
     void ended.then(resolve);
     const first = await promise;
     if (first)
       throw new CoreError('UNAVAILABLE', { what: 'the bridge simulator', reason: first.reason, code: first.code });
     try {
-      port.attach(await open(socket));
+      port.attach(command ? await open(socket) : (child.stdio[WIRE] as Socket));
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
@@ -81,6 +85,19 @@ export class Simulator implements AsyncDisposable {
     void ended.then(({ reason }) => {
       if (clock.monotonic() - startedAt > STEADY_MS) this.#backoff = BACKOFF_MIN_MS;
       this.#lost(reason);
+    });
+  }
+
+  /** A connection of somebody who steers it; its end where there is no simulator. */
+  hand(socket: Socket): void {
+    const child = this.#child;
+    if (!child?.connected) {
+      socket.destroy();
+      return;
+    }
+    child.send('connection', socket, (error) => {
+      // The simulator has it now, or died with it.
+      if (error) socket.destroy();
     });
   }
 

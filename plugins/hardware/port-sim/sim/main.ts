@@ -1,9 +1,11 @@
 /**
  * The simulated IO bridge, a process of its own: `main.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
- * connections, and ends when its input does: so it never outlives the Core that started it. Exit code 2: the board cannot be used.
+ * connections, and ends when its input does: so it never outlives the Core that started it. A Core with a channel to it listens at PATH itself, hands over
+ * the connections that it lets in, and has stream 3 for the port. Exit code 2: the board cannot be used.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, unlinkSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { type Board, BoardError, parseBoard } from './board.ts';
 import { Bridge } from './bridge.ts';
@@ -11,6 +13,9 @@ import { RealClock } from './clock.ts';
 import { EXIT_BAD_BOARD } from './index.ts';
 import { SimServer } from './server.ts';
 import { Wire } from './wire.ts';
+
+/** The stream to the port, where a Core started it. */
+const WIRE = 3;
 
 const { values } = parseArgs({
   options: { socket: { type: 'string' }, board: { type: 'string' }, state: { type: 'string' } },
@@ -28,9 +33,17 @@ const bridge = new Bridge(board, {
 });
 server = new SimServer(new Wire(bridge, board.faults), () => process.kill(process.pid, 'SIGKILL'));
 
-if (existsSync(values.socket)) unlinkSync(values.socket);
-process.umask(0o177);
-await server.listen(values.socket);
+if (process.send) {
+  const handed = server;
+  process.on('message', (_what, socket) => {
+    if (socket instanceof Socket) handed.take(socket);
+  });
+  server.take(new Socket({ fd: WIRE }));
+} else {
+  if (existsSync(values.socket)) unlinkSync(values.socket);
+  process.umask(0o177);
+  await server.listen(values.socket);
+}
 process.stdout.write('ready\n');
 
 process.stdin.on('end', () => process.exit(0));

@@ -5,6 +5,8 @@ import { type ControlTarget, control } from './control.ts';
 import { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
 import type { Wire } from './wire.ts';
 
+const MAX_CONNECTIONS = 32;
+
 export class SimServer implements ControlTarget {
   readonly wire: Wire;
   readonly #server: Server;
@@ -17,7 +19,7 @@ export class SimServer implements ControlTarget {
   constructor(wire: Wire, exit: () => void) {
     this.wire = wire;
     this.#exit = exit;
-    this.#server = createServer((socket) => this.#connect(socket));
+    this.#server = createServer((socket) => this.take(socket));
   }
 
   /** Resolves when connections are taken. */
@@ -44,7 +46,12 @@ export class SimServer implements ControlTarget {
     this.#dieIn = transactions;
   }
 
-  #connect(socket: Socket): void {
+  /** A connection that came another way. */
+  take(socket: Socket): void {
+    if (this.#connections.size >= MAX_CONNECTIONS) {
+      socket.destroy();
+      return;
+    }
     const reader = new MessageReader();
     this.#connections.add(socket);
     socket.write(writeMessage(KIND.level, this.wire.bridge.responder.dataReady, 0));
@@ -58,6 +65,7 @@ export class SimServer implements ControlTarget {
     // A peer that is gone is told by 'close', which always follows.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#connections.delete(socket));
+    socket.resume();
   }
 
   #handle(socket: Socket, { kind, tag, bytes }: Message): void {

@@ -1,0 +1,102 @@
+/** The socket by which the simulator is steered: the Core takes the connections and hands over those that are no guest's. */
+import { once } from 'node:events';
+import { chmod, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+  descriptorOf,
+  type Identity,
+  type Logger,
+  type PeerCredentials,
+  type Processes,
+  reasonOf,
+} from '@device-core/plugin-api';
+
+/** Refusals that are told one by one: a guest that knocks on and on fills no log. */
+const TOLD_REFUSALS = 10;
+
+export interface DoorOptions {
+  readonly path: string;
+  readonly processes: Pick<Processes, 'ownerOf'>;
+  readonly log: Logger;
+  /** Takes a connection whose bytes nobody has read. */
+  readonly hand: (socket: Socket) => void;
+}
+
+export class Door implements Disposable {
+  readonly #options: DoorOptions;
+  readonly #server: Server;
+  #identity: Identity | undefined;
+  #away = false;
+  refused = 0;
+
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#take(socket));
+  }
+
+  async open(): Promise<void> {
+    const { path } = this.#options;
+    // A Core that was killed leaves its file.
+    await rm(path, { force: true });
+    this.#server.listen(path);
+    await once(this.#server, 'listening');
+    await chmod(path, 0o600);
+  }
+
+  /** Undefined while it is away: nobody comes in meanwhile. Where a device has none, the mode of the socket alone decides who can connect. */
+  use(identity: Identity | undefined): void {
+    this.#identity = identity;
+    this.#away = identity === undefined;
+  }
+
+  /** It listens no more. The server's own end is not awaited: it would wait for a word of the simulator for each connection that it was given. */
+  [Symbol.dispose](): void {
+    this.#server.close();
+  }
+
+  async #take(socket: Socket): Promise<void> {
+    // Before it is handed over only its end can be heard, and that needs no word.
+    socket.on('error', () => socket.destroy());
+    const reason = await this.#refusal(socket);
+    if (reason === undefined) {
+      this.#options.hand(socket);
+      return;
+    }
+    socket.destroy();
+    this.refused++;
+    if (this.refused > TOLD_REFUSALS) return;
+    const last = this.refused === TOLD_REFUSALS ? '; further refusals are not told' : '';
+    this.#options.log.warn({ reason, refused: this.refused }, `nobody steers the bridge simulator like this${last}`);
+  }
+
+  /** Its first step must be in the turn in which the connection came. */
+  async #refusal(socket: Socket): Promise<string | undefined> {
+    if (!this.#identity) return this.#away ? 'nobody can tell who it is: plugin identity is away' : undefined;
+    const fd = descriptorOf(socket);
+    if (fd === undefined) return 'it is gone already';
+    try {
+      const peer = await this.#identity.peerOf(fd);
+      return peer && (await this.#stranger(peer));
+    } catch (thrown) {
+      return `nobody can tell who it is: ${reasonOf(thrown)}`;
+    }
+  }
+
+  async #stranger(peer: PeerCredentials): Promise<string | undefined> {
+    // Of the Core's own plugins, and of tests.
+    if (peer.pid === process.pid) return undefined;
+    if (peer.uid !== 0 && peer.uid !== process.getuid?.()) return `its user is ${peer.uid}`;
+    const owner = await this.#options.processes.ownerOf(peer);
+    switch (owner.kind) {
+      case 'stranger':
+        return undefined;
+      case 'app':
+      case 'plugin':
+        return `it is a process of ${owner.kind} ${owner.id}`;
+      case 'core':
+        return 'it is a process that the Core started';
+      case 'unknown':
+        return 'nobody can tell whose process it is';
+    }
+  }
+}
