@@ -110,7 +110,8 @@ export class Connections {
     // Every power of ten, lest a flood fills the log, too.
     if (Number.isInteger(Math.log10(++this.refused)))
       this.#log.warn({ refused: this.refused, limit: this.#limit }, 'too many connections');
-    const idle = there.filter(([socket]) => !currentResponse(socket));
+    // Bytes that wait are a request whose turn has not come.
+    const idle = there.filter(([socket]) => !currentResponse(socket) && socket.readableLength === 0);
     const victim = (idle.find(([, { known }]) => !known) ?? idle[0])?.[0];
     if (!victim) return false;
     this.#open.delete(victim);

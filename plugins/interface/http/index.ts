@@ -39,7 +39,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, turns.take, config, host.clock));
+    const listeners = scope.use('listeners', new Listeners(connections, turns, config, host.clock));
     const missing: string[] = [];
     // The socket comes first: whoever hears an answer over TCP finds it there, and a port that another program has does not take it away.
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));

@@ -1,6 +1,6 @@
 /** The servers: TCP on loopback and the shared Unix socket. They stay while routes come and go. */
 import { chmod, mkdir } from 'node:fs/promises';
-import type { RequestListener, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { type Clock, CoreError, reasonOf } from '@device-core/plugin-api';
@@ -10,6 +10,7 @@ import { createServer } from './node-http.ts';
 import { currentResponse } from './node-private.ts';
 import { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
+import type { Turns } from './turns.ts';
 
 export interface ListenerConfig {
   readonly headersTimeoutMs: number;
@@ -24,14 +25,14 @@ export class Listeners implements AsyncDisposable {
   readonly addresses: string[] = [];
   readonly #servers: Server[] = [];
   readonly #connections: Connections;
-  readonly #handler: RequestListener;
+  readonly #turns: Turns;
   readonly #config: ListenerConfig;
   readonly #clock: Clock;
   #ended = false;
 
-  constructor(connections: Connections, handler: RequestListener, config: ListenerConfig, clock: Clock) {
+  constructor(connections: Connections, turns: Turns, config: ListenerConfig, clock: Clock) {
     this.#connections = connections;
-    this.#handler = handler;
+    this.#turns = turns;
     this.#config = config;
     this.#clock = clock;
   }
@@ -87,10 +88,11 @@ export class Listeners implements AsyncDisposable {
         // A missing host is refused by our own check, in our own words.
         requireHostHeader: false,
       },
-      this.#handler,
+      this.#turns.take,
     );
     // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
-    server.on('checkExpectation', this.#handler);
+    server.on('checkExpectation', this.#turns.take);
+    server.on('connection', this.#turns.watch);
     server.on('connect', ({ url = '' }, stream) => {
       stream.on('error', () => stream.destroy());
       const details = { method: 'CONNECT', path: url.slice(0, 200), allowed: 'nothing: this is no proxy' };

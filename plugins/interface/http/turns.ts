@@ -1,9 +1,11 @@
 /**
  * Whose request is next. A client may send thousands of requests down one connection before it reads an answer; each connection is served one
- * request at a time, and connections that wait take turns, so that one of them costs the others no more than its share.
+ * request at a time, and connections that wait take turns, so that one of them costs the others no more than its share. What waits are bytes: a
+ * request is parsed when its turn comes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { parseInPieces } from './pieces.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -12,14 +14,18 @@ interface Lane {
   readonly waiting: (readonly [request: IncomingMessage, response: ServerResponse])[];
   /** One of its requests is being answered. */
   busy: boolean;
+  /** The request that came last; its body may still come. */
+  latest: IncomingMessage | undefined;
+  /** Bytes wait in its socket. */
+  held: boolean;
+  /** It may go on with one request, whoever else waits. */
+  turn: boolean;
   /** It stands in the row of those whose turn comes. */
   queued: boolean;
 }
 
-/** Requests of all connections together that wait; the connection with the most of them goes when there are more. */
+/** Parsed requests of all connections together that wait; the connection with the most of them goes when there are more. */
 const MOST_WAITING = 4_000;
-/** Milliseconds of one turn of the event loop that go to requests which had to wait. */
-const TURN_MS = 4;
 
 export class Turns {
   readonly #handle: Handler;
@@ -34,7 +40,24 @@ export class Turns {
     this.#handle = handle;
   }
 
-  /** Requests that were read and whose turn has not come. */
+  /** To be called as soon as the HTTP server has the socket: from then on a request is parsed when its turn comes. */
+  readonly watch = (socket: Socket): void => {
+    if (socket.destroyed) return;
+    const lane = this.#laneOf(socket);
+    parseInPieces(socket, {
+      mayParse: () => this.#mayParse(lane),
+      bodyAhead: () => bodyOf(lane.latest),
+      parsed: () => {
+        if (!lane.latest || lane.latest.complete) lane.turn = false;
+      },
+      held: () => {
+        lane.held = true;
+        this.#queue(lane);
+      },
+    });
+  };
+
+  /** Requests that were parsed and whose turn has not come. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -42,10 +65,12 @@ export class Turns {
   readonly take: Handler = (request, response) => {
     const { socket } = request;
     const lane = this.#laneOf(socket);
-    if (!lane.busy && lane.waiting.length === 0 && this.#row.length === 0) return this.#serve(lane, request, response);
+    lane.latest = request;
+    if (!lane.busy && lane.waiting.length === 0 && (lane.turn || this.#row.length === 0))
+      return this.#serve(lane, request, response);
     lane.waiting.push([request, response]);
     this.#waiting++;
-    // What was read already is in the list; nothing more is read before it was served.
+    // What was parsed already is in the list; nothing more is read before it was served.
     if (lane.waiting.length === 1) socket.pause();
     if (this.#waiting > MOST_WAITING) this.#cutLongest();
     this.#queue(lane);
@@ -54,12 +79,13 @@ export class Turns {
   #laneOf(socket: Socket): Lane {
     const known = this.#lanes.get(socket);
     if (known) return known;
-    const lane: Lane = { socket, waiting: [], busy: false, queued: false };
+    const lane: Lane = { socket, waiting: [], busy: false, latest: undefined, held: false, turn: false, queued: false };
     this.#lanes.set(socket, lane);
     socket.once('close', () => {
       this.#lanes.delete(socket);
       this.#waiting -= lane.waiting.length;
       lane.waiting.length = 0;
+      lane.held = false;
     });
     return lane;
   }
@@ -73,8 +99,15 @@ export class Turns {
     this.#handle(request, response);
   }
 
+  /** A head only when it can be served at once; what is left of a body at any time. */
+  #mayParse(lane: Lane): boolean {
+    if (lane.waiting.length > 0) return false;
+    if (lane.latest && !lane.latest.complete) return true;
+    return !lane.busy && (lane.turn || this.#row.length === 0);
+  }
+
   #queue(lane: Lane): void {
-    if (lane.queued || lane.busy || lane.waiting.length === 0) return;
+    if (lane.queued || lane.busy || (lane.waiting.length === 0 && !lane.held)) return;
     lane.queued = true;
     this.#row.push(lane);
     if (this.#running) return;
@@ -82,20 +115,25 @@ export class Turns {
     setImmediate(this.#run);
   }
 
+  /** One request in a turn of the event loop: whoever asks meanwhile is heard before the next. */
   readonly #run = (): void => {
-    const began = performance.now();
-    while (this.#row.length > 0 && performance.now() - began < TURN_MS) {
-      const lane = this.#row.shift()!;
-      lane.queued = false;
-      const next = lane.waiting.shift();
-      if (!next) continue; // its client went
-      this.#waiting--;
-      if (lane.waiting.length === 0) lane.socket.resume();
-      this.#serve(lane, ...next);
-    }
+    const lane = this.#row.shift();
+    if (lane) this.#next(lane);
     this.#running = this.#row.length > 0;
     if (this.#running) setImmediate(this.#run);
   };
+
+  #next(lane: Lane): void {
+    lane.queued = false;
+    const next = lane.waiting.shift();
+    if (next) this.#waiting--;
+    if (lane.waiting.length === 0 && (next || lane.held)) {
+      lane.held = false;
+      lane.turn = !next;
+      lane.socket.resume();
+    }
+    if (next) this.#serve(lane, ...next);
+  }
 
   #cutLongest(): void {
     let longest: Lane | undefined;
@@ -103,4 +141,10 @@ export class Turns {
     this.flooded++;
     longest?.socket.destroy();
   }
+}
+
+/** Bytes that the body has at most, as its head says. */
+function bodyOf(request: IncomingMessage | undefined): number {
+  if (!request || request.complete) return 0;
+  return Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
 }

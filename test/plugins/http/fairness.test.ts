@@ -1,13 +1,16 @@
 /** One client that asks without end, or without reading, beside another that asks once. */
 import assert from 'node:assert/strict';
+import { channel } from 'node:diagnostics_channel';
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import type { Operation } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
 import { Turns } from '../../../plugins/interface/http/turns.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { runs } from '../../fixtures/runs.ts';
 import { startFront } from './front.ts';
 
 after(leakCheck());
@@ -41,7 +44,105 @@ async function open(path: string): Promise<Socket> {
   return socket;
 }
 
+/** How many requests of each connection Node's parser has made so far. */
+function parsedRequests() {
+  const counts = new Map<object, number>();
+  const count = (message: unknown) => {
+    const { socket } = message as { readonly socket: object };
+    counts.set(socket, (counts.get(socket) ?? 0) + 1);
+  };
+  const started = channel('http.server.request.start');
+  started.subscribe(count);
+  return { counts, [Symbol.dispose]: () => void started.unsubscribe(count) };
+}
+
+/** A row that answers when it may, with what came in the body. */
+function gated() {
+  const gate = Promise.withResolvers<void>();
+  const row: Operation<{ readonly text?: string }, unknown> = {
+    name: 'test.echo',
+    summary: 'echo',
+    anonymous: true,
+    params: { type: 'object', properties: { text: { type: 'string' } } },
+    result: { type: 'object' },
+    rest: { method: 'POST', path: '/echo' },
+    errors: [],
+    run: async ({ text = '' }) => {
+      await gate.promise;
+      return { text };
+    },
+  };
+  return { rows: [row] as never, open: gate.resolve };
+}
+
+const JSON_BODY = 'content-type: application/json\r\n';
+const sized = (text: string) => {
+  const body = JSON.stringify({ text });
+  return `POST /echo HTTP/1.1\r\nhost: localhost\r\n${JSON_BODY}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+};
+const chunked = (text: string) => {
+  const body = JSON.stringify({ text });
+  const chunks = [body.slice(0, 3), body.slice(3)].map(
+    (part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`,
+  );
+  return `POST /echo HTTP/1.1\r\nhost: localhost\r\n${JSON_BODY}transfer-encoding: chunked\r\n\r\n${chunks.join('')}0\r\n\r\n`;
+};
+const textsIn = (answers: string) =>
+  [...answers.matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, text]) => JSON.parse(text!));
+
 describe('fairness of the REST front end', () => {
+  const floods: readonly (readonly [what: string, request: string, ahead: number])[] = [
+    ['requests without a body', 'POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n', 2],
+    ['short requests', 'GET /x HTTP/1.1\r\nhost: a\r\n\r\n', 2],
+    ['requests with a body', sized('hello'), 2],
+    ['requests with a chunked body', chunked('hello'), 30],
+  ];
+  for (const [what, request, ahead] of floods)
+    it(`parses few ${what} ahead of the answers`, async () => {
+      const { rows, open: release } = gated();
+      using parsed = parsedRequests();
+      await using front = await startFront(rows, { tcp: false });
+      const sockets = await Promise.all([1, 2, 3].map(() => open(front.socket)));
+      for (const socket of sockets) socket.resume().write(sized('first') + request.repeat(1_500));
+      await eventually(() => parsed.counts.size === 3, 'each connection has a request');
+      for (let n = 0; n < 3; n++) await front.ask('/nothing', { unix: true });
+      const most = Math.max(...parsed.counts.values());
+      assert.ok(most <= ahead, `${most} requests of one connection are parsed and none is answered`);
+      for (const socket of sockets) socket.destroy();
+      release();
+    });
+
+  it('answers every request once and in order, however its bytes are cut', async () => {
+    const { rows, open: release } = gated();
+    release();
+    await using front = await startFront(rows, { tcp: false });
+    const message = fc.record({
+      text: fc.constantFrom('a', '', '\r\n\r\n', '\r\n\r\n'.repeat(400), 'é'.repeat(900)),
+      form: fc.constantFrom(sized, chunked),
+    });
+    const cuts = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 12 }), cuts, async (messages, lengths) => {
+        const socket = await open(front.socket);
+        const answers = text(socket);
+        const last = 'GET /none HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n';
+        let bytes = Buffer.from(messages.map(({ text, form }) => form(text)).join('') + last);
+        for (const length of lengths) {
+          if (bytes.length <= length) break;
+          socket.write(bytes.subarray(0, length));
+          bytes = bytes.subarray(length);
+          await new Promise(setImmediate);
+        }
+        if (bytes.length > 0) socket.write(bytes);
+        assert.deepEqual(
+          textsIn(await answers),
+          messages.map(({ text }) => text),
+        );
+      }),
+      { numRuns: runs(400) },
+    );
+  });
+
   it('answers requests that came down one connection at once, all of them and in order', async () => {
     const { rows } = counting();
     await using front = await startFront(rows, { tcp: false });
