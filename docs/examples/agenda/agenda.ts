@@ -12,6 +12,8 @@ const MOST = 1000;
 export class Agenda {
   readonly #file: string;
   #appointments: readonly Appointment[];
+  /** Writes of one file go one after the other. */
+  #written: Promise<void> = Promise.resolve();
 
   private constructor(file: string, appointments: readonly Appointment[]) {
     this.#file = file;
@@ -48,9 +50,13 @@ export class Agenda {
     return due;
   }
 
-  async #save(appointments: readonly Appointment[]): Promise<void> {
+  #save(appointments: readonly Appointment[]): Promise<void> {
     this.#appointments = appointments;
-    await writeFile(`${this.#file}.new`, JSON.stringify(appointments));
-    await rename(`${this.#file}.new`, this.#file);
+    const write = async () => {
+      await writeFile(`${this.#file}.new`, JSON.stringify(appointments));
+      await rename(`${this.#file}.new`, this.#file);
+    };
+    this.#written = this.#written.then(write, write);
+    return this.#written;
   }
 }

@@ -24,6 +24,7 @@ const PLUGINS: readonly MemoryPlugin[] = [
   {
     id: 'system',
     requires: { operations: '^1.0.0', device: '^1.0.0', 'plugin-manager': '^1.0.0', grants: '^1.0.0' },
+    optional: { changes: '^1.0.0' },
     hooks: ['health.collect'],
     settings: { collectTimeoutMs: 2_000 },
     plugin: systemPlugin as Definition,
