@@ -65,6 +65,8 @@ export class Attention {
   /** Of the ear, one after the other, and what the last one was. */
   #failures = 0;
   #told: string | undefined;
+  /** What is tried later: one of a kind, for the ear that is there or has just failed. */
+  #later: { listen?: Disposable; prefer?: Disposable } = {};
   /** What keeps it from listening, and from being called. */
   deaf: string | undefined = 'there is no microphone yet';
   wakeProblem: string | undefined;
@@ -180,6 +182,9 @@ export class Attention {
   /** Ends the ear, and begins another one if there is all that it needs. Resolves when the old one hears nothing more. */
   async #rewire(lost?: string): Promise<void> {
     this.#earStop?.abort();
+    this.#later.listen?.[Symbol.dispose]();
+    this.#later.prefer?.[Symbol.dispose]();
+    this.#later = {};
     this.#senses.ear = undefined;
     if (lost !== undefined && !this.#scope.signal.aborted) {
       this.deaf = lost;
@@ -211,7 +216,10 @@ export class Attention {
       if (this.#detector.ear !== ear) this.#detector = { ear, id: best.id };
       if (this.#detector.id === best.id) return;
       if (this.#floor.machine.state === 'idle') return void this.#rewire();
-      this.#scope.timeout('another detector of speech', this.#settings.retryMs, () => this.#prefer(ear));
+      this.#later.prefer?.[Symbol.dispose]();
+      this.#later.prefer = this.#scope.timeout('another detector of speech', this.#settings.retryMs, () =>
+        this.#prefer(ear),
+      );
     } catch (error) {
       this.#log.debug({ reason: reasonOf(error) }, 'cannot get the engines');
     }
@@ -234,7 +242,7 @@ export class Attention {
       if (monotonicMs() - began > RETRY_MOST_MS) this.#failures = 0;
       const ms = Math.min(RETRY_MOST_MS, this.#settings.retryMs * 2 ** this.#failures++);
       if (this.#scope.signal.aborted) return;
-      this.#scope.timeout('listening again', ms, () => {
+      this.#later.listen = this.#scope.timeout('listening again', ms, () => {
         if (this.#earStop === stop) void this.#rewire();
       });
     }

@@ -306,6 +306,21 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     await becomes('idle');
   });
 
+  it('keeps no former try to listen again: a device whose engines come and go holds one at most', async () => {
+    const { host, sound, engines } = await start({ retryMs: 10_000 });
+    await using _host = host;
+    const tries = () => host.leaks().filter((label) => label === 'listening again').length;
+    sound.broken = new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'it was unplugged' });
+    for (let round = 0; round < 5; round++) {
+      await eventually('a try that is planned', () => tries() > 0);
+      assert.equal(tries(), 1, `round ${round}`);
+      await host.disappear(speech);
+      await host.settle();
+      assert.equal(tries(), 0, 'nothing to listen with');
+      await host.appear(speech, engines.service());
+    }
+  });
+
   it('offers its operations, and leaves nothing behind in the middle of a turn', async () => {
     const { host, sound, table, becomes, service } = await start();
     const asked = (await table.run('voice.ask', { text: 'next' })) as VoiceTurn;
