@@ -67,7 +67,7 @@ export const LANES: readonly Lane[] = [
   {
     name: 'soak',
     minutes: 8,
-    holds: 'each random test with its full count, and what runs long',
+    holds: 'each random test with its full count, and what runs long (DEVICE_SOAK=1 for the whole soak of a device)',
     files: ['test/soak/**/*.test.ts'],
     slice: ['test/soak/kill.test.ts'],
     longestMs: 1_800_000,
