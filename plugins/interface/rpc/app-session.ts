@@ -21,6 +21,7 @@ import { FrameReader } from './frame-reader.ts';
 import type { RpcConfig } from './limits.ts';
 import type { MethodTable } from './method-table.ts';
 import { Outgoing } from './outgoing.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import { SessionStreams } from './session-streams.ts';
 import { wireError } from './wire-error.ts';
 
@@ -32,6 +33,7 @@ export interface SessionWorld {
   readonly deadlines: Deadlines;
   readonly counters: Counters;
   readonly log: Logger;
+  readonly turns: ReadingTurns;
 }
 
 interface Waiting {
@@ -42,8 +44,8 @@ interface Waiting {
 }
 
 const TAKEN = Promise.resolve();
-/** Messages of one app that are read in one turn of the event loop: others have their turn, too, and quick answers leave before more is asked. */
-const BURST = 256;
+/** Messages of one session that are read at once, each of a batch for itself: others have their turn, too, and quick answers leave before more is asked. */
+const BURST = 32;
 const ignore = (): void => undefined;
 /** How long a connection that we hung up may take to take its last bytes. */
 const LAST_BYTES_MS = 1_000;
@@ -73,6 +75,8 @@ export class AppSession implements Session {
   #yielding = false;
   /** Messages read in this turn. */
   #burst = 0;
+  /** The app has closed its side, and something that it sent before is not read yet. */
+  #halfClosing = false;
   #held = 0;
   #stalledSince = 0;
 
@@ -197,7 +201,7 @@ export class AppSession implements Session {
 
   #message(value: unknown, attachment: Buffer | undefined): void {
     if (this.#state === 'closed') return;
-    if (++this.#burst === BURST) this.#yield();
+    this.#count(Array.isArray(value) ? value.length : 1);
     if (!Array.isArray(value)) {
       if (this.#isAnswer(value)) this.#calls.settle(value as object);
       else this.#requests.handle(value, attachment);
@@ -217,7 +221,13 @@ export class AppSession implements Session {
     return id !== undefined && ('result' in value || 'error' in value || this.#calls.expects(id));
   }
 
+  #count(messages: number): void {
+    this.#burst += messages;
+    if (this.#burst >= BURST && !this.#yielding) this.#yield();
+  }
+
   #malformed(error: CoreError): void {
+    this.#count(1);
     this.#world.counters.malformed++;
     this.#answer({ jsonrpc: '2.0', id: null, error: wireError(error) });
   }
@@ -225,6 +235,9 @@ export class AppSession implements Session {
   /** The app sends no more; what it asked for is still answered. */
   #halfClosed(): void {
     if (this.#state === 'closed') return;
+    // The end comes although the socket is paused, once it is empty: the reader still has the rest.
+    this.#halfClosing = this.#full || this.#yielding;
+    if (this.#halfClosing) return;
     this.#reader.end();
     this.#state = 'draining';
     const reason = 'the app closed its side of the connection';
@@ -311,7 +324,7 @@ export class AppSession implements Session {
   #yield(): void {
     this.#yielding = true;
     this.#pauseReading();
-    setImmediate(() => {
+    this.#world.turns.wait(() => {
       this.#yielding = false;
       this.#readOn();
     });
@@ -326,7 +339,9 @@ export class AppSession implements Session {
     if (this.#full || this.#yielding || this.#state === 'closed') return;
     this.#burst = 0;
     this.#reader.resume();
-    if (!this.#full && !this.#yielding) this.#socket.resume();
+    if (this.#full || this.#yielding) return;
+    this.#socket.resume();
+    if (this.#halfClosing) this.#halfClosed();
   }
 
   #room(): void {

@@ -19,6 +19,15 @@ export interface FrameSink {
   fatal(error: CoreError): void;
 }
 
+/** A line with several values, and where the next of them begins. */
+interface Several {
+  readonly line: Buffer;
+  readonly scanner: ValueScanner;
+  /** Why the line as a whole is no value. */
+  readonly error: CoreError;
+  from: number;
+}
+
 type Mode = 'text' | 'newline' | 'attachment' | 'ended';
 
 export class FrameReader {
@@ -32,6 +41,7 @@ export class FrameReader {
   #head: unknown;
   #missing = 0;
   #paused = false;
+  #several: Several | undefined;
   #rest: Buffer | undefined;
 
   constructor(sink: FrameSink, limits: { readonly lineBytes: number; readonly attachmentBytes: number }) {
@@ -54,7 +64,7 @@ export class FrameReader {
     }
   }
 
-  /** Keeps the rest of the chunk for later; what stands in the line of the present message may still come. */
+  /** Keeps the rest of the chunk for later. */
   pause(): void {
     this.#paused = true;
   }
@@ -62,6 +72,8 @@ export class FrameReader {
   /** Goes on with the rest, at once. */
   resume(): void {
     this.#paused = false;
+    if (this.#several) this.#lineRead();
+    if (this.#paused) return;
     const rest = this.#rest;
     this.#rest = undefined;
     if (rest) this.push(rest);
@@ -72,6 +84,7 @@ export class FrameReader {
     if (this.#mode === 'text') {
       const rest = this.#kept.take(NOTHING);
       if (rest.length > 0) this.#line(rest);
+      for (this.#paused = false; this.#several; this.#paused = false) this.#values(this.#several);
     }
     if (this.#mode === 'newline' || this.#mode === 'attachment')
       this.#sink.malformed(invalid(`the connection ended ${this.#missing} bytes before the end of an attachment`));
@@ -83,6 +96,7 @@ export class FrameReader {
     this.#mode = 'ended';
     this.#head = undefined;
     this.#rest = undefined;
+    this.#several = undefined;
     this.#kept.clear();
   }
 
@@ -94,9 +108,16 @@ export class FrameReader {
     const line = this.#kept.take(last);
     this.#scanner.reset();
     this.#line(line);
+    this.#lineRead();
+    return newline + 1;
+  }
+
+  /** Goes on with the values of a line; its attachment begins when all of them were read. */
+  #lineRead(): void {
+    if (this.#several) this.#values(this.#several);
+    if (this.#several) return;
     if (this.#mode === 'newline') this.#mode = 'attachment';
     if (this.#mode === 'attachment' && this.#missing === 0) this.#deliver(NOTHING);
-    return newline + 1;
   }
 
   /** No newline in sight: a peer that sends none must be understood as soon as its value is complete. */
@@ -124,17 +145,26 @@ export class FrameReader {
       this.#accept(parsed.value);
       return;
     }
-    const scanner = new ValueScanner();
-    let from = 0;
-    for (let end = scanner.feed(line, 0); end > 0 && this.#mode === 'text'; end = scanner.feed(line, from)) {
-      if (from === 0 && end === line.length) break; // it is this one value that cannot be parsed
-      this.#value(line.subarray(from, end));
-      from = end;
+    this.#several = { line, scanner: new ValueScanner(), error: parsed, from: 0 };
+  }
+
+  /** Until a pause. */
+  #values(several: Several): void {
+    const { line, scanner, error } = several;
+    while (this.#mode === 'text') {
+      if (this.#paused) return;
+      const { from } = several;
+      const end = scanner.feed(line, from);
+      if (end < 0 || (from === 0 && end === line.length)) break; // nothing more, or the one value that cannot be parsed
+      several.from = end;
       scanner.reset();
+      this.#value(line.subarray(from, end));
     }
+    this.#several = undefined;
+    const { from } = several;
     if (this.#mode === 'ended' || isBlankFrom(line, from)) return;
     if (this.#mode !== 'text') this.#fail(invalid('an attachment begins behind the newline of its message'));
-    else this.#sink.malformed(from === 0 ? parsed : invalid(`there is something else behind byte ${from} of the line`));
+    else this.#sink.malformed(from === 0 ? error : invalid(`there is something else behind byte ${from} of the line`));
   }
 
   #value(bytes: Buffer): void {

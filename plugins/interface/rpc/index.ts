@@ -7,6 +7,7 @@ import type { RpcConfig } from './limits.ts';
 import { MethodTable } from './method-table.ts';
 import { ownOperations } from './own-operations.ts';
 import { PeerCheck } from './peer-check.ts';
+import { ReadingTurns } from './reading-turns.ts';
 import { ReadyComposer } from './ready.ts';
 
 const requires = { operations, device, grants };
@@ -34,6 +35,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       log,
       ready,
       peers,
+      turns: new ReadingTurns(),
     });
 
     const names = new AppNames();
