@@ -238,6 +238,8 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     await lab.io.gpioConfigure('gpio0', { line: 2, direction: 'out', initial: 1, safe: 0 });
     await lab.io.gpioConfigure('gpio0', { line: 3, direction: 'out', initial: 1 });
     assert.equal(await lab.io.gpioRead('gpio0', 0b1100 << 8), 0b1100 << 8);
+    // A busy machine may come to its pulse when the bridge hears again: it would be another bridge then.
+    lab.port.resets = false;
     lab.port.mute(2_500);
     await lab.reaches('down');
     await lab.reaches('up');
