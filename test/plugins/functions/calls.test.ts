@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { appSockets, CoreError, type FunctionCall, functions } from '@device-core/plugin-api';
+import { appSockets, CoreError, type FunctionCall, functions, steadyMs } from '@device-core/plugin-api';
 import { pace } from '../../fixtures/eventually.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { agenda, type Started, start } from './start.ts';
@@ -85,12 +85,12 @@ suite('calling functions', () => {
   test('the deadline is the earlier of the timeout of the function and the deadline of the caller', async () => {
     await using started = await withFunction({ timeout_ms: 1_000 });
     started.sockets.join(APP, () => ({ summary: '' }));
-    await call(started, {}, OPERATOR, { deadline: Date.now() + 30_000 });
-    await call(started, {}, OPERATOR, { deadline: Date.now() + 200 });
+    await call(started, {}, OPERATOR, { deadline: steadyMs() + 30_000 });
+    await call(started, {}, OPERATOR, { deadline: steadyMs() + 200 });
     const [own, shorter] = started.sockets.calls.map((sent) => sent.meta.deadlineMs);
     assert.ok(own! > 900 && own! <= 1_000, `${own}`);
     assert.ok(shorter! > 100 && shorter! <= 200, `${shorter}`);
-    assert.equal(await codeOf(call(started, {}, OPERATOR, { deadline: Date.now() - 1 })), 'TIMEOUT');
+    assert.equal(await codeOf(call(started, {}, OPERATOR, { deadline: steadyMs() - 1 })), 'TIMEOUT');
     assert.equal(started.sockets.calls.length, 2);
   });
 
