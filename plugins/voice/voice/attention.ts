@@ -62,6 +62,8 @@ export class Attention {
   #muting = 0;
   /** What was to be asked first when the ear began. */
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
+  /** Of the engines. */
+  #changes = 0;
   /** Of the ear, one after the other, and what the last one was. */
   #failures = 0;
   #told: string | undefined;
@@ -117,6 +119,7 @@ export class Attention {
     scope.use(
       'changes of engines',
       speech.onChange(() => {
+        this.#changes++;
         if (!this.#senses.ear) void this.#rewire();
         else void this.#prefer(this.#senses.ear);
       }),
@@ -227,11 +230,14 @@ export class Attention {
 
   async #hear(ear: Ear, stop: AbortController): Promise<void> {
     if (stop.signal.aborted) return;
-    const began = monotonicMs();
+    const [began, changes] = [monotonicMs(), this.#changes];
     try {
       await ear.run(stop.signal);
     } catch (error) {
       if (stop.signal.aborted || this.#senses.ear !== ear) return;
+      // The engine came between the question and its answer: nobody will tell of it again.
+      if (changes !== this.#changes && error instanceof CoreError && error.code === 'ENGINE_MISSING')
+        return void this.#rewire();
       const reason = reasonOf(error);
       // It is tried again and again.
       if (reason !== this.#told) this.#log.warn({ reason }, 'cannot listen');

@@ -148,6 +148,8 @@ export class FakeSpeech {
   /** Detectors of speech in their order, and how often one was begun. */
   detectors: readonly string[] = [];
   detecting = 0;
+  /** There is no detector: it is told when this is done. */
+  missing: Promise<void> | undefined;
   readonly #listeners = new Set<() => void>();
 
   constructor(words: Words) {
@@ -196,6 +198,10 @@ export class FakeSpeech {
       },
       async *detectSpeech(frames, { signal }) {
         self.detecting++;
+        if (self.missing) {
+          await self.missing;
+          throw new CoreError('ENGINE_MISSING', { kind: 'vad', reason: 'none is registered' });
+        }
         for await (const frame of frames) {
           if (signal.aborted) return;
           const speech = words.word(frame) !== '';

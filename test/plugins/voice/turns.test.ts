@@ -321,6 +321,24 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     }
   });
 
+  it('listens at once when an engine comes while the ear is being told that there is none', async () => {
+    const { host, engines } = await start({ retryMs: 10_000 });
+    await using _host = host;
+    const told = Promise.withResolvers<void>();
+    engines.missing = told.promise;
+    const { detecting } = engines;
+    await host.disappear(speech);
+    await host.appear(speech, engines.service());
+    await eventually('the question', () => engines.detecting === detecting + 1);
+    engines.changed(['energy']);
+    engines.missing = undefined;
+    told.resolve();
+    const later = () => host.leaks().includes('listening again');
+    await eventually('the next question, or a try that is planned', () => later() || engines.detecting > detecting + 1);
+    assert.equal(later(), false, 'it waits, although the engine is there');
+    assert.equal(engines.detecting, detecting + 2);
+  });
+
   it('offers its operations, and leaves nothing behind in the middle of a turn', async () => {
     const { host, sound, table, becomes, service } = await start();
     const asked = (await table.run('voice.ask', { text: 'next' })) as VoiceTurn;
