@@ -12,7 +12,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   bridge: '16,22-27',
   isolation: '18-21',
   voice: '14-15,17,28-30',
-  fair: '31-35',
+  fair: '31-37',
 };
 const results = join(here, '../../.device/bench/latest.json');
 

@@ -1,12 +1,19 @@
 /**
- * Rows 31 to 35: what an innocent client feels of a flood, and what the Core holds meanwhile. The whole device runs as a process of its own, over
- * loopback; the attacker is another thread of this process. Each flood is bounded in count, and all of it ends with the row.
+ * Rows 31 to 37: what innocent clients feel of a flood, and what the Core holds meanwhile. The whole device runs as a process of its own, over
+ * loopback; the attacker is another thread of this process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over
+ * REST, one over the socket of its app, and one waits for an event that it published.
  */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { parse, stringify } from 'yaml';
+import { culprits } from '../../fixtures/culprits.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { SpawnedCore } from '../../fixtures/spawned-core.ts';
+import { RawClient } from '../../plugins/rpc/fixture.ts';
 import type { Goal, Measured, Row } from '../harness.ts';
 import type { Attack, Flood } from '../workloads/flood.ts';
 
@@ -18,7 +25,14 @@ const send = (method: string, path: string, body: object) => {
   const head = `${method} ${path} HTTP/1.1\r\nhost: device\r\ncontent-type: application/json\r\n`;
   return `${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 };
-const FLOODS: readonly (readonly [title: string, Flood])[] = [
+const PING = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'system.ping' })}\n`;
+const APPS = ['agenda', 'flash-reader'];
+/** What the apps offer once they are there. */
+const FUNCTIONS = ['agenda.next', 'flash.id'];
+const FLASH = 'com.example.flash-reader';
+const SKU = resolve(import.meta.dirname, '../../../manifests/skus/simulator.yaml');
+
+const FLOODS: readonly (readonly [title: string, Flood | 'guest'])[] = [
   ['40 x 300 documents unread', { connections: 40, requests: 300, text: get('/openapi.json'), reads: false }],
   ['8 x 3,000 pings', { connections: 8, requests: 3_000, text: get('/ping'), reads: true }],
   [
@@ -33,58 +47,121 @@ const FLOODS: readonly (readonly [title: string, Flood])[] = [
     },
   ],
   ['200 event streams unread', { connections: 200, requests: 1, text: get('/events'), reads: false, unix: true }],
+  ['10,200 requests of an app', { connections: 3, requests: 3_400, text: PING, reads: true, app: 'agenda' }],
+  ['a plugin in a worker that publishes without end', 'guest'],
 ];
 const PROBES = { all: 300, quick: 80 };
 const PACE_MS = 10;
 const RECOVERED = 3;
+const INNOCENTS = ['REST', 'RPC', 'event'] as const;
+type Times = Record<(typeof INNOCENTS)[number], number[]>;
 const GOALS: readonly Goal[] = [
-  { name: 'p95 beside / idle', goal: 3 },
+  ...INNOCENTS.map((name) => ({ name: `${name} p95 beside / idle`, goal: 3 })),
   { name: 'memory above idle', goal: 64, unit: 'MiB' },
   { name: 'recovery', goal: 1, unit: 's' },
 ];
 
 export const rows: readonly Row[] = FLOODS.map(([title, flood], index) => ({
   id: 31 + index,
-  title: `an innocent client beside ${title}`,
+  title: `innocent clients beside ${title}`,
   goals: GOALS,
   run: async ({ quick }) => measure(flood, quick ? PROBES.quick : PROBES.all),
 }));
 
-async function measure(flood: Flood, probes: number): Promise<Readonly<Record<string, Measured>>> {
-  await using core = await SpawnedCore.start();
+async function measure(flood: Flood | 'guest', probes: number): Promise<Readonly<Record<string, Measured>>> {
+  const folder = mkdtempSync(join(tmpdir(), 'dc-'));
+  try {
+    const sku = join(folder, 'sku.yaml');
+    const base = parse(readFileSync(SKU, 'utf8')) as { readonly plugins: object };
+    const guests = flood === 'guest' ? culprits(folder, ['flood'], 'worker') : {};
+    writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...guests } }));
+    const apps = APPS.flatMap((app) => ['--app', resolve(import.meta.dirname, '../../../docs/examples', app)]);
+    await using core = await SpawnedCore.start('--sku', sku, ...apps);
+    return await measureOn(core, flood, probes);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureOn(
+  core: SpawnedCore,
+  flood: Flood | 'guest',
+  probes: number,
+): Promise<Readonly<Record<string, Measured>>> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const ping = async (): Promise<number> => {
+  for (const name of FUNCTIONS) await eventually(() => available(core, name), name, { ms: 60_000, every: 100 });
+  const session = await RawClient.connect(core.rpc('flash-reader'));
+  await session.ready();
+  await session.request('events.subscribe', { filters: [`app.${FLASH}.event.*`] });
+  const ask = {
+    REST: () => core.ask('/ping', { agent }),
+    RPC: () => session.request('system.ping'),
+    event: async () => {
+      await session.request('events.publish', { topic: `app.${FLASH}.event.tick`, payload: {} });
+      await session.find(({ method }) => method === 'event');
+    },
+  };
+  const timed = async (name: keyof Times): Promise<number> => {
     const began = performance.now();
-    await core.ask('/ping', { agent });
+    await ask[name]();
     return performance.now() - began;
   };
-  const times = async (count: number, until: () => boolean = () => false): Promise<number[]> => {
-    const list: number[] = [];
-    for (; list.length < count && !until(); await sleep(PACE_MS)) list.push(await ping());
-    return list;
+  const times = async (count: number): Promise<Times> => {
+    const found: Times = { REST: [], RPC: [], event: [] };
+    for (let n = 0; n < count; n++, await sleep(PACE_MS))
+      for (const name of INNOCENTS) found[name].push(await timed(name));
+    return found;
   };
   await times(50);
-  const idle = p95(await times(probes));
+  const idle = await times(probes);
   const before = residentMB(core.pid);
   let most = before;
   const watching = setInterval(() => {
     most = Math.max(most, residentMB(core.pid));
   }, 20);
-  const workerData: Attack = { flood, port: core.port, socket: core.socket };
-  const attacker = new Worker(ATTACKER, { workerData });
-  const beside = p95(await times(probes));
+  const attacker = await attack(core, flood);
+  const beside = await times(probes);
   await attacker.terminate();
   const gone = performance.now();
-  for (let calm = 0; calm < 5; calm = (await ping()) <= RECOVERED * idle ? calm + 1 : 0)
+  const calmMs = RECOVERED * p95(idle.REST);
+  for (let calm = 0; calm < 5; calm = (await timed('REST')) <= calmMs ? calm + 1 : 0)
     if (performance.now() - gone > 60_000) break;
   const recovery = (performance.now() - gone) / 1_000;
   clearInterval(watching);
   agent.destroy();
+  session.socket.destroy();
+  const ratio = (name: keyof Times): [string, Measured] => {
+    const [theirs, ours] = [p95(idle[name]), p95(beside[name])];
+    return [`${name} p95 beside / idle`, one(ours / theirs, `${ours.toFixed(2)} ms`, `${theirs.toFixed(2)} ms`)];
+  };
   return {
-    'p95 beside / idle': one(beside / idle, `${beside.toFixed(2)} ms`, `${idle.toFixed(2)} ms`),
+    ...Object.fromEntries(INNOCENTS.map(ratio)),
     'memory above idle': one(most - before),
     recovery: one(recovery),
   };
+}
+
+async function available(core: SpawnedCore, name: string): Promise<boolean> {
+  const { body } = await core.ask('/functions', { unix: true });
+  return body.functions.some((one: { name: string; available: boolean }) => one.name === name && one.available);
+}
+
+interface Attacker {
+  terminate(): unknown;
+}
+
+/** A plugin in a worker is a part of the Core's process: its own heap counts as memory above idle, and it stops when the Core ends it. */
+async function attack(core: SpawnedCore, flood: Flood | 'guest'): Promise<Attacker> {
+  if (flood !== 'guest') {
+    const socket = flood.app === undefined ? core.socket : core.rpc(flood.app);
+    const workerData: Attack = { flood, port: core.port, socket };
+    return new Worker(ATTACKER, { workerData });
+  }
+  const session = await RawClient.connect(core.rpc('agenda'));
+  await session.ready();
+  const { error } = await session.request('harm.flood');
+  if (error) throw new Error(`the guest does no harm: ${JSON.stringify(error)}`);
+  return { terminate: () => session.socket.destroy() };
 }
 
 function p95(values: readonly number[]): number {

@@ -10,6 +10,8 @@ export interface Flood {
   readonly reads: boolean;
   /** Over the shared socket, where the caller is the operator. */
   readonly unix?: boolean;
+  /** Over the socket of this app. */
+  readonly app?: string;
 }
 
 export interface Attack {
@@ -20,7 +22,7 @@ export interface Attack {
 
 const { flood, port, socket: path } = workerData as Attack;
 for (let count = 0; count < flood.connections; count++) {
-  const socket = flood.unix ? connect(path) : connect(port, '127.0.0.1');
+  const socket = flood.unix || flood.app ? connect(path) : connect(port, '127.0.0.1');
   socket.on('error', () => socket.destroy()); // it was turned away, which is what is measured
   if (flood.reads) socket.resume();
   else socket.pause();
