@@ -122,16 +122,19 @@ describe('the composer', () => {
       if (error) throw error;
       return NOTHING;
     });
-    assert.equal((await composer.health()).SKU_INVALID, 'sku.yaml:3: title must be a string');
+    const refused = await eventually(async () => (await composer.health()).SKU_INVALID, 'its reason');
+    assert.equal(refused, 'sku.yaml:3: title must be a string');
     assert.deepEqual(
       composer.host.logged.filter(({ level }) => level === 'error').map(({ message }) => message),
       ['the change of the SKU was refused, what ran before runs on'],
     );
     writeFileSync(composer.file, 'second');
     await composer.until(2);
-    assert.match((await composer.health()).CHANGE_UNDONE ?? '', /no board; the former plugins run again/);
+    const undone = await eventually(async () => (await composer.health()).CHANGE_UNDONE, 'its reason');
+    assert.match(undone, /no board; the former plugins run again/);
     writeFileSync(composer.file, 'third');
     await composer.until(3);
+    await eventually(async () => !(await composer.health()).CHANGE_UNDONE, 'the end of the warning');
     assert.deepEqual(Object.keys(await composer.health()), ['composer']);
   });
 
