@@ -71,6 +71,11 @@ export async function shareSocket(path: string, run: string): Promise<string | u
   }
 }
 
+/** Nobody sees the shared socket in the folder any more. */
+export async function unshareSocket(run: string): Promise<void> {
+  await rm(join(run, 'shared'), { recursive: true, force: true });
+}
+
 /** node_modules of the folders above, and the package.json of each, which Node reads to know the kind of a module. */
 function packageFolders(folder: string): string[] {
   const above = dirname(folder);

@@ -23,7 +23,7 @@ import { scanApps } from './app-catalog.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
-import { shareSocket } from './app-sandbox.ts';
+import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { watchFolders } from './folder-watch.ts';
 import { ProcessRecords } from './former-processes.ts';
 import { LastGoodManifests } from './last-good.ts';
@@ -54,6 +54,8 @@ export const plugin = definePlugin({
       config: host.config,
       optional: {},
     };
+    // After the apps, which see it until they end.
+    host.scope.defer('shared socket', () => unshareSocket(info.paths.run));
     const supervisor = new Supervisor({
       around,
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
@@ -131,6 +133,8 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
     // Apps that run on see the new socket in the folder that is shown to them.
     const socket = (await service.addresses()).find((address) => address.startsWith('unix:'));
     if (socket !== undefined) await shareSocket(socket.slice('unix:'.length), around.device.paths.run);
+    // It was made while everything ended.
+    if (host.scope.signal.aborted) await unshareSocket(around.device.paths.run);
   });
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
+  CoreError,
   descriptorOf,
   type Identity,
   type Logger,
@@ -25,6 +26,7 @@ export interface DoorOptions {
 export class Door implements Disposable {
   readonly #options: DoorOptions;
   readonly #server: Server;
+  readonly #closed = new AbortController();
   #identity: Identity | undefined;
   #away = false;
   refused = 0;
@@ -34,13 +36,17 @@ export class Door implements Disposable {
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#take(socket));
   }
 
+  /** Rejects when it is closed meanwhile. */
   async open(): Promise<void> {
     const { path } = this.#options;
+    const { signal } = this.#closed;
     // A Core that was killed leaves its file.
     await rm(path, { force: true });
+    signal.throwIfAborted();
     this.#server.listen(path);
-    await once(this.#server, 'listening');
+    await once(this.#server, 'listening', { signal });
     await chmod(path, 0o600);
+    signal.throwIfAborted();
   }
 
   /** Undefined while it is away: nobody comes in meanwhile. Where a device has none, the mode of the socket alone decides who can connect. */
@@ -51,6 +57,7 @@ export class Door implements Disposable {
 
   /** It listens no more. The server's own end is not awaited: it would wait for a word of the simulator for each connection that it was given. */
   [Symbol.dispose](): void {
+    this.#closed.abort(new CoreError('CANCELLED', { what: 'the door of the simulator', reason: 'it was closed' }));
     this.#server.close();
   }
 

@@ -46,8 +46,9 @@ export class Simulator implements AsyncDisposable {
     return this.#child?.pid;
   }
 
-  /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words. */
+  /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words; with CANCELLED after its own end. */
   async start(): Promise<void> {
+    if (this.#stopped) throw new CoreError('CANCELLED', { what: 'the bridge simulator', reason: 'it was stopped' });
     const { socket, board, state, command, port, clock, log } = this.#options;
     const startedAt = clock.monotonic();
     const args = ['--socket', socket, '--board', board, '--state', state];

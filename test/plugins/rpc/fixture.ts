@@ -188,6 +188,11 @@ export class RawClient {
   }
 
   #give(message: Message): void {
+    // As every library of an app does: whether it is alive is asked at any time.
+    if (message.method === 'ping' && message.id !== undefined) {
+      this.send({ jsonrpc: '2.0', id: message.id, result: {} });
+      return;
+    }
     const waiting = this.#waiting.shift();
     if (waiting) waiting(message);
     else this.#messages.push(message);
