@@ -21,6 +21,8 @@ export class Snapshot {
   readonly #log: Logger;
   readonly #take: () => readonly FunctionSpecification[];
   #timer: Disposable | undefined;
+  /** The write under way: who comes after reads what it wrote. */
+  #saved: Promise<void> = Promise.resolve();
 
   constructor(device: DeviceInfo, scope: Scope, log: Logger, take: () => readonly FunctionSpecification[]) {
     this.#path = join(device.paths.run, 'functions.json');
@@ -28,7 +30,7 @@ export class Snapshot {
     this.#scope = scope;
     this.#log = log;
     this.#take = take;
-    scope.defer('snapshot of the functions', () => (this.#timer ? this.#save() : undefined));
+    scope.defer('snapshot of the functions', () => (this.#timer ? this.#save() : this.#saved));
   }
 
   /** What the former run of the plugin in this run of the Core left. */
@@ -50,8 +52,13 @@ export class Snapshot {
     this.#timer ??= this.#scope.timeout('save the functions', SAVE_AFTER_MS, () => this.#save());
   }
 
-  async #save(): Promise<void> {
+  #save(): Promise<void> {
     this.#timer = undefined;
+    this.#saved = this.#saved.then(() => this.#write());
+    return this.#saved;
+  }
+
+  async #write(): Promise<void> {
     try {
       const text = JSON.stringify({ startedAt: this.#startedAt, specifications: this.#take() });
       await replaceFile(this.#path, text, { sync: false });
