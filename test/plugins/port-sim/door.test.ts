@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { bridgePort, type Identity, identity, type ProcessOwner, processes } from '@device-core/plugin-api';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 after(leakCheck());
@@ -54,11 +55,8 @@ describe('the control socket of the simulator', () => {
       socket.on('error', () => socket.destroy());
       await once(socket, 'close');
       assert.equal(bytes, 0);
-      const told = host.logged.filter(({ level }) => level === 'warn').map((line) => JSON.stringify(line));
-      assert.ok(
-        told.some((line) => reason.test(line)),
-        told.join('\n'),
-      );
+      const told = () => host.logged.filter(({ level }) => level === 'warn').map((line) => JSON.stringify(line));
+      await eventually(() => told().some((line) => reason.test(line)), `${reason} in the log`);
       assert.equal((await host.service(bridgePort).transact(new Uint8Array(64))).length, 64);
     });
   }
