@@ -1,6 +1,15 @@
 /** The plugin with a microphone, engines and intents of its own. */
 import { join } from 'node:path';
-import { audio, CoreError, intents, operations, speech, type VoiceTurn, voice } from '@device-core/plugin-api';
+import {
+  audio,
+  CoreError,
+  type Isolation,
+  intents,
+  operations,
+  speech,
+  type VoiceTurn,
+  voice,
+} from '@device-core/plugin-api';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually as until } from '../../fixtures/eventually.ts';
@@ -17,7 +26,11 @@ const LIMITS = {
   callMs: 400,
 };
 
-export async function start(config: object = {}, sentences: ConstructorParameters<typeof FakeIntents>[0] = {}) {
+export async function start(
+  config: object = {},
+  sentences: ConstructorParameters<typeof FakeIntents>[0] = {},
+  isolation?: Isolation,
+) {
   const words = new Words();
   const sound = new FakeAudio(words);
   const engines = new FakeSpeech(words);
@@ -39,6 +52,7 @@ export async function start(config: object = {}, sentences: ConstructorParameter
   const table = new TestOperations();
   const host = await createTestHost(plugin, {
     manifest,
+    ...(isolation && { isolation }),
     config: {
       wake: [{ phrase: 'hey computer' }],
       leastCommandMs: 20,

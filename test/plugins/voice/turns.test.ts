@@ -307,7 +307,8 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
   });
 
   it('keeps no former try to listen again: a device whose engines come and go holds one at most', async () => {
-    const { host, sound, engines } = await start({ retryMs: 10_000 });
+    // What its scope holds is seen in its own thread only.
+    const { host, sound, engines } = await start({ retryMs: 10_000 }, {}, 'inline');
     await using _host = host;
     const tries = () => host.leaks().filter((label) => label === 'listening again').length;
     sound.broken = new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'it was unplugged' });
@@ -322,7 +323,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
   });
 
   it('listens at once when an engine comes while the ear is being told that there is none', async () => {
-    const { host, engines } = await start({ retryMs: 10_000 });
+    const { host, engines } = await start({ retryMs: 10_000 }, {}, 'inline');
     await using _host = host;
     const told = Promise.withResolvers<void>();
     engines.missing = told.promise;
