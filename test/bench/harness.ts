@@ -5,6 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Checkout } from './checkout.ts';
+import type { Confinement } from './confine.ts';
 
 setFlagsFromString('--expose-gc');
 /** A full collection of this process. */
@@ -34,9 +36,20 @@ export interface Goal {
   readonly unit?: string;
 }
 
+/** A goal that cannot be measured now, and why. */
+export interface Skipped {
+  readonly skipped: string;
+}
+
+export const skipped = (reason: string): Skipped => ({ skipped: reason });
+
 export interface RunOptions {
   /** Fewer rounds: a look, not a verdict. */
   readonly quick: boolean;
+  /** Another commit to measure beside this checkout. */
+  readonly against?: Checkout;
+  /** What a Core is put into for `board`. */
+  readonly confinement?: Confinement;
 }
 
 /** One row of design/performance.md. A file in rows/ exports `rows`. */
@@ -45,7 +58,7 @@ export interface Row {
   readonly title: string;
   readonly goals: readonly Goal[];
   /** Resolves with one measurement per goal, by name. A goal whose peer is not on this machine may be left out. */
-  run(options: RunOptions): Promise<Readonly<Record<string, Measured>>>;
+  run(options: RunOptions): Promise<Readonly<Record<string, Measured | Skipped>>>;
 }
 
 /** CPU and wall time in microseconds. */
@@ -153,6 +166,9 @@ export function microseconds(value: number): string {
   if (value >= 1000) return `${(value / 1000).toPrecision(3)} ms`;
   return value >= 1 ? `${value.toPrecision(3)} us` : `${(value * 1000).toPrecision(3)} ns`;
 }
+
+/** Of microseconds. */
+export const seconds = (value: number): string => `${(value / 1e6).toPrecision(3)} s`;
 
 /** A peer's package from test/bench/node_modules. Its types are the row's own few lines, so that the tree type-checks without the peers. */
 export async function peer<T>(name: string): Promise<T> {

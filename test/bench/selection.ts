@@ -1,0 +1,61 @@
+/** What the command line of the bench asks for. */
+import { parseArgs } from 'node:util';
+
+/** Rows that go together. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  bridge: '16,22-27',
+  isolation: '18-21',
+  voice: '14-15,17,28-30',
+  fair: '31-37',
+  state: '40-44',
+  small: '46-51',
+};
+/** The start, idle and memory rows, confined to what a small board has. */
+export const BOARD = 'board';
+
+export interface Wanted {
+  readonly quick: boolean;
+  /** Print what is kept as Markdown; nothing is run. */
+  readonly markdown: boolean;
+  readonly against?: string;
+  readonly profile?: 'start' | 'idle';
+  readonly board: boolean;
+  /** All if absent. */
+  readonly rows?: ReadonlySet<number>;
+}
+
+export function readWanted(args: readonly string[]): Wanted {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      markdown: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+  const { quick, markdown, against, profile } = values;
+  if (profile !== undefined && profile !== 'start' && profile !== 'idle')
+    throw new Error(`cannot make a profile of "${profile}": expected start or idle`);
+  const board = positionals.includes(BOARD);
+  if (board && positionals.length > 1) throw new Error('cannot select rows beside "board": it has its own');
+  const named = board ? ['small'] : positionals;
+  return {
+    ...{ quick, markdown, board },
+    ...(against === undefined ? {} : { against }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(named.length === 0 ? {} : { rows: new Set(named.flatMap(rowNumbers)) }),
+  };
+}
+
+function rowNumbers(named: string): number[] {
+  const text = GROUPS[named] ?? named;
+  return text.split(',').flatMap((part) => {
+    const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    if (first === undefined) throw new Error(`cannot select rows "${part}": ${expected}`);
+    return Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => Number(first) + index);
+  });
+}
+
+const expected = `expected a number, a range such as 1-5, or one of ${[...Object.keys(GROUPS), BOARD].join(', ')}`;
