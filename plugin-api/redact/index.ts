@@ -13,19 +13,25 @@ const MOST_ITEMS = 100;
  */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint') return `${value}`; // JSON has none
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEEPEST) return '[deep]';
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (Array.isArray(value)) return list(value, depth);
   if (value instanceof Set) return list([...value], depth);
   if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, one]) => [String(key), member(String(key), one, depth)]));
+    return Object.fromEntries([...value].map(([key, one]) => [nameOf(key), member(nameOf(key), one, depth)]));
   const { name, message, stack, cause } = value as Partial<Error>;
   const members = value instanceof Error ? { ...value, name, message, stack, cause } : value;
   const named = nameOfPair(members as Record<string, unknown>);
   return Object.fromEntries(
     Object.entries(members).map(([key, one]) => [key, member(key === 'value' && named ? named : key, one, depth)]),
   );
+}
+
+/** A key of a map may be anything, and what is no primitive has no text that can be relied on. */
+function nameOf(key: unknown): string {
+  return typeof key === 'object' && key !== null ? '[object]' : String(key);
 }
 
 function member(name: string, value: unknown, depth: number): unknown {

@@ -78,10 +78,25 @@ describe('what is written to a log', () => {
 
   it('ends for every value, and what it gives can be written', () => {
     fc.assert(
-      fc.property(fc.anything({ withMap: true, withSet: true, withBigInt: false }), (value) => {
+      fc.property(fc.anything({ withMap: true, withSet: true, withBigInt: true }), (value) => {
         JSON.stringify(redact(value));
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('names keys of a map that have no text of their own', () => {
+    assert.deepEqual(
+      redact(
+        new Map<unknown, unknown>([
+          [{ toString: 1 }, 'x'],
+          [Symbol('s'), 1n],
+        ]),
+      ),
+      {
+        '[object]': 'x',
+        'Symbol(s)': '1',
+      },
     );
   });
 
