@@ -19,8 +19,9 @@ export class TimeLimit {
   /**
    * `ms` count where the thread had the processor at least half of the time; else the work has six times as long, once more from its beginning.
    * Throws an Error where the work takes too long, and from then on at once: the next attempt would cost the time again.
+   * What is interrupted runs no `finally`: work that is begun again must not find what it left, so it makes its objects anew or has them dropped by `undo`.
    */
-  run<T>(work: () => T): T {
+  run<T>(work: () => T, undo?: () => void): T {
     if (this.#spent) throw new Error(`it takes longer than ${this.#ms} ms`);
     this.#context ??= createContext({});
     this.#context.work = work;
@@ -30,16 +31,18 @@ export class TimeLimit {
     } catch (error) {
       if (!isTimeout(error)) throw error;
       const { user, system } = process.threadCpuUsage(began);
-      if ((user + system) / 1_000 < this.#ms / 2) return this.#again();
+      undo?.();
+      if ((user + system) / 1_000 < this.#ms / 2) return this.#again(undo);
       return this.#end(error);
     }
   }
 
-  #again<T>(): T {
+  #again<T>(undo?: () => void): T {
     try {
       return SCRIPT.runInContext(this.#context!, { timeout: STRETCH * this.#ms });
     } catch (error) {
       if (!isTimeout(error)) throw error;
+      undo?.();
       return this.#end(error);
     }
   }

@@ -79,11 +79,13 @@ function asError(manifest: PluginManifest, code: ErrorCode, path: YamlPath): Cor
 export function checkConfig(manifest: PluginManifest, config: Readonly<Record<string, unknown>>): void {
   const refuse = (where: string, reason: string) => new CoreError('PARAMS_INVALID', { where, reason });
   try {
-    const ajv = new Ajv({ ...QUICK, useDefaults: true });
     const schema = { ...(manifest.config ?? { type: 'object', additionalProperties: false }) };
-    const filled = structuredClone(config);
-    if (new TimeLimit(LIMIT_MS).run(() => ajv.validate(schema, filled))) return;
-    const [problem] = schemaProblems(ajv.errors);
+    const faults = new TimeLimit(LIMIT_MS).run(() => {
+      const ajv = new Ajv({ ...QUICK, useDefaults: true });
+      return ajv.validate(schema, structuredClone(config)) ? undefined : ajv.errors;
+    });
+    if (faults === undefined) return;
+    const [problem] = schemaProblems(faults);
     throw refuse(`config.${problem?.path.join('.') ?? ''}`.replace(/\.$/, ''), problem?.reason ?? 'it does not fit');
   } catch (error) {
     if (error instanceof CoreError) throw error;

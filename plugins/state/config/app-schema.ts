@@ -34,7 +34,7 @@ export function refusingKeys(defaults: object | undefined, reason: string): AppK
 export class AppSchema implements AppKeys {
   readonly defaults: ReadonlyMap<string, unknown>;
   readonly #schema: JsonSchema | undefined;
-  readonly #ajv: Ajv | undefined;
+  #ajv: Ajv | undefined;
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #limit = new TimeLimit(LIMIT_MS);
 
@@ -47,10 +47,8 @@ export class AppSchema implements AppKeys {
     const defaults = new Map<string, unknown>();
     try {
       if (described.schema) {
-        const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
-        const schema = { ...described.schema, $id: SCHEMA_ID };
-        this.#limit.run(() => ajv.addSchema(schema).getSchema(SCHEMA_ID));
-        this.#ajv = ajv;
+        const { schema } = described;
+        this.#limit.run(() => this.#compiler(schema).getSchema(SCHEMA_ID), this.#undo);
       }
       flatten(described.defaults ?? {}, '', defaults, (key) => this.#isObjectValue(key));
     } catch (error) {
@@ -66,22 +64,36 @@ export class AppSchema implements AppKeys {
 
   /** Why the app's schema refuses a value; names the member. Undefined where it fits. */
   fault(key: string, value: unknown): string | undefined {
-    const [schema, ajv] = [this.#schema, this.#ajv];
-    if (!schema || !ajv) return undefined;
+    const schema = this.#schema;
+    if (!schema) return undefined;
     try {
-      return this.#limit.run(() => this.#fault(schema, ajv, key, value));
+      return this.#limit.run(() => this.#fault(schema, key, value), this.#undo);
     } catch (error) {
       return `the schema of the app cannot be applied: ${reasonOf(error)}`;
     }
   }
 
-  #fault(schema: JsonSchema, ajv: Ajv, key: string, value: unknown): string | undefined {
+  /** A compiler that was interrupted is not to be used again: it takes what it had begun for finished. */
+  readonly #undo = (): void => {
+    this.#ajv = undefined;
+    this.#validators.clear();
+  };
+
+  #compiler(schema: JsonSchema): Ajv {
+    if (this.#ajv) return this.#ajv;
+    const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
+    ajv.addSchema({ ...schema, $id: SCHEMA_ID });
+    this.#ajv = ajv;
+    return ajv;
+  }
+
+  #fault(schema: JsonSchema, key: string, value: unknown): string | undefined {
     const found = find(schema, key, '#');
     if (found === 'free') return undefined;
     if (found === 'unknown') return `${key} is not a key that the schema of the app knows`;
     let validate = this.#validators.get(found.pointer);
     if (!validate) {
-      validate = ajv.compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
+      validate = this.#compiler(schema).compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
       this.#validators.set(found.pointer, validate);
     }
     return validate(value) ? undefined : explain(key, validate.errors?.[0]);

@@ -204,6 +204,16 @@ suite('the three layers of the configuration', () => {
       assert.equal((await started.table.run('config.set', { key: 'a', value: 1 })).value, 1);
     });
 
+  test('a schema that is begun again, for the Core had no processor, is refused for what it is', async (t) => {
+    await using started = await start();
+    const taken = t.mock.method(process, 'threadCpuUsage', () => ({ user: 0, system: 0 }));
+    const schema = { properties: { a: { $ref: '#/definitions/d40' }, b: {} }, definitions: double(41) };
+    await started.host.service(config).describeApp(AGENDA, { schema });
+    const set = () => started.table.run('config.set', { key: 'a', value: 1 }, { caller: app(AGENDA) });
+    await assert.rejects(set(), /schema of the app cannot be applied: it takes longer/);
+    taken.mock.restore();
+  });
+
   const UNUSABLE: [string, JsonSchema, object, RegExp][] = [
     [
       'runs out of time at its defaults',
