@@ -1,11 +1,5 @@
 import { CoreError, HOOKS, type HookCaller, type HookId, reasonOf, type Tap } from '@device-core/plugin-api';
-import {
-  AsyncParallelHook,
-  AsyncSeriesBailHook,
-  AsyncSeriesHook,
-  AsyncSeriesWaterfallHook,
-  SyncWaterfallHook,
-} from 'tapable';
+import * as tapable from 'tapable';
 import { type PluginMeter, UsageBoard } from './usage/usage.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments differ by hook; the public types are in plugin-api
@@ -22,17 +16,11 @@ interface Tapped {
   readonly stage: number;
   readonly order: number;
   readonly fn: AnyFunction;
+  /** Its failure, as the owner of the hook hears of it. */
+  readonly failed: (error: unknown) => CoreError;
   /** Calls that it has not answered yet. */
   waiting: number;
 }
-
-const KINDS: Readonly<Record<(typeof HOOKS)[HookId]['kind'], new (args: readonly string[]) => unknown>> = {
-  AsyncParallelHook: AsyncParallelHook as never,
-  AsyncSeriesBailHook: AsyncSeriesBailHook as never,
-  AsyncSeriesHook: AsyncSeriesHook as never,
-  AsyncSeriesWaterfallHook: AsyncSeriesWaterfallHook as never,
-  SyncWaterfallHook: SyncWaterfallHook as never,
-};
 
 /** What the border to an isolated owner asks beside HookCaller: to be told, at once and later, whether anybody taps. */
 export interface WatchedHook {
@@ -51,9 +39,10 @@ class Hook<K extends HookId> {
   constructor(id: K) {
     this.#id = id;
     this.#hook = this.#build();
-    const caller: HookCaller<'event.publish'> & WatchedHook = {
+    const caller: Record<keyof HookCaller<'operation.before'> | 'call', AnyFunction> & WatchedHook = {
       call: (...args) => this.#hook.call(...args),
       promise: (...args) => (HOOKS[id].kind === 'AsyncParallelHook' ? this.#all(args) : this.#hook.promise(...args)),
+      first: (...args) => this.#first(args, this.#taps),
       isUsed: () => this.#taps.length > 0,
       unanswered: async () => [
         ...new Set(this.#taps.filter(({ waiting }) => waiting > 0).map(({ meter }) => meter.plugin)),
@@ -85,6 +74,16 @@ class Hook<K extends HookId> {
     if (failures.length > 1) throw new AggregateError(failures, failures.map(reasonOf).join('; '));
   }
 
+  /** As tapable's AsyncSeriesBailHook, but without a promise where nobody takes his time. */
+  #first(args: readonly unknown[], taps: readonly Tapped[]): unknown {
+    for (let at = 0; at < taps.length; at++) {
+      const answer = ask(taps[at]!, args);
+      if (answer instanceof Promise)
+        return answer.then((late) => (late === undefined ? this.#first(args, taps.slice(at + 1)) : late));
+      if (answer !== undefined) return answer;
+    }
+  }
+
   #set(taps: readonly Tapped[]): void {
     this.#taps = taps;
     this.#hook = this.#build();
@@ -93,67 +92,66 @@ class Hook<K extends HookId> {
 
   #build(): AnyHook {
     const { kind, args } = HOOKS[this.#id];
-    const hook = new KINDS[kind](kind === 'AsyncParallelHook' ? [...args, 'failures'] : [...args]) as AnyHook;
+    // biome-ignore lint/performance/noDynamicNamespaceImportAccess: nothing is bundled
+    const Kind = tapable[kind] as unknown as new (args: readonly string[]) => AnyHook;
+    const hook = new Kind(kind === 'AsyncParallelHook' ? [...args, 'failures'] : [...args]);
     for (const tapped of this.#taps) {
-      const { meter, fn } = tapped;
-      const { plugin } = meter;
-      const failed = (error: unknown): CoreError => {
-        if (error instanceof CoreError) return error;
-        meter.failed('hook');
-        return new CoreError('HOOK_FAILED', { plugin, hook: this.#id, reason: reasonOf(error) }, { cause: error });
-      };
-      if (kind === 'SyncWaterfallHook') hook.tap(plugin, (...values) => attempt(() => fn(...values), failed));
-      else if (kind === 'AsyncParallelHook') hook.tapAsync(plugin, (...values) => collect(tapped, values, failed));
-      else hook.tapAsync(plugin, (...values) => settle(tapped, values, failed));
+      const { plugin } = tapped.meter;
+      if (kind === 'SyncWaterfallHook') hook.tap(plugin, (...values) => attempt(tapped, values));
+      else if (kind === 'AsyncParallelHook') hook.tapAsync(plugin, (...values) => collect(tapped, values));
+      else hook.tapAsync(plugin, (...values) => settle(tapped, values));
     }
     return hook;
   }
 }
 
-function attempt(fn: () => unknown, failed: (error: unknown) => CoreError): unknown {
+function attempt(tapped: Tapped, values: readonly unknown[]): unknown {
   try {
-    return fn();
+    return tapped.fn(...values);
   } catch (error) {
-    throw failed(error);
+    throw tapped.failed(error);
   }
 }
 
-/** Calls a tap with tapable's callback as the last value; a tap that answers at once costs no promise. */
-function settle(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
-  const done = values.pop() as Done;
-  let result: unknown;
-  try {
-    result = tapped.fn(...values);
-  } catch (error) {
-    done(failed(error));
-    return;
-  }
-  if (typeof (result as PromiseLike<unknown> | undefined)?.then !== 'function') {
-    done(null, result);
-    return;
-  }
+/** What a tap answers; one that answers at once costs no promise. */
+function ask(tapped: Tapped, values: readonly unknown[]): unknown {
+  const answer = attempt(tapped, values);
+  if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return answer;
   tapped.waiting++;
-  Promise.resolve(result).then(
-    (value) => {
+  return (async () => {
+    try {
+      return await answer;
+    } catch (error) {
+      throw tapped.failed(error);
+    } finally {
       tapped.waiting--;
-      done(null, value);
-    },
-    (error) => {
-      tapped.waiting--;
-      done(failed(error));
-    },
-  );
+    }
+  })();
+}
+
+/** Calls a tap with tapable's callback as the last value. */
+function settle(tapped: Tapped, values: unknown[]): void {
+  const done = values.pop() as Done;
+  let answer: unknown;
+  try {
+    answer = ask(tapped, values);
+  } catch (error) {
+    done(error as CoreError);
+    return;
+  }
+  if (answer instanceof Promise) answer.then((value) => done(null, value), done);
+  else done(null, answer);
 }
 
 /** As settle(); what fails goes into the list that #all() gave to tapable behind the arguments of the hook. */
-function collect(tapped: Tapped, values: unknown[], failed: (error: unknown) => CoreError): void {
+function collect(tapped: Tapped, values: unknown[]): void {
   const done = values.pop() as Done;
   const failures = values.pop() as unknown[];
   const end: Done = (error) => {
     if (error) failures.push(error);
     done(null);
   };
-  settle(tapped, [...values, end], failed);
+  settle(tapped, [...values, end]);
 }
 
 function compare(a: string, b: string): number {
@@ -171,8 +169,13 @@ export class HookRegistry {
 
   tap(id: HookId, plugin: string, fn: AnyFunction, stage: number, usage = this.#usage): () => void {
     const meter = usage.of(plugin);
+    const failed = (error: unknown): CoreError => {
+      if (error instanceof CoreError) return error;
+      meter.failed('hook');
+      return new CoreError('HOOK_FAILED', { plugin, hook: id, reason: reasonOf(error) }, { cause: error });
+    };
     return this.#get(id).tap({
-      ...{ meter, stage, fn: meter.measured('hook', fn), order: this.#order++, waiting: 0 },
+      ...{ meter, stage, fn: meter.measured('hook', fn), failed, order: this.#order++, waiting: 0 },
     });
   }
 

@@ -88,6 +88,11 @@ export type HookCaller<K extends HookId> = Pick<
   HookMap[K],
   Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>
 > & {
+  /**
+   * Of a hook whose first answer counts: like promise(), but what is known at once comes at once. Absent in a plugin in a worker or process. Throws
+   * what a tap throws.
+   */
+  first?(...args: TapArgs<HookMap[K]>): TapResult<HookMap[K]> | undefined | Promise<TapResult<HookMap[K]> | undefined>;
   /** Plugins whose tap was called and has not answered yet. */
   unanswered(): Promise<readonly string[]>;
 };

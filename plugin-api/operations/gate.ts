@@ -57,9 +57,7 @@ export class Gate {
     const entry = this.#table.operation(name);
     if (!entry) return Promise.reject(this.#table.departed.missing(name));
     return new Promise((resolve, reject) => {
-      const call = this.#admit(entry, invocation, resolve, reject);
-      const input = params ?? {};
-      this.#guard(entry, input, call, () => this.#run(entry, input, call));
+      this.#guard(entry, params ?? {}, this.#admit(entry, invocation, resolve, reject), undefined);
     });
   }
 
@@ -73,8 +71,7 @@ export class Gate {
     if (!entry) return Promise.reject(this.#table.departed.missing(name));
     return new Promise((resolve, reject) => {
       const call = this.#admit(entry, invocation, resolve as (value: unknown) => void, reject);
-      const input = params ?? {};
-      this.#guard(entry, input, call, () => this.#runStream(entry, input, channel, call));
+      this.#guard(entry, params ?? {}, call, channel);
     });
   }
 
@@ -88,48 +85,55 @@ export class Gate {
     const now = clock.steady();
     const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
     const ms = Math.max(0, deadline - now);
+    const expires = clock.monotonic() + ms + (entry.keepsDeadline ? GRACE_MS : 0);
     const { name } = entry;
-    const call = new PendingCall({
-      name,
-      ms,
-      deadline,
-      expires: clock.monotonic() + ms + (entry.keepsDeadline ? GRACE_MS : 0),
-      invocation,
-      log: this.#log,
-      owner: this.#inFlight,
+    const call = new PendingCall(
+      { name, ms, deadline, expires, invocation, log: this.#log, owner: this.#inFlight },
       resolve,
       reject,
-    });
+    );
     this.#inFlight.add(call);
     return call;
   }
 
-  /** Everything before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only where it is used. */
-  #guard(entry: Entry, params: unknown, call: PendingCall, run: () => void): void {
-    const proceed = (): void => {
-      if (call.settled) return;
-      try {
-        if (call.ms === 0 && !entry.keepsDeadline) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
-        entry.checkParams(params);
-        run();
-      } catch (thrown) {
-        call.fail(this.#explain(thrown, entry));
-      }
-    };
+  /** Everything before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only where somebody takes his time. */
+  #guard(entry: Entry, params: unknown, call: PendingCall, channel: StreamChannel | undefined): void {
     try {
       entry.authorization.exact(call.caller, params);
+      const refusal = this.#refusal(entry.name, call);
+      if (refusal instanceof Promise) {
+        refusal.then(
+          (late) => this.#proceed(late, entry, params, call, channel),
+          (thrown: unknown) => call.fail(this.#explain(thrown, entry)),
+        );
+      } else this.#proceed(refusal, entry, params, call, channel);
     } catch (thrown) {
       call.fail(this.#explain(thrown, entry));
-      return;
     }
-    if (!this.#before.isUsed()) {
-      proceed();
-      return;
+  }
+
+  #refusal(operation: string, call: CallContext): CoreError | undefined | Promise<CoreError | undefined> {
+    if (this.#before.first) return this.#before.first(operation, call);
+    return this.#before.isUsed() ? this.#before.promise(operation, call) : undefined;
+  }
+
+  #proceed(
+    refusal: CoreError | undefined,
+    entry: Entry,
+    params: unknown,
+    call: PendingCall,
+    channel: StreamChannel | undefined,
+  ): void {
+    if (call.settled) return;
+    try {
+      if (refusal) throw refusal;
+      if (call.ms === 0 && !entry.keepsDeadline) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
+      entry.checkParams(params);
+      if (channel) this.#runStream(entry as StreamEntry, params, channel, call);
+      else this.#run(entry as OperationEntry, params, call);
+    } catch (thrown) {
+      call.fail(this.#explain(thrown, entry));
     }
-    this.#before.promise(entry.name, call as CallContext).then(
-      (refusal) => (refusal ? call.fail(refusal) : proceed()),
-      (thrown: unknown) => call.fail(this.#explain(thrown, entry)),
-    );
   }
 
   #run(entry: OperationEntry, params: unknown, call: PendingCall): void {

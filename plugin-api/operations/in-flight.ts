@@ -10,7 +10,8 @@ const COMPACT_AT = 64;
 
 export class InFlight implements CallOwner {
   readonly #scope: Scope;
-  readonly #calls = new Set<PendingCall>();
+  /** Each knows its place: whoever leaves is replaced by the last. */
+  readonly #calls: PendingCall[] = [];
   #young: PendingCall[] = [];
   #compactAt = COMPACT_AT;
   #sweep: Disposable | undefined;
@@ -23,11 +24,11 @@ export class InFlight implements CallOwner {
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls.length;
   }
 
   add(call: PendingCall): void {
-    this.#calls.add(call);
+    call.place = this.#calls.push(call) - 1;
     // Listening to the caller's signal costs more than most handlers take; a call that is done within moments is never in need of it.
     if (this.#young.push(call) >= this.#compactAt) {
       this.#young = this.#young.filter((one) => !one.settled);
@@ -42,7 +43,10 @@ export class InFlight implements CallOwner {
   }
 
   ended(call: PendingCall): void {
-    this.#calls.delete(call);
+    const last = this.#calls.pop()!;
+    if (last === call) return;
+    this.#calls[call.place] = last;
+    last.place = call.place;
   }
 
   /** Fails the calls of an operation that goes away. */

@@ -26,8 +26,6 @@ export interface PendingCallParts {
   readonly invocation: Invocation;
   readonly log: Logger;
   readonly owner: CallOwner;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: CoreError) => void;
 }
 
 export class PendingCall implements CallContext {
@@ -42,15 +40,22 @@ export class PendingCall implements CallContext {
   /** When to give up, on the monotonic clock, for the wall clock may be set meanwhile; never for what lasts (streams). */
   expires: number;
   settled = false;
+  /** Among the calls of its owner, who keeps it. */
+  place = 0;
   readonly #owner: CallOwner;
   readonly #invocation: Invocation;
   #resolve: (value: unknown) => void;
   #reject: (error: CoreError) => void;
-  readonly #abort = new LazyAbort(() => this.follow());
+  #abort: LazyAbort | undefined;
+  #failure: CoreError | undefined;
   #upstream: AbortSignal | undefined;
   #onUpstream: (() => void) | undefined;
 
-  constructor({ name, ms, deadline, expires, invocation, log, owner, resolve, reject }: PendingCallParts) {
+  constructor(
+    { name, ms, deadline, expires, invocation, log, owner }: PendingCallParts,
+    resolve: (value: unknown) => void,
+    reject: (error: CoreError) => void,
+  ) {
     this.name = name;
     this.ms = ms;
     this.deadline = deadline;
@@ -66,6 +71,10 @@ export class PendingCall implements CallContext {
 
   /** Made when first asked for: most handlers are done before anybody could abort them. */
   get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new LazyAbort(() => this.follow());
+      if (this.#failure) this.#abort.abort(this.#failure);
+    }
     return this.#abort.signal;
   }
 
@@ -97,8 +106,9 @@ export class PendingCall implements CallContext {
   fail(error: CoreError): void {
     if (this.settled) return;
     this.#end();
+    this.#failure = error;
     this.#reject(error);
-    this.#abort.abort(error);
+    this.#abort?.abort(error);
   }
 
   /** The call lasts beyond its answer and has no deadline any more. The promise rejects when it is ended from outside. */

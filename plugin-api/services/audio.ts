@@ -15,8 +15,16 @@ export const CAPTURE_RATE = 16_000;
 
 /** Milliseconds of CLOCK_MONOTONIC, which threads and processes of one machine share; performance.now() begins anew in each of them. */
 export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1000n) / 1000;
+  return originMs + performance.now();
 }
+
+/** What monotonicMs() is at 0 of performance.now(): both count the same nanoseconds. The closest of a few looks, for the first takes its time. */
+const originMs = Array.from({ length: 5 }, () => {
+  const before = performance.now();
+  const at = Number(process.hrtime.bigint()) / 1e6;
+  const after = performance.now();
+  return { origin: at - (before + after) / 2, took: after - before };
+}).reduce((closest, look) => (look.took < closest.took ? look : closest)).origin;
 
 /** Mono PCM of any length with its rate. */
 export interface PcmChunk {

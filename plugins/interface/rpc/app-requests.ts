@@ -1,4 +1,4 @@
-/** Requests of one app over one session: jayson's protocol core in front of the gate of operations, with cancellation and a bound. */
+/** Requests of one app over one session, in front of the gate of operations, with cancellation and a bound; what is no plain request goes by jayson's protocol core. */
 import {
   type Caller,
   CoreError,
@@ -38,11 +38,17 @@ export interface RequestPort {
 
 interface JsonRpcRequest {
   readonly method: string;
+  readonly params?: object;
   readonly id?: string | number | null;
   readonly meta?: { readonly deadlineMs?: unknown };
 }
 
 type Callback = (error?: object | null, result?: unknown) => void;
+
+/** What jayson's core wants to be told of one request of a batch. */
+interface Batch extends Pick<Arrival, 'afterwards'> {
+  readonly callback: Callback;
+}
 
 export interface RequestParts {
   readonly port: RequestPort;
@@ -65,8 +71,8 @@ export class AppRequests {
   readonly #after: Readonly<Record<string, AfterAnswer>>;
   readonly #inFlight: number;
   readonly #core: InstanceType<typeof jayson.Server>;
-  readonly #byId = new Map<string | number, AppRequest>();
-  readonly #open = new Set<AppRequest>();
+  /** Each knows its place: whoever leaves is replaced by the last. */
+  readonly #open: AppRequest[] = [];
   /** The request that jayson's core is resolving now; it hands its params alone to a method. */
   #current: JsonRpcRequest | undefined;
 
@@ -83,8 +89,10 @@ export class AppRequests {
       '$/cancelRequest': cancel,
     });
     this.#after = Object.assign(Object.create(null), own.after);
-    const handler = (params: unknown, context: object, callback: Callback): void =>
-      this.#run(params, context as Arrival, callback);
+    const handler = (_params: unknown, context: object, callback: Callback): void => {
+      const { attachment, afterwards } = context as Arrival;
+      this.#run(this.#current!, attachment, { callback, afterwards });
+    };
     const method = new jayson.Method({ useContext: true, handler: handler as jayson.MethodHandlerContext });
     this.#core = new jayson.Server(
       {},
@@ -97,11 +105,22 @@ export class AppRequests {
   }
 
   get size(): number {
-    return this.#open.size;
+    return this.#open.length;
   }
 
   /** A request, a notification, a batch, or something that is none of them. */
   handle(message: unknown, attachment: Buffer | undefined): void {
+    // What is plainly a request has nothing to learn from jayson's core, and that takes as long as most operations.
+    if (isRequest(message) && this.#knows(message.method)) this.#run(message, attachment, undefined);
+    else this.#protocol(message, attachment);
+  }
+
+  /** The app is gone. */
+  abortAll(reason: CoreError): void {
+    for (const request of [...this.#open]) request.abort(reason);
+  }
+
+  #protocol(message: unknown, attachment: Buffer | undefined): void {
     const arrival: Arrival = { attachment, afterwards: [] };
     // jayson leaves a batch within a batch without an answer, and parses a string once more; in this form it refuses both.
     const request = Array.isArray(message)
@@ -117,87 +136,78 @@ export class AppRequests {
     });
   }
 
-  /** The app is gone. */
-  abortAll(reason: CoreError): void {
-    for (const request of [...this.#open]) request.abort(reason);
-  }
-
   #knows(method: string): boolean {
     return this.#methods.has(method) || method in this.#direct;
   }
 
-  #run(params: unknown, arrival: Arrival, callback: Callback): void {
-    const request = this.#current!;
-    const fail = (thrown: unknown): void => {
-      if (isNotification(request)) this.#counters.failedNotifications++;
-      callback(wireError(toCoreError(thrown, request.method)));
-    };
+  /** `batch` is where the answer goes, if not straight to the app. */
+  #run(request: JsonRpcRequest, attachment: Buffer | undefined, batch: Batch | undefined): void {
+    const { method, params } = request;
     let input: Record<string, unknown>;
     let deadline: number;
     try {
-      input = Array.isArray(params) ? this.#methods.byName(request.method, params) : ((params ?? {}) as typeof input);
-      const direct = this.#direct[request.method];
+      input = Array.isArray(params) ? this.#methods.byName(method, params) : ((params ?? {}) as typeof input);
+      const direct = this.#direct[method];
       if (direct) {
-        callback(null, direct(input, arrival.attachment));
+        this.#answer(request, direct(input, attachment), batch);
         return;
       }
-      if (arrival.attachment) throw badRequest(`${request.method} takes no attachment`);
-      if (this.#open.size >= this.#inFlight)
-        throw new CoreError('BUSY', { what: request.method, limit: this.#inFlight });
-      if (request.method in this.#after && isNotification(request))
-        throw badRequest(`${request.method} is of no use without an id`);
+      if (attachment) throw badRequest(`${method} takes no attachment`);
+      if (this.#open.length >= this.#inFlight) throw new CoreError('BUSY', { what: method, limit: this.#inFlight });
+      if (method in this.#after && isNotification(request)) throw badRequest(`${method} is of no use without an id`);
       deadline = deadlineOf(request);
     } catch (thrown) {
-      fail(thrown);
+      this.#fail(request, thrown, batch);
       return;
     }
-    const after = this.#after[request.method];
-    const call = new AppRequest(this.#port, request.method, deadline);
-    this.#begin(request.id, call);
-    this.#operations.invoke(request.method, input, call).then(
+    const call = new AppRequest(this.#port, request, deadline);
+    call.place = this.#open.push(call) - 1;
+    this.#operations.invoke(method, input, call).then(
       (result) => {
-        this.#finish(request.id, call);
-        if (after) arrival.afterwards.push(() => after(result));
-        callback(null, result);
-        if (this.#open.size === 0) this.#port.idle();
+        this.#finish(call);
+        this.#answer(request, result, batch);
+        if (this.#open.length === 0) this.#port.idle();
       },
       (thrown: unknown) => {
-        this.#finish(request.id, call);
-        fail(thrown);
-        if (this.#open.size === 0) this.#port.idle();
+        this.#finish(call);
+        this.#fail(request, thrown, batch);
+        if (this.#open.length === 0) this.#port.idle();
       },
     );
   }
 
-  #begin(id: JsonRpcRequest['id'], call: AppRequest): void {
-    this.#open.add(call);
-    if (id === undefined || id === null) return;
-    // Clients that give every request the same id are answered, too; a cancel then means all of them.
-    call.twin = this.#byId.get(id);
-    this.#byId.set(id, call);
-  }
-
-  #finish(id: JsonRpcRequest['id'], call: AppRequest): void {
-    this.#open.delete(call);
-    if (id === undefined || id === null) return;
-    const newest = this.#byId.get(id);
-    if (newest === call) {
-      if (call.twin) this.#byId.set(id, call.twin);
-      else this.#byId.delete(id);
+  #answer(request: JsonRpcRequest, result: unknown, batch: Batch | undefined): void {
+    const after = this.#after[request.method];
+    if (batch) {
+      if (after) batch.afterwards.push(() => after(result));
+      batch.callback(null, result);
       return;
     }
-    for (let one = newest; one; one = one.twin)
-      if (one.twin === call) {
-        one.twin = call.twin;
-        return;
-      }
+    if (!isNotification(request)) this.#port.answer({ jsonrpc: '2.0', id: request.id, result: result ?? null });
+    after?.(result);
   }
 
+  #fail(request: JsonRpcRequest, thrown: unknown, batch: Batch | undefined): void {
+    const unheard = isNotification(request);
+    if (unheard) this.#counters.failedNotifications++;
+    const error = wireError(toCoreError(thrown, request.method));
+    if (batch) batch.callback(error);
+    else if (!unheard) this.#port.answer({ jsonrpc: '2.0', id: request.id, error });
+  }
+
+  #finish(call: AppRequest): void {
+    const last = this.#open.pop()!;
+    if (last === call) return;
+    this.#open[call.place] = last;
+    last.place = call.place;
+  }
+
+  /** Clients that give every request the same id are answered, too; a cancel then means all of them. */
   #cancel(id: unknown): boolean {
-    const first = this.#byId.get(id as string | number);
-    for (let one = first; one; one = one.twin)
-      one.abort(new CoreError('CANCELLED', { what: one.method, reason: 'the app withdrew it' }));
-    return first !== undefined;
+    if (id === undefined || id === null) return false;
+    const meant = this.#open.filter((one) => one.id === id);
+    for (const one of meant) one.abort(new CoreError('CANCELLED', { what: one.method, reason: 'the app withdrew it' }));
+    return meant.length > 0;
   }
 }
 
@@ -207,24 +217,40 @@ export class AppRequest implements Invocation {
   readonly session: Session;
   readonly deadline: number;
   readonly method: string;
-  /** An older request in flight with the same id. */
-  twin: AppRequest | undefined;
-  readonly #abort = new LazyAbort();
+  readonly id: JsonRpcRequest['id'];
+  /** Among the open ones. */
+  place = 0;
+  #abort: LazyAbort | undefined;
 
-  constructor(port: RequestPort, method: string, deadline: number) {
+  constructor(port: RequestPort, { method, id }: JsonRpcRequest, deadline: number) {
     this.caller = port.caller;
     this.session = port.session;
     this.deadline = deadline;
     this.method = method;
+    this.id = id;
   }
 
   get signal(): AbortSignal {
+    this.#abort ??= new LazyAbort();
     return this.#abort.signal;
   }
 
   abort(reason: CoreError): void {
+    this.#abort ??= new LazyAbort();
     this.#abort.abort(reason);
   }
+}
+
+/** As jayson's core sees it. An array is a batch. */
+function isRequest(message: unknown): message is JsonRpcRequest {
+  if (typeof message !== 'object' || message === null) return false;
+  const { jsonrpc, method, params, id } = message as Partial<Record<string, unknown>>;
+  return (
+    jsonrpc === '2.0' &&
+    typeof method === 'string' &&
+    (params === undefined || (typeof params === 'object' && params !== null)) &&
+    (typeof id === 'number' || typeof id === 'string' || id === undefined || id === null)
+  );
 }
 
 /** `meta.deadlineMs` is how long the answer is worth something; the operation's own limit holds anyway. */
