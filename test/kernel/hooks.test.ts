@@ -44,6 +44,45 @@ test('the first refusal of a bail hook wins, from a tap that answers at once or 
   assert.equal(await before.promise('fine', {} as never), undefined);
 });
 
+test('what the taps of a bail hook know at once comes without a promise, and what they need time for comes in the same order', async () => {
+  const refusal = new CoreError('BUSY', { what: 'x', limit: 1 });
+  const now = (answer: unknown) => () => answer;
+  const later = (answer: unknown) => async () => answer;
+  const fails = () => assert.fail('broken');
+  const cases: [taps: (() => unknown)[], atOnce: boolean, expected: unknown][] = [
+    [[], true, undefined],
+    [[now(undefined), now(undefined)], true, undefined],
+    [[now(undefined), now(refusal), fails], true, refusal],
+    [[now(refusal), later(undefined)], true, refusal],
+    [[later(undefined), now(refusal), fails], false, refusal],
+    [[now(undefined), later(undefined), later(refusal)], false, refusal],
+    [[later(undefined), now(undefined)], false, undefined],
+    [[later(undefined), fails], false, 'HOOK_FAILED'],
+    [[fails, now(refusal)], true, 'HOOK_FAILED'],
+  ];
+  for (const [taps, atOnce, expected] of cases) {
+    const hooks = new HookRegistry();
+    taps.forEach((tap, index) => void hooks.tap('operation.before', 'a', tap, index));
+    const caller = hooks.caller('operation.before');
+    const result = async (ask: () => unknown) => {
+      try {
+        return await ask();
+      } catch (error) {
+        return (error as CoreError).code;
+      }
+    };
+    let first: unknown;
+    const asked = await result(() => {
+      first = caller.first!('x', {} as never);
+      return first;
+    });
+    assert.equal(first instanceof Promise, !atOnce);
+    assert.equal(asked, expected);
+    assert.equal(await result(() => caller.promise('x', {} as never)), expected);
+    assert.deepEqual(await caller.unanswered(), []);
+  }
+});
+
 test('an error names the plugin of the tap; one of the table passes as it is', async () => {
   const hooks = new HookRegistry();
   const cases: [fail: () => unknown, code: string][] = [

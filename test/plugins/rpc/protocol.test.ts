@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
+import { runs } from '../../fixtures/runs.ts';
 import { operation, startRpc } from './fixture.ts';
 
 after(leakCheck());
@@ -103,6 +106,54 @@ test("the JSON-RPC 2.0 specification's own examples are answered as it says", as
       if (answer === undefined) assert.equal((await client.request('data.get')).result[0], 'hello');
       else assert.deepEqual(bare(await client.next()), answer);
     });
+});
+
+test('a request alone is answered like the same request in a batch of one', async () => {
+  const failing = operation('data.fail', async () => {
+    throw new CoreError('BUSY', { what: 'it', limit: 1 });
+  });
+  await using fixture = await startRpc({ operations: [...all, failing], config: { batch: 4 } });
+  const client = await fixture.client();
+  await client.ready();
+  const methods = ['math.sum', 'notify.sum', 'data.get', 'data.fail', 'foobar', 'cancel', 'stream.credit', '__proto__'];
+  const params = fc.constantFrom<unknown>(
+    undefined,
+    [1, 2, 3],
+    [1, 2, 3, 4, 5, 6],
+    { a: 1 },
+    { id: 1 },
+    {},
+    [],
+    null,
+    7,
+  );
+  const id = fc.constantFrom<unknown>(undefined, null, 0, -1, 1.5, 7, '', 'x', '7');
+  const request = fc.record({
+    method: fc.constantFrom(...methods),
+    params,
+    id,
+    jsonrpc: fc.constantFrom('2.0', '1.0'),
+  });
+  const meta = fc.constantFrom({}, { meta: { deadlineMs: 1_000 } }, { meta: { deadlineMs: 'soon' } });
+  const answerTo = async (message: unknown): Promise<unknown> => {
+    client.send(message as object);
+    client.send({ jsonrpc: '2.0', id: 'end', method: 'data.get' });
+    const first = await client.next();
+    if (first.id === 'end') return undefined;
+    const end = await client.next();
+    assert.equal(end.id, 'end');
+    return first;
+  };
+  const property = fc.asyncProperty(request, meta, async (given, more) => {
+    const message = { ...given, ...more };
+    const alone = (await answerTo(message)) as { id?: unknown } | undefined;
+    const batch = (await answerTo([message])) as { id?: unknown }[] | { id?: unknown } | undefined;
+    const answered = Array.isArray(batch) ? batch[0] : batch;
+    // jayson's core tells no id of an invalid request in a batch.
+    const sameId = answered && alone && answered.id === null ? { ...answered, id: alone.id } : answered;
+    assert.deepEqual(alone && Object.entries(alone), sameId && Object.entries(sameId));
+  });
+  await fc.assert(property, { numRuns: runs(1_000) });
 });
 
 test('READY comes first and tells session, app, core, capabilities and limits', async () => {
