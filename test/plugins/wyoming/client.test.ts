@@ -14,6 +14,7 @@ import {
   eventually,
   failure,
   frames,
+  HASTY,
   healthOf,
   MANIFEST,
   NEVER,
@@ -93,15 +94,15 @@ describe('external engines over Wyoming', { timeout: 300_000 }, () => {
     await using service = await Service.start();
     service.info = undefined;
     service.manner = (peer) => void peer.socket.end();
+    const began = performance.now();
     await using _started = await start({
       engines: [{ kind: 'stt', id: 'other', uri: service.uri }],
       leastPauseMs: 20,
       mostPauseMs: 60_000,
     });
-    await until(() => service.connections >= 3, 'a third attempt');
-    await pace(400);
-    // After 0, 20, 60, 140, 300 and 620 ms.
-    assert.ok(service.connections <= 7, `${service.connections} connections`);
+    await until(() => service.connections >= 6, 'a sixth attempt');
+    // After 0, 20, 60, 140, 300 and 620 ms: it counts how much time has passed, however busy the machine was.
+    assert.ok(performance.now() - began >= 600, 'the pauses grow');
   });
 
   const useless: readonly [title: string, info: object | undefined, manner: Manner, message: RegExp][] = [
@@ -120,7 +121,7 @@ describe('external engines over Wyoming', { timeout: 300_000 }, () => {
       service.manner = manner;
       await using started = await start({
         engines: [{ kind: 'stt', id: 'other', uri: service.uri }],
-        lineBytes: 1_000,
+        ...{ lineBytes: 1_000, answerMs: title === 'does not answer' ? 400 : 20_000 },
       });
       await eventually('that', async () => message.test((await healthOf(started.host)).message ?? ''));
       assert.deepEqual(started.registry.rows, []);
@@ -261,7 +262,7 @@ describe('external recognisers', { timeout: 300_000 }, () => {
       (peer, { type }) => void (type === 'audio-chunk' && peer.socket.resetAndDestroy()),
       /hung up|EPIPE|RESET/,
     ],
-    ['hang', () => undefined, /the transcript did not come within 400 ms/],
+    ['hang', () => undefined, /the transcript did not come within 1500 ms/],
     [
       'hang up within an event',
       (peer, { type }) =>
@@ -292,7 +293,8 @@ describe('external recognisers', { timeout: 300_000 }, () => {
     it(`fail where they ${title}, and are asked again`, async () => {
       await using service = await Service.start();
       service.manner = manner;
-      await using started = await withEngine('stt', service, {}, { checkMs: 60_000, leastPauseMs: 5_000 });
+      const answerMs = title === 'hang' ? 1_500 : 20_000;
+      await using started = await withEngine('stt', service, {}, { checkMs: 60_000, leastPauseMs: 5_000, answerMs });
       const error = await failure(stt(started));
       assert.equal(error.code, 'SPEECH_FAILED');
       assert.match(error.message, message);
@@ -306,7 +308,7 @@ describe('external recognisers', { timeout: 300_000 }, () => {
     service.manner = (peer) => {
       peer.socket.pause();
     };
-    await using started = await withEngine('stt', service);
+    await using started = await withEngine('stt', service, {}, HASTY);
     let taken = 0;
     const { engine } = started.registry.find('stt');
     const source = frames(1_000_000, () => void taken++);
@@ -317,7 +319,7 @@ describe('external recognisers', { timeout: 300_000 }, () => {
 
   it('stop when nobody waits any more', async () => {
     await using service = await Service.start();
-    await using started = await withEngine('stt', service, {}, { answerMs: 30_000 });
+    await using started = await withEngine('stt', service, {});
     const stop = new AbortController();
     const answer = stt(started, { signal: stop.signal });
     await eventually('the sound', () => service.heardOf('audio-stop').length === 1);
@@ -434,7 +436,8 @@ describe('external voices', { timeout: 300_000 }, () => {
       service.manner = (peer, { type }) => {
         if (type === 'synthesize') for (const [name, data, payload] of events) peer.tell(name, data, payload);
       };
-      await using started = await withEngine('tts', service, {}, { mostSpeechSeconds: 5 });
+      const answerMs = title === 'stop in the middle' ? 400 : 20_000;
+      await using started = await withEngine('tts', service, {}, { mostSpeechSeconds: 5, answerMs });
       const error = await failure(speak(started, 'Hello.'));
       assert.equal(error.code, 'SPEECH_FAILED');
       assert.match(error.message, message);
