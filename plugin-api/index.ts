@@ -73,6 +73,7 @@ export {
   type PluginState,
 } from './plugin.ts';
 export { redact, redactText } from './redact/index.ts';
+export { type RoundsOptions, rounds } from './rounds.ts';
 export type { Scope, Within } from './scope.ts';
 export {
   FOR_USER,

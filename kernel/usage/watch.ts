@@ -4,17 +4,20 @@
  */
 import { createHistogram } from 'node:perf_hooks';
 import type { CallbackKind, Logger, LoopUsage, PluginUsage, SampledUsage, UsageWarning } from '@device-core/plugin-api';
+import { Processor } from './processor.ts';
 import { type Folder, Sampler } from './sampler.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
 
 /** How often lateness is measured: seldom while the event loop has next to nothing to do, for waking up costs more than the rest. */
-const TICK_MS = { active: 20, idle: 200 };
-/** The loop is idle again when it was busy for less than this share of every second, for so long. */
+const TICK_MS = { active: 20, idle: 1_000 };
+/** The loop is idle again when it was busy by itself for less than this share of every second, for so long. */
 const IDLE = { below: 0.05, afterMs: 10_000 };
 /** A delay of the event loop that somebody else notices. */
 const STALL_MS = 50;
 const WINDOW_MS = 10_000;
 const SECOND_MS = 1_000;
+/** A timer may be due a moment before its time. */
+const EARLY_MS = 5;
 /** How long a warning stands, and how often it is logged for one plugin at most. */
 const WARNING_MS = 60_000;
 /** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
@@ -32,7 +35,7 @@ export class Watch {
   #timer: NodeJS.Timeout | undefined;
   #tickMs = TICK_MS.active;
   #activeAt = 0;
-  #lastSecond = performance.eventLoopUtilization();
+  readonly #processor: Processor;
   #last = 0;
   /** Milliseconds of long callbacks since the last tick. */
   #explained = 0;
@@ -48,8 +51,9 @@ export class Watch {
   #hunt: Promise<void> | undefined;
   #hunted = Number.NEGATIVE_INFINITY;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, processor = new Processor(performance.now())) {
     this.#log = log;
+    this.#processor = processor;
     this.#sampler = new Sampler(() => this.#folders());
     this.usage.onLong = (meter, kind, ms) => this.#long(meter, kind, ms);
   }
@@ -115,14 +119,16 @@ export class Watch {
     this.#last = now;
     this.#recent.record(Math.max(1, Math.round(late * 1000)));
     if (late >= STALL_MS) this.#stalled(late, now);
+    this.#processor.ticked();
     this.#explained = 0;
-    if (now >= this.#secondEnds) this.#second(now);
+    if (now + EARLY_MS >= this.#secondEnds) this.#second(now);
     if (now >= this.#windowEnds) this.#rotate(now);
   }
 
   #stalled(late: number, now: number): void {
     this.#stalls++;
-    if (this.#explained >= late / 2) return;
+    // Where the thread did not get a processor, no code of it can be found, and to look for it takes what little there is.
+    if (this.#explained >= late / 2 || this.#processor.own(late) < STALL_MS) return;
     if (this.#sampler.running) {
       if (this.#hunt && this.#sampler.looking) this.#sampler.finish();
       return;
@@ -165,9 +171,7 @@ export class Watch {
 
   #second(now: number): void {
     this.#secondEnds = now + SECOND_MS;
-    const { utilization } = performance.eventLoopUtilization(this.#lastSecond);
-    this.#lastSecond = performance.eventLoopUtilization();
-    if (utilization >= IDLE.below) this.#activeAt = now;
+    if (this.#processor.busy(now) >= IDLE.below) this.#activeAt = now;
     const wanted = now - this.#activeAt < IDLE.afterMs ? TICK_MS.active : TICK_MS.idle;
     if (wanted !== this.#tickMs) this.#tickEvery(wanted);
     const meters = [...this.usage.meters];

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Caller, operations, type PluginHost, pluginManager, serviceRef } from '@device-core/plugin-api';
+import { Processor } from '../../kernel/usage/processor.ts';
 import { summary } from '../../kernel/usage/sampler.ts';
+import { Watch } from '../../kernel/usage/watch.ts';
 import { plugin as operationsPlugin } from '../../plugins/interface/operations/index.ts';
 import { startCore } from '../fixtures/core.ts';
 import { pace } from '../fixtures/eventually.ts';
@@ -14,6 +16,14 @@ import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const spin = (ms: number) => {
   for (const end = performance.now() + ms; performance.now() < end; );
+};
+/** As spin(), of this thread's own time. */
+const work = (ms: number) => {
+  const began = process.threadCpuUsage();
+  for (let spent = 0; spent < ms; ) {
+    const { user, system } = process.threadCpuUsage(began);
+    spent = (user + system) / 1_000;
+  }
 };
 
 /** A gate as the tree has it, in a kernel of plugins of this test. */
@@ -232,11 +242,64 @@ describe('the event loop', () => {
     await pace(100);
     const quiet = await core.manager.eventLoop();
     assert.ok(quiet.p50Ms <= quiet.p99Ms && quiet.p99Ms <= quiet.maxMs);
-    spin(120);
+    work(120);
     await pace(60);
     const { maxMs, stalls, unattributed } = await core.manager.eventLoop();
     assert.ok(maxMs >= 95, `${maxMs}`);
     assert.ok(stalls - quiet.stalls >= 1 && unattributed - quiet.unattributed >= 1);
+  });
+
+  it('is sought for a culprit when it ran or was blocked, not when its thread got no processor', async () => {
+    const times = { starving: true, waited: 0 };
+    const processor = new Processor(performance.now(), {
+      ran: () => 0,
+      // However late it is, it waited longer.
+      waited: () => (times.starving ? (times.waited += 1e9) : times.waited),
+      active: () => 0,
+    });
+    const watch = new Watch(memoryKernel([]).kernel.parts.log, processor);
+    const stalled = async () => {
+      const before = watch.loop();
+      spin(120);
+      await pace(60);
+      const { stalls, unattributed } = watch.loop();
+      assert.ok(stalls > before.stalls);
+      return unattributed > before.unattributed;
+    };
+    watch.start();
+    try {
+      await pace(60);
+      assert.equal(await stalled(), false, 'it waited for a processor');
+      times.starving = false;
+      assert.equal(await stalled(), true, 'a call blocked it');
+    } finally {
+      watch.stop();
+    }
+  });
+
+  it('was late by its own doing for as long as it ran, or did not wait for a processor', () => {
+    const times = { ran: 0, waited: 0 };
+    const processor = new Processor(0, { ran: () => times.ran, waited: () => times.waited, active: () => 0 });
+    const own = (late: number, ran: number, waited: number) => {
+      Object.assign(times, { ran: times.ran + ran, waited: times.waited + waited });
+      const ms = processor.own(late);
+      processor.ticked();
+      return ms;
+    };
+    assert.deepEqual([own(400, 5, 390), own(400, 90, 390), own(400, 0, 0), own(60, 0, 900)], [10, 90, 400, 0]);
+  });
+
+  it('is idle while it only waits for a processor', () => {
+    const times = { ran: 0, waited: 0, active: 0 };
+    const processor = new Processor(0, {
+      ran: () => times.ran,
+      waited: () => times.waited,
+      active: () => times.active,
+    });
+    Object.assign(times, { waited: 480, active: 500 });
+    assert.equal(processor.busy(1_000), 0.02);
+    Object.assign(times, { waited: 500, active: 900 });
+    assert.equal(processor.busy(2_000), 0.38);
   });
 
   it('has a plugin sought that stalls it after an await, and finds it by its code', async () => {
@@ -319,7 +382,11 @@ requires: { operations: ^1.0.0 }
   code: `
 import { definePlugin, operations } from '@device-core/plugin-api';
 function spin() {
-  for (const end = performance.now() + 90; performance.now() < end; );
+  const began = process.threadCpuUsage();
+  for (let spent = 0; spent < 90_000; ) {
+    const { user, system } = process.threadCpuUsage(began);
+    spent = user + system;
+  }
   return {};
 }
 export const plugin = definePlugin({

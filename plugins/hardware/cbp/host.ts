@@ -31,6 +31,8 @@ const FRAMES_BYTES = 16;
 /** The wall clock is read in whole milliseconds; more than this is a step of it. */
 const WALL_SLACK_MS = 2;
 
+const ASSESS_MS = 1_000;
+
 /** The reason of a link that was taken down on purpose. */
 export const STOPPED = 'the bridge plugin stops';
 
@@ -50,6 +52,7 @@ export class Host {
   #rows: readonly EndpointRow[] | undefined;
   #told: LinkState = 'down';
   #degraded = false;
+  #assessAt = 0;
   #refused: readonly RefusedEndpoint[] = [];
   #epochMs = Number.NEGATIVE_INFINITY;
 
@@ -73,7 +76,10 @@ export class Host {
         for (const listener of this.#news) listener();
       },
     });
-    this.#pump = new Pump(port, this.link, clock);
+    this.#pump = new Pump(port, this.link, clock, (now) => {
+      // There are transactions in each second of a session: it needs no timer.
+      if (now >= this.#assessAt) this.assess(now);
+    });
   }
 
   /** Runs until the signal is aborted. */
@@ -139,9 +145,10 @@ export class Host {
   }
 
   /** Looks whether the line became bad or good again. */
-  assess(): void {
+  assess(now = this.clock.monotonic()): void {
+    this.#assessAt = now + ASSESS_MS;
     if (!this.#rows) return;
-    this.#degraded = this.link.statistics.degraded(this.clock.monotonic());
+    this.#degraded = this.link.statistics.degraded(now);
     this.#tell(this.#degraded ? 'more than 1 % of the packets are bad' : undefined);
   }
 

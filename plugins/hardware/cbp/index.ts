@@ -23,7 +23,6 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
     const random = () => randomBytes(4).readUInt32LE();
     const bridgeHost = new Host({ ...host.config, port, clock: host.clock, random, log: host.log });
     host.scope.use('link events', announceLink(bridgeHost, host.bus, host.log));
-    host.scope.interval('link quality', 1_000, () => bridgeHost.assess());
     const first = firstAttempt(bridgeHost, host.config.startWaitMs);
 
     const stop = new AbortController();

@@ -8,13 +8,16 @@ export class Pump {
   readonly #port: BridgePort;
   readonly #link: Link;
   readonly #clock: Clock;
+  readonly #after: (now: number) => void;
   #notBefore = 0;
   #wakeUp: (() => void) | undefined;
 
-  constructor(port: BridgePort, link: Link, clock: Clock) {
+  /** `after` is called after each transaction that the port has run. */
+  constructor(port: BridgePort, link: Link, clock: Clock, after: (now: number) => void) {
     this.#port = port;
     this.#link = link;
     this.#clock = clock;
+    this.#after = after;
   }
 
   /** Something may be due earlier than was thought. */
@@ -43,7 +46,9 @@ export class Pump {
       const { bytes, speedHz } = this.#link.build(this.#clock.monotonic());
       const rx = await this.#port.transact(bytes, { speedHz });
       this.#link.received(rx, this.#clock.monotonic());
-      this.#notBefore = this.#clock.monotonic() + this.#link.gapUs / 1000;
+      const now = this.#clock.monotonic();
+      this.#notBefore = now + this.#link.gapUs / 1000;
+      this.#after(now);
     } catch (error) {
       this.#link.failed(reasonOf(error), this.#clock.monotonic());
     }

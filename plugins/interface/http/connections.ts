@@ -36,12 +36,14 @@ export class Connections {
   readonly #identity: Identity;
   readonly #log: Logger;
   readonly #limit: number;
+  readonly #came: () => void;
 
-  /** `limit` holds per listener. */
-  constructor(identity: Identity, log: Logger, limit: number) {
+  /** `limit` holds per listener, `came` is called at each connection. */
+  constructor(identity: Identity, log: Logger, limit: number, came: () => void = () => undefined) {
     this.#identity = identity;
     this.#log = log;
     this.#limit = limit;
+    this.#came = came;
   }
 
   get size(): number {
@@ -66,8 +68,11 @@ export class Connections {
     for (const [socket, connection] of this.#open) if (connection.apps.has(app)) socket.destroy();
   }
 
-  /** Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. */
-  checkStalled(now: number, limitMs: number): void {
+  /**
+   * Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. False
+   * when nobody is connected.
+   */
+  checkStalled(now: number, limitMs: number): boolean {
     for (const socket of this.#open.keys()) {
       if (socket.writableLength === 0) {
         this.#progress.delete(socket);
@@ -81,6 +86,7 @@ export class Connections {
         socket.destroy();
       }
     }
+    return this.#open.size > 0;
   }
 
   cutAll(): void {
@@ -93,6 +99,7 @@ export class Connections {
       return;
     }
     this.#open.set(socket, connection);
+    this.#came();
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#progress.delete(socket);

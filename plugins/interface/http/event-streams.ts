@@ -1,13 +1,15 @@
 /** Server-sent events: one response per stream, with heartbeats, back-pressure and an end. Source: https://html.spec.whatwg.org/#server-sent-events */
 import type { ServerResponse } from 'node:http';
-import { type CoreError, type Scope, type ServerSentEvent, toCoreError } from '@device-core/plugin-api';
+import { type CoreError, rounds, type Scope, type ServerSentEvent, toCoreError } from '@device-core/plugin-api';
 import { startEventStream } from './responses.ts';
 
 export class EventStreams {
   readonly #open = new Set<ServerResponse>();
 
+  readonly #begin: () => void;
+
   constructor(scope: Scope, heartbeatMs: number) {
-    scope.interval('event stream heartbeats', heartbeatMs, () => this.#beat());
+    this.#begin = rounds({ scope, label: 'event stream heartbeats', ms: heartbeatMs, run: () => this.#beat() });
   }
 
   get size(): number {
@@ -18,6 +20,7 @@ export class EventStreams {
   async run(response: ServerResponse, events: AsyncIterable<ServerSentEvent>): Promise<void> {
     startEventStream(response);
     this.#open.add(response);
+    this.#begin();
     try {
       for await (const event of events) {
         if (response.destroyed) break;
@@ -32,8 +35,9 @@ export class EventStreams {
     }
   }
 
-  #beat(): void {
+  #beat(): boolean {
     for (const response of this.#open) if (response.writableLength === 0) response.write(': still here\n\n');
+    return this.#open.size > 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { definePlugin, device, httpServer, identity, operations, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, device, httpServer, identity, operations, reasonOf, rounds } from '@device-core/plugin-api';
 import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
@@ -25,7 +25,11 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
   async setup(host, services) {
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
-    const connections = new Connections(services.identity, log, config.maxConnections);
+    const came = rounds({
+      ...{ scope, label: 'stalled clients', ms: Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)) },
+      run: () => connections.checkStalled(host.clock.monotonic(), config.stallTimeoutMs),
+    });
+    const connections = new Connections(services.identity, log, config.maxConnections, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
     const router = new Router(frontEnd, scope, log);
@@ -51,10 +55,6 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
         missing.push(reason);
       });
     }
-
-    scope.interval('stalled clients', Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)), () =>
-      connections.checkStalled(host.clock.monotonic(), config.stallTimeoutMs),
-    );
 
     host.tap('health.collect', (report) => {
       const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';

@@ -34,6 +34,8 @@ export interface SessionWorld {
   readonly counters: Counters;
   readonly log: Logger;
   readonly turns: ReadingTurns;
+  /** Some session may be stalled, or its peer may have gone: they are to be checked. */
+  readonly doubt: () => void;
 }
 
 interface Waiting {
@@ -91,7 +93,11 @@ export class AppSession implements Session {
     this.closed = promise;
     this.#ended = resolve;
     const { config, operations, methods, deadlines, counters } = world;
-    const events = { room: () => this.#room(), overflow: (bytes: number) => this.#cut(`${bytes} bytes wait for it`) };
+    const events = {
+      room: () => this.#room(),
+      full: world.doubt,
+      overflow: (bytes: number) => this.#cut(`${bytes} bytes wait for it`),
+    };
     this.#outgoing = new Outgoing(socket, events, config.outgoingBytes, config.outgoingMaxBytes);
     this.#calls = new AppCalls(
       { app: this.app, send: (message) => this.#send(message) },
@@ -187,14 +193,19 @@ export class AppSession implements Session {
       this.#scope.timeout('last bytes', LAST_BYTES_MS, () => void this.#socket.destroy());
   }
 
-  /** Asked at regular intervals: a peer that takes nothing for too long is cut, and one that went away is noticed. */
-  checkStalled(now: number): void {
+  /**
+   * Asked at regular intervals while there is a doubt: a peer that takes nothing for too long is cut, and one that went away is noticed. False where
+   * there is nothing to look for.
+   */
+  checkStalled(now: number): boolean {
     this.#probe();
-    const held = this.#outgoing.held;
-    if (!this.#outgoing.full || held < this.#held || this.#stalledSince === 0) this.#stalledSince = now;
+    const { full, held } = this.#outgoing;
+    if (!full || held < this.#held || this.#stalledSince === 0) this.#stalledSince = now;
     else if (now - this.#stalledSince >= this.#world.config.stallMs)
       this.#cut(`it did not read for ${Math.round(now - this.#stalledSince)} ms`);
     this.#held = held;
+    if (!full) this.#stalledSince = 0;
+    return this.#state !== 'closed' && (full || this.#state === 'draining');
   }
 
   // ---- from the app ----
@@ -245,6 +256,7 @@ export class AppSession implements Session {
     this.#streams.closeAll(new CoreError('SESSION_CLOSED', { app: this.app, reason }));
     this.#idle();
     this.#probe();
+    this.#world.doubt();
   }
 
   /** A peer that closed its side may be gone altogether, which only a write tells: a blank in front of the next answer hurts nobody. */

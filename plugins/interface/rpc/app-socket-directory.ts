@@ -102,8 +102,11 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
     for (const session of (await this.#socket(app))?.sessions ?? []) session.hangUp('the identity of the app ended');
   }
 
-  checkStalled(now: number): void {
-    for (const session of this.#sessions.values()) session.checkStalled(now);
+  /** True while one of them is to be checked again. */
+  checkStalled(now: number): boolean {
+    let again = false;
+    for (const session of this.#sessions.values()) again = session.checkStalled(now) || again;
+    return again;
   }
 
   #begin(app: AppIdentity, path: string): Place {

@@ -1,4 +1,4 @@
-import { appSockets, apps, definePlugin, device, grants, identity, operations } from '@device-core/plugin-api';
+import { appSockets, apps, definePlugin, device, grants, identity, operations, rounds } from '@device-core/plugin-api';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { AppSocketDirectory } from './app-socket-directory.ts';
 import { Counters } from './counters.ts';
@@ -26,6 +26,10 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       'watch of operations',
       services.operations.watch((list) => methods.replace(list)),
     );
+    const doubt = rounds({
+      ...{ scope, label: 'stalled peers', ms: Math.max(20, Math.min(1_000, config.stallMs / 4)) },
+      run: () => directory.checkStalled(host.clock.monotonic()),
+    });
     const directory = new AppSocketDirectory(info.paths.run, scope, {
       config,
       operations: services.operations,
@@ -36,15 +40,13 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       ready,
       peers,
       turns: new ReadingTurns(),
+      doubt,
     });
 
     const names = new AppNames();
     host.when(apps, (service, while_) => names.follow(service, while_));
     for (const operation of ownOperations(directory, names))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    scope.interval('stalled peers', Math.max(20, Math.min(1_000, config.stallMs / 4)), () =>
-      directory.checkStalled(host.clock.monotonic()),
-    );
     host.when(identity, (service, while_) => {
       peers.use(service);
       while_.defer('peer check', () => peers.use(undefined));

@@ -10,6 +10,8 @@ const COPIED = 16 * 1024;
 export interface OutgoingEvents {
   /** There is room again. */
   room(): void;
+  /** There is none. */
+  full(): void;
   /** More is queued than a peer may leave unread. */
   overflow(bytes: number): void;
 }
@@ -59,7 +61,9 @@ export class Outgoing {
       this.#scheduled = true;
       process.nextTick(this.flush);
     }
-    if (this.held > this.#hard) this.#events.overflow(this.held);
+    const { held } = this;
+    if (held >= this.#soft) this.#events.full();
+    if (held > this.#hard) this.#events.overflow(held);
   }
 
   readonly flush = (): void => {
