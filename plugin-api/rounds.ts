@@ -15,11 +15,12 @@ export interface RoundsOptions {
  * there is somebody: the first round is `ms` milliseconds later. After the end of the scope nothing is called.
  */
 export function rounds({ scope, label, ms, run }: RoundsOptions): () => void {
-  let timer: Disposable | undefined;
+  let waiting = false;
   const begin = (): void => {
-    if (scope.signal.aborted) return;
-    timer ??= scope.timeout(label, ms, () => {
-      timer = undefined;
+    if (waiting || scope.signal.aborted) return;
+    waiting = true;
+    scope.timeout(label, ms, () => {
+      waiting = false;
       if (run()) begin();
     });
   };

@@ -254,7 +254,10 @@ describe('the event loop', () => {
     const processor = new Processor(performance.now(), {
       ran: () => 0,
       // However late it is, it waited longer.
-      waited: () => (times.starving ? (times.waited += 1e9) : times.waited),
+      waited() {
+        if (times.starving) times.waited += 1e9;
+        return times.waited;
+      },
       active: () => 0,
     });
     const watch = new Watch(memoryKernel([]).kernel.parts.log, processor);
