@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { CoreError, FOR_USER, type ServiceUser } from '@device-core/plugin-api';
-import semver from 'semver';
+import satisfies from 'semver/functions/satisfies.js';
 import type { PluginScope } from './scope.ts';
 import { viewFor } from './usage/usage.ts';
 
@@ -39,7 +39,7 @@ export class ServiceRegistry {
   /** The reference of a service that matches the range: that of the user, where its provider tells users apart. */
   find(id: string, range: string, user?: ServiceUser): object | undefined {
     const provided = this.#provided.get(id);
-    if (!provided || !semver.satisfies(provided.version, range)) return undefined;
+    if (!provided || !satisfies(provided.version, range)) return undefined;
     return user && provided.view ? provided.view(user) : provided.reference;
   }
 

@@ -1,7 +1,10 @@
 /** YAML that knows its lines, for messages that name file and line. Text in, values out: no files are read here. */
 
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { reasonOf } from './errors.ts';
+import { packageLater } from './package-later.ts';
+
+/** A start whose manifests are known reads no YAML. */
+const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 
 export type YamlPath = readonly (string | number)[];
 
@@ -22,6 +25,7 @@ const DEEPEST = 64;
 export function parseYaml(text: string): YamlText {
   const hostile = hostileLine(text);
   if (hostile) return { value: undefined, errors: [hostile], line: () => hostile.line };
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const errors = document.errors.map(({ code, message, pos }) => ({
@@ -113,6 +117,7 @@ function reason({ keyword, params, message }: SchemaError): string {
 }
 
 function offsetOf(root: unknown, path: YamlPath): number {
+  const { isMap, isScalar, isSeq } = yaml();
   let node = root;
   let offset = 0;
   for (const part of path) {

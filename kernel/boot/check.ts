@@ -17,7 +17,9 @@ import { installedLines, readInstalled } from '@device-core/plugin-api/installed
 import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import semver from 'semver';
+import satisfies from 'semver/functions/satisfies.js';
+import valid from 'semver/functions/valid.js';
+import validRange from 'semver/ranges/valid.js';
 import { deepFreeze } from '../freeze.ts';
 import { cyclesOf, providersOf } from '../graph.ts';
 import {
@@ -213,8 +215,8 @@ class SkuCheck {
     const { version } = manifest;
     const refuse = (member: string, code: ErrorCode, message: string) =>
       this.report('plugin', sku, ['plugins', id, member], code, message, id);
-    if (!semver.validRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
-    else if (semver.valid(version) && !semver.satisfies(version, range)) {
+    if (!validRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
+    else if (valid(version) && !satisfies(version, range)) {
       refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
     }
     const reason = isolationProblem(manifest, isolation);
@@ -266,7 +268,7 @@ class SkuCheck {
   #whoProvides(service: string, range: string): string {
     const ids = [...this.#tree].flatMap(([id, file]) => {
       const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
-      return version !== undefined && semver.satisfies(version, range) ? [id] : [];
+      return version !== undefined && satisfies(version, range) ? [id] : [];
     });
     const offers = ids.map((id) => `"${id}: ^1.0.0"`).join(' or ');
     return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
@@ -281,7 +283,7 @@ class SkuCheck {
     for (const { id, manifest } of entries) {
       for (const [service, range] of Object.entries(manifest.requires ?? {})) {
         const offer = offers.find((one) => one.service === service);
-        if (offer && semver.satisfies(offer.version, range)) continue;
+        if (offer && satisfies(offer.version, range)) continue;
         const off = all.find((one) => this.#disabled.includes(one.id) && one.manifest.provides?.[service]);
         const absent = off ? `plugin ${off.id} provides it, and is switched off` : this.#whoProvides(service, range);
         const reason = offer ? `${offer.by} provides ${offer.version}` : absent;

@@ -2,10 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
+import { packageLater } from '@device-core/plugin-api/package-later';
 import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { CORE_VERSION } from '../composition.ts';
 import { deepFreeze } from '../freeze.ts';
+import { KnownGood } from './known-good.ts';
+
+const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 
 /** A manifest that was read and fits its schema. Its value is frozen: the same file gives the same value until it changes. */
 export interface Source<T> {
@@ -16,6 +21,7 @@ export interface Source<T> {
 export type Place = Omit<Source<unknown>, 'value'>;
 export type Refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) => void;
 type Kind = 'plugin' | 'sku';
+type Errors = readonly ErrorObject[] | null | undefined;
 
 /** For schemas that are used once: what costs more than it brings is off, the schema of schemas and the optimiser first of all. */
 export const QUICK = {
@@ -27,6 +33,8 @@ const INVALID = { plugin: 'MANIFEST_INVALID', sku: 'SKU_INVALID' } as const;
 /** In a checkout, and beside the package where it is packed. */
 const SCHEMAS = ['../../manifests/schema/{kind}.json', '../../{kind}.schema.json'];
 const validators = new Map<Kind, ValidateFunction>();
+/** Nothing, until the Core says where its caches lie. */
+let knownGood = KnownGood.none;
 /** Files that are remembered: many times what a SKU lists. */
 const MOST_FILES = 512;
 
@@ -77,13 +85,33 @@ function parse(file: string, text: string, kind: Kind): Parsed {
     parsed.set(file, known);
     return known;
   }
-  const { value, errors } = parseYaml(text);
-  const problems = errors.length > 0 ? [] : misfits(kind, value);
-  const entry: Parsed = { text, value: deepFreeze(value), errors, problems };
+  const right = knownGood.get(kind, text);
+  const entry = right === undefined ? read(text, kind) : { text, value: deepFreeze(right), errors: [], problems: [] };
   parsed.set(file, entry);
   const [oldest] = parsed.keys();
   if (parsed.size > MOST_FILES && oldest !== undefined) parsed.delete(oldest);
   return entry;
+}
+
+function read(text: string, kind: Kind): Parsed {
+  const { value, errors } = parseYaml(text);
+  const problems = errors.length > 0 ? [] : misfits(kind, value);
+  if (errors.length + problems.length === 0) knownGood.add(kind, text, value);
+  return { text, value: deepFreeze(value), errors, problems };
+}
+
+/** From now on what was found right at a former start is neither parsed nor checked. Resolves when what was found at this one is kept for the next. */
+export function useKnownGood(folder: string): { keep(): Promise<void> } {
+  // What is right depends on these; the rest of what checks goes with the version of the Core.
+  const rules = ['plugin', 'sku'].map((kind) => readFileSync(schemaFile(kind as Kind), 'utf8'));
+  const opened = KnownGood.open(folder, [CORE_VERSION, ...rules, ...SCHEMA_WORDS.map(({ validate }) => `${validate}`)]);
+  knownGood = opened;
+  return {
+    async keep() {
+      knownGood = KnownGood.none;
+      await opened.keep();
+    },
+  };
 }
 
 const configurations = new WeakMap<object, ValidateFunction>();
@@ -101,17 +129,30 @@ export function configure(
   schema: object = NO_CONFIGURATION,
   config: Record<string, unknown>,
   from: 'tree' | 'outside' = 'tree',
-): readonly ErrorObject[] | null | undefined {
+): Errors {
+  if (schema === NO_CONFIGURATION && Object.keys(config).length === 0) return [];
+  const given = JSON.stringify([schema, config], (_, value) => (isOdd(value) ? `\0${value}` : value));
+  const filled = knownGood.get('config', given);
+  if (filled !== undefined) return void Object.assign(config, filled);
+  const errors = checked(schema, config, from);
+  if (!errors?.length) knownGood.add('config', given, config);
+  return errors;
+}
+
+/** A number that JSON makes null of. */
+const isOdd = (value: unknown) => typeof value === 'number' && !Number.isFinite(value);
+
+function checked(schema: object, config: Record<string, unknown>, from: 'tree' | 'outside'): Errors {
   if (from === 'tree') return fill(schema, config);
   const limit = limits.get(schema) ?? new TimeLimit(LIMIT_MS);
   limits.set(schema, limit);
   return limit.run(() => fill(schema, config));
 }
 
-function fill(schema: object, config: Record<string, unknown>): readonly ErrorObject[] | null | undefined {
+function fill(schema: object, config: Record<string, unknown>): Errors {
   let validate = configurations.get(schema);
   if (!validate) {
-    validate = new Ajv(QUICK).compile(schema);
+    validate = new (ajv().Ajv)(QUICK).compile(schema);
     configurations.set(schema, validate);
   }
   return validate(config) ? [] : validate.errors;
@@ -121,15 +162,15 @@ function fill(schema: object, config: Record<string, unknown>): readonly ErrorOb
 export function misfits(kind: Kind, value: unknown): ReturnType<typeof schemaProblems> {
   let validate = validators.get(kind);
   if (!validate) {
-    validate = new Ajv(QUICK).compile(schemaOf(kind));
+    validate = new (ajv().Ajv)(QUICK).compile(JSON.parse(readFileSync(schemaFile(kind), 'utf8')));
     validators.set(kind, validate);
   }
   return validate(value) ? [] : schemaProblems(validate.errors);
 }
 
-function schemaOf(kind: Kind): object {
+function schemaFile(kind: Kind): URL {
   const places = SCHEMAS.map((path) => new URL(path.replace('{kind}', kind), import.meta.url));
   const found = places.find((url) => existsSync(url));
   if (!found) throw new Error(`cannot check a manifest: the schema of ${kind} manifests is not there`);
-  return JSON.parse(readFileSync(found, 'utf8'));
+  return found;
 }

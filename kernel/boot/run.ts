@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { flushCompileCache } from 'node:module';
+import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
 import { sweepFolders } from '@device-core/plugin-api/durable';
@@ -11,7 +11,7 @@ import { printBanner, tellStart } from './banner.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
 import { openLog } from './log.ts';
-import { shown } from './manifests.ts';
+import { shown, useKnownGood } from './manifests.ts';
 import { ownProcesses } from './own-processes.ts';
 import { RunRecord } from './run-record.ts';
 
@@ -53,6 +53,9 @@ export async function runCore(args: Arguments): Promise<void> {
   const { log, trouble: logTrouble } = openLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
+  // Safe mode trusts nothing that a former start left.
+  const caches = !args.safeMode && getCompileCacheDir() !== undefined;
+  const known = caches ? useKnownGood(join(args.paths.var, 'cache')) : undefined;
   const state = args.safeMode ? undefined : args.paths.var;
   const resolve: Resolve = (change) => resolveSku(args.sku, args.settings, state, change);
   const resolved = resolve();
@@ -86,5 +89,9 @@ export async function runCore(args: Arguments): Promise<void> {
   if (stopping) return;
   record.ready((await kernel.status()).state);
   await printBanner(kernel, resolved, args.root);
-  systemClock.after(5_000, flushCompileCache); // so that it survives a power cut without slowing the start
+  // So that they survive a power cut without slowing the start.
+  systemClock.after(5_000, () => {
+    flushCompileCache();
+    known?.keep().catch((err) => log.warn({ err }, 'the next start will check every manifest again'));
+  });
 }

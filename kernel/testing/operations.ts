@@ -16,7 +16,7 @@ import { STARTS, type Starts } from './entries.ts';
 export const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const TIMEOUT_MS = 30_000;
 /** Compiled once for all tests of a file. */
-const schemas = new Schemas();
+const schemas = new Schemas({ atOnce: true });
 
 /**
  * The service `operations` for tests of one plugin: give it to createTestHost(), which makes it the table and the gate of the device. Who calls needs

@@ -1,19 +1,33 @@
 /** JSON Schemas of operations: closed, compiled by ajv without coercion, and messages that name the wrong member. */
 
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import { CoreError, type JsonSchema, reasonOf } from '../index.ts';
+import { packageLater } from '../package-later.ts';
+
+/** Without a call there is nothing to check: most schemas of a device are never compiled. */
+const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 
 const SHOWN = 80;
 
 export class Schemas {
+  /** Compiles params at once, whoever adds them: for those who write operations. */
+  readonly #atOnce: boolean;
   readonly #params = new Validators({ useDefaults: true, coerceTypes: false, ...COMMON });
   readonly #results = new Validators(COMMON);
 
-  /** A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets. */
-  params(name: string, schema: JsonSchema): (params: unknown) => void {
+  constructor({ atOnce = false } = {}) {
+    this.#atOnce = atOnce;
+  }
+
+  /**
+   * A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets. Compiled when first asked; of an
+   * `outside` author at once, so that a schema that cannot be compiled is refused with its operation. Those of the tree are compiled by a test.
+   */
+  params(name: string, schema: JsonSchema, outside = false): (params: unknown) => void {
     const where = `params of ${name}`;
-    const validate = this.#params.of(schema, where);
+    let validate = outside || this.#atOnce ? this.#params.of(schema, where) : undefined;
     return (params) => {
+      validate ??= this.#params.of(schema, where);
       if (validate(params)) return;
       const wrong = describe(validate.errors);
       throw new CoreError('PARAMS_INVALID', {
@@ -52,11 +66,12 @@ const COMMON = {
 
 /** Ajv never forgets what it compiled: a schema that comes again, with a plugin that restarts, must be the same one to it. */
 class Validators {
-  readonly #ajv: Ajv;
+  readonly #options: Options;
   readonly #byText = new Map<string, ValidateFunction>();
+  #ajv: Ajv | undefined;
 
   constructor(options: Options) {
-    this.#ajv = new Ajv(options);
+    this.#options = options;
   }
 
   of(schema: JsonSchema, where: string): ValidateFunction {
@@ -64,6 +79,7 @@ class Validators {
     const known = this.#byText.get(text);
     if (known) return known;
     try {
+      this.#ajv ??= new (ajv().Ajv)(this.#options);
       const validate = this.#ajv.compile(schema);
       this.#byText.set(text, validate);
       return validate;

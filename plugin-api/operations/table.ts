@@ -150,7 +150,7 @@ export class Table {
       timeoutMs,
       keepsDeadline,
       authorization: authorization(info.capability, anonymous, this.#capabilities),
-      checkParams: this.#schemas.params(info.name, info.params),
+      checkParams: this.#schemas.params(info.name, info.params, user?.outside),
       user,
     };
   }

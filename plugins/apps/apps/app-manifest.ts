@@ -8,10 +8,12 @@ import {
   reasonOf,
   suggestCapability,
 } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml } from '@device-core/plugin-api/yaml';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { gt } from 'semver';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import gt from 'semver/functions/gt.js';
 
+const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 const MAX_BYTES = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/app.json', import.meta.url);
 
@@ -30,6 +32,7 @@ export class AppManifestReader {
 
   /** Compiled for the first app: a device without apps does not wait for it. */
   get #validate(): ValidateFunction<AppManifest> {
+    const { Ajv } = ajv();
     this.#compiled ??= new Ajv({ allowUnionTypes: true, verbose: true, allErrors: true }).compile<AppManifest>(
       this.#schema,
     );

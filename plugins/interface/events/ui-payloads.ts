@@ -1,6 +1,9 @@
 /** Payloads of the topics that ask for the panel (decisions D8): checked at the door, so that whoever draws can trust them. */
 import { CoreError } from '@device-core/plugin-api';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { packageLater } from '@device-core/plugin-api/package-later';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+
+const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 
 const SURFACE = {
   text: { type: 'string', minLength: 1, maxLength: 1000 },
@@ -36,6 +39,7 @@ export class UiPayloads {
   /** Throws PARAMS_INVALID where `topic` is one of the panel's and the payload does not fit. */
   check(topic: string, payload: object): void {
     if (!isSurface(topic)) return;
+    const { Ajv } = ajv();
     const fits = this.#checks.get(topic) ?? new Ajv({ strict: true, strictRequired: false }).compile(SCHEMAS[topic]);
     this.#checks.set(topic, fits);
     if (fits(payload)) return;

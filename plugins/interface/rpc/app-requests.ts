@@ -9,10 +9,14 @@ import {
   steadyMs,
   toCoreError,
 } from '@device-core/plugin-api';
-import jayson from 'jayson';
+import { packageLater } from '@device-core/plugin-api/package-later';
+import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';
 import type { MethodTable } from './method-table.ts';
 import { protocolError, wireError } from './wire-error.ts';
+
+/** The first app waits for it, and not the device. */
+const jayson = packageLater<typeof import('jayson')>('jayson', import.meta.url);
 
 /** What one line or batch brought, shared by its requests. */
 export interface Arrival {
@@ -70,7 +74,7 @@ export class AppRequests {
   readonly #direct: Readonly<Record<string, Direct>>;
   readonly #after: Readonly<Record<string, AfterAnswer>>;
   readonly #inFlight: number;
-  readonly #core: InstanceType<typeof jayson.Server>;
+  readonly #core: Server;
   /** Each knows its place: whoever leaves is replaced by the last. */
   readonly #open: AppRequest[] = [];
   /** The request that jayson's core is resolving now; it hands its params alone to a method. */
@@ -93,8 +97,9 @@ export class AppRequests {
       const { attachment, afterwards } = context as Arrival;
       this.#run(this.#current!, attachment, { callback, afterwards });
     };
-    const method = new jayson.Method({ useContext: true, handler: handler as jayson.MethodHandlerContext });
-    this.#core = new jayson.Server(
+    const { Method, Server } = jayson();
+    const method = new Method({ useContext: true, handler: handler as MethodHandlerContext });
+    this.#core = new Server(
       {},
       { maxBatchLength: limits.batch, router: (name) => (this.#knows(name) ? method : undefined) as never },
     );

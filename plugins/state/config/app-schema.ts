@@ -3,9 +3,12 @@
  * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
  */
 import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/package-later';
 import { TimeLimit } from '@device-core/plugin-api/time-limit';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';
+
+const ajvPackage = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 
@@ -81,7 +84,8 @@ export class AppSchema implements AppKeys {
 
   #compiler(schema: JsonSchema): Ajv {
     if (this.#ajv) return this.#ajv;
-    const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: false, logger: false });
+    const { Ajv: Compiler } = ajvPackage();
+    const ajv = new Compiler({ strict: false, validateFormats: false, allErrors: false, logger: false });
     ajv.addSchema({ ...schema, $id: SCHEMA_ID });
     this.#ajv = ajv;
     return ajv;

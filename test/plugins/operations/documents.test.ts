@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, ERROR_CODES, type Operation, type OperationInfo, restStatus } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import {
+  CoreError,
+  definePlugin,
+  ERROR_CODES,
+  FOR_USER,
+  type Operation,
+  type OperationInfo,
+  type PluginHost,
+  restStatus,
+  type ServiceUser,
+} from '@device-core/plugin-api';
+import { operationGate } from '@device-core/plugin-api/operations';
+import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
 
 after(leakCheck());
@@ -43,14 +54,37 @@ describe('the table', () => {
     });
   }
 
-  it('refuses a schema that does not compile and a capability that does not exist', async () => {
-    await using fixture = await start();
-    const wrong = operation({ params: { type: 'object', properties: { a: { type: 'strin' } } } });
-    await assert.rejects(async () => await fixture.table.add(wrong), { code: 'PARAMS_INVALID' });
-    await assert.rejects(async () => await fixture.table.add(operation({ capability: 'bridge.spi' })), {
-      code: 'CAPABILITY_UNKNOWN',
+  const WRONG = operation({ params: { type: 'object', properties: { a: { type: 'strin' } } } });
+
+  it('refuses a schema of an outside author that does not compile, and a capability that does not exist', async () => {
+    const scopes: PluginHost[] = [];
+    const taker = definePlugin({ setup: (host: PluginHost) => void scopes.push(host) });
+    const host = await createTestHost(taker, {
+      manifest: { id: 'taker', version: '1.0.0', summary: 't', api: '*', main: '.' },
     });
-    fixture.table.add(operation());
+    const before = { promise: async () => undefined, isUsed: () => false } as never;
+    const { service, table } = operationGate({ ...scopes[0]!, before, checkResults: true });
+    const outside: ServiceUser = { plugin: 'guest', outside: true, measured: (_, fn) => fn, failed: () => undefined };
+    const theirs = service[FOR_USER](outside);
+    assert.throws(() => theirs.add(WRONG), { code: 'PARAMS_INVALID' });
+    assert.throws(() => theirs.add(operation({ capability: 'bridge.spi' })), { code: 'CAPABILITY_UNKNOWN' });
+    theirs.add(operation());
+    assert.deepEqual(
+      table.list().map(({ name }) => name),
+      ['test.echo'],
+    );
+    await host.stop();
+  });
+
+  it('compiles a schema of the tree when it is called, and says then what is wrong with it', async () => {
+    await using fixture = await start();
+    fixture.table.add(WRONG);
+    for (const again of [1, 2])
+      await assert.rejects(
+        fixture.table.invoke('test.echo', {}, call()),
+        /cannot accept the schema of params of test\.echo/,
+        `call ${again}`,
+      );
   });
 
   it('tells watchers at once and then once per turn', async () => {
