@@ -1,16 +1,21 @@
 /** Params of an operation from the path, the query and the body of a request. */
 import { CoreError, type JsonSchema, type OperationInfo } from '@device-core/plugin-api';
+import { parseQuery } from './query.ts';
 
 export interface RequestParts {
-  readonly params: unknown;
-  readonly query: unknown;
+  /** Of the segments of the path that are params, in their order. */
+  readonly values: readonly string[];
+  /** As it came, without the question mark. */
+  readonly query: string;
   readonly body: unknown;
 }
+
+export type ParamsReader = (parts: RequestParts) => unknown;
 
 type Members = Record<string, unknown>;
 
 /** Made once per route. The function throws PARAMS_INVALID for what cannot be told apart; the gate checks the rest. */
-export function paramsReader(operation: OperationInfo): (parts: RequestParts) => unknown {
+export function paramsReader(operation: OperationInfo): ParamsReader {
   const { rest, name } = operation;
   const properties = (operation.params.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
   const inPath = [...rest!.path.matchAll(/:([^/]+)/g)].map((match) => match[1]!);
@@ -18,25 +23,25 @@ export function paramsReader(operation: OperationInfo): (parts: RequestParts) =>
   const refuse = (reason: string, member?: string) =>
     new CoreError('PARAMS_INVALID', { where: `params of ${name}`, reason, ...(member ? { member } : {}) });
 
-  return ({ params, query, body }) => {
+  return ({ values, query, body }) => {
     let result: Members = {};
     if (takesBody) {
-      for (const member in query as Members)
+      for (const member in parseQuery(query))
         throw refuse(`${clip(member)}: belongs into the body, not into the query`, clip(member));
       if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
         throw refuse('body: must be object');
       if (inPath.length === 0) return body ?? result;
       result = { ...(body as Members | undefined) };
-    } else {
-      const given = query as Members;
+    } else if (query !== '') {
+      const given = parseQuery(query);
       for (const member in given) {
         if (member === '__proto__') throw refuse('__proto__: is not a known member', member);
         result[member] = coerce(given[member], properties[member]);
       }
     }
-    for (const member of inPath) {
+    for (const [at, member] of inPath.entries()) {
       if (Object.hasOwn(result, member)) throw refuse(`${member}: is given by the path already`, member);
-      result[member] = coerce((params as Members)[member], properties[member]);
+      result[member] = coerce(values[at], properties[member]);
     }
     return result;
   };
