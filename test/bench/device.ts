@@ -44,9 +44,10 @@ export class Installation implements Disposable {
     this.#confinement = confinement;
   }
 
-  async start(): Promise<Device> {
+  /** `node` are options of Node. */
+  async start(node: readonly string[] = []): Promise<Device> {
     const { folder } = this.checkout;
-    const main = [join(folder, 'kernel/main.ts'), '--sku', this.#sku, '--root', this.root, '--no-tcp'];
+    const main = [...node, join(folder, 'kernel/main.ts'), '--sku', this.#sku, '--root', this.root, '--no-tcp'];
     const [program, ...args] = [...(this.#confinement?.command ?? []), process.execPath, ...main];
     return await Device.start(program!, args, join(this.root, 'run/core.sock'));
   }

@@ -15,15 +15,18 @@ export interface Memory {
 }
 
 /** What was there a moment ago may be gone: undefined then. */
-function read(path: string): string | undefined {
+function attempt<T>(look: () => T): T | undefined {
   try {
-    return readFileSync(path, 'latin1');
+    return look();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ESRCH') return undefined;
     throw error;
   }
 }
+
+const read = (path: string): string | undefined => attempt(() => readFileSync(path, 'latin1'));
+const readFolder = (path: string): readonly string[] | undefined => attempt(() => readdirSync(path));
 
 function allProcesses(): readonly ProcessEntry[] {
   return readdirSync('/proc')
@@ -57,29 +60,41 @@ function cpuOf(pid: number): number {
   if (stat === undefined) return 0;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = (at: number) => (Number(fields[at]) + Number(fields[at + 1])) * 10_000;
-  try {
-    return Math.max(processCpu(pid), ticks(11)) + ticks(13);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
-  }
+  return Math.max(attempt(() => processCpu(pid)) ?? 0, ticks(11)) + ticks(13);
 }
 
 export function cpuOfDevice(core: number): number {
   return deviceProcesses(core).reduce((sum, { pid }) => sum + cpuOf(pid), 0);
 }
 
-/** Voluntary context switches of each thread so far. */
-export function switchesOfDevice(core: number): ReadonlyMap<string, number> {
+/** Something of each thread, under the thread's number and name. */
+function ofThreads(core: number, take: (folder: string) => number | undefined): ReadonlyMap<string, number> {
   const threads = deviceProcesses(core).flatMap(({ pid }) =>
-    readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`),
+    (readFolder(`/proc/${pid}/task`) ?? []).map((thread) => `/proc/${pid}/task/${thread}`),
   );
   return new Map(
-    threads.flatMap((path) => {
-      const count = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(read(`${path}/status`) ?? '')?.[1];
-      return count === undefined ? [] : [[`${path.split('/').at(-1)} ${read(`${path}/comm`)?.trim()}`, Number(count)]];
+    threads.flatMap((folder) => {
+      const found = take(folder);
+      const name = read(`${folder}/comm`)?.trim();
+      return found === undefined || name === undefined ? [] : [[`${folder.split('/').at(-1)} ${name}`, found]];
     }),
   );
+}
+
+/** Voluntary context switches of each thread so far. */
+export function switchesOfDevice(core: number): ReadonlyMap<string, number> {
+  return ofThreads(core, (folder) => {
+    const count = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(read(`${folder}/status`) ?? '')?.[1];
+    return count === undefined ? undefined : Number(count);
+  });
+}
+
+/** CPU microseconds of each thread so far. */
+export function cpuOfThreads(core: number): ReadonlyMap<string, number> {
+  return ofThreads(core, (folder) => {
+    const nanoseconds = read(`${folder}/schedstat`)?.split(' ')[0];
+    return nanoseconds === undefined ? undefined : Number(nanoseconds) / 1_000;
+  });
 }
 
 export function memoryOfDevice(core: number): Memory {

@@ -8,13 +8,21 @@ const LIMIT_MS = 45 * 60_000;
 /** What a failed row may still do after its processes were killed. */
 const END_MS = 30_000;
 
-/** What a row's processes are taken from: this process's children, in the program. */
+/** What a row can leave behind: this process's children and its errors that nobody awaits. */
 export interface Surroundings {
+  /** Hears of errors that nobody took, until it is disposed of. */
+  strays(heard: (error: unknown) => void): Disposable;
   /** Ends every process that this one has started and that runs still. */
   killAll(): void;
 }
 
-export const surroundings: Surroundings = {
+const surroundings: Surroundings = {
+  strays(heard) {
+    process.on('unhandledRejection', heard).on('uncaughtException', heard);
+    return {
+      [Symbol.dispose]: () => void process.off('unhandledRejection', heard).off('uncaughtException', heard),
+    };
+  },
   killAll() {
     for (const { pid } of treeOf(process.pid).toReversed()) if (pid !== process.pid) kill(pid);
   },
@@ -36,7 +44,7 @@ export async function runRow(row: Row, options: RunOptions, around: Surroundings
     failure ??= { error };
     stray.reject(error);
   };
-  process.on('unhandledRejection', charge).on('uncaughtException', charge);
+  using _strays = around.strays(charge);
   // A row that waits for what never comes leaves nothing to wait for: the timer keeps this process.
   const limit = setTimeout(() => charge(new Error(`the row took more than ${LIMIT_MS / 60_000} minutes`)), LIMIT_MS);
   const running = row.run(options);
@@ -51,7 +59,6 @@ export async function runRow(row: Row, options: RunOptions, around: Surroundings
     return failed(row, error);
   } finally {
     clearTimeout(limit);
-    process.off('unhandledRejection', charge).off('uncaughtException', charge);
   }
 }
 

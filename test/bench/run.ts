@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- rows] [--quick] [--against COMMIT]`: rows as `3`, `1-5`, `1-5,9` or a group such as `voice`; all of them if none are named. `board`
- * confines the Core to a small board. `--markdown` prints what is kept. Needs the peers, which it installs once.
+ * confines the Core to a small board. `--markdown` prints what is kept, `--profile start|idle` makes a picture. Needs the peers, which it installs once.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { CACHE, checkoutOf, thisCheckout } from './checkout.ts';
 import { confine } from './confine.ts';
 import type { Row, RunOptions } from './harness.ts';
+import { profile } from './profile.ts';
 import { type Circumstances, type Kept, keyOf, markdown, ResultsFolder } from './results.ts';
 import { runRow } from './run-row.ts';
 import { readWanted, type Wanted } from './selection.ts';
@@ -76,4 +77,5 @@ async function run(wanted: Wanted): Promise<void> {
 
 const wanted = readWanted(process.argv.slice(2));
 if (wanted.markdown) say(markdown(results.latest));
+else if (wanted.profile) say(`made ${(await profile(wanted.profile, say)).join(' and ')}`);
 else await run(wanted);

@@ -8,7 +8,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   voice: '14-15,17,28-30',
   fair: '31-37',
   state: '40-44',
-  small: '46-51',
+  small: '46-52',
 };
 /** The start, idle and memory rows, confined to what a small board has. */
 export const BOARD = 'board';

@@ -1,5 +1,5 @@
 /**
- * Rows 46 to 51: start, idle and memory of two frozen SKUs, for the small board. The Core is a process of its own, with whatever it starts; only the
+ * Rows 46 to 50 and 52: start, idle and memory of two frozen SKUs, for the small board. The Core is a process of its own, with whatever it starts; only the
  * simulator of the bridge does not count, as a board has a real one. `--against COMMIT` measures another commit beside it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +20,8 @@ interface Idle {
   /** Those that switch most, with their number a second. */
   readonly busiest: string;
   readonly memory: Memory;
+  /** CPU microseconds since exec when it had settled. */
+  readonly settled: number;
 }
 
 /** Starts of each SKU and side are made once for all rows of a run. */
@@ -97,6 +99,7 @@ async function measureIdle(checkout: Checkout, sku: Sku, { quick, confinement }:
   await installation.warm();
   await using device = await installation.start();
   await sleep(SETTLE_MS);
+  const settled = cpuOfDevice(device.pid);
   if (sku === 'board') await listening((path) => device.get(path));
   await sleep(1_000);
   const [from, cpu, switches] = [performance.now(), cpuOfDevice(device.pid), switchesOfDevice(device.pid)];
@@ -111,8 +114,12 @@ async function measureIdle(checkout: Checkout, sku: Sku, { quick, confinement }:
     switches: rates.reduce((sum, { rate }) => sum + rate, 0),
     busiest: most.map(({ name, rate }) => `${name.replace(/^\d+ /, '')} ${rate.toFixed(1)}`).join(', '),
     memory: memoryOfDevice(device.pid),
+    settled,
   };
 }
+
+const idleOf = (side: string, checkout: Checkout, sku: Sku, options: RunOptions): Promise<Idle> =>
+  once(`idle ${sku} ${side}`, () => measureIdle(checkout, sku, options));
 
 /** One figure of the idle device, and the same of the other commit for people. */
 async function idle(
@@ -122,13 +129,30 @@ async function idle(
 ): Promise<Record<string, Measured>> {
   const measured: Record<string, Measured> = {};
   for (const sku of SKUS) {
-    const here = await once(`idle ${sku}`, () => measureIdle(thisCheckout(), sku, options));
     const { against } = options;
-    const there = against && (await once(`idle ${sku} there`, () => measureIdle(against, sku, options)));
+    const here = await idleOf('here', thisCheckout(), sku, options);
+    const there = against && (await idleOf('there', against, sku, options));
     measured[sku] = {
       ...quartiles([pick(here)]),
       ours: told(here),
       ...(there && { theirs: `${pick(there).toFixed(2)} at ${against.commit}, ${told(there)}` }),
+    };
+  }
+  return measured;
+}
+
+/** What the start leaves for later counts here: an engine that is loaded after the device says that it is ready. */
+async function settledAgainst(options: RunOptions): Promise<Record<string, Measured | Skipped>> {
+  const { against } = options;
+  if (!against) return Object.fromEntries(SKUS.map((sku) => [sku, skipped(NO_COMMIT)]));
+  const measured: Record<string, Measured> = {};
+  for (const sku of SKUS) {
+    const here = await idleOf('here', thisCheckout(), sku, options);
+    const there = await idleOf('there', against, sku, options);
+    measured[sku] = {
+      ...quartiles([here.settled / there.settled]),
+      ours: seconds(here.settled),
+      theirs: `${seconds(there.settled)} at ${against.commit}`,
     };
   }
   return measured;
@@ -183,5 +207,11 @@ export const rows: readonly Row[] = [
         ({ memory }) => memory.pss / MIB,
         ({ memory }) => `RSS ${mebibytes(memory.rss)}`,
       ),
+  },
+  {
+    id: 52,
+    title: `Start: CPU of the first ${SETTLE_MS / 1_000} s, with all that comes after ready, against another commit`,
+    goals: goals([0.5, 0.35]),
+    run: settledAgainst,
   },
 ];

@@ -1,7 +1,7 @@
 /** Rows 12 and 13: what it costs to start, and to be there. Both sides are processes of their own, started in turns. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,60 +15,14 @@ import {
   type Row,
   type RunOptions,
 } from '../harness.ts';
+import { Workload } from '../workloads/written-plugins.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const MAIN = join(ROOT, 'kernel/main.ts');
 const PEER = join(import.meta.dirname, '../workloads/start-peer.ts');
-/** What the product needs to listen; the rest of the 30 are written for the measurement. */
-const REAL = ['operations', 'identity', 'system', 'http'];
-const WRITTEN = 30 - REAL.length;
+const PLUGINS = 30;
 const SETTLE_MS = 3_000;
 const MIB = 1 << 20;
-
-/** Plugins of three modules of about a hundred lines, and a SKU of them. */
-class Workload implements Disposable {
-  readonly folder = mkdtempSync(join(tmpdir(), 'db-'));
-  readonly sku = join(this.folder, 'sku.yaml');
-  readonly modules: readonly string[];
-
-  constructor() {
-    const lines = REAL.map((id) => `  ${id}: ^1.0.0`);
-    this.modules = Array.from({ length: WRITTEN }, (_, index) => this.#write(`bench${index}`));
-    for (let i = 0; i < WRITTEN; i++)
-      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: inline }`);
-    const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
-    writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
-    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
-  }
-
-  #write(id: string): string {
-    const at = join(this.folder, id);
-    mkdirSync(at);
-    for (const part of ['first', 'second']) {
-      const body = Array.from({ length: 33 }, (_, i) =>
-        [
-          `export function ${part}${i}(value: number, text: string): string {`,
-          `  return text + (value * ${i});`,
-          '}',
-        ].join('\n'),
-      );
-      writeFileSync(join(at, `${part}.ts`), `${body.join('\n')}\n`);
-    }
-    const index = `import { definePlugin, type PluginHost } from '@device-core/plugin-api';
-import { first1 } from './first.ts';
-import { second1 } from './second.ts';
-export const plugin = definePlugin({ setup: (host: PluginHost): void => host.log.debug({ a: first1(1, 'x') }, second1(2, 'y')) });
-`;
-    writeFileSync(join(at, 'index.ts'), index);
-    const manifest = `id: ${id}\nversion: 1.0.0\nsummary: bench\napi: ^1.0.0\nmain: index.ts\n`;
-    writeFileSync(join(at, 'plugin.yaml'), manifest);
-    return join(at, 'index.ts');
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true });
-  }
-}
 
 /** Starts a process, and resolves when it printed `text`. `cache` is a warm compile cache, which the Core has and plain fastify has not. */
 async function started(args: readonly string[], text: string, cache?: string): Promise<ChildProcess> {
@@ -120,7 +74,7 @@ async function pairs(
 }
 
 async function start({ quick }: RunOptions): Promise<Record<string, Measured>> {
-  using work = new Workload();
+  using work = new Workload(PLUGINS);
   const core = [MAIN, '--sku', work.sku, '--root', join(work.folder, 'root'), '--port', '0'];
   const peer = [PEER, ...work.modules];
   const cache = join(work.folder, 'cache');

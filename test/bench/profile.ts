@@ -1,0 +1,70 @@
+/** `--profile start` or `idle`: a CPU profile of the frozen board SKU, and its picture in docs/performance. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CACHE, HERE, thisCheckout } from './checkout.ts';
+import { Installation, SETTLE_MS } from './device.ts';
+import { type CpuProfile, flameOf, flameSvg, milliseconds } from './flame.ts';
+import { cpuOfThreads } from './process-tree.ts';
+
+const IDLE_MS = 60_000;
+const SKU = 'board';
+
+const now = (): number => Number(process.hrtime.bigint() / 1_000n);
+
+/** Writes the profile to `.device/bench/KIND.cpuprofile` and the picture to `docs/performance/KIND.svg`; resolves with their names. */
+export async function profile(kind: 'start' | 'idle', log: (text: string) => void): Promise<readonly string[]> {
+  using installation = new Installation(thisCheckout(), SKU);
+  log('the first start, which fills the compile cache ...');
+  await installation.warm();
+  const folder = join(installation.root, 'profiles');
+  let from = now();
+  const device = await installation.start(['--cpu-prof', '--cpu-prof-dir', folder]);
+  let to = now();
+  let threads = cpuOfThreads(device.pid);
+  if (kind === 'idle') {
+    await sleep(SETTLE_MS);
+    const before = cpuOfThreads(device.pid);
+    from = now();
+    log('an idle minute ...');
+    await sleep(IDLE_MS);
+    to = now();
+    threads = new Map([...cpuOfThreads(device.pid)].map(([name, cpu]) => [name, cpu - (before.get(name) ?? 0)]));
+  }
+  await device.stop();
+  const text = mainProfile(folder, device.pid);
+  const all = flameOf(JSON.parse(text) as CpuProfile, HERE, {
+    from,
+    to,
+    cpu: threads.get(`${device.pid} MainThread`) ?? 0,
+  });
+  const { commit } = thisCheckout();
+  const what = kind === 'start' ? 'from exec to ready' : 'of an idle minute that listens to a quiet room';
+  const told = `${new Date().toISOString().slice(0, 10)}, commit ${commit}. All threads, with the profiler's own: ${byThread(threads)}.`;
+  const title = `CPU of the main thread ${what}: ${milliseconds(all.total)} (SKU ${SKU})`;
+  const kept = join(CACHE, `${kind}.cpuprofile`);
+  const picture = join(HERE, `docs/performance/${kind}.svg`);
+  mkdirSync(CACHE, { recursive: true });
+  mkdirSync(join(HERE, 'docs/performance'), { recursive: true });
+  writeFileSync(kept, text);
+  writeFileSync(picture, flameSvg(all, title, told));
+  return [kept, picture].map((path) => path.slice(HERE.length + 1));
+}
+
+/** Node writes one when the process ends; `CPU.date.time.PID.THREAD.count.cpuprofile`, of which the main thread is 0. */
+function mainProfile(folder: string, pid: number): string {
+  const name = readdirSync(folder).find((one) => one.includes(`.${pid}.0.`));
+  if (name === undefined) throw new Error('the Core wrote no CPU profile when it ended');
+  return readFileSync(join(folder, name), 'utf8');
+}
+
+/** Those that took most, with threads of the same name taken together. */
+function byThread(threads: ReadonlyMap<string, number>): string {
+  const sums = new Map<string, number>();
+  for (const [key, cpu] of threads) {
+    const name = key.slice(key.indexOf(' ') + 1);
+    sums.set(name, (sums.get(name) ?? 0) + cpu);
+  }
+  const most = [...sums].sort(([, a], [, b]) => b - a).slice(0, 6);
+  return most.map(([name, cpu]) => `${name} ${milliseconds(cpu)}`).join(', ');
+}

@@ -1,0 +1,54 @@
+/** A SKU of as many plugins as somebody wants: four of the product, so that it listens, and the rest written for the measurement. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const REAL = ['operations', 'identity', 'system', 'http'];
+
+/** Plugins of three modules of about a hundred lines, and a SKU of them. */
+export class Workload implements Disposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'db-'));
+  readonly sku = join(this.folder, 'sku.yaml');
+  /** Main modules of those that were written. */
+  readonly modules: readonly string[];
+
+  constructor(plugins: number) {
+    const written = plugins - REAL.length;
+    const lines = REAL.map((id) => `  ${id}: ^1.0.0`);
+    this.modules = Array.from({ length: written }, (_, index) => this.#write(`bench${index}`));
+    for (let i = 0; i < written; i++)
+      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: inline }`);
+    const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
+    writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
+  }
+
+  #write(id: string): string {
+    const at = join(this.folder, id);
+    mkdirSync(at);
+    for (const part of ['first', 'second']) {
+      const body = Array.from({ length: 33 }, (_, i) =>
+        [
+          `export function ${part}${i}(value: number, text: string): string {`,
+          `  return text + (value * ${i});`,
+          '}',
+        ].join('\n'),
+      );
+      writeFileSync(join(at, `${part}.ts`), `${body.join('\n')}\n`);
+    }
+    const index = `import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { first1 } from './first.ts';
+import { second1 } from './second.ts';
+export const plugin = definePlugin({ setup: (host: PluginHost): void => host.log.debug({ a: first1(1, 'x') }, second1(2, 'y')) });
+`;
+    writeFileSync(join(at, 'index.ts'), index);
+    const manifest = `id: ${id}\nversion: 1.0.0\nsummary: bench\napi: ^1.0.0\nmain: index.ts\n`;
+    writeFileSync(join(at, 'plugin.yaml'), manifest);
+    return join(at, 'index.ts');
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
