@@ -13,11 +13,15 @@ import {
   touches,
   unknownCapability,
 } from '@device-core/plugin-api';
-import type { GrantSource } from './grants.ts';
 
 const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */
 const ANSWERS = 512;
+
+/** A checker of capabilities that tells who holds what: each holder at once, then each change; undefined when a caller holds nothing any more. */
+export interface GrantSource {
+  watch(listener: (caller: Caller, capabilities: readonly string[] | undefined) => void): Disposable;
+}
 
 interface Holder {
   readonly grants: readonly string[];
@@ -62,18 +66,18 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     }
     const grants = [...new Set(capabilities)];
     this.#holders[caller.kind].set(caller.id, { grants, answers: new Map() });
-    for (const watcher of this.#watchers) watcher(callerName(caller), grants);
+    for (const watcher of this.#watchers) watcher(caller, grants);
   }
 
   async clear(caller: Caller): Promise<void> {
     if (caller.kind !== 'app' && caller.kind !== 'plugin') return;
     this.#holders[caller.kind].delete(caller.id);
-    for (const watcher of this.#watchers) watcher(callerName(caller), undefined);
+    for (const watcher of this.#watchers) watcher(caller, undefined);
   }
 
   watch(listener: Parameters<GrantSource['watch']>[0]): Disposable {
     for (const kind of ['app', 'plugin'] as const)
-      for (const [id, { grants }] of this.#holders[kind]) listener(callerName({ kind, id }), grants);
+      for (const [id, { grants }] of this.#holders[kind]) listener({ kind, id }, grants);
     this.#watchers.add(listener);
     return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
   }

@@ -93,7 +93,8 @@ export class Kernel {
     });
     const capabilities = new CapabilityChecker();
     const launcher = (options.services?.launcher ?? systemLauncher) as Launcher;
-    hooks.last('plugin.load', (source) => loadPlugin(source, { paths, launcher, processes }));
+    const loading = { paths, launcher, processes, threads: new Map() };
+    hooks.last('plugin.load', (source) => loadPlugin(source, loading));
     hooks.last('health.collect', async (report) => {
       const trouble = options.logTrouble?.();
       if (trouble)

@@ -11,6 +11,7 @@ import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
+import { EndedWith } from './isolation/launched.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
 import type { PluginEntry } from './resolved.ts';
 
@@ -57,10 +58,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     });
   }
 
-  async list(): Promise<readonly PluginStatus[]> {
-    return this.#records.all.map((record) => this.#records.status(record));
-  }
-
+  readonly list = async () => this.#records.all.map((record) => this.#records.status(record));
   readonly usage = async () => this.#parts.watch.plugins();
   readonly eventLoop = async () => this.#parts.watch.loop();
   readonly sample = (ms: number) => this.#parts.watch.sample(ms);
@@ -280,10 +278,10 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
 
   async #load(record: PluginRecord, run: PluginRun): Promise<PluginDefinition> {
     if (record.definition) return record.definition;
-    const { manifest, main, isolation, tree, budget = {} } = record.entry;
+    const { manifest, main, isolation, share, tree, budget = {} } = record.entry;
     await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(record.entry));
     const definition = (await this.#parts.hooks.caller('plugin.load').promise({
-      ...{ manifest, main, isolation, tree, budget },
+      ...{ manifest, main, isolation, share, tree, budget },
       crashed: (error) => this.#crash(record, run, error),
       used: (guest) => void Object.assign(run.meter, { guest }),
     })) as PluginDefinition;
@@ -343,11 +341,12 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
       thrown instanceof CoreError
         ? thrown
         : new CoreError('PLUGIN_START_FAILED', { plugin, reason: reasonOf(thrown) }, { cause: thrown });
-    if (this.#ended && error.code === 'CANCELLED') {
-      this.#records.set(record, 'stopped');
+    const wanted = this.#ended && error.code === 'CANCELLED';
+    if (!wanted) this.#records.tell(record, error);
+    if (wanted || error instanceof EndedWith) {
+      this.#records.set(record, wanted ? 'stopped' : 'waiting');
       return;
     }
-    this.#records.tell(record, error);
     const now = this.#clock.monotonic();
     const pause = record.crashes.failed(now, record.readyAt === undefined ? 0 : now - record.readyAt);
     record.readyAt = undefined;

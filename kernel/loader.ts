@@ -11,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import type { IsolatedOptions } from './isolation/index.ts';
 
-export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes'> & {
+export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'threads'> & {
   readonly paths: DeviceInfo['paths'];
   readonly launcher: Launcher;
 };
@@ -24,12 +24,12 @@ let mapped = false;
  * own plugin-api: one class identity for errors. Throws PLUGIN_START_FAILED.
  */
 export async function loadPlugin(source: PluginSource, options: LoadOptions): Promise<PluginDefinition> {
-  const { isolation: level, manifest, main, budget, tree } = source;
+  const { isolation: level, manifest, main, budget, share, tree } = source;
   const plugin = manifest.id;
   if (level !== 'inline') {
     const { isolatedPlugin } = await import('./isolation/index.ts');
     const onUsage: IsolatedOptions['onUsage'] = ({ cpuMs, heapBytes }) => source.used({ cpuMs, heapBytes });
-    return isolatedPlugin({ level, manifest, main, budget, onCrash: source.crashed, onUsage, ...options });
+    return isolatedPlugin({ level, manifest, main, budget, share, onCrash: source.crashed, onUsage, ...options });
   }
   if (!tree && !mapped) {
     mapped = true; // hooks are for the life of the process

@@ -21,6 +21,8 @@ export interface PluginEntry {
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;
+  /** The worker that it shares, and the megabytes of heap that all who share it have together. */
+  readonly share?: { readonly name: string; readonly heapMB: number };
   readonly budget?: PluginBudget;
   readonly essential: boolean;
   readonly enabled: boolean;

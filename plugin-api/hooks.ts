@@ -23,6 +23,8 @@ export interface PluginSource {
   readonly isolation: Isolation;
   /** That of the manifest and of the SKU, member by member. */
   readonly budget: PluginBudget;
+  /** The worker that it shares with plugins of the same name, and the megabytes of their heap in all. */
+  readonly share?: { readonly name: string; readonly heapMB: number } | undefined;
   /** It lies below plugins/ of this Core. */
   readonly tree: boolean;
   /** To be called when it ends by itself outside of this thread, once for each start: what it provided is revoked, and it is started again. */

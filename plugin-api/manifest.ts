@@ -57,6 +57,8 @@ export interface PluginManifest {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Least isolation it bears; a SKU may ask for more. Default for plugins outside the tree: 'process'. */
   readonly isolation?: Isolation;
+  /** Name of the worker that it shares with others of the tree that say the same, where it runs in a worker. */
+  readonly share?: string;
   /** At which levels it cannot run, and why. */
   readonly refuses?: Readonly<Partial<Record<Exclude<Isolation, 'inline'>, string>>>;
   /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
@@ -77,6 +79,8 @@ export interface SkuPlugin {
   /** Folder or manifest file of a plugin outside the tree, relative to the SKU file. */
   readonly path?: string;
   readonly isolation?: Isolation;
+  /** Plugins with the same name run in one worker, and trust each other with all that they have. `false`: in one of its own, whatever its manifest says. */
+  readonly share?: string | false;
   /** Over that of the manifest, member by member. */
   readonly budget?: PluginBudget;
   /** The Core is `failed`, not `degraded`, without it. */

@@ -32,7 +32,7 @@ import {
 } from '../resolved.ts';
 import type { Setting } from './arguments.ts';
 import { configure, type Place, readManifest, type Source, shown } from './manifests.ts';
-import { isolationProblem, manifestOf, setMember } from './sku-line.ts';
+import { isolationProblem, manifestOf, setMember, shareOf, withHeaps } from './sku-line.ts';
 
 type Sku = Source<SkuManifest>;
 /** Where a plugin is listed: the SKU, or what was installed on the device. */
@@ -123,7 +123,7 @@ class SkuCheck {
     const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
     this.#providers(able());
     this.#services(able(), entries);
-    return entries.map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
+    return withHeaps(entries).map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
 
   /** Of a change: what is newly wrong refuses it, whatever it would stop at a start; so does the loss of what the device cannot do without. */
@@ -170,13 +170,19 @@ class SkuCheck {
     const source = this.#manifest(sku, id, file);
     const manifest = source?.value ?? { id, version: '0.0.0', summary: 'cannot be read', api: '*', main: '.' };
     const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
+    const share = shareOf(line, manifest, isolation);
     const config = structuredClone(line.config ?? {});
+    if (line.share && share === undefined) {
+      const message = `plugin ${id} shares worker ${line.share}, and runs at level ${isolation}; say isolation: worker`;
+      this.report('plugin', sku, ['plugins', id, 'share'], 'SKU_INVALID', message, id);
+    }
     if (source) {
       this.#fits(sku, id, line.version, isolation, manifest);
       this.#configure(sku, id, manifest, config, tree);
     }
     return {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      ...(share !== undefined && { share: { name: share, heapMB: 0 } }),
       ...(manifest.programs && { programs: manifest.programs.map((one) => programOf(file, one)) }),
       budget: { ...manifest.budget, ...line.budget },
       ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },

@@ -1,7 +1,9 @@
 /** What a line of a SKU says, in detail. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Isolation, PluginManifest } from '@device-core/plugin-api';
+import type { Isolation, PluginManifest, SkuPlugin } from '@device-core/plugin-api';
+import { HEAP_MB } from '../isolation/entry-data.ts';
+import type { PluginEntry } from '../resolved.ts';
 
 /** From the least isolation to the most. */
 export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
@@ -16,6 +18,25 @@ export function isolationProblem(manifest: PluginManifest, level: Isolation): st
   const { isolation: floor = 'inline', refuses } = manifest;
   if (LEVELS.indexOf(level) < LEVELS.indexOf(floor)) return `its manifest asks for ${floor} at least`;
   return level === 'inline' ? undefined : refuses?.[level];
+}
+
+/** The worker that a plugin shares, by name. What comes with the Core may ask for it by itself; for the rest the SKU has to trust it. */
+export function shareOf(line: SkuPlugin, manifest: PluginManifest, level: Isolation): string | undefined {
+  const { share = line.path === undefined ? manifest.share : undefined } = line;
+  return level === 'worker' && share ? share : undefined;
+}
+
+/** Who shares a worker has the heap of all who share it, and begins anew with them when that changes. */
+export function withHeaps(entries: readonly PluginEntry[]): readonly PluginEntry[] {
+  const heaps = new Map<string, number>();
+  for (const { share, budget, enabled } of entries) {
+    if (!share || !enabled) continue;
+    heaps.set(share.name, (heaps.get(share.name) ?? 0) + (budget?.heapMB ?? HEAP_MB));
+  }
+  return entries.map((entry) => {
+    const { share } = entry;
+    return share ? { ...entry, share: { ...share, heapMB: heaps.get(share.name) ?? HEAP_MB } } : entry;
+  });
 }
 
 /** Sets a member of a configuration, at any depth. */

@@ -16,12 +16,11 @@ import {
   PRIORITIES,
   type Priority,
   parseFilter,
-  reasonOf,
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
 import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
-import { boundSize, sizeOf } from './payload-size.ts';
+import { invalid, payloadSize, SMALL, sizeOf } from './payload-size.ts';
 import { TopicIndex } from './topic-index.ts';
 
 const LIMITS = {
@@ -46,8 +45,6 @@ const INBOX_SHARE = [0.5, 0.75, 0.875, 1] as const;
 const RETRY_AFTER_MS = 10;
 /** The drain looks at the clock only so often, and so gets on however late its turn comes. */
 const DELIVERIES_PER_CHECK = 1024;
-/** A payload that cannot exceed this is not measured exactly. */
-const SMALL = 4096;
 /** Retained topics, and the member of the payload that tells their subjects apart. */
 const RETAINED: ReadonlyMap<string, string> = new Map([
   ['system.presence', ''],
@@ -138,7 +135,7 @@ export class EventBusCore {
     const level = LEVEL[priority];
     if (typeof level !== 'number') throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     const targets = this.#index.lookup(topic);
-    let size = this.#measure(payload);
+    let size = payloadSize(payload, this.#limits.payload);
     const share = INBOX_SHARE[level]!;
     if (this.#waiting >= this.#limits.inbox * share || this.#waitingBytes + size > this.#limits.inboxBytes * share)
       throw new CoreError('QUEUE_FULL', {
@@ -156,7 +153,7 @@ export class EventBusCore {
         : { topic, ts, seq, source, via, priority, payload };
     if (this.#onPublish) {
       const amended = this.#onPublish(event);
-      if (amended.payload !== payload) size = this.#measure(amended.payload);
+      if (amended.payload !== payload) size = payloadSize(amended.payload, this.#limits.payload);
       // The hook may have published, too: the number counts from here on.
       if (amended !== event || event.seq !== this.#seq + 1)
         event = { ...amended, topic, ts: event.ts, seq: this.#seq + 1 };
@@ -240,21 +237,6 @@ export class EventBusCore {
 
   #checkOpen(): void {
     if (this.#closed) throw new CoreError('UNAVAILABLE', { what: 'the event bus', reason: 'it is closed' });
-  }
-
-  /** Bytes of the payload: exact above SMALL, else perhaps too many. */
-  #measure(payload: object): number {
-    if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
-      throw invalid('payload', 'it must be an object');
-    const { payload: limit } = this.#limits;
-    let size: number;
-    try {
-      size = boundSize(payload, Math.min(limit, SMALL));
-    } catch (error) {
-      throw invalid('payload', reasonOf(error));
-    }
-    if (size > limit) throw invalid('payload', `it has ${size} bytes as JSON, at most ${limit} are allowed`);
-    return size;
   }
 
   #retain(event: EventEnvelope): void {
@@ -384,8 +366,4 @@ export class EventBusCore {
 
 function listOf(filters: string | readonly string[]): readonly string[] {
   return typeof filters === 'string' ? [filters] : filters;
-}
-
-function invalid(where: string, reason: string): CoreError {
-  return new CoreError('PARAMS_INVALID', { where, reason });
 }

@@ -1,4 +1,8 @@
 /** How large a payload is as JSON, found out cheaply: small ones, which nearly all are, are not serialised for it. */
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+
+/** A payload that cannot exceed this is not measured exactly. */
+export const SMALL = 4096;
 
 /** Bytes of `payload` as JSON. Throws what JSON.stringify throws, and TypeError for what has no JSON. */
 function exactSize(payload: object): number {
@@ -7,10 +11,25 @@ function exactSize(payload: object): number {
   return Buffer.byteLength(json);
 }
 
-/** At most `enough`: not less than the bytes of `payload` as JSON. More: exactly those bytes. Throws as exactSize() does. */
-export function boundSize(payload: object, enough: number): number {
-  const bound = boundOf(payload, enough);
-  return bound <= enough ? bound : exactSize(payload);
+/** Bytes of a payload as JSON: exact above SMALL, else perhaps too many. Throws PARAMS_INVALID. */
+export function payloadSize(payload: object, limit: number): number {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
+    throw invalid('payload', 'it must be an object');
+  const enough = Math.min(limit, SMALL);
+  let size: number;
+  try {
+    const bound = boundOf(payload, enough);
+    size = bound <= enough ? bound : exactSize(payload);
+  } catch (error) {
+    throw invalid('payload', reasonOf(error));
+  }
+  if (size > limit) throw invalid('payload', `it has ${size} bytes as JSON, at most ${limit} are allowed`);
+  return size;
+}
+
+/** PARAMS_INVALID of an event. */
+export function invalid(where: string, reason: string): CoreError {
+  return new CoreError('PARAMS_INVALID', { where, reason });
 }
 
 /** Exact bytes of a payload that was accepted with at most `bound`. */

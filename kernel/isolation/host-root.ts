@@ -4,12 +4,13 @@ import type { WatchedHook } from '../hooks.ts';
 import type { GuestUsage } from '../usage/guest-watch.ts';
 import { sender } from './guest/delivery.ts';
 import type { HookUse, HostRoot } from './guest/protocol.ts';
+import type { Blame } from './launched.ts';
 
 export interface HostRootOptions {
   readonly host: PluginHost;
   readonly write: (level: keyof Logger, fields: object, message: string) => void;
   readonly alive: (usage: GuestUsage) => void;
-  readonly crashed: (error: Error) => void;
+  readonly crashed: (error: Error, blame: Blame) => void;
   readonly congested: (retryAfterMs: number) => void;
   /** Resolves when the guest has ended its scope; begins to end it. */
   readonly stopped: () => Promise<void>;
@@ -75,6 +76,7 @@ export function hostRoot({ host, write, alive, crashed, congested, stopped }: Ho
       }
     },
     alive,
-    crashed: (error) => crashed(error instanceof Error ? error : new Error(`${id}: ${error}`)),
+    crashed: (error, sure) =>
+      crashed(error instanceof Error ? error : new Error(`${id}: ${error}`), sure === false ? 'all' : 'it'),
   };
 }

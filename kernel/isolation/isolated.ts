@@ -1,14 +1,15 @@
-import type { PluginDefinition, PluginHost, ServiceRef } from '@device-core/plugin-api';
+import type { CoreErrorCode, PluginDefinition, PluginHost, ServiceRef } from '@device-core/plugin-api';
 import { CoreError, reasonOf, steadyOrigin } from '@device-core/plugin-api';
+import type { GrantSource } from '../capabilities.ts';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
-import type { GrantSource } from '../grants.ts';
 import type { Elsewhere } from '../lifecycle.ts';
 import { GUEST_LIMITS, type GuestLimits, type GuestUsage, GuestWatch } from '../usage/guest-watch.ts';
 import { threadTime } from '../usage/loop-time.ts';
 import type { GuestRoot, RunningGuest } from './guest/protocol.ts';
 import { hostRoot } from './host-root.ts';
-import { crash, HEAP_MB, type LaunchOptions, prepareLaunch } from './launch.ts';
+import { type LaunchOptions, prepareLaunch } from './launch.ts';
+import { type Blame, crash, EndedWith } from './launched.ts';
 import { BoundedLog } from './output.ts';
 import { Peer } from './remote/index.ts';
 
@@ -64,25 +65,26 @@ async function setup(
   const launched = launch();
   place.where = launched.program;
   let over = false;
-  const fail = (error: CoreError): void => {
+  const fail = (error: CoreError, blame: Blame = 'it'): void => {
     if (over) return;
     over = true;
-    peer.close(error);
-    void launched.kill();
-    log.told();
     const { cause, details } = error;
     const told = { plugin: id, reason: details.reason };
-    died.reject(new CoreError('PLUGIN_START_FAILED', told, { cause }));
-    if (started) onCrash(new CoreError('PLUGIN_CRASHED', told, { cause }));
+    const as = (code: CoreErrorCode) => (error instanceof EndedWith ? error : new CoreError(code, told, { cause }));
+    died.reject(as('PLUGIN_START_FAILED'));
+    peer.close(error);
+    void launched.kill(String(details.reason), blame);
+    log.told();
+    if (started) onCrash(as('PLUGIN_CRASHED'));
   };
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
   const budget = options.budget ?? manifest.budget ?? {};
   const watch = new GuestWatch({
-    ...{ budget, limits, memory: launched.memory, heapMB: budget.heapMB ?? HEAP_MB },
+    ...{ budget, limits, memory: launched.memory, heapMB: launched.heapMB },
     waitedMs: () => waitedMs(place),
-    onVerdict: (reason) => fail(crash(id, reason)),
+    onVerdict: (reason, blame) => fail(crash(id, reason), blame),
     onBusy: (percent, allowed) =>
       log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
   });
@@ -94,7 +96,7 @@ async function setup(
       watch.alive(usage);
       onUsage?.(usage);
     },
-    crashed: (error) => fail(crash(id, `an error escaped from it: ${error.message}`, error)),
+    crashed: (error, blame) => fail(crash(id, `an error escaped from it: ${error.message}`, error), blame),
     congested: (ms) => peer.notify('congested', ms),
     stopped: () => stopOnce(),
   });
@@ -111,7 +113,7 @@ async function setup(
   });
   options.onPeer?.(peer);
   for (const stream of launched.output) log.follow(stream);
-  void launched.exited.then(fail);
+  void launched.exited.then((error) => fail(error));
 
   let running: RunningGuest | undefined;
   const stop = async (): Promise<void> => {
@@ -135,23 +137,16 @@ async function setup(
   // The guest's scope begins to end when the host's does, not when everything else of it has.
   scope.signal.addEventListener('abort', () => void stopOnce(), { once: true });
 
-  const grants: (readonly [string, readonly string[]])[] = [];
-  let mirrored = false;
   const source = host.capabilities as Partial<GrantSource>;
   if (!source.watch) throw new TypeError('this host does not tell its grants');
-  const watching = source.watch((caller, capabilities) => {
-    if (mirrored) peer.notify('granted', caller, capabilities);
-    else if (capabilities) grants.push([caller, capabilities]);
-  });
-  mirrored = true;
-  scope.use('mirror of the grants', watching);
-
   const debug = (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
   const start = peer.call<RunningGuest>(
     'start',
-    { manifest, config: host.config, debug, grants, steady: steadyOrigin() },
+    { manifest, config: host.config, debug, steady: steadyOrigin() },
     services,
   );
+  const watching = source.watch((caller, capabilities) => peer.notify('granted', caller, capabilities));
+  scope.use('mirror of the grants', watching);
   running = await Promise.race([start, died.promise]);
   started = true;
   scope.interval('heartbeat', limits.intervalMs, () => {

@@ -2,37 +2,35 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
 import { constants } from 'node:os';
-import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
-import { MessageChannel, Worker } from 'node:worker_threads';
 import type {
   Guest,
   Isolation,
   Launcher,
   PluginBudget,
   PluginManifest,
+  PluginSource,
   Processes,
   WalledProgram,
 } from '@device-core/plugin-api';
-import { CoreError, implies } from '@device-core/plugin-api';
+import { type CoreError, implies } from '@device-core/plugin-api';
 import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
-import { systemClock } from '../clock.ts';
-import { outcome } from '../deadline.ts';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
 import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';
-import type { EntryData } from './entry-data.ts';
-import { pipePort, threadPort } from './ports.ts';
-import type { Port } from './remote/index.ts';
-
-/** Megabytes of heap where the manifest's budget says nothing. */
-export const HEAP_MB = 256;
+import { ENTRY, type EntryData, HEAP_MB } from './entry-data.ts';
+import { crash, type Launched } from './launched.ts';
+import { pipePort } from './ports.ts';
+import { type SharedThreads, Thread } from './thread.ts';
 
 export interface LaunchOptions {
   readonly level: Exclude<Isolation, 'inline'>;
   readonly manifest: PluginManifest;
   readonly budget?: PluginBudget;
+  /** The worker that it shares with others; what of them runs is in `threads`. */
+  readonly share?: PluginSource['share'];
+  readonly threads?: SharedThreads;
   /** Absolute path of its module. */
   readonly main: string;
   /** Folders that `files` of a manifest may name: `{etc}`, `{var}`, `{run}`. */
@@ -43,79 +41,17 @@ export interface LaunchOptions {
   readonly launcher: Launcher;
 }
 
-/** A worker or process that was started. */
-export interface Launched {
-  readonly port: Port;
-  /** Process id of the outermost process; absent for a worker. */
-  readonly pid?: number;
-  /** Process id of the plugin itself; undefined for a worker, before it has begun and after its end. */
-  program(): number | undefined;
-  readonly output: readonly Readable[];
-  /** Bytes that it holds, asked without its help; undefined when it has just ended. */
-  memory(): Promise<number | undefined>;
-  /** Resolves when it has ended, with what can be said of it. */
-  readonly exited: Promise<CoreError>;
-  kill(): Promise<void>;
-}
-
-// Built for publishing, this file and the entry are JavaScript.
-const ENTRY = new URL(`./entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
-
 /** A launch with all that takes time before it done: the process is made in the turn of the call. */
 export type ReadyLaunch = () => Launched;
 
 /** Makes the start of the entry module for one plugin ready. */
 export async function prepareLaunch(options: LaunchOptions): Promise<ReadyLaunch> {
-  const cache = getCompileCacheDir();
-  const data: EntryData = { plugin: options.manifest.id, main: pathToFileURL(options.main).href, cache };
-  if (options.level === 'worker') return () => launchWorker(options, data);
-  const walled = await processOf(options, data);
+  const { level, manifest, main, share, threads = new Map(), budget } = options;
+  const heapMB = share?.heapMB ?? budget?.heapMB ?? HEAP_MB;
+  const guest = { plugin: manifest.id, main: pathToFileURL(main).href };
+  if (level === 'worker') return () => Thread.join(guest, { heapMB, share: share?.name, threads });
+  const walled = await processOf(options, { cache: getCompileCacheDir(), guest });
   return () => launchProcess(options, walled);
-}
-
-/**
- * With V8's own 48 MB, one collection can move more to a full heap than the leeway that Node gives it, and V8 then ends the whole process.
- * Measured with this: 96 of 96 heaps that ran full ended their worker alone; without, about every fourth ended the Core.
- */
-const YOUNG_MB = 8;
-const TERMINATE_MS = 2_000;
-
-function launchWorker({ manifest, budget }: LaunchOptions, workerData: EntryData): Launched {
-  const heapMB = budget?.heapMB ?? HEAP_MB;
-  // TurboFan leaves out a loop's check for interrupts where it replaces the loop on the stack, and such a loop can be ended by nobody.
-  setFlagsFromString('--no-use-osr');
-  // The worker's own channel cannot be left unread for a while; this one can.
-  const { port1: own, port2: port } = new MessageChannel();
-  const worker = new Worker(ENTRY, {
-    ...{ name: `plugin ${manifest.id}`, env: {}, execArgv: [], stdout: true, stderr: true },
-    ...{ workerData: { ...workerData, port }, transferList: [port] },
-    resourceLimits: { maxOldGenerationSizeMb: heapMB, maxYoungGenerationSizeMb: YOUNG_MB },
-  });
-  const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
-  const ended = (reason: string, cause?: unknown) => resolve(crash(manifest.id, reason, cause));
-  worker.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') ended(`its heap grew past ${heapMB} MB`);
-    else ended(`an error escaped from it: ${error.message}`, error);
-  });
-  const border = threadPort(own, () => ended('it sent what cannot be read'));
-  worker.on('exit', async (code) => {
-    await border.drained(); // what it said last is heard first
-    ended(`it ended by itself with exit code ${code}`);
-  });
-  return {
-    port: border,
-    program: () => undefined,
-    output: [worker.stdout, worker.stderr],
-    exited,
-    // V8 answers in the middle of whatever the worker does.
-    memory: () =>
-      worker.getHeapStatistics().then(
-        ({ used_heap_size, external_memory, malloced_memory }) => used_heap_size + external_memory + malloced_memory,
-        () => undefined,
-      ),
-    // A thread that cannot be interrupted ends with the Core; nobody waits for it.
-    kill: async () => void (await outcome(systemClock, worker.terminate(), TERMINATE_MS)),
-  };
 }
 
 /** Standard streams, and the channel to the Core. */
@@ -183,8 +119,8 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
       ended(`it broke the rules of the border: ${error.message}`, error);
       child.kill('SIGKILL');
     }),
-    ...(child.pid === undefined ? {} : { pid: child.pid }),
     program,
+    heapMB,
     output: [child.stdout!, child.stderr!],
     exited,
     async memory() {
@@ -211,9 +147,4 @@ async function resident(pid: number): Promise<number | undefined> {
   } catch {
     return undefined; // it has just ended, which is told elsewhere
   }
-}
-
-/** Why a plugin is not there any more, for whoever waits for it. */
-export function crash(plugin: string, reason: string, cause?: unknown): CoreError {
-  return new CoreError('UNAVAILABLE', { what: `plugin ${plugin}`, reason }, { cause });
 }

@@ -1,14 +1,17 @@
 import { readlinkSync } from 'node:fs';
 import { registerHooks, syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import workerThreads, { isMainThread, parentPort } from 'node:worker_threads';
 import type { PluginDefinition } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
+import { originOf } from '../blame.ts';
 import type { GuestUsage } from '../usage/guest-watch.ts';
-import type { EntryData } from './entry-data.ts';
+import type { EntryData, GuestData } from './entry-data.ts';
 import { Guest } from './guest/guest.ts';
 import { pipePort, threadPort } from './ports.ts';
+import type { Port } from './remote/index.ts';
 
 /** Pipe to the host, in a process. */
 const PIPE = 3;
@@ -25,24 +28,58 @@ registerHooks({
       : next(specifier, context),
 });
 
-/** Serves the plugin at its end of the border, until one side ends. */
+/** Who runs here, with the folder of its code. */
+const guests = new Map<Guest, string>();
+
+/** Serves plugins at their end of the border, until one side ends. */
 export function serve(data: EntryData): void {
-  const { plugin, main, port: thread } = data;
+  const { guest, joins, shared } = data;
   // What goes to the Core goes through the border, which waits until the Core takes it in.
-  delete data.port;
+  delete data.joins;
   parentPort?.close();
   workerThreads.postMessageToThread = noThread;
   syncBuiltinESMExports();
-  const pipe = isMainThread ? new Socket({ fd: PIPE, readable: true, writable: true }) : undefined;
+  const pipe = guest && new Socket({ fd: PIPE, readable: true, writable: true });
+  const exit = () => (pipe ? pipe.end(() => process.exit(1)) : process.exit(1));
+  process.on('uncaughtException', (error) => {
+    crash(error);
+    exit();
+  });
   // A Core that is gone needs no plugins.
   pipe?.on('close', () => process.exit(0));
-  const port = pipe ? pipePort(pipe, () => process.exit(70)) : threadPort(thread!, () => process.exit(70));
-  const guest = new Guest(port, {
-    load: () => load(plugin, main),
-    usage,
-    exit: () => (pipe ? pipe.end(() => process.exit(1)) : process.exit(1)),
+  if (pipe)
+    host(
+      guest,
+      pipePort(pipe, () => process.exit(70)),
+      exit,
+    );
+  joins?.on('message', (joining: GuestData) => {
+    if (!shared) joins.close();
+    const { port } = joining;
+    const one = host(
+      joining,
+      threadPort(port!, () => process.exit(70)),
+      exit,
+    );
+    port!.on('close', () => {
+      guests.delete(one);
+      one.close();
+    });
   });
-  process.on('uncaughtException', (error) => guest.crash(error));
+}
+
+function host({ plugin, main }: GuestData, port: Port, exit: () => void): Guest {
+  const guest = new Guest(port, { load: () => load(plugin, main), usage, exit });
+  guests.set(guest, fileURLToPath(new URL('./', main)));
+  return guest;
+}
+
+/** Of several the one is to blame whose code the error comes from. */
+function crash(error: unknown): void {
+  const folders = [...new Set(guests.values())].map((folder) => [folder, folder] as const);
+  const origin = guests.size > 1 ? originOf(error, folders)?.owner : undefined;
+  const suspects = [...guests].filter(([, folder]) => origin === undefined || folder === origin);
+  for (const [guest] of suspects) guest.crash(error, suspects.length === 1);
 }
 
 const noThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));

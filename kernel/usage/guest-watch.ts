@@ -35,8 +35,8 @@ export interface GuestWatchOptions {
   readonly memory: () => Promise<number | undefined>;
   /** Milliseconds so far that the guest waited for a processor. */
   readonly waitedMs: () => number;
-  /** It is to be ended, for that reason. */
-  readonly onVerdict: (reason: string) => void;
+  /** It is to be ended, for that reason; `all`: so may be anybody who shares its worker. */
+  readonly onVerdict: (reason: string, blame: 'it' | 'all') => void;
   readonly heapMB: number;
   readonly onBusy: (percent: number, allowed: number) => void;
 }
@@ -66,7 +66,7 @@ export class GuestWatch {
     if (ownMs >= silentMs) {
       const spent = { ownMs: Math.round(ownMs), wallMs };
       const told = wallMs > silentMs * 2 ? spentText(silentMs, spent) : `${wallMs} ms`;
-      this.#options.onVerdict(`it hangs: it did not answer for ${told}`);
+      this.#options.onVerdict(`it hangs: it did not answer for ${told}`, 'all');
     }
     const waitedMs = this.#options.waitedMs();
     // A guest that got no processor could not answer; by the clock it has six times as long at most.
@@ -92,7 +92,7 @@ export class GuestWatch {
     // The Core may have been late itself.
     this.#tokens = Number.isNaN(this.#tokens) ? rate : Math.min(STRETCH * rate, this.#tokens + refill);
     this.#tokens--;
-    if (this.#tokens < 0) this.#options.onVerdict(`it flooded the Core: more than ${rate} messages in a second`);
+    if (this.#tokens < 0) this.#options.onVerdict(`it flooded the Core: more than ${rate} messages in a second`, 'it');
   }
 
   /** To be called with the milliseconds that its messages took of the Core. Who is heard lives: who never reads is soon not let send, either. */
@@ -121,7 +121,7 @@ export class GuestWatch {
     this.#loudMs += (share * (user + system)) / 1_000;
     if (this.#loudMs < (percent / 100) * LOUD.ofMs) return;
     const took = `its messages took ${Math.round(this.#loudMs)} ms of the Core's processor time`;
-    this.#options.onVerdict(`it flooded the Core: ${took}, more than ${percent} % all the while`);
+    this.#options.onVerdict(`it flooded the Core: ${took}, more than ${percent} % all the while`, 'it');
   }
 
   /** More than its budget for ten seconds is told; it harms others only as far as the system lets it. */
@@ -143,7 +143,7 @@ export class GuestWatch {
     this.#asking = false;
     const allowed = heapMB + limits.outsideMB;
     if (bytes !== undefined && bytes > allowed * 2 ** 20)
-      onVerdict(`its memory grew to ${toMB(bytes)} MB, ${allowed} MB are allowed`);
+      onVerdict(`its memory grew to ${toMB(bytes)} MB, ${allowed} MB are allowed`, 'all');
   }
 }
 

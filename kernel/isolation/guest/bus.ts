@@ -7,18 +7,16 @@ import {
   matchesTopic,
   PRIORITIES,
   parseFilter,
-  reasonOf,
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
-import { boundSize } from '../../bus/payload-size.ts';
+import { invalid, payloadSize } from '../../bus/payload-size.ts';
 import type { PluginScope } from '../../scope.ts';
 import type { Peer } from '../remote/index.ts';
 import type { RemoteCall } from '../remote/remote-call.ts';
 import { receiver } from './delivery.ts';
 
 const PAYLOAD_BYTES = 64 << 10;
-const SMALL = 4096;
 /** After that the Core has taken in what waits, unless it has much else to do. */
 const FULL_MS = 100;
 
@@ -48,7 +46,7 @@ export class GuestBus implements Bus {
     checkTopic(topic);
     if (priority !== undefined && !PRIORITIES.includes(priority))
       throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
-    checkPayload(payload);
+    payloadSize(payload, PAYLOAD_BYTES);
     const retryAfterMs = Math.ceil(this.#fullUntil - performance.now());
     if (retryAfterMs > 0)
       throw new CoreError('QUEUE_FULL', { what: topic, reason: 'events wait for delivery', retryAfterMs });
@@ -86,21 +84,4 @@ function checkFilter(filter: string | readonly string[]): void {
   const filters = typeof filter === 'string' ? [filter] : filter;
   if (filters.length === 0) throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
   filters.forEach(parseFilter);
-}
-
-function checkPayload(payload: object): void {
-  if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
-    throw invalid('payload', 'it must be an object');
-  let size: number;
-  try {
-    size = boundSize(payload, SMALL);
-  } catch (error) {
-    throw invalid('payload', reasonOf(error));
-  }
-  if (size > PAYLOAD_BYTES)
-    throw invalid('payload', `it has ${size} bytes as JSON, at most ${PAYLOAD_BYTES} are allowed`);
-}
-
-function invalid(where: string, reason: string): CoreError {
-  return new CoreError('PARAMS_INVALID', { where, reason });
 }

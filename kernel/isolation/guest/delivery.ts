@@ -32,9 +32,7 @@ export function sender(
 /** The guest's end: the handler gets one event after the other. Resolves true where it had to be waited for. */
 export function receiver(handler: EventHandler): (event: EventEnvelope) => false | Promise<true> {
   let last: Promise<unknown> | undefined;
-  const hand = (event: EventEnvelope): false | Promise<true> => {
-    const settled = handler(event);
-    if (!settled) return false;
+  const wait = (settled: Promise<unknown>): Promise<true> => {
     const tookTime = settled.then((): true => true);
     const over = tookTime
       .catch(() => undefined)
@@ -45,14 +43,8 @@ export function receiver(handler: EventHandler): (event: EventEnvelope) => false
     return tookTime;
   };
   return (event) => {
-    if (!last) return hand(event);
-    const next = last.then(() => hand(event));
-    const over = next
-      .catch(() => undefined)
-      .then(() => {
-        if (last === over) last = undefined;
-      });
-    last = over;
-    return next.then((): true => true);
+    if (last) return wait(last.then(() => handler(event)));
+    const settled = handler(event);
+    return settled ? wait(settled) : false;
   };
 }

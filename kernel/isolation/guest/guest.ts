@@ -1,4 +1,4 @@
-import type { PluginDefinition } from '@device-core/plugin-api';
+import type { Caller, PluginDefinition } from '@device-core/plugin-api';
 import { CoreError, keepSteady, reasonOf } from '@device-core/plugin-api';
 import type { GuestUsage } from '../../usage/guest-watch.ts';
 import { Peer, type Port } from '../remote/index.ts';
@@ -13,7 +13,7 @@ const QUIET_MS = 2_000;
 export interface GuestOptions {
   load(): Promise<PluginDefinition>;
   usage(): GuestUsage;
-  /** Ends the guest. */
+  /** Ends the guest, and whoever shares its worker. */
   exit(): void;
 }
 
@@ -33,11 +33,14 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
         start: (start: GuestStart, services: Readonly<Record<string, object>>) => this.start(start, services),
         ping: () => this.ping(),
         turns,
-        granted: (caller: string, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
+        granted: (caller: Caller, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
         congested: (ms: number) => this.congested(ms),
       } satisfies GuestRoot,
       log: guestLog(() => this.#peer, false),
-      onBreach: (error) => this.crash(error),
+      onBreach: (error) => {
+        this.crash(error);
+        options.exit();
+      },
       onUnheard: (error) => this.#onUnheard(error),
     });
   }
@@ -82,19 +85,23 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
     this.#peer.notify('alive', this.#options.usage());
   }
 
-  granted(caller: string, capabilities: readonly string[] | undefined): void {
-    this.#running?.capabilities.set(caller, capabilities);
+  granted(caller: Caller, capabilities: readonly string[] | undefined): void {
+    this.#running?.capabilities.granted(caller, capabilities);
   }
 
   congested(retryAfterMs: number): void {
     this.#running?.bus.congested(retryAfterMs);
   }
 
-  /** Tells the host of an error that nobody caught, and ends. */
-  crash(error: unknown): void {
-    this.#peer.notify('crashed', error instanceof Error ? error : new Error(String(error)));
-    this.#peer.close(new CoreError('UNAVAILABLE', { what: 'the Core', reason: 'the plugin crashed' }));
-    this.#options.exit();
+  /** Tells the host of an error that nobody caught. `sure`: it is this plugin's own. */
+  crash(error: unknown, sure = true): void {
+    this.#peer.notify('crashed', error instanceof Error ? error : new Error(String(error)), sure);
+    this.close();
+  }
+
+  /** It is over; what is still asked of the Core fails. */
+  close(): void {
+    this.#peer.close(new CoreError('UNAVAILABLE', { what: 'the Core', reason: 'the plugin has ended' }));
   }
 
   #onUnheard(error: unknown): void {

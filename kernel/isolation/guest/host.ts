@@ -20,7 +20,7 @@ export class GuestHost {
   readonly #peer: Peer;
   readonly #manifest: PluginManifest;
 
-  constructor(peer: Peer, { manifest, config, debug, grants }: GuestStart) {
+  constructor(peer: Peer, { manifest, config, debug }: GuestStart) {
     const { id } = manifest;
     const log = guestLog(() => peer, debug);
     this.#peer = peer;
@@ -30,7 +30,6 @@ export class GuestHost {
     this.capabilities = new CapabilityMirror((...refusal) => {
       if (!peer.isFull) peer.notify('refused', ...refusal); // the host keeps but the last of them
     });
-    for (const [caller, capabilities] of grants) this.capabilities.set(caller, capabilities);
     this.host = Object.freeze<PluginHost>({
       id,
       scope: this.scope,

@@ -18,8 +18,6 @@ export interface GuestStart {
   readonly config: object;
   /** Lines of level debug are wanted. */
   readonly debug: boolean;
-  /** What each caller holds, by caller name. */
-  readonly grants: readonly (readonly [caller: string, capabilities: readonly string[]])[];
   /** Of the Core's deadlines. */
   readonly steady: number;
 }
@@ -37,7 +35,7 @@ export interface GuestRoot {
   ping(): void;
   /** Resolves some turns of its event loop later. */
   turns(): Promise<void>;
-  granted(caller: string, capabilities: readonly string[] | undefined): void;
+  granted(caller: Caller, capabilities: readonly string[] | undefined): void;
   /** The bus took no event: publishing throws QUEUE_FULL until then. */
   congested(retryAfterMs: number): void;
 }
@@ -64,5 +62,6 @@ export interface HostRoot {
   /** A refusal of the guest's mirror, to be remembered. */
   refused(kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId, wanted?: string): void;
   alive(usage: GuestUsage): void;
-  crashed(error: CoreError | Error): void;
+  /** `sure`: it is this plugin's own error, and not that of another one of its worker. */
+  crashed(error: CoreError | Error, sure: boolean): void;
 }

@@ -129,9 +129,7 @@ export class Peer {
   /** The same without an answer; what fails there is told there. */
   notify(method: string, ...args: readonly unknown[]): void {
     if (this.#closed) return;
-    const encoder = this.#encoder();
-    const [value, slots] = encoder.encode(args);
-    this.#send([CALL, 0, 0, method, value, slots], encoder);
+    const encoder = this.#say(args, (value, slots) => [CALL, 0, 0, method, value, slots]);
     this.#undo(encoder); // nobody would tell when it is over
   }
 
@@ -171,12 +169,8 @@ export class Peer {
   // ---- calls from here ----
 
   #call(target: number, method: string, args: readonly unknown[], forGood = false): RemoteCall<unknown> {
-    let settle: (value: unknown) => void = () => undefined;
-    let fail: (error: unknown) => void = () => undefined;
-    const promise = new RemoteCall<unknown>((resolve, reject) => {
-      settle = resolve;
-      fail = reject;
-    });
+    const { promise: made, resolve: settle, reject: fail } = RemoteCall.withResolvers<unknown>();
+    const promise = made as RemoteCall<unknown>;
     const untold = (error: unknown) => {
       if (!promise.observed && !this.#closed) this.#options.onUnheard?.(error);
     };
@@ -187,10 +181,9 @@ export class Peer {
       fail(refusal);
       return promise;
     }
-    const encoder = this.#encoder();
     try {
-      const [value, slots] = encoder.encode(args);
       const call = ++this.#calls;
+      const { held } = this.#say(args, (value, slots) => [CALL, call, target, method, value, slots]);
       const began = performance.now();
       const { deadline, signal } = this.#deadline(method, args, began);
       const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
@@ -199,7 +192,7 @@ export class Peer {
         settle,
         fail,
         promise,
-        held: forGood ? [] : encoder.held,
+        held: forGood ? [] : held,
         target,
         what,
         began,
@@ -207,9 +200,7 @@ export class Peer {
         signal,
       });
       this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
-      this.#send([CALL, call, target, method, value, slots], encoder);
     } catch (error) {
-      this.#undo(encoder);
       fail(error);
     }
     return promise;
@@ -351,8 +342,16 @@ export class Peer {
 
   // ---- the wire ----
 
-  #encoder(): Encoder {
-    return new Encoder(this.#exports, this.#port.clones, this.#limits.bytes);
+  /** Sends a message with a value, and returns what it exports. Throws where the value cannot be sent: then nothing was. */
+  #say<T>(value: T, message: (encoded: T, slots: Slots) => Message): Encoder {
+    const encoder = new Encoder(this.#exports, this.#port.clones, this.#limits.bytes);
+    try {
+      this.#send(message(...encoder.encode(value)), encoder);
+    } catch (error) {
+      this.#undo(encoder);
+      throw error;
+    }
+    return encoder;
   }
 
   #undo(encoder: Encoder): void {
@@ -365,18 +364,13 @@ export class Peer {
   }
 
   #tellAbort(ref: number, reason: unknown): void {
-    if (this.#closed) return;
-    const encoder = this.#encoder();
-    const [value, slots] = encoder.encode(reason);
-    this.#send([ABORT, ref, value, slots], encoder);
+    if (!this.#closed) this.#say(reason, (value, slots) => [ABORT, ref, value, slots]);
   }
 
   #makeServing(): Serving {
     return new Serving({
-      name: this.#options.name,
       exports: this.#exports,
       limit: 2 * this.#limits.inFlight,
-      encoder: () => this.#encoder(),
       decode: (args, slots, signals) => {
         this.#arrived = signals;
         const decoded = new Decoder(this.#importer).decode(args, slots);
@@ -386,8 +380,7 @@ export class Peer {
       forget: (signals) => {
         for (const ref of signals) this.#signals.delete(ref);
       },
-      send: (message, encoder) => this.#send(message, encoder),
-      undo: (encoder) => this.#undo(encoder),
+      answer: (call, ok, value) => this.#say(value, (encoded, slots) => [ANSWER, call, ok, encoded, slots]).held,
       onUnheard: (error) => this.#options.onUnheard?.(error),
     });
   }

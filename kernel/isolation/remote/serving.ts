@@ -1,23 +1,20 @@
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import type { Encoder } from './encoder.ts';
 import { type Exported, type Exports, released } from './exports.ts';
-import { ANSWER, AWAIT, DISPOSE, ITERATE, type Message, NEXT, RETURN, SELF, type Slots } from './protocol.ts';
+import { AWAIT, DISPOSE, ITERATE, NEXT, RETURN, SELF, type Slots } from './protocol.ts';
 
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** What calls that come in need of their peer. */
 export interface Served {
-  readonly name: string;
   readonly exports: Exports;
   /** Calls under way that no honest peer exceeds. */
   readonly limit: number;
-  encoder(): Encoder;
   /** Notes the signals that come with the arguments. */
   decode(args: readonly unknown[], slots: Slots, signals: number[]): readonly unknown[];
   /** Nobody listens to these signals any more. */
   forget(signals: readonly number[]): void;
-  send(message: Message, encoder: Encoder): void;
-  undo(encoder: Encoder): void;
+  /** Sends it, and returns what it exports. Throws where it cannot be sent. */
+  answer(call: number, ok: boolean, value: unknown): readonly number[];
   onUnheard(error: unknown): void;
 }
 
@@ -127,22 +124,20 @@ export class Serving {
       if (!ok) this.#served.onUnheard(value);
       return;
     }
-    const encoder = this.#served.encoder();
+    let held: readonly number[];
     try {
-      const [encoded, slots] = encoder.encode(value);
-      this.#served.send([ANSWER, call, ok, encoded, slots], encoder);
+      held = this.#served.answer(call, ok, value);
     } catch (error) {
-      this.#served.undo(encoder);
       this.#answer(call, false, error instanceof CoreError ? error : new Error(reasonOf(error)), signals);
       return;
     }
-    const [first] = encoder.held;
+    const [first] = held;
     if (first !== undefined && isDisposable(value)) {
       this.#disposables.set(call, first);
       exports.whenReleased([first], () => void this.#disposables.delete(call));
     }
     // What the answer brings may still want to hear that its caller gives up.
-    if (encoder.held.length > 0 && signals.length > 0) exports.whenReleased(encoder.held, over);
+    if (held.length > 0 && signals.length > 0) exports.whenReleased(held, over);
     else over();
   }
 }
