@@ -120,7 +120,6 @@ describe('plugins that share a worker', () => {
     ['nobody', /an error escaped from it: /],
     ['exits', /it ended by itself with exit code 7/],
     ['heap', /its heap grew past 96 MB/],
-    ['loops', /it hangs/],
   ] as const;
   for (const [way, reason] of UNKNOWN) {
     it(`are all blamed when nobody can know who it was (${way})`, async () => {
