@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { alternate, type Row } from '../harness.ts';
-import { type Client, dbusClient, lineClient, sequential, start, TEXT, temporary } from '../workloads/rpc-clients.ts';
+import { type Client, dbusClient, sdkClient, sequential, start, TEXT, temporary } from '../workloads/rpc-clients.ts';
 
 const CALLS = 1_000;
 
@@ -38,7 +38,7 @@ export const rows: readonly Row[] = [
       const sockets = core.said as { readonly a: string; readonly b: string };
       using callee = await start('rpc-callees.ts', 'app', sockets.b);
       const request = { app: 'com.example.b', name: 'bench.answer', inputs: { text: TEXT } };
-      await using ours = await lineClient(sockets.a, 'functions.call', request);
+      await using ours = await sdkClient(sockets.a, 'functions.call', request);
       await using theirs = await dbusClient(path);
       const side = (client: Client, pids: readonly number[]) => ({
         load: () => sequential(client, CALLS),

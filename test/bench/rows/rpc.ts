@@ -1,4 +1,7 @@
-/** Rows 6 to 8: what a call of an app costs on its socket, with validation, capability check, hooks and deadline, beside bare peers. */
+/**
+ * Rows 6 to 8: what a call of an app costs on its socket, with validation of what is asked, capability check, hooks and deadline. The SDK of apps stands
+ * against the clients of peers, a client of 30 lines against a bare echo, which has none. Nobody validates what is answered.
+ */
 import { join } from 'node:path';
 import { alternate, type Measured, type Pair, type Row, type RunOptions } from '../harness.ts';
 import {
@@ -7,6 +10,7 @@ import {
   lineClient,
   parallel,
   peerClient,
+  sdkClient,
   sequential,
   start,
   temporary,
@@ -14,16 +18,27 @@ import {
 
 type Load = (client: Client, calls: number) => Promise<void>;
 
-/** Ours against one peer, each in a process of its own behind this one. */
-async function against(kind: string, load: Load, calls: number, { quick }: RunOptions): Promise<Pair> {
+/** Ours against one peer, each in a process of its own behind this one; `theirLoad` is how the peer is asked, if not alike. */
+async function against(
+  kind: string,
+  load: Load,
+  calls: number,
+  { quick }: RunOptions,
+  theirLoad: Load = load,
+): Promise<Pair> {
   using place = temporary();
   const path = join(place.path, 'peer.sock');
   using core = await start('rpc-core.ts');
   using server = await start('rpc-servers.ts', kind, path);
-  await using ours = await lineClient((core.said as { a: string }).a);
+  const socket = (core.said as { a: string }).a;
+  await using ours = await (kind === 'echo' ? lineClient(socket) : sdkClient(socket));
   await using theirs = await (kind === 'echo' ? echoClient(path) : peerClient(kind, path));
-  const side = (client: Client, pid: number) => ({ load: () => load(client, calls), operations: calls, pids: [pid] });
-  return await alternate(side(ours, core.pid), side(theirs, server.pid), quick ? 7 : 21, 3);
+  const side = (client: Client, pid: number, asked: Load) => ({
+    load: () => asked(client, calls),
+    operations: calls,
+    pids: [pid],
+  });
+  return await alternate(side(ours, core.pid, load), side(theirs, server.pid, theirLoad), quick ? 7 : 21, 3);
 }
 
 const PEERS = { 'vscode-jsonrpc': 0.5, jayson: 0.3, 'grpc-js': 0.15, ws: 1.0, http: 0.55 };
@@ -54,10 +69,16 @@ export const rows: readonly Row[] = [
   {
     id: 8,
     title: 'App socket: 64 calls in flight (CPU)',
-    goals: [{ name: 'jayson', goal: 0.08 }],
+    goals: [
+      { name: 'jayson', goal: 0.08 },
+      { name: 'raw echo, one at a time', goal: 0.4 },
+    ],
     async run(options) {
       const load: Load = (client, calls) => parallel(client, calls, 64);
-      return { jayson: (await against('jayson', load, 2_048, options)).cpu };
+      return {
+        jayson: (await against('jayson', load, 2_048, options)).cpu,
+        'raw echo, one at a time': (await against('echo', load, 4_096, options, sequential)).cpu,
+      };
     },
   },
 ];

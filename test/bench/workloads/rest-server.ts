@@ -1,4 +1,7 @@
-/** A process of its own that answers one validated POST: through the product, bare fastify with schemas, or express with ajv. Tells its parent how. */
+/**
+ * A process of its own that answers one POST: through the product, bare fastify with schemas, or express with ajv. All of them validate what is asked
+ * and what is answered. Tells its parent how to ask.
+ */
 import { type AddressInfo, createServer } from 'node:net';
 import { grants, httpServer, identity, operations } from '@device-core/plugin-api';
 import { Ajv } from 'ajv';
@@ -28,7 +31,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
     const core = await startCore({
       logLevel: 'warn',
       plugins: {
-        operations: { version: '^1.0.0', config: { validateResults: false } },
+        operations: { version: '^1.0.0', config: { validateResults: true } },
         identity: '^1.0.0',
         system: '^1.0.0',
         // In the path, and never the reason for an answer.
@@ -56,7 +59,13 @@ const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
     const { fastify } = await peer<{ fastify: () => Fastify }>('fastify');
     const app = fastify();
     const schema = { body: BODY, response: { 200: RESULT } };
-    app.post('/bench', { schema }, async () => ({ ok: true, rx: RX }));
+    // Its schema of the response makes text of it, and checks nothing.
+    const validate = new Ajv().compile(RESULT);
+    const preSerialization = async (_request: unknown, _reply: unknown, payload: unknown): Promise<unknown> => {
+      if (!validate(payload)) throw new Error('the result is invalid');
+      return payload;
+    };
+    app.post('/bench', { schema, preSerialization }, async () => ({ ok: true, rx: RX }));
     const port = await freePort();
     await app.listen({ port, host: '127.0.0.1' });
     return { port };
@@ -64,11 +73,14 @@ const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
   async express() {
     const { default: express } = await peer<{ default: Express }>('express');
     const validate = new Ajv().compile(BODY);
+    const validateResult = new Ajv().compile(RESULT);
     const app = express();
     app.use(express.json());
     app.post('/bench', (request, response) => {
-      if (validate(request.body)) response.json({ ok: true, rx: RX });
-      else response.status(400).json(validate.errors);
+      const result = { ok: true, rx: RX };
+      if (!validate(request.body)) response.status(400).json(validate.errors);
+      else if (validateResult(result)) response.json(result);
+      else response.status(500).json(validateResult.errors);
     });
     const port = await freePort();
     await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));

@@ -6,6 +6,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectApp } from '@device-core/plugin-api/app';
 import { peer } from '../harness.ts';
 import { DBUS_NAME, DBUS_PATH } from './rpc-callees.ts';
 import { grpcMethod } from './rpc-servers.ts';
@@ -63,7 +64,17 @@ export async function echoClient(path: string): Promise<Client> {
   };
 }
 
-/** Lines on a socket, matched by id: what any client has to do at least. */
+/** The SDK, as an app uses it: what stands against the clients of others. */
+export async function sdkClient(rpcSocket: string, method = 'bench.echo', given?: object): Promise<Client> {
+  const app = await connectApp({ appId: 'com.example.a', rpcSocket });
+  let last = 0;
+  return {
+    call: () => app.call(method, given ?? { text: TEXT, n: ++last }),
+    [Symbol.asyncDispose]: async () => app.close(),
+  };
+}
+
+/** Lines on a socket, matched by id: what any client has to do at least. It stands against a bare echo only. */
 export async function lineClient(path: string, method = 'bench.echo', given?: object): Promise<Client> {
   const socket = connect({ path });
   const pending = new Map<number, (result: unknown) => void>();
