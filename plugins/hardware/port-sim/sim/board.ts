@@ -1,8 +1,12 @@
 /** A board as its YAML file describes it: read, checked, defaults filled in. */
-import { Ajv } from 'ajv';
-import { parse } from 'yaml';
+import { createRequire } from 'node:module';
 import { BOARD_SCHEMA, FAULTS_SCHEMA } from './board-schema.ts';
 import { CHIPS } from './chips/index.ts';
+
+/** Loaded for a board that is new, and for faults: a start with the board of the last one needs neither. */
+const later = createRequire(import.meta.url);
+const ajv = () => later('ajv') as typeof import('ajv');
+const yaml = () => later('yaml') as typeof import('yaml');
 
 export interface LinkSettings {
   readonly transactionBytes: number;
@@ -135,7 +139,7 @@ export class BoardError extends Error {}
 export function parseBoard(text: string, name: string): Board {
   let board: Board;
   try {
-    board = parse(text) as Board;
+    board = yaml().parse(text) as Board;
   } catch (error) {
     throw new BoardError(`cannot read board ${name}: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -189,7 +193,8 @@ export function checkFaults(faults: object): WireFaults {
 }
 
 function check(schema: object, value: unknown, what: string): void {
-  const ajv = new Ajv({ useDefaults: true, discriminator: true, allErrors: false, strict: false });
-  if (ajv.validate(schema, value)) return;
-  throw new BoardError(`cannot use ${what}: ${ajv.errorsText(ajv.errors, { dataVar: 'board' })}`);
+  const { Ajv } = ajv();
+  const checker = new Ajv({ useDefaults: true, discriminator: true, allErrors: false, strict: false });
+  if (checker.validate(schema, value)) return;
+  throw new BoardError(`cannot use ${what}: ${checker.errorsText(checker.errors, { dataVar: 'board' })}`);
 }

@@ -7,10 +7,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { type Board, BoardError, parseBoard } from './board.ts';
+import { type Board, BoardError } from './board.ts';
 import { Bridge } from './bridge.ts';
 import { RealClock } from './clock.ts';
 import { EXIT_BAD_BOARD } from './index.ts';
+import { readBoard } from './kept-board.ts';
 import { SimServer } from './server.ts';
 import { Wire } from './wire.ts';
 
@@ -55,7 +56,7 @@ process.on('SIGINT', () => undefined);
 
 function load(file: string): Board {
   try {
-    return parseBoard(readFileSync(file, 'utf8'), file);
+    return readBoard(readFileSync(file, 'utf8'), file, values.state);
   } catch (error) {
     if (error instanceof BoardError) return fail(error.message);
     return fail(`cannot read board ${file}: ${error instanceof Error ? error.message : String(error)}`);
