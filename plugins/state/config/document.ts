@@ -15,21 +15,40 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  type Scalar,
   visit,
   YAMLMap,
 } from 'yaml';
 import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
 
 const VALUE_TAG = '!value';
+/** Of directives, and of the beginning and the end of a document. */
+const MARKER = /^(?:---|\.\.\.|%|\ufeff)/m;
 const customTags = (tags: unknown[]) =>
   [...tags, { tag: VALUE_TAG, collection: 'map', nodeClass: YAMLMap, identify: () => false }] as never;
+
+/** An empty line, or a comment that begins with the line. */
+const LOOSE = /^(?:#.*|[ \t]*)\r?\n$/;
 
 interface Place {
   readonly pair: Pair;
   /** The map that holds the pair, and its ancestors from the root on. */
   readonly chain: readonly YAMLMap[];
+  /** The pair of the root that it stands in. */
+  readonly root: Pair;
   readonly line: number;
   readonly value: unknown;
+}
+
+/** Where one pair of the root stands in the text. */
+export interface Part {
+  /** The key as it stands there: a whole one, or the beginning of several. */
+  readonly name: string;
+  /** Keys that have a value there. */
+  readonly keys: readonly string[];
+  /** Start of the comments and empty lines that stand before it, start of its own first line. */
+  readonly before: number;
+  readonly start: number;
 }
 
 export class ConfigDocument {
@@ -78,6 +97,26 @@ export class ConfigDocument {
     return this.#places.get(key)?.line;
   }
 
+  /**
+   * Where the pairs of the root begin and the last of them ends, in the text that was parsed: whole lines, each part a document by itself.
+   * Undefined where it cannot be cut so: a root in braces, indented or below a marker of YAML.
+   */
+  parts(text: string): { readonly parts: readonly Part[]; readonly end: number } | undefined {
+    const { contents } = this.#document;
+    if (!isMap(contents) || contents.flow || contents.items.length === 0 || MARKER.test(text)) return undefined;
+    const keysOf = Map.groupBy(this.#places.keys(), (key) => this.#places.get(key)!.root);
+    const parts: Part[] = [];
+    let end = 0;
+    for (const pair of contents.items as Pair<Scalar, Node | null>[]) {
+      const start = pair.key.range?.[0] ?? -1;
+      if (start !== 0 && text[start - 1] !== '\n') return undefined;
+      const before = loose(text, end, start);
+      parts.push({ name: nameOf(pair.key), keys: keysOf.get(pair) ?? [], before, start });
+      end = lineEnd(text, Math.max(pair.key.range?.[1] ?? start, pair.value?.range?.[1] ?? start));
+    }
+    return { parts, end };
+  }
+
   /** Changes the line in place, or appends one. The line numbers of other keys are those of the text as it was parsed. */
   set(key: string, value: unknown): void {
     const node = this.#document.createNode(value);
@@ -95,7 +134,7 @@ export class ConfigDocument {
     if (root.items.length === 0) root.flow = false;
     const pair = this.#document.createPair(key, node);
     root.items.push(pair);
-    this.#places.set(key, { pair, chain: [root], line: 0, value });
+    this.#places.set(key, { pair, chain: [root], root: pair, line: 0, value });
   }
 
   delete(key: string): void {
@@ -126,13 +165,14 @@ export class ConfigDocument {
     parents: readonly YAMLMap[],
     lineOf: (node: unknown) => number,
     fail: (line: number, reason: string) => never,
+    root?: Pair,
   ): void {
     const chain = [...parents, map];
     for (const pair of map.items as Pair[]) {
       const line = lineOf(pair.key);
       if (!isScalar(pair.key)) fail(line, 'a key must be a plain text');
-      const scalar = pair.key as { source?: string; value: unknown };
-      const key = `${prefix}${scalar.source ?? String(scalar.value)}`;
+      const key = `${prefix}${nameOf(pair.key as Scalar)}`;
+      const rootPair = root ?? pair;
       const fault = keyFault(key);
       if (fault)
         fail(
@@ -141,7 +181,7 @@ export class ConfigDocument {
         );
       const node = pair.value;
       if (isMap(node) && node.tag !== VALUE_TAG && node.items.length > 0) {
-        this.#collect(node as YAMLMap, `${key}.`, chain, lineOf, fail);
+        this.#collect(node as YAMLMap, `${key}.`, chain, lineOf, fail, rootPair);
         continue;
       }
       const value: unknown = isNode(node) && !isAlias(node) ? node.toJS(this.#document) : null;
@@ -149,7 +189,7 @@ export class ConfigDocument {
       const valueReason = valueFault(value);
       if (valueReason) fail(line, `the value of ${key} is not valid: ${valueReason}`);
       if (this.#places.has(key)) fail(line, `${key} is set twice, first in line ${this.line(key)}`);
-      this.#places.set(key, { pair, chain, line, value: freezeCopy(value) });
+      this.#places.set(key, { pair, chain, root: rootPair, line, value: freezeCopy(value) });
     }
     if (prefix === '') this.#refusePrefixes(fail);
   }
@@ -163,4 +203,26 @@ export class ConfigDocument {
       }
     }
   }
+}
+
+function nameOf(key: Scalar): string {
+  return key.source ?? String(key.value);
+}
+
+/** Start of the empty lines and the comments without indentation that stand before `start`, not before `least`. */
+function loose(text: string, least: number, start: number): number {
+  let from = start;
+  while (from > least) {
+    const line = text.lastIndexOf('\n', from - 2) + 1;
+    if (line < least || !LOOSE.test(text.slice(line, from))) break;
+    from = line;
+  }
+  return from;
+}
+
+/** Start of the next line. */
+function lineEnd(text: string, offset: number): number {
+  if (offset > 0 && text[offset - 1] === '\n') return offset;
+  const end = text.indexOf('\n', offset);
+  return end < 0 ? text.length : end + 1;
 }

@@ -21,6 +21,7 @@ export const plugin = definePlugin({
     const { maxKeys, maxBytes } = settings;
     const store = new ConfigStore({ paths, problems, log: host.log, maxKeys, maxBytes });
     await store.load();
+    host.scope.defer('settings journals', () => store.close());
 
     if (settings.watch) {
       watchFiles({

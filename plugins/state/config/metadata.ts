@@ -24,19 +24,15 @@ export function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 }
 
-/**
- * The text of the file. `before` is the entry that the write in progress replaces (null: there was none): the metadata are written before the
- * YAML, so a Core that is killed between the two finds the old value and the entry that belongs to it.
- */
-export function formatMetadata(
-  metadata: Metadata,
-  before?: { readonly key: string; readonly entry: KeyMetadata | undefined },
-): string {
-  const undo = before && { key: before.key, entry: before.entry ?? null };
-  return `${JSON.stringify({ version: FORM, revision: metadata.revision, undo, keys: Object.fromEntries(metadata.keys) }, null, 1)}\n`;
+export function formatMetadata(metadata: Metadata): string {
+  const { revision, keys } = metadata;
+  return `${JSON.stringify({ version: FORM, revision, keys: Object.fromEntries(keys) }, null, 1)}\n`;
 }
 
-/** Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". Throws STATE_NEWER. */
+/**
+ * Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". A former version wrote them just before the YAML,
+ * with `undo`: the entry from before a write whose YAML may be missing. Throws STATE_NEWER.
+ */
 export function parseMetadata(
   text: string,
   file: string,
@@ -61,7 +57,7 @@ export function parseMetadata(
   return { metadata, undo: { key: undone.key, entry: isKeyMetadata(undone.entry) ? undone.entry : null } };
 }
 
-function isKeyMetadata(value: unknown): value is KeyMetadata {
+export function isKeyMetadata(value: unknown): value is KeyMetadata {
   const entry = value as Partial<KeyMetadata> | null | undefined;
   return (
     Number.isSafeInteger(entry?.revision) &&

@@ -1,8 +1,9 @@
 /**
- * One file that the Core writes (`config.yaml` of the device or of an app), with `config.meta.json` and `config.yaml.last-good` beside it.
- * Work on the file is serialised; a write is in memory only after it is durable. Order of a write: last good and metadata, YAML, directory.
- * Whatever moment the Core is killed at, the YAML is whole, and an acknowledged write is in both the YAML and the last good copy.
+ * One file that the Core writes (`config.yaml` of the device or of an app), with its journal, metadata and last good copy beside it. Writes that wait
+ * are made together; one is in memory only after it is durable. Order of a write: journal, YAML, directory. Whatever moment the Core is killed at, the
+ * YAML is whole, and an acknowledged write is in the YAML as well as in the last good copy with its journal.
  */
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import {
@@ -15,9 +16,10 @@ import {
   sweepLeftovers,
 } from '@device-core/plugin-api/durable';
 import { ConfigDocument } from './document.ts';
-import { isBelow } from './keys.ts';
+import { type Change, type Changes, type Found, Journal } from './journal.ts';
 import { formatMetadata, hashOf, type KeyMetadata, type Metadata, NO_METADATA, parseMetadata } from './metadata.ts';
 import type { Problems } from './problems.ts';
+import { SettingsText } from './settings-text.ts';
 
 /** A value as a layer holds it. */
 export interface Held {
@@ -45,29 +47,58 @@ export interface StateFileOptions {
   readonly onChange: (keys: readonly string[]) => void;
 }
 
+/** What a change sees of the file when its turn has come. */
+export interface View {
+  get(key: string): Held | undefined;
+}
+
+interface Job {
+  readonly key: string;
+  readonly value: unknown;
+  readonly by: string;
+  readonly guard: (view: View) => void;
+  /** It is in force: resolves whoever waits. */
+  readonly done: (revision: number) => void;
+  readonly fail: (error: unknown) => void;
+}
+
 const MAX_WAITING = 128;
 const METADATA = 'config.meta.json';
-/** Written beside metadata of a newer form, which are left alone: the newer Core finds its own again. */
+const JOURNAL = 'config.journal';
+/** Written beside those of a newer form, which are left alone: the newer Core finds its own again. */
 const METADATA_BESIDE = 'config.meta.1.json';
+const JOURNAL_BESIDE = 'config.1.journal';
+const NO_LIMITS = { maxKeys: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
 export class StateFile {
   readonly path: string;
   readonly #options: StateFileOptions;
-  #document = ConfigDocument.parse('', '');
-  /** Says the same as the document and takes the next change, so that readers never see one that is not durable yet. */
-  #draft: ConfigDocument | undefined;
+  /** What is in force, by key. */
+  #values = new Map<string, unknown>();
+  #authors = new Map<string, KeyMetadata>();
+  /** Highest revision ever given out in this file, unset keys included. */
+  #revision = 0;
   /** What the file holds as far as it was accepted; '' also stands for no file. */
   #text = '';
+  /** Says the same as `#text`, and takes the next changes. */
+  #draft = new SettingsText('', '', ConfigDocument.parse('', ''));
   /** A hand edit that was refused and still stands in the file. */
   #refused: string | undefined;
-  #metadata: Metadata = NO_METADATA;
   #metadataName: string = METADATA;
-  #tail: Promise<unknown> = Promise.resolve();
+  #journal: Journal;
+  /** Of the metadata that the journal follows. */
+  #base = 0;
+  /** The journal says more than was done, or metadata and last good copy are behind: they come first. */
+  #behind = false;
+  #jobs: Job[] = [];
+  #reloads: ((fault: unknown) => void)[] = [];
   #waiting = 0;
+  #working: Promise<void> | undefined;
 
   private constructor(path: string, options: StateFileOptions) {
     this.path = path;
     this.#options = options;
+    this.#journal = new Journal(this.#beside(JOURNAL));
   }
 
   /** Reads the file; a corrupt one is set aside and the last good one restored. */
@@ -78,67 +109,143 @@ export class StateFile {
   }
 
   get(key: string): Held | undefined {
-    const value = this.#document.value(key);
-    if (value === undefined) return undefined;
-    const { revision, setBy, setAt } = this.#metadata.keys.get(key)!;
-    return { value, revision, setBy, setAt };
+    const author = this.#authors.get(key);
+    return author && held(this.#values.get(key), author);
   }
 
   keys(): Iterable<string> {
-    return this.#document.keys();
+    return this.#values.keys();
   }
 
   /**
-   * Sets or (null) unsets one key; durable when it resolves. `guard` runs when the file's turn has come, after hand edits were taken in, and
-   * may throw. Resolves with the revision of the change. Throws QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE, STORAGE_FULL,
-   * STORAGE_READ_ONLY, STORAGE_FAILED.
+   * Sets or (null) unsets one key; durable when it resolves. `guard` runs when its turn has come, after hand edits were taken in, and may throw.
+   * Resolves with what `answer` says of the revision as soon as the change is in force. Throws QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE,
+   * STORAGE_FULL, STORAGE_READ_ONLY, STORAGE_FAILED.
    */
-  set(key: string, value: unknown, by: string, guard: () => void): Promise<number> {
-    return this.#serial(async () => {
-      await this.#absorb();
-      guard();
-      const former = this.#document.value(key);
-      if (value === null && former === undefined) return 0;
-      if (value !== null) this.#checkPlace(key, former === undefined);
-      const draft = this.#draft ?? ConfigDocument.parse(this.#text, this.path);
-      this.#draft = undefined;
-      const { text, document } = this.#render(draft, key, value);
-      const revision = this.#options.revisions.next();
-      const keys = new Map(this.#metadata.keys);
-      if (value === null) keys.delete(key);
-      else keys.set(key, { revision, setBy: by, setAt: Date.now(), hash: hashOf(value) });
-      const metadata = { revision, keys };
-      await this.#persist(text, formatMetadata(metadata, { key, entry: this.#metadata.keys.get(key) }));
-      this.#accept(text, document, metadata);
-      this.#draft = draft;
-      this.#options.onChange([key]);
-      return revision;
-    });
+  set<T>(
+    key: string,
+    value: unknown,
+    by: string,
+    guard: (view: View) => void,
+    answer: (revision: number) => T,
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const done = (revision: number) => resolve(answer(revision));
+    return this.#take(promise, () => this.#jobs.push({ key, value, by, guard, done, fail: reject }));
   }
 
   /** Takes in what somebody else wrote into the file; its own writes are no news. */
   reload(): Promise<void> {
-    return this.#serial(() => this.#absorb());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const settle = (fault: unknown) => (fault === undefined ? resolve() : reject(fault));
+    return this.#take(promise, () => this.#reloads.push(settle));
   }
 
-  #serial<T>(work: () => Promise<T>): Promise<T> {
+  /** Folds the journal, so that a former version finds everything as well. The disk may refuse: then the next start does it. */
+  async close(): Promise<void> {
+    await this.#working;
+    if (!this.#journal.used || !existsSync(dirname(this.path))) return; // an app that was removed stays so
+    await this.#fold().catch((error) => this.#options.log.warn({ file: this.path }, reasonOf(error)));
+  }
+
+  async #take<T>(settled: Promise<T>, add: () => void): Promise<T> {
     if (this.#waiting >= MAX_WAITING) {
       const details = { what: `a write to ${this.path}`, reason: `${MAX_WAITING} are waiting`, retryAfterMs: 100 };
-      return Promise.reject(new CoreError('QUEUE_FULL', details));
+      throw new CoreError('QUEUE_FULL', details);
     }
     this.#waiting += 1;
-    const run = this.#tail.then(work).finally(() => {
+    try {
+      add();
+      this.#working ??= this.#work();
+      return await settled;
+    } finally {
       this.#waiting -= 1;
-    });
-    this.#tail = run.catch(() => undefined);
-    return run;
+    }
+  }
+
+  async #work(): Promise<void> {
+    while (this.#jobs.length + this.#reloads.length > 0) {
+      const reloads = this.#reloads.splice(0);
+      let fault: unknown;
+      await this.#absorb().catch((error) => {
+        fault = error;
+      });
+      for (const settle of reloads) settle(fault);
+      const jobs = this.#jobs.splice(0);
+      if (fault === undefined) await this.#change(jobs);
+      else for (const job of jobs) job.fail(fault);
+    }
+    this.#working = undefined;
+  }
+
+  /** Makes all these changes with one write; one that is refused does not hold up the others. */
+  async #change(jobs: readonly Job[]): Promise<void> {
+    const changes = new Map<string, Change>();
+    const view = (key: string) => {
+      const change = changes.get(key);
+      return change === undefined ? this.get(key) : change === null ? undefined : held(change.value, change);
+    };
+    const made: { readonly job: Job; readonly change: Change; readonly revision: number }[] = [];
+    for (const job of jobs) {
+      const { key, value, by } = job;
+      try {
+        job.guard({ get: view });
+        if (value === null && view(key) === undefined) {
+          made.push({ job, change: null, revision: 0 });
+          continue;
+        }
+        this.#draft.set(key, value, this.#options);
+        const revision = this.#options.revisions.next();
+        const change = value === null ? null : { value, revision, setBy: by, setAt: Date.now(), hash: hashOf(value) };
+        changes.set(key, change);
+        made.push({ job, change, revision });
+      } catch (error) {
+        job.fail(error);
+      }
+    }
+    try {
+      if (changes.size > 0) await this.#write(changes);
+    } catch (error) {
+      this.#draft.takeBack();
+      for (const { job } of made) job.fail(error);
+      return;
+    }
+    for (const { job, change, revision } of made) {
+      try {
+        if (revision > 0) {
+          this.#put(job.key, change, revision);
+          this.#options.onChange([job.key]);
+        }
+        job.done(revision);
+      } catch (error) {
+        job.fail(error);
+      }
+    }
+  }
+
+  #put(key: string, change: Change, revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+    if (change === null) {
+      this.#values.delete(key);
+      this.#authors.delete(key);
+    } else {
+      const { value, ...author } = change;
+      this.#values.set(key, value);
+      this.#authors.set(key, author);
+    }
   }
 
   async #load(): Promise<void> {
     await this.#sweep();
     const known = await this.#readMetadata();
     const metadata = known?.metadata ?? NO_METADATA;
-    this.#options.revisions.seen(metadata.revision);
+    const { writes, damage } = await this.#readJournal(known?.metadata.revision);
+    let highest = metadata.revision;
+    for (const write of writes) for (const change of write.values()) highest = Math.max(highest, change?.revision ?? 0);
+    this.#options.revisions.seen(highest);
+    const copy = await this.#lastGood();
+    // Without the copy that it follows a journal is not the whole.
+    const lastGood = copy === undefined && metadata.revision > 0 ? undefined : withWrites(copy, writes);
     let text: string;
     let document: ConfigDocument;
     try {
@@ -146,15 +253,19 @@ export class StateFile {
       text = found ?? '';
       document = this.#parse(found);
     } catch (error) {
-      text = await this.#recover(error);
+      text = await this.#recover(error, lastGood);
       document = ConfigDocument.parse(text, this.path);
     }
-    await this.#adopt(text, document, known?.undo ? undone(metadata, known.undo, document) : metadata);
+    const former = known?.undo ? undone(metadata, known.undo, document) : metadata;
+    const keys = followed(former.keys, writes, document);
+    const behind = this.#journal.used || damage !== undefined || text !== (lastGood ?? '');
+    await this.#adopt(text, document, { revision: highest, keys }, behind);
   }
 
   /** What writers that were killed left behind: it does no harm where it cannot be removed. */
   async #sweep(): Promise<void> {
-    const files = [this.path, this.#beside(METADATA), this.#beside(METADATA_BESIDE)];
+    const names = [METADATA, METADATA_BESIDE, JOURNAL, JOURNAL_BESIDE];
+    const files = [this.path, ...names.map((name) => this.#beside(name))];
     const outcomes = await Promise.allSettled(files.map((file) => sweepLeftovers(file)));
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
@@ -162,9 +273,9 @@ export class StateFile {
   }
 
   /** Puts the last good text in the place of a damaged file, as far as the disk allows. Resolves with what is in force. */
-  async #recover(damage: unknown): Promise<string> {
+  async #recover(damage: unknown, lastGood: string | undefined): Promise<string> {
     const { problems, log } = this.#options;
-    const text = (await this.#lastGood()) || undefined; // an empty one is none
+    const text = lastGood || undefined; // an empty one is none
     let aside = '';
     try {
       aside = `it was set aside as ${await recoverFile(this.path, text)}, `;
@@ -187,8 +298,26 @@ export class StateFile {
     } catch (error) {
       if (!(error instanceof CoreError) || error.code !== 'STATE_NEWER') throw error;
       this.#metadataName = METADATA_BESIDE;
+      this.#journal = new Journal(this.#beside(JOURNAL_BESIDE));
       this.#options.problems.newer(`${error.message}; who set what is kept in ${METADATA_BESIDE} meanwhile`);
       return parseMetadata(await this.#history(METADATA_BESIDE), this.#beside(METADATA_BESIDE));
+    }
+  }
+
+  async #readJournal(of: number | undefined): Promise<Found> {
+    const { problems } = this.#options;
+    try {
+      const found = await this.#journal.read(of);
+      if (found.damage !== undefined) problems.note(`${found.damage}; who set what is not known any more`);
+      return found;
+    } catch (error) {
+      if (error instanceof CoreError && error.code === 'STATE_NEWER') {
+        problems.newer(`${error.message}; changes are kept in ${JOURNAL_BESIDE} meanwhile`);
+        this.#journal = new Journal(this.#beside(JOURNAL_BESIDE));
+        return this.#journal.read(of).catch(() => ({ writes: [] })); // no older one is newer
+      }
+      problems.note(`${reasonOf(error)}; who set what is not known any more`);
+      return { writes: [], damage: reasonOf(error) };
     }
   }
 
@@ -203,31 +332,35 @@ export class StateFile {
   }
 
   /** Makes a text that somebody else wrote the accepted one: values that the metadata do not know were set by `file`. */
-  async #adopt(text: string, document: ConfigDocument, known: Metadata): Promise<readonly string[]> {
-    const keys = new Map<string, KeyMetadata>();
+  async #adopt(text: string, document: ConfigDocument, known: Metadata, behind: boolean): Promise<readonly string[]> {
+    const authors = new Map<string, KeyMetadata>();
+    const values = new Map<string, unknown>();
     const changed = [...known.keys.keys()].filter((key) => document.value(key) === undefined);
     for (const key of document.keys()) {
-      const hash = hashOf(document.value(key));
+      const value = document.value(key);
+      values.set(key, value);
+      const hash = hashOf(value);
       const entry = known.keys.get(key);
       if (entry?.hash === hash) {
-        keys.set(key, entry);
+        authors.set(key, entry);
         continue;
       }
-      keys.set(key, { revision: this.#options.revisions.next(), setBy: 'file', setAt: Date.now(), hash });
+      authors.set(key, { revision: this.#options.revisions.next(), setBy: 'file', setAt: Date.now(), hash });
       changed.push(key);
     }
     const revision = changed.length > 0 ? this.#options.revisions.next() : known.revision;
-    const metadata = { revision, keys };
-    if (changed.length > 0 || text !== ((await this.#lastGood()) ?? '')) {
-      try {
-        await this.#persist(text, formatMetadata(metadata), false);
-      } catch (error) {
+    if (changed.length > 0 || behind) {
+      await this.#fold(text, { revision, keys: authors }).catch((error) => {
         // The values themselves are in the file already; only their history is not kept.
         this.#options.problems.note(reasonOf(error));
         this.#options.log.warn({ file: this.path }, reasonOf(error));
-      }
-    }
-    this.#accept(text, document, metadata);
+      });
+    } else this.#base = revision;
+    this.#text = text;
+    this.#draft = new SettingsText(this.path, text, document);
+    this.#values = values;
+    this.#authors = authors;
+    this.#revision = revision;
     return changed;
   }
 
@@ -243,7 +376,7 @@ export class StateFile {
       document = this.#parse(found);
       for (const key of document.keys()) {
         const value = document.value(key);
-        const reason = this.#metadata.keys.get(key)?.hash === hashOf(value) ? undefined : refuse(key, value);
+        const reason = this.#authors.get(key)?.hash === hashOf(value) ? undefined : refuse(key, value);
         if (reason)
           throw new CoreError('STATE_CORRUPT', { file: this.path, reason: `line ${document.line(key)}: ${reason}` });
       }
@@ -254,7 +387,7 @@ export class StateFile {
       log.error({ file: this.path }, message);
       return;
     }
-    const changed = await this.#adopt(text, document, this.#metadata);
+    const changed = await this.#adopt(text, document, { revision: this.#revision, keys: this.#authors }, true);
     this.#mended();
     log.info({ file: this.path, keys: changed }, 'took in an edit by hand');
     if (changed.length > 0) onChange(changed);
@@ -272,65 +405,45 @@ export class StateFile {
     this.#options.problems.mended(this.path);
   }
 
-  #accept(text: string, document: ConfigDocument, metadata: Metadata): void {
-    this.#draft = undefined;
-    this.#text = text;
-    this.#document = document;
-    this.#metadata = metadata;
-  }
-
-  /** Throws CONFIG_VALUE_INVALID where the key cannot stand beside the others. */
-  #checkPlace(key: string, isNew: boolean): void {
-    let count = 0;
-    for (const other of this.#document.keys()) {
-      count += 1;
-      if (other === key || !(isBelow(other, key) || isBelow(key, other))) continue;
-      const reason = `${other} is set in the same scope, and a key is a value or the beginning of other keys, never both`;
-      throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
-    }
-    if (isNew && count >= this.#options.maxKeys) {
-      throw new CoreError('CONFIG_VALUE_INVALID', {
-        key,
-        reason: `its scope holds ${count} keys already, the most allowed`,
-      });
-    }
-  }
-
-  /** The file's text with one key changed, read back to be sure that it says what is meant. */
-  #render(
-    draft: ConfigDocument,
-    key: string,
-    value: unknown,
-  ): { readonly text: string; readonly document: ConfigDocument } {
-    if (value === null) draft.delete(key);
-    else draft.set(key, value);
-    const text = draft.toString();
-    const bytes = Buffer.byteLength(text);
-    if (bytes > this.#options.maxBytes) {
-      const reason = `its scope would have ${bytes} bytes, at most ${this.#options.maxBytes} are allowed`;
-      throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
-    }
-    const document = ConfigDocument.parse(text, this.path);
-    if (JSON.stringify(document.value(key) ?? null) !== JSON.stringify(value)) {
-      throw new CoreError('CONFIG_VALUE_INVALID', { key, reason: 'it cannot be written as YAML without loss' });
-    }
-    return { text, document };
-  }
-
-  async #persist(text: string, metadata: string, withYaml = true): Promise<void> {
+  /** Writes the changes and accepts them. The YAML may be the new one, too, after a failed sync of its folder: then it is taken in as an edit. */
+  async #write(changes: Changes): Promise<void> {
+    if (this.#behind || this.#journal.full) await this.#fold();
+    const text = this.#draft.toString();
     try {
-      await makeFolder(dirname(this.path));
-      if (withYaml && this.#refused !== undefined) {
-        const aside = await setAside(this.path);
+      if (this.#refused !== undefined) {
+        const aside = await setAside(this.path, true);
         this.#options.problems.note(`a refused edit of ${this.path} was set aside as ${aside} by a later write`);
         this.#mended();
       }
-      const metadataFile = this.#beside(this.#metadataName);
-      if (withYaml) await replaceFile(this.path, text, { lastGood: true, beside: { [metadataFile]: metadata } });
-      else await replaceFile(`${this.path}.last-good`, text, { beside: { [metadataFile]: metadata } });
+      await this.#journal.append(changes, this.#base).catch(async (error: CoreError) => {
+        if ((error.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') throw error;
+        await this.#fold(); // makes the folder: that of an app comes with its first setting
+        await this.#journal.append(changes, this.#base);
+      });
+      this.#behind = true;
+      await replaceFile(this.path, text);
+      this.#behind = false;
     } catch (error) {
       throw storageError(this.path, error);
     }
+    this.#text = text;
+    this.#draft.settle();
+  }
+
+  /** Brings last good copy and metadata up to date, the copy first: the journal may be read over a newer copy, not over an older one. */
+  async #fold(text = this.#text, metadata: Metadata = { revision: this.#revision, keys: this.#authors }): Promise<void> {
+    this.#behind = true;
+    try {
+      await makeFolder(dirname(this.path));
+      await replaceFile(this.#beside(this.#metadataName), formatMetadata(metadata), {
+        beside: { [`${this.path}.last-good`]: text },
+      });
+      await this.#journal.drop();
+    } catch (error) {
+      throw storageError(this.path, error);
+    }
+    this.#base = metadata.revision;
+    this.#behind = false;
   }
 
   /** The last good text, or undefined where there is none that can be read. */
@@ -349,6 +462,46 @@ export class StateFile {
   #beside(name: string): string {
     return join(dirname(this.path), name);
   }
+}
+
+function held(value: unknown, { revision, setBy, setAt }: KeyMetadata): Held {
+  return { value, revision, setBy, setAt };
+}
+
+/** The last good text with what was written since. */
+function withWrites(lastGood: string | undefined, writes: readonly Changes[]): string | undefined {
+  if (writes.length === 0) return lastGood;
+  const text = new SettingsText('', lastGood ?? '', ConfigDocument.parse(lastGood ?? '', ''));
+  for (const write of writes)
+    for (const [key, change] of write) {
+      try {
+        text.set(key, change?.value ?? null, NO_LIMITS);
+      } catch {
+        // The copy is of others; what fits it is used.
+      }
+    }
+  return text.toString();
+}
+
+/** The metadata after these writes. The last of them may have been killed before its YAML was there: then they are those before it. */
+function followed(
+  known: Metadata['keys'],
+  writes: readonly Changes[],
+  document: ConfigDocument,
+): ReadonlyMap<string, KeyMetadata> {
+  const keys = new Map(known);
+  for (const [index, write] of writes.entries())
+    for (const [key, change] of write) {
+      const value = document.value(key);
+      const done = change === null ? value === undefined : value !== undefined && change.hash === hashOf(value);
+      if (index === writes.length - 1 && !done) continue;
+      if (change === null) keys.delete(key);
+      else {
+        const { revision, setBy, setAt, hash } = change;
+        keys.set(key, { revision, setBy, setAt, hash });
+      }
+    }
+  return keys;
 }
 
 /** The metadata as they were before a write whose YAML was never written. */

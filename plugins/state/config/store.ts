@@ -18,7 +18,7 @@ import { Folder } from './folder.ts';
 import { checkKey, freezeCopy, isBelow, valueFault } from './keys.ts';
 import { LOCKS_FILE, type Locks, NO_LOCKS, parseLocks } from './locks.ts';
 import type { Problems } from './problems.ts';
-import { type Held, type Revisions, StateFile } from './state-file.ts';
+import { type Held, type Revisions, StateFile, type View } from './state-file.ts';
 
 export const CONFIG_FILE = 'config.yaml';
 
@@ -123,16 +123,23 @@ export class ConfigStore implements Config {
     const reason = valueFault(value) ?? (value === null ? undefined : this.#refusal(app, key, value));
     if (reason) throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
     const file = app === undefined ? this.#device : await this.#appFile(app);
-    const revision = await file.set(key, value === null ? null : freezeCopy(value), options.by, () => {
-      const lock = this.#locks.find(key);
-      if (lock) throw new CoreError('CONFIG_LOCKED', { key, where: `pattern ${lock} in ${LOCKS_FILE}` });
-      const current = this.#effective(app, key)?.revision ?? 0;
-      if (options.ifRevision !== undefined && options.ifRevision !== current) {
-        throw new CoreError('CONFIG_CONFLICT', { key, revision: current, expected: options.ifRevision });
-      }
-    });
     const source: ConfigLayer = app === undefined ? 'device' : 'app';
-    return this.#effective(app, key) ?? { key, value: null, source, revision, setBy: options.by, setAt: Date.now() };
+    return file.set(
+      key,
+      value === null ? null : freezeCopy(value),
+      options.by,
+      (view) => {
+        const lock = this.#locks.find(key);
+        if (lock) throw new CoreError('CONFIG_LOCKED', { key, where: `pattern ${lock} in ${LOCKS_FILE}` });
+        // What was written before in the same breath counts, though nobody sees it yet.
+        const current = this.#effective(app, key, view)?.revision ?? 0;
+        if (options.ifRevision !== undefined && options.ifRevision !== current) {
+          throw new CoreError('CONFIG_CONFLICT', { key, revision: current, expected: options.ifRevision });
+        }
+      },
+      (revision) =>
+        this.#effective(app, key) ?? { key, value: null, source, revision, setBy: options.by, setAt: Date.now() },
+    );
   }
 
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable {
@@ -153,8 +160,14 @@ export class ConfigStore implements Config {
       refused = error;
       this.#schemas.set(app, refusingKeys(described.defaults, reasonOf(error)));
     }
+    this.#misfits.delete(app);
     this.#findMisfits(app, await this.#appFile(app));
     if (refused !== undefined) throw refused;
+  }
+
+  /** Nothing is kept in journals after it. */
+  async close(): Promise<void> {
+    await Promise.all([this.#device, ...this.#opened.values()].map((file) => file.close()));
   }
 
   /** Is there an app of this id, as far as the configuration can tell? */
@@ -212,12 +225,16 @@ export class ConfigStore implements Config {
     return layers;
   }
 
-  #effective(app: string | undefined, key: string): ConfigEntry | undefined {
+  /** `own` is what the file of this scope will hold after changes that are under way. */
+  #effective(app: string | undefined, key: string, own?: View): ConfigEntry | undefined {
     const locked = this.#locks.find(key) !== undefined;
+    const file = app === undefined ? this.#device : this.#opened.get(app);
     for (const { layer, source } of this.#layers(app)) {
       if (locked && source !== 'default') continue;
-      const held = layer.get(key);
-      if (!held || (source === 'app' && this.#misfits.get(app!)?.has(key))) continue;
+      const held = (own && layer === file ? own : layer).get(key);
+      if (!held) continue;
+      const misfit = source === 'app' && this.#misfits.get(app!)?.has(key);
+      if (misfit && held.revision === layer.get(key)?.revision) continue;
       const { value, ...origin } = held;
       return { key, value, source, ...origin };
     }
@@ -310,18 +327,20 @@ export class ConfigStore implements Config {
         return lock ? `${key} is locked by the OEM (pattern ${lock} in ${LOCKS_FILE})` : this.#refusal(app, key, value);
       },
       onChange: (keys) => {
-        if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file);
+        if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file, keys);
         this.#changed(keys, app === undefined ? 'device' : 'app', app);
       },
     });
     return file;
   }
 
-  #findMisfits(app: string, file: StateFile): void {
+  #findMisfits(app: string, file: StateFile, keys: Iterable<string> = file.keys()): void {
     const schema = this.#schemas.get(app);
-    const misfits = new Set<string>();
-    for (const key of file.keys()) {
-      const reason = schema?.fault(key, file.get(key)?.value);
+    const misfits = new Set(this.#misfits.get(app));
+    for (const key of keys) {
+      const held = file.get(key);
+      const reason = held && schema?.fault(key, held.value);
+      misfits.delete(key);
       if (!reason) continue;
       misfits.add(key);
       const message = `${file.path} sets ${key}, which does not fit the schema of ${app} and is ignored: ${reason}`;

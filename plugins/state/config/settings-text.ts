@@ -1,0 +1,206 @@
+/**
+ * The text of a settings file, cut into the pairs of its root, so that one key can be changed without the others being read or written anew: what
+ * stands around a changed value stays byte for byte. Changes follow each other and can be taken back until they are settled.
+ */
+import { CoreError } from '@device-core/plugin-api';
+import { ConfigDocument } from './document.ts';
+import { isBelow } from './keys.ts';
+
+/** One pair of the root with its whole lines, or the whole of a file that cannot be cut. */
+interface Piece {
+  /** Its key in the text; undefined for a whole file. */
+  readonly name: string | undefined;
+  /** Comments and empty lines that stand before it and go with it. */
+  readonly before: string;
+  readonly body: string;
+  /** Keys that have a value in it. */
+  readonly keys: readonly string[];
+  /** The body is what this class writes for the value: nothing in it has to be kept. */
+  readonly plain: boolean;
+}
+
+/** The place of a piece among the others. */
+interface Slot {
+  piece: Piece | undefined;
+}
+
+export interface Limits {
+  readonly maxKeys: number;
+  readonly maxBytes: number;
+}
+
+export class SettingsText {
+  readonly #path: string;
+  /** Comments before the first pair and after the last: they stay when all pairs go. */
+  readonly #header: string;
+  readonly #tail: string;
+  readonly #slots = new Set<Slot>();
+  readonly #places = new Map<string, Slot>();
+  readonly #byName = new Map<string, Slot>();
+  /** Of each beginning of keys, how many begin so. */
+  readonly #beginnings = new Map<string, number>();
+  readonly #changes: { readonly slot: Slot; readonly former: Piece | undefined }[] = [];
+  #bytes: number;
+
+  constructor(path: string, text: string, document: ConfigDocument) {
+    this.#path = path;
+    const layout = document.parts(text);
+    const cut = layout?.parts ?? [];
+    const empty = !layout && [...document.keys()].length === 0;
+    this.#header = empty ? commentsOf(text) : text.slice(0, cut[0]?.start ?? 0);
+    this.#tail = layout ? ended(text.slice(layout.end)) : '';
+    this.#bytes = Buffer.byteLength(this.#header) + Buffer.byteLength(this.#tail);
+    for (const [index, { name, keys, before, start }] of cut.entries()) {
+      const body = ended(text.slice(start, cut[index + 1]?.before ?? layout?.end));
+      this.#add({ name, before: index === 0 ? '' : text.slice(before, start), body, keys, plain: false });
+    }
+    if (!layout && !empty)
+      this.#add({ name: undefined, before: '', body: text, keys: [...document.keys()], plain: false });
+    this.settle();
+  }
+
+  toString(): string {
+    const parts = [this.#header];
+    for (const { piece } of this.#slots) if (piece) parts.push(piece.before, piece.body);
+    if (parts.length === 1) parts.push('{}\n');
+    parts.push(this.#tail);
+    return parts.join('');
+  }
+
+  /** Sets or (null) unsets one key. Throws CONFIG_VALUE_INVALID and has changed nothing where the key, its value or the whole does not fit. */
+  set(key: string, value: unknown, { maxKeys, maxBytes }: Limits): void {
+    const fail = (reason: string): never => {
+      throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
+    };
+    const known = this.#places.get(key);
+    if (value === null) {
+      if (known) this.#change(known, without(known.piece!, key, this.#path));
+      return;
+    }
+    const other = this.#inTheWay(key);
+    if (other !== undefined)
+      fail(`${other} is set in the same scope, and a key is a value or the beginning of other keys, never both`);
+    const count = this.#places.size;
+    if (!known && count >= maxKeys) fail(`its scope holds ${count} keys already, the most allowed`);
+    // A pair without a value holds the place of its key, and a file that cannot be cut that of all.
+    const [first] = this.#slots;
+    const slot = known ?? this.#byName.get(key) ?? (first?.piece && first.piece.name === undefined ? first : undefined);
+    const piece = written(slot?.piece, key, value, this.#path);
+    if (!piece) return fail('it cannot be written as YAML without loss');
+    const bytes = this.#bytes + sizeOf(piece) - sizeOf(slot?.piece);
+    if (bytes > maxBytes) fail(`its scope would have ${bytes} bytes, at most ${maxBytes} are allowed`);
+    if (slot) this.#change(slot, piece);
+    else this.#add(piece);
+  }
+
+  /** Makes the changes since the last settle() undone. */
+  takeBack(): void {
+    for (const { slot, former } of this.#changes.reverse()) this.#put(slot, former);
+    this.settle();
+  }
+
+  settle(): void {
+    for (const { slot } of this.#changes) if (!slot.piece) this.#slots.delete(slot);
+    this.#changes.length = 0;
+  }
+
+  #add(piece: Piece): void {
+    const slot: Slot = { piece: undefined };
+    this.#slots.add(slot);
+    this.#change(slot, piece);
+  }
+
+  #change(slot: Slot, piece: Piece | undefined): void {
+    this.#changes.push({ slot, former: slot.piece });
+    this.#put(slot, piece);
+  }
+
+  #put(slot: Slot, piece: Piece | undefined): void {
+    const former = slot.piece;
+    this.#bytes += sizeOf(piece) - sizeOf(former);
+    if (former?.name !== undefined) this.#byName.delete(former.name);
+    for (const key of former?.keys ?? []) {
+      this.#places.delete(key);
+      for (const beginning of beginningsOf(key)) this.#count(beginning, -1);
+    }
+    slot.piece = piece;
+    if (piece?.name !== undefined) this.#byName.set(piece.name, slot);
+    for (const key of piece?.keys ?? []) {
+      this.#places.set(key, slot);
+      for (const beginning of beginningsOf(key)) this.#count(beginning, 1);
+    }
+  }
+
+  #count(beginning: string, by: number): void {
+    const count = (this.#beginnings.get(beginning) ?? 0) + by;
+    if (count > 0) this.#beginnings.set(beginning, count);
+    else this.#beginnings.delete(beginning);
+  }
+
+  /** A key that is a beginning of this one, or that begins with it. */
+  #inTheWay(key: string): string | undefined {
+    const above = beginningsOf(key).find((beginning) => this.#places.has(beginning));
+    if (above !== undefined || !this.#beginnings.has(key)) return above;
+    return this.#places.keys().find((other) => other !== key && isBelow(other, key));
+  }
+}
+
+/** The piece without a key; undefined where nothing is left of it. */
+function without(piece: Piece, key: string, path: string): Piece | undefined {
+  if (piece.name === key) return undefined;
+  const document = ConfigDocument.parse(piece.body, path);
+  document.delete(key);
+  const keys = piece.keys.filter((other) => other !== key);
+  if (keys.length === 0 && piece.name !== undefined) return undefined;
+  return { ...piece, keys, body: document.toString() };
+}
+
+/** The piece with a value, read back to be sure that it says what is meant: undefined where it does not. */
+function written(piece: Piece | undefined, key: string, value: unknown, path: string): Piece | undefined {
+  const named = piece === undefined || piece.name === key;
+  const plain = plainText(key, value);
+  const fresh = named && (piece === undefined || piece.plain || piece.keys.length === 0);
+  let body = plain;
+  if (!fresh) {
+    const document = ConfigDocument.parse(piece!.body, path);
+    document.set(key, value);
+    body = document.toString();
+  }
+  const read = ConfigDocument.parse(body, path);
+  if (JSON.stringify(read.value(key) ?? null) !== JSON.stringify(value)) return undefined;
+  return {
+    name: piece ? piece.name : key,
+    before: piece?.before ?? '',
+    body,
+    keys: named ? [key] : [...read.keys()],
+    plain: named && body === plain,
+  };
+}
+
+/** The form that the Core writes: one full dotted key. */
+function plainText(key: string, value: unknown): string {
+  const document = ConfigDocument.parse('', '');
+  document.set(key, value);
+  return document.toString();
+}
+
+function beginningsOf(key: string): readonly string[] {
+  const found: string[] = [];
+  for (let dot = key.indexOf('.'); dot >= 0; dot = key.indexOf('.', dot + 1)) found.push(key.slice(0, dot));
+  return found;
+}
+
+function sizeOf(piece: Piece | undefined): number {
+  return piece ? Buffer.byteLength(piece.before) + Buffer.byteLength(piece.body) : 0;
+}
+
+/** Of a text without any value: what is no comment is `{}`. */
+function commentsOf(text: string): string {
+  const lines = text.split('\n').filter((line) => line.startsWith('#'));
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** With the end of its last line, if there is one. */
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
