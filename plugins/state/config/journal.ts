@@ -19,6 +19,8 @@ export type Changes = ReadonlyMap<string, Change>;
 export interface Found {
   /** What was written, the oldest first. */
   readonly writes: readonly Changes[];
+  /** Revision of the metadata that they follow. */
+  readonly of?: number;
   /** Why there may have been more. */
   readonly damage?: string;
 }
@@ -45,9 +47,10 @@ export class Journal {
    * that is not whole was never acknowledged. Throws STATE_NEWER, and STATE_CORRUPT for what cannot be read.
    */
   async read(of: number | undefined): Promise<Found> {
+    this.#bytes = 1; // whatever it is has to go before a new one begins
     const text = await readState(this.path);
+    this.#bytes = text === undefined ? 0 : Math.max(1, Buffer.byteLength(text));
     if (text === undefined) return { writes: [] };
-    this.#bytes = Math.max(1, Buffer.byteLength(text));
     const writes: Changes[] = [];
     const damaged = (line: number): Found => ({ writes, damage: `line ${line} of ${this.path} is damaged` });
     const [head, ...lines] = text.split('\n').slice(0, -1);
@@ -67,7 +70,7 @@ export class Journal {
       if (!entries.every(([, change]) => change === null || isKeyMetadata(change))) return damaged(index + 2);
       writes.push(new Map(entries));
     }
-    return { writes };
+    return { writes, of: first.of as number };
   }
 
   /** Durable when it resolves. `of` is the revision of the metadata that it follows. */

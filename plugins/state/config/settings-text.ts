@@ -158,8 +158,11 @@ function without(piece: Piece, key: string, path: string): Piece | undefined {
 /** The piece with a value, read back to be sure that it says what is meant: undefined where it does not. */
 function written(piece: Piece | undefined, key: string, value: unknown, path: string): Piece | undefined {
   const named = piece === undefined || piece.name === key;
-  const plain = plainText(key, value);
   const fresh = named && (piece === undefined || piece.plain || piece.keys.length === 0);
+  const simple = fresh ? simpleLine(key, value) : undefined;
+  if (simple !== undefined)
+    return { name: piece ? piece.name : key, before: piece?.before ?? '', body: simple, keys: [key], plain: true };
+  const plain = plainText(key, value);
   let body = plain;
   if (!fresh) {
     const document = ConfigDocument.parse(piece!.body, path);
@@ -175,6 +178,20 @@ function written(piece: Piece | undefined, key: string, value: unknown, path: st
     keys: named ? [key] : [...read.keys()],
     plain: named && body === plain,
   };
+}
+
+/** Words, and texts of words, that YAML takes for nothing but a text. */
+const WORDS = /^[A-Za-z][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*$/;
+const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
+const SIMPLE_LENGTH = 1_000;
+
+/** plainText() of what most settings are, without asking the library; undefined for the rest. */
+function simpleLine(key: string, value: unknown): string | undefined {
+  if (!WORDS.test(key) || RESERVED.test(key)) return undefined;
+  if (typeof value === 'boolean') return `${key}: ${value}\n`;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && !Object.is(value, -0)) return `${key}: ${value}\n`;
+  const isText = typeof value === 'string' && value.length < SIMPLE_LENGTH && WORDS.test(value);
+  return isText && !RESERVED.test(value) ? `${key}: ${value}\n` : undefined;
 }
 
 /** The form that the Core writes: one full dotted key. */

@@ -4,21 +4,15 @@
  * YAML is whole, and an acknowledged write is in the YAML as well as in the last good copy with its journal.
  */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
-import {
-  makeFolder,
-  readState,
-  recoverFile,
-  replaceFile,
-  setAside,
-  storageError,
-  sweepLeftovers,
-} from '@device-core/plugin-api/durable';
+import { readState, recoverFile, replaceFile, setAside, storageError } from '@device-core/plugin-api/durable';
 import { ConfigDocument } from './document.ts';
-import { type Change, type Changes, type Found, Journal } from './journal.ts';
-import { formatMetadata, hashOf, type KeyMetadata, type Metadata, NO_METADATA, parseMetadata } from './metadata.ts';
+import type { Change, Changes } from './journal.ts';
+import { hashOf, type KeyMetadata, type Metadata } from './metadata.ts';
 import type { Problems } from './problems.ts';
+import { Records } from './records.ts';
 import { SettingsText } from './settings-text.ts';
 
 /** A value as a layer holds it. */
@@ -63,13 +57,6 @@ interface Job {
 }
 
 const MAX_WAITING = 128;
-const METADATA = 'config.meta.json';
-const JOURNAL = 'config.journal';
-/** Written beside those of a newer form, which are left alone: the newer Core finds its own again. */
-const METADATA_BESIDE = 'config.meta.1.json';
-const JOURNAL_BESIDE = 'config.1.journal';
-const NO_LIMITS = { maxKeys: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
-
 export class StateFile {
   readonly path: string;
   readonly #options: StateFileOptions;
@@ -82,14 +69,11 @@ export class StateFile {
   #text = '';
   /** Says the same as `#text`, and takes the next changes. */
   #draft = new SettingsText('', '', ConfigDocument.parse('', ''));
+  /** Of the file as it was written here; undefined where somebody else wrote it. */
+  #seal: string | undefined;
   /** A hand edit that was refused and still stands in the file. */
   #refused: string | undefined;
-  #metadataName: string = METADATA;
-  #journal: Journal;
-  /** Of the metadata that the journal follows. */
-  #base = 0;
-  /** The journal says more than was done, or metadata and last good copy are behind: they come first. */
-  #behind = false;
+  readonly #records: Records;
   #jobs: Job[] = [];
   #reloads: ((fault: unknown) => void)[] = [];
   #waiting = 0;
@@ -98,7 +82,7 @@ export class StateFile {
   private constructor(path: string, options: StateFileOptions) {
     this.path = path;
     this.#options = options;
-    this.#journal = new Journal(this.#beside(JOURNAL));
+    this.#records = new Records(path, options);
   }
 
   /** Reads the file; a corrupt one is set aside and the last good one restored. */
@@ -144,7 +128,7 @@ export class StateFile {
   /** Folds the journal, so that a former version finds everything as well. The disk may refuse: then the next start does it. */
   async close(): Promise<void> {
     await this.#working;
-    if (!this.#journal.used || !existsSync(dirname(this.path))) return; // an app that was removed stays so
+    if (!this.#records.pending || !existsSync(dirname(this.path))) return; // an app that was removed stays so
     await this.#fold().catch((error) => this.#options.log.warn({ file: this.path }, reasonOf(error)));
   }
 
@@ -167,9 +151,11 @@ export class StateFile {
     while (this.#jobs.length + this.#reloads.length > 0) {
       const reloads = this.#reloads.splice(0);
       let fault: unknown;
-      await this.#absorb().catch((error) => {
-        fault = error;
-      });
+      // Who says that somebody touched the file is believed; otherwise the file tells whether it is the one that was written.
+      if (reloads.length > 0 || this.#seal === undefined || this.#seal !== (await sealOf(this.path)))
+        await this.#absorb().catch((error) => {
+          fault = error;
+        });
       for (const settle of reloads) settle(fault);
       const jobs = this.#jobs.splice(0);
       if (fault === undefined) await this.#change(jobs);
@@ -236,40 +222,20 @@ export class StateFile {
   }
 
   async #load(): Promise<void> {
-    await this.#sweep();
-    const known = await this.#readMetadata();
-    const metadata = known?.metadata ?? NO_METADATA;
-    const { writes, damage } = await this.#readJournal(known?.metadata.revision);
-    let highest = metadata.revision;
-    for (const write of writes) for (const change of write.values()) highest = Math.max(highest, change?.revision ?? 0);
-    this.#options.revisions.seen(highest);
-    const copy = await this.#lastGood();
-    // Without the copy that it follows a journal is not the whole.
-    const lastGood = copy === undefined && metadata.revision > 0 ? undefined : withWrites(copy, writes);
+    const found = await this.#records.open();
+    this.#options.revisions.seen(found.revision);
     let text: string;
     let document: ConfigDocument;
     try {
-      const found = await readState(this.path);
-      text = found ?? '';
-      document = this.#parse(found);
+      const read = await readState(this.path);
+      text = read ?? '';
+      document = this.#parse(read);
     } catch (error) {
-      text = await this.#recover(error, lastGood);
+      text = await this.#recover(error, found.lastGood);
       document = ConfigDocument.parse(text, this.path);
     }
-    const former = known?.undo ? undone(metadata, known.undo, document) : metadata;
-    const keys = followed(former.keys, writes, document);
-    const behind = this.#journal.used || damage !== undefined || text !== (lastGood ?? '');
-    await this.#adopt(text, document, { revision: highest, keys }, behind);
-  }
-
-  /** What writers that were killed left behind: it does no harm where it cannot be removed. */
-  async #sweep(): Promise<void> {
-    const names = [METADATA, METADATA_BESIDE, JOURNAL, JOURNAL_BESIDE];
-    const files = [this.path, ...names.map((name) => this.#beside(name))];
-    const outcomes = await Promise.allSettled(files.map((file) => sweepLeftovers(file)));
-    for (const outcome of outcomes)
-      if (outcome.status === 'rejected')
-        this.#options.log.warn({ file: this.path }, `cannot remove what was left behind: ${outcome.reason.message}`);
+    const known = { revision: found.revision, keys: found.authors((key) => document.value(key)) };
+    await this.#adopt(text, document, known, this.#records.pending || text !== (found.lastGood ?? ''));
   }
 
   /** Puts the last good text in the place of a damaged file, as far as the disk allows. Resolves with what is in force. */
@@ -292,45 +258,6 @@ export class StateFile {
     return text ?? '';
   }
 
-  async #readMetadata(): Promise<ReturnType<typeof parseMetadata>> {
-    try {
-      return parseMetadata(await this.#history(METADATA), this.#beside(METADATA));
-    } catch (error) {
-      if (!(error instanceof CoreError) || error.code !== 'STATE_NEWER') throw error;
-      this.#metadataName = METADATA_BESIDE;
-      this.#journal = new Journal(this.#beside(JOURNAL_BESIDE));
-      this.#options.problems.newer(`${error.message}; who set what is kept in ${METADATA_BESIDE} meanwhile`);
-      return parseMetadata(await this.#history(METADATA_BESIDE), this.#beside(METADATA_BESIDE));
-    }
-  }
-
-  async #readJournal(of: number | undefined): Promise<Found> {
-    const { problems } = this.#options;
-    try {
-      const found = await this.#journal.read(of);
-      if (found.damage !== undefined) problems.note(`${found.damage}; who set what is not known any more`);
-      return found;
-    } catch (error) {
-      if (error instanceof CoreError && error.code === 'STATE_NEWER') {
-        problems.newer(`${error.message}; changes are kept in ${JOURNAL_BESIDE} meanwhile`);
-        this.#journal = new Journal(this.#beside(JOURNAL_BESIDE));
-        return this.#journal.read(of).catch(() => ({ writes: [] })); // no older one is newer
-      }
-      problems.note(`${reasonOf(error)}; who set what is not known any more`);
-      return { writes: [], damage: reasonOf(error) };
-    }
-  }
-
-  /** Metadata that cannot be read are as good as damaged ones: they cost no value. */
-  async #history(name: string): Promise<string> {
-    try {
-      return (await readState(this.#beside(name))) ?? '';
-    } catch (error) {
-      this.#options.problems.note(`${reasonOf(error)}; who set what is not known any more`);
-      return '';
-    }
-  }
-
   /** Makes a text that somebody else wrote the accepted one: values that the metadata do not know were set by `file`. */
   async #adopt(text: string, document: ConfigDocument, known: Metadata, behind: boolean): Promise<readonly string[]> {
     const authors = new Map<string, KeyMetadata>();
@@ -350,12 +277,12 @@ export class StateFile {
     }
     const revision = changed.length > 0 ? this.#options.revisions.next() : known.revision;
     if (changed.length > 0 || behind) {
-      await this.#fold(text, { revision, keys: authors }).catch((error) => {
+      await this.#records.fold(text, { revision, keys: authors }).catch((error) => {
         // The values themselves are in the file already; only their history is not kept.
         this.#options.problems.note(reasonOf(error));
         this.#options.log.warn({ file: this.path }, reasonOf(error));
       });
-    } else this.#base = revision;
+    } else this.#records.follow(revision);
     this.#text = text;
     this.#draft = new SettingsText(this.path, text, document);
     this.#values = values;
@@ -393,6 +320,10 @@ export class StateFile {
     if (changed.length > 0) onChange(changed);
   }
 
+  #fold(): Promise<void> {
+    return this.#records.fold(this.#text, { revision: this.#revision, keys: this.#authors });
+  }
+
   /** A file of no bytes is what a crash leaves behind: nobody's wish to unset everything. */
   #parse(found: string | undefined): ConfigDocument {
     if (found !== '') return ConfigDocument.parse(found ?? '', this.path);
@@ -407,7 +338,7 @@ export class StateFile {
 
   /** Writes the changes and accepts them. The YAML may be the new one, too, after a failed sync of its folder: then it is taken in as an edit. */
   async #write(changes: Changes): Promise<void> {
-    if (this.#behind || this.#journal.full) await this.#fold();
+    if (this.#records.due) await this.#fold();
     const text = this.#draft.toString();
     try {
       if (this.#refused !== undefined) {
@@ -415,104 +346,34 @@ export class StateFile {
         this.#options.problems.note(`a refused edit of ${this.path} was set aside as ${aside} by a later write`);
         this.#mended();
       }
-      await this.#journal.append(changes, this.#base).catch(async (error: CoreError) => {
+      await this.#records.append(changes).catch(async (error: CoreError) => {
         if ((error.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT') throw error;
         await this.#fold(); // makes the folder: that of an app comes with its first setting
-        await this.#journal.append(changes, this.#base);
+        await this.#records.append(changes);
       });
-      this.#behind = true;
+      this.#seal = undefined;
       await replaceFile(this.path, text);
-      this.#behind = false;
+      this.#records.settle();
+      this.#seal = await sealOf(this.path, Buffer.byteLength(text));
     } catch (error) {
       throw storageError(this.path, error);
     }
     this.#text = text;
     this.#draft.settle();
   }
+}
 
-  /** Brings last good copy and metadata up to date, the copy first: the journal may be read over a newer copy, not over an older one. */
-  async #fold(text = this.#text, metadata: Metadata = { revision: this.#revision, keys: this.#authors }): Promise<void> {
-    this.#behind = true;
-    try {
-      await makeFolder(dirname(this.path));
-      await replaceFile(this.#beside(this.#metadataName), formatMetadata(metadata), {
-        beside: { [`${this.path}.last-good`]: text },
-      });
-      await this.#journal.drop();
-    } catch (error) {
-      throw storageError(this.path, error);
-    }
-    this.#base = metadata.revision;
-    this.#behind = false;
-  }
-
-  /** The last good text, or undefined where there is none that can be read. */
-  async #lastGood(): Promise<string | undefined> {
-    try {
-      const text = await readState(`${this.path}.last-good`);
-      if (text === undefined) return undefined;
-      ConfigDocument.parse(text, this.path);
-      return text;
-    } catch (error) {
-      this.#options.log.error({ file: this.path }, `the last good copy is damaged: ${reasonOf(error)}`);
-      return undefined;
-    }
-  }
-
-  #beside(name: string): string {
-    return join(dirname(this.path), name);
+/** What changes with each change of a file by others, but its contents; undefined where there is none. */
+async function sealOf(path: string, bytes?: number): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    if (bytes !== undefined && size !== BigInt(bytes)) return undefined; // somebody was quicker
+    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch {
+    return undefined; // reading it tells why
   }
 }
 
 function held(value: unknown, { revision, setBy, setAt }: KeyMetadata): Held {
   return { value, revision, setBy, setAt };
-}
-
-/** The last good text with what was written since. */
-function withWrites(lastGood: string | undefined, writes: readonly Changes[]): string | undefined {
-  if (writes.length === 0) return lastGood;
-  const text = new SettingsText('', lastGood ?? '', ConfigDocument.parse(lastGood ?? '', ''));
-  for (const write of writes)
-    for (const [key, change] of write) {
-      try {
-        text.set(key, change?.value ?? null, NO_LIMITS);
-      } catch {
-        // The copy is of others; what fits it is used.
-      }
-    }
-  return text.toString();
-}
-
-/** The metadata after these writes. The last of them may have been killed before its YAML was there: then they are those before it. */
-function followed(
-  known: Metadata['keys'],
-  writes: readonly Changes[],
-  document: ConfigDocument,
-): ReadonlyMap<string, KeyMetadata> {
-  const keys = new Map(known);
-  for (const [index, write] of writes.entries())
-    for (const [key, change] of write) {
-      const value = document.value(key);
-      const done = change === null ? value === undefined : value !== undefined && change.hash === hashOf(value);
-      if (index === writes.length - 1 && !done) continue;
-      if (change === null) keys.delete(key);
-      else {
-        const { revision, setBy, setAt, hash } = change;
-        keys.set(key, { revision, setBy, setAt, hash });
-      }
-    }
-  return keys;
-}
-
-/** The metadata as they were before a write whose YAML was never written. */
-function undone(
-  metadata: Metadata,
-  undo: { readonly key: string; readonly entry: KeyMetadata | null },
-  document: ConfigDocument,
-): Metadata {
-  const value = document.value(undo.key);
-  if (value === undefined || undo.entry === null) return metadata;
-  const hash = hashOf(value);
-  if (undo.entry.hash !== hash || metadata.keys.get(undo.key)?.hash === hash) return metadata;
-  return { ...metadata, keys: new Map(metadata.keys).set(undo.key, undo.entry) };
 }

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { CoreError } from '@device-core/plugin-api';
+import fc from 'fast-check';
+import { ConfigDocument } from '../../../plugins/state/config/document.ts';
+import { SettingsText } from '../../../plugins/state/config/settings-text.ts';
+import { runs } from '../../fixtures/runs.ts';
+
+const LIMITS = { maxKeys: 2_000, maxBytes: 1_000_000 };
+const textOf = (text: string) => new SettingsText('', text, ConfigDocument.parse(text, ''));
+const valuesIn = (text: string) => {
+  const document = ConfigDocument.parse(text, '');
+  return new Map([...document.keys()].map((key) => [key, document.value(key)] as const).toSorted());
+};
+
+suite('the text of a settings file', () => {
+  test('a line that is written without the library is the line that the library writes', () => {
+    const segment = fc.oneof(
+      fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,6}$/),
+      fc.constantFrom('true', 'null', 'e', 'on', '1', '0x1', '1e3', 'No'),
+    );
+    const key = fc.array(segment, { minLength: 1, maxLength: 3 }).map((segments) => segments.join('.'));
+    const value = fc.oneof(
+      fc.integer(),
+      fc.boolean(),
+      fc.string(),
+      fc.stringMatching(/^[A-Za-z0-9_./ -]{0,12}$/),
+      fc.constantFrom('true', 'No', 'a - b', 'a -', 'a #', 'x: y', '.inf', 'NaN', '-', '~', '1e3', '2020-01-01'),
+    );
+    fc.assert(
+      fc.property(key, value, (name, content) => {
+        const library = ConfigDocument.parse('', '');
+        library.set(name, content);
+        const own = textOf('');
+        own.set(name, content, LIMITS);
+        assert.equal(own.toString(), library.toString());
+        assert.deepEqual(valuesIn(own.toString()).get(name), content);
+      }),
+      { numRuns: runs(5_000) },
+    );
+  });
+
+  const TEXTS = [
+    '',
+    '{}\n',
+    '# only a comment\n',
+    '# c\na: 1\n\n# d\nb:\n  c: 2 # x\n  d: |\n    # no comment\n    text\n\n# e\nf: "x\n  y"\n# tail\n',
+    '{a: 1, b: {c: 2}}\n',
+    'a.b: 1\nui: {x: 1, y: 2} # hi\nz:\n',
+    '---\na: 1\n',
+    'a: 1',
+    '? a\n: 1\nb: 2\n',
+    '\ufeffa: 1\n',
+    'a: !value\n  b: 1\nx: |+\n  t\n\n\ny: 1\n',
+    'a: 1\r\nb: 2\r\n',
+  ];
+  test('any row of changes says what is meant, keeps the rest byte for byte, and can be taken back', () => {
+    const key = fc.constantFrom('a', 'b', 'b.c', 'b.d', 'f', 'a.b', 'ui.x', 'ui.y', 'z', 'q.r', 'x', 'y');
+    const value = fc.oneof(fc.constantFrom(null, 1, 't', true, 'a\nb', { p: [1] }, []), fc.jsonValue({ maxDepth: 2 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...TEXTS), fc.array(fc.tuple(key, value, fc.boolean())), (text, changes) => {
+        const wanted = new Map(valuesIn(text));
+        const settings = textOf(text);
+        for (const [name, json, back] of changes) {
+          const before = settings.toString();
+          const meant = JSON.parse(JSON.stringify(json));
+          try {
+            settings.set(name, meant, LIMITS);
+            if (back) settings.takeBack();
+            else {
+              settings.settle();
+              if (meant === null) wanted.delete(name);
+              else wanted.set(name, meant);
+            }
+          } catch (error) {
+            assert.equal((error as CoreError).code, 'CONFIG_VALUE_INVALID');
+            assert.equal(settings.toString(), before, 'a refused change leaves nothing');
+          }
+          if (back) assert.equal(settings.toString(), before);
+          assert.deepEqual(valuesIn(settings.toString()), new Map([...wanted].toSorted()));
+        }
+      }),
+      { numRuns: runs(500) },
+    );
+  });
+
+  test('what is not changed is neither read nor written anew', (context) => {
+    const lines = Array.from({ length: 1_000 }, (_, index) => `k${index}:   ${index}    # by hand\n`);
+    const settings = textOf(lines.join(''));
+    const parsed: number[] = [];
+    const parse = ConfigDocument.parse;
+    context.mock.method(ConfigDocument, 'parse', (text: string, file: string) => {
+      parsed.push(text.length);
+      return parse.call(ConfigDocument, text, file);
+    });
+    settings.set('k500', 7, LIMITS);
+    settings.set('new.key', 'text', LIMITS);
+    settings.set('other', { list: [1] }, LIMITS);
+    const total = parsed.reduce((sum, length) => sum + length, 0);
+    assert.ok(total < 200, `${total} characters of YAML are read for three of 1,000 keys`);
+    lines[500] = 'k500: 7 # by hand\n';
+    assert.equal(settings.toString(), `${lines.join('')}new.key: text\nother: !value\n  list:\n    - 1\n`);
+  });
+});
