@@ -85,8 +85,7 @@ export class SettingsText {
     // A pair without a value holds the place of its key, and a file that cannot be cut that of all.
     const [first] = this.#slots;
     const slot = known ?? this.#byName.get(key) ?? (first?.piece && first.piece.name === undefined ? first : undefined);
-    const piece = written(slot?.piece, key, value, this.#path);
-    if (!piece) return fail('it cannot be written as YAML without loss');
+    const piece = written(slot?.piece, key, value, this.#path) ?? fail('it cannot be written as YAML without loss');
     const bytes = this.#bytes + sizeOf(piece) - sizeOf(slot?.piece);
     if (bytes > maxBytes) fail(`its scope would have ${bytes} bytes, at most ${maxBytes} are allowed`);
     if (slot) this.#change(slot, piece);
