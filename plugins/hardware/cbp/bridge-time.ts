@@ -27,8 +27,17 @@ export class BridgeTime {
 
   /** Host milliseconds of a time of the bridge; `now` where nothing is known yet. Never later than now: an event is told after it happened. */
   toHost(bridgeUs: number, now: number): number {
-    if (!this.known) return now;
+    return this.known ? Math.min(now, this.#nearest(bridgeUs)) : now;
+  }
+
+  /** Is a time of the bridge between these host milliseconds? One of more than half a round ago seems to come, and is not. */
+  isBetween(bridgeUs: number, from: number, to: number): boolean {
+    const at = this.known ? this.#nearest(bridgeUs) : to;
+    return at >= from && at <= to;
+  }
+
+  #nearest(bridgeUs: number): number {
     const distance = ((bridgeUs >>> 0) - this.#bridgeUs + 1.5 * ROUND) % ROUND;
-    return Math.min(now, this.#at + (distance - ROUND / 2) / 1_000);
+    return this.#at + (distance - ROUND / 2) / 1_000;
   }
 }

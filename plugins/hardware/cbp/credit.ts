@@ -42,9 +42,13 @@ export class EventCredit {
   #consumed = 0;
   #granted = EVENT_CREDIT;
 
-  /** An event of this body length was taken; the new limit when it is worth a CREDIT frame. */
-  consume(bodyLength: number): number | undefined {
+  /** An event of this body length was taken. */
+  consume(bodyLength: number): void {
     this.#consumed = (this.#consumed + FRAME_HEAD + bodyLength) >>> 0;
+  }
+
+  /** The new limit where it is worth a CREDIT frame; it counts as told. */
+  grant(): number | undefined {
     const limit = (this.#consumed + EVENT_CREDIT) >>> 0;
     if (((limit - this.#granted) | 0) < EVENT_CREDIT / 4) return undefined;
     this.#granted = limit;

@@ -6,15 +6,23 @@ type Listener = (event: EndpointEvent) => void;
 export class EventListeners {
   readonly #byEndpoint = new Map<string, Set<Listener>>();
   readonly #log: Logger;
+  readonly #began: (endpoint: string) => void;
 
-  constructor(log: Logger) {
+  /** `began` is called when somebody begins to listen where nobody did. */
+  constructor(log: Logger, began: (endpoint: string) => void) {
     this.#log = log;
+    this.#began = began;
+  }
+
+  has(endpoint: string): boolean {
+    return this.#byEndpoint.has(endpoint);
   }
 
   add(endpoint: string, listener: Listener): Disposable {
     const listeners = this.#byEndpoint.get(endpoint) ?? new Set();
     const own: Listener = (event) => listener(event);
     this.#byEndpoint.set(endpoint, listeners.add(own));
+    if (listeners.size === 1) this.#began(endpoint);
     return {
       [Symbol.dispose]: () => {
         listeners.delete(own);

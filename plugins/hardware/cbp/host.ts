@@ -32,6 +32,8 @@ const FRAMES_BYTES = 16;
 const WALL_SLACK_MS = 2;
 
 const ASSESS_MS = 1_000;
+/** The clocks of host and bridge agree within this. */
+const TIME_SLACK_MS = 20;
 
 /** The reason of a link that was taken down on purpose. */
 export const STOPPED = 'the bridge plugin stops';
@@ -54,13 +56,15 @@ export class Host {
   #degraded = false;
   #assessAt = 0;
   #refused: readonly RefusedEndpoint[] = [];
+  /** Since when the events of an endpoint are heard whose bridge has kept older ones. */
+  readonly #heardSince = new Map<number, number>();
   #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HostOptions) {
     const { port, clock, log } = options;
     this.clock = clock;
     this.#log = log;
-    this.events = new EventListeners(log);
+    this.events = new EventListeners(log, (endpoint) => this.#heard(endpoint));
     this.system = new SystemEvents(log, clock);
     this.link = new Link({
       ...options,
@@ -68,6 +72,7 @@ export class Host {
         options.event?.(event);
         this.#event(event);
       },
+      heard: (ep) => options.event !== undefined || this.#isHeard(ep),
       wake: () => this.#pump.wake(),
       changed: (phase, reason) => this.#changed(phase, reason),
       clocked: (khz, slower) => {
@@ -155,6 +160,7 @@ export class Host {
   #changed(phase: Phase, reason: string | undefined): void {
     this.#rows = undefined;
     this.system.forget();
+    this.#heardSince.clear();
     this.#degraded = false;
     const { session } = this.link;
     if (phase === 'up' && session) void this.#open(session);
@@ -190,8 +196,27 @@ export class Host {
     const { session } = this.link;
     if (!row || !session) return; // of an endpoint that nobody can know yet; it is counted
     if (ep === 0) this.system.take(op, data, this.#rows!);
-    const atUs = Math.round((this.#epoch() + session.time.toHost(timestampUs, this.clock.monotonic())) * 1_000);
+    const now = this.clock.monotonic();
+    const since = this.#heardSince.get(ep);
+    if (since !== undefined) {
+      // What the bridge kept from before anybody listened is nobody's.
+      if (!session.time.isBetween(timestampUs, since - TIME_SLACK_MS, now + TIME_SLACK_MS)) return;
+      this.#heardSince.delete(ep);
+    }
+    const atUs = Math.round((this.#epoch() + session.time.toHost(timestampUs, now)) * 1_000);
     this.events.tell(row.name, { op, at: Math.round(atUs / 1_000), atUs, timestampUs, lost, data });
+  }
+
+  /** Those of the bridge itself are always heard, and nobody knows yet who wants those of an endpoint that is in no table. */
+  #isHeard(ep: number): boolean {
+    const row = this.#rows?.find(({ descriptor }) => descriptor.ep === ep);
+    return ep === 0 || !row || this.events.has(row.name);
+  }
+
+  /** Somebody listens again: the bridge may have kept events meanwhile. */
+  #heard(endpoint: string): void {
+    const ep = this.#rows?.find(({ name }) => name === endpoint)?.descriptor.ep;
+    if (ep !== undefined && this.link.session?.frames.hear(ep)) this.#heardSince.set(ep, this.clock.monotonic());
   }
 
   /** Milliseconds since the Unix epoch at which the monotonic clock stood at 0. The wall clock knows no fractions: it counts where it was set. */

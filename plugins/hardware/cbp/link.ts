@@ -51,6 +51,8 @@ export interface LinkOptions {
   /** After each change; `session` is there while it is up. */
   readonly changed: (phase: Phase, reason: string | undefined) => void;
   readonly event?: (event: WireEvent) => void;
+  /** False where nobody hears the events of an endpoint. */
+  readonly heard?: (ep: number) => boolean;
   /** The wire was too fast for its noise, or may be tried faster again. */
   readonly clocked?: (khz: number, slower: boolean) => void;
 }
@@ -250,6 +252,7 @@ export class Link {
         hello.heartbeatMs > 0 ? Math.min(this.#options.heartbeatMs, hello.heartbeatMs / 3) : this.#options.heartbeatMs,
       wake: this.#options.wake,
       event: this.#options.event ?? (() => undefined),
+      ...(this.#options.heard && { heard: this.#options.heard }),
       countsOf: (ep) => this.countsOf(ep),
     });
     this.#change('up', undefined);

@@ -34,6 +34,8 @@ export interface MultiplexerOptions {
   readonly pong: (token: number, bridgeUs: number) => void;
   readonly goAway: (reason: number) => void;
   readonly event: (event: WireEvent) => void;
+  /** False where nobody hears the events of an endpoint: the bridge gets no more credit for them and stays quiet. */
+  readonly heard?: (ep: number) => boolean;
   readonly countsOf: (ep: number) => ChannelCounts;
 }
 
@@ -161,11 +163,18 @@ export class Multiplexer implements ChannelLink {
     this.#options.event({ ep, op, timestampUs: word(frame, 0), lost, data: body.slice(EVENT_HEAD) });
     const credit = this.#eventCredits.get(ep) ?? new EventCredit();
     this.#eventCredits.set(ep, credit);
-    const limit = credit.consume(body.length);
-    if (limit === undefined) return;
+    credit.consume(body.length);
+    if (this.#options.heard?.(ep) ?? true) this.hear(ep);
+  }
+
+  /** Grants what was consumed. True where that is worth a CREDIT: the endpoint may have had to keep its events back. */
+  hear(ep: number): boolean {
+    const limit = this.#eventCredits.get(ep)?.grant();
+    if (limit === undefined) return false;
     const queued = this.#control.findIndex((other) => other.type === FRAME.CREDIT && other.ep === ep);
     if (queued >= 0) this.#control.splice(queued, 1);
     this.#send({ type: FRAME.CREDIT, ep, rid: 0, op: CREDIT_KIND.event, words: [limit] });
+    return true;
   }
 
   #known(frame: Frame): Channel {

@@ -26,6 +26,7 @@ export interface SessionOptions {
   readonly heartbeatMs: number;
   readonly wake: () => void;
   readonly event: (event: WireEvent) => void;
+  readonly heard?: (ep: number) => boolean;
   readonly countsOf: (ep: number) => ChannelCounts;
 }
 

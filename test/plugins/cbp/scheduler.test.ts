@@ -111,7 +111,10 @@ describe('credit', () => {
 
   it('grows the event credit by quarters', () => {
     const credit = new EventCredit();
-    const grants = Array.from({ length: 40 }, () => credit.consume(92)).filter((limit) => limit !== undefined);
+    const grants = Array.from({ length: 40 }, () => {
+      credit.consume(92);
+      return credit.grant();
+    }).filter((limit) => limit !== undefined);
     assert.deepEqual(grants, [4096 + 1100, 4096 + 2200, 4096 + 3300]);
   });
 });
