@@ -1,18 +1,24 @@
 import { definePlugin, nfc, operations } from '@device-core/plugin-api';
+import { type LookSettings, Looks } from './looks.ts';
 import { nfcOperations } from './operations.ts';
 import { Readers } from './readers.ts';
 
-export const plugin = definePlugin<{ operations: typeof operations }, { readonly pollMs: number }>({
+export const plugin = definePlugin<{ operations: typeof operations }, LookSettings>({
   requires: { operations },
   setup(host, services) {
     const { scope, bus, config, log } = host;
     const readers = new Readers((reader, tag, state) => {
       log.debug({ reader, uid: tag.uid }, `a tag ${state}`);
       bus.publish('nfc.tag', { reader, state, ...tag });
+      looks.stir();
     });
-    scope.interval('look for tags', config.pollMs, () => readers.look());
+    const looks = new Looks(scope, config, readers);
     host.provide(nfc, {
-      register: (reader, source, owner) => readers.register(reader, source, owner),
+      register(reader, source, owner) {
+        const registered = readers.register(reader, source, owner);
+        looks.stir();
+        return registered;
+      },
       readers: () => readers.readers(),
       poll: (reader, options) => readers.poll(reader, options),
       read: (reader, options) => readers.read(reader, options),

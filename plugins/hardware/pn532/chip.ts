@@ -10,6 +10,7 @@ const READY = 0x01;
 const ACK_MS = 250;
 const ANSWER_MS = 500;
 const POLL_MS = 2;
+const EARLIER = 0.9;
 /** Bit of the SAK that a Type 2 tag does not set: it speaks ISO 14443-4. */
 const ISO14443_4 = 0x20;
 const MIFARE_CLASSIC = 0x08;
@@ -19,6 +20,8 @@ export class Pn532 {
   readonly #handle: string;
   readonly #clock: Clock;
   #awake = false;
+  /** Milliseconds that the ACK and the answer to each command took last: nobody asks before it is likely to be there. */
+  readonly #took = new Map<string, number>();
 
   constructor(i2c: I2c, handle: string, clock: Clock) {
     this.#i2c = i2c;
@@ -65,10 +68,11 @@ export class Pn532 {
     try {
       await this.#i2c.transfer(this.#handle, [{ write: encodeFrame(command, Uint8Array.from(data)) }], options);
       sent = true;
-      const ack = await this.#ready(ACK_LENGTH, ACK_MS, options);
+      const ack = await this.#ready(`ack ${command}`, ACK_LENGTH, ACK_MS, options);
       if (!isAck(ack))
         throw new CoreError('TAG_FAILED', { verb: 'ask the reader about', reason: 'the PN532 did not acknowledge' });
-      return decodeFrame(await this.#ready(OVERHEAD + 1 + expected, ANSWER_MS, options), command);
+      const answer = await this.#ready(`answer ${command}`, OVERHEAD + 1 + expected, ANSWER_MS, options);
+      return decodeFrame(answer, command);
     } catch (error) {
       this.#awake = false; // it may have been reset; it is set up again when it answers
       // What could not be asked for is the answer: the chip may have done what it was told.
@@ -76,11 +80,19 @@ export class Pn532 {
     }
   }
 
-  async #ready(length: number, ms: number, options: NfcOptions): Promise<Uint8Array> {
-    for (const end = this.#clock.monotonic() + ms; ; ) {
+  async #ready(what: string, length: number, ms: number, options: NfcOptions): Promise<Uint8Array> {
+    const began = this.#clock.monotonic();
+    const usual = this.#took.get(what) ?? 0;
+    if (usual >= POLL_MS) await this.#clock.sleep(usual, options.signal);
+    for (let first = true; ; first = false) {
+      const asked = this.#clock.monotonic();
       const bytes = await this.#i2c.transfer(this.#handle, [{ read: 1 + length }], options);
-      if (bytes[0] === READY) return bytes.subarray(1);
-      if (this.#clock.monotonic() > end) throw new CoreError('TIMEOUT', { what: 'the answer of the PN532', ms });
+      if (bytes[0] === READY) {
+        // What was there already may be there earlier the next time.
+        this.#took.set(what, first ? usual * EARLIER : asked - began);
+        return bytes.subarray(1);
+      }
+      if (this.#clock.monotonic() > began + ms) throw new CoreError('TIMEOUT', { what: 'the answer of the PN532', ms });
       await this.#clock.sleep(POLL_MS, options.signal);
     }
   }
