@@ -94,14 +94,14 @@ describe('a verdict', () => {
     assert.equal(
       text,
       [
-        '1 met, 1 missed, 2 skipped, 2 failed',
+        '1 met, 1 missed, 2 skipped, 3 failed',
         '',
         'missed:',
         '  row 7, b: 2.01 x, goal 2',
         '',
         'failed:',
         '  row 7, d: measured NaN',
-        '  row 8, a: Error: it broke',
+        '  row 8, a; b: Error: it broke; in two',
         '',
         'skipped:',
         '  row 7, c: no bus here',

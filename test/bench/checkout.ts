@@ -78,13 +78,18 @@ function pluginsOf({ folder }: Checkout): ReadonlySet<string> {
   return new Set(files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/^.*\//, '').slice(0, -5)));
 }
 
-/** A frozen SKU for a checkout, without the plugins that it does not have yet; writes it to `path` and tells which they are. */
-export function writeSku(name: string, checkout: Checkout, path: string): readonly string[] {
+/** A frozen SKU for a checkout, without some plugins and those that it does not have yet; writes it to `path` and tells which these are. */
+export function writeSku(
+  name: string,
+  checkout: Checkout,
+  path: string,
+  without: readonly string[] = [],
+): readonly string[] {
   const document = parseDocument(readFileSync(join(import.meta.dirname, `skus/${name}.yaml`), 'utf8'));
   const known = pluginsOf(checkout);
   const { plugins } = document.toJS() as { readonly plugins: Readonly<Record<string, unknown>> };
   const missing = Object.keys(plugins).filter((id) => !known.has(id));
-  for (const id of missing) document.deleteIn(['plugins', id]);
+  for (const id of [...missing, ...without]) document.deleteIn(['plugins', id]);
   writeFileSync(path, String(document));
   return missing;
 }

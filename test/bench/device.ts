@@ -27,6 +27,12 @@ export interface Start {
   readonly ready: Moment;
 }
 
+export interface InstallationOptions {
+  readonly confinement?: Confinement | undefined;
+  /** Plugins of the SKU that are left out. */
+  readonly without?: readonly string[];
+}
+
 /** A root folder with a SKU, whose compile cache is warm after the first start. */
 export class Installation implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'db-'));
@@ -37,10 +43,10 @@ export class Installation implements Disposable {
   readonly #sku: string;
 
   /** `sku` is the name of a file in skus/. */
-  constructor(checkout: Checkout, sku: string, confinement?: Confinement) {
+  constructor(checkout: Checkout, sku: string, { confinement, without }: InstallationOptions = {}) {
     this.checkout = checkout;
     this.#sku = join(this.root, 'bench.yaml');
-    this.missing = writeSku(sku, checkout, this.#sku);
+    this.missing = writeSku(sku, checkout, this.#sku, without);
     this.#confinement = confinement;
   }
 
@@ -76,9 +82,9 @@ export class Device implements AsyncDisposable {
     this.start = start;
   }
 
-  /** Resolves when it is ready; kills it where that does not come. */
-  static async start(program: string, args: readonly string[], socket: string): Promise<Device> {
-    rmSync(socket, { force: true }); // of the start before
+  /** Resolves when it is ready; kills it where that does not come. Without a socket nobody waits for its `/health`. */
+  static async start(program: string, args: readonly string[], socket?: string): Promise<Device> {
+    if (socket !== undefined) rmSync(socket, { force: true }); // of the start before
     const from = performance.now();
     const env = { ...process.env };
     delete env.NODE_COMPILE_CACHE; // it would take the place of the Core's own
@@ -86,11 +92,11 @@ export class Device implements AsyncDisposable {
     const moment = (): Moment => ({ cpu: cpuOfDevice(child.pid!), wall: (performance.now() - from) * 1000 });
     const over = new AbortController();
     try {
-      const [health, ready] = await Promise.all([
-        firstHealth(socket, over.signal).then(moment),
+      const [ready, health] = await Promise.all([
         said(child, 'Ctrl-C').then(moment),
+        socket === undefined ? undefined : firstHealth(socket, over.signal).then(moment),
       ]);
-      return new Device(child, socket, { health, ready });
+      return new Device(child, socket ?? '', { health: health ?? ready, ready });
     } catch (error) {
       over.abort();
       child.kill('SIGKILL');

@@ -15,6 +15,8 @@ export interface Line {
 
 type Head = Pick<Row, 'id' | 'title' | 'goals'>;
 
+const LONGEST_REASON = 400;
+
 /** A figure that is no number is a fault of the row, not a miss. */
 export function judge({ id, title, goals }: Head, measured: Readonly<Record<string, Measured | Skipped>>): Line[] {
   return goals.map((goal) => {
@@ -28,7 +30,11 @@ export function judge({ id, title, goals }: Head, measured: Readonly<Record<stri
 }
 
 export function failed({ id, title, goals }: Head, error: unknown): Line[] {
-  return goals.map((goal) => ({ row: id, title, goal, verdict: 'FAIL', reason: String(error) }));
+  const reason = String(error)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, '; ')
+    .slice(0, LONGEST_REASON);
+  return goals.map((goal) => ({ row: id, title, goal, verdict: 'FAIL', reason }));
 }
 
 export const unitOf = (goal: Goal): string => goal.unit ?? 'x';
@@ -47,15 +53,16 @@ export function format({ goal, measured, verdict, reason }: Line): string {
   return `${head} ${number(measured.median)} ${unitOf(goal)}  [${number(measured.q1)} ..${number(measured.q3)}]  goal <= ${goal.goal}${floor}${sides}`;
 }
 
-/** The end of a run: how many of each, and by name what is missed, has failed or was skipped. */
+/** The end of a run: how many of each, and by name what is missed, has failed or was skipped; goals of a row with one reason share a line. */
 export function summary(lines: readonly Line[]): string {
   const of = (verdict: Verdict): readonly Line[] => lines.filter((line) => line.verdict === verdict);
   const count = `${of('PASS').length} met, ${of('MISS').length} missed, ${of('SKIP').length} skipped, ${of('FAIL').length} failed`;
   const named = (title: string, verdict: Verdict): readonly string[] => {
-    const found = of(verdict);
-    return found.length === 0
-      ? []
-      : ['', title, ...found.map((line) => `  row ${line.row}, ${line.goal.name}: ${end(line)}`)];
+    const alike = Map.groupBy(of(verdict), (line) => `${line.row} ${line.measured ? line.goal.name : line.reason}`);
+    const told = [...alike.values()].map(
+      (same) => `  row ${same[0]!.row}, ${same.map(({ goal }) => goal.name).join('; ')}: ${end(same[0]!)}`,
+    );
+    return told.length === 0 ? [] : ['', title, ...told];
   };
   return [count, ...named('missed:', 'MISS'), ...named('failed:', 'FAIL'), ...named('skipped:', 'SKIP')].join('\n');
 }

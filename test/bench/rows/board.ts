@@ -39,8 +39,8 @@ async function startOf(installation: Installation): Promise<Start> {
 
 /** Starts of this checkout, and of the other one in turns where there is one. */
 async function measureStarts(sku: Sku, { quick, against, confinement }: RunOptions) {
-  using ours = new Installation(thisCheckout(), sku, confinement);
-  using theirs = against && new Installation(against, sku, confinement);
+  using ours = new Installation(thisCheckout(), sku, { confinement });
+  using theirs = against && new Installation(against, sku, { confinement });
   const sides = theirs ? [ours, theirs] : [ours];
   for (const side of sides) await side.warm();
   const starts = new Map(sides.map((side) => [side, [] as Start[]]));
@@ -95,7 +95,7 @@ async function listening(get: (path: string) => Promise<Record<string, unknown>>
 }
 
 async function measureIdle(checkout: Checkout, sku: Sku, { quick, confinement }: RunOptions): Promise<Idle> {
-  using installation = new Installation(checkout, sku, confinement);
+  using installation = new Installation(checkout, sku, { confinement });
   await installation.warm();
   await using device = await installation.start();
   await sleep(SETTLE_MS);

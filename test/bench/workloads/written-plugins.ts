@@ -6,25 +6,40 @@ import { join, resolve } from 'node:path';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const REAL = ['operations', 'identity', 'system', 'http'];
 
+export interface WorkloadOptions {
+  /** Where the last of the written plugins runs; the others are inline. */
+  readonly last?: 'inline' | 'worker' | 'process';
+  /** Timers of about a second that the last one keeps; none of them fires with another. */
+  readonly timers?: number;
+  /** Plugins of the product that are left out. */
+  readonly without?: readonly string[];
+}
+
 /** Plugins of three modules of about a hundred lines, and a SKU of them. */
 export class Workload implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'db-'));
   readonly sku = join(this.folder, 'sku.yaml');
+  readonly listens: boolean;
   /** Main modules of those that were written. */
   readonly modules: readonly string[];
 
-  constructor(plugins: number) {
+  constructor(plugins: number, { last = 'inline', timers = 0, without = [] }: WorkloadOptions = {}) {
+    this.listens = !without.includes('http');
     const written = plugins - REAL.length;
-    const lines = REAL.map((id) => `  ${id}: ^1.0.0`);
-    this.modules = Array.from({ length: written }, (_, index) => this.#write(`bench${index}`));
+    const lines = REAL.filter((id) => !without.includes(id)).map((id) => `  ${id}: ^1.0.0`);
+    this.modules = Array.from({ length: written }, (_, index) =>
+      this.#write(`bench${index}`, index === written - 1 ? timers : 0),
+    );
     for (let i = 0; i < written; i++)
-      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: inline }`);
+      lines.push(
+        `  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: ${i === written - 1 ? last : 'inline'} }`,
+      );
     const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
     writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
   }
 
-  #write(id: string): string {
+  #write(id: string, timers: number): string {
     const at = join(this.folder, id);
     mkdirSync(at);
     for (const part of ['first', 'second']) {
@@ -40,7 +55,12 @@ export class Workload implements Disposable {
     const index = `import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { first1 } from './first.ts';
 import { second1 } from './second.ts';
-export const plugin = definePlugin({ setup: (host: PluginHost): void => host.log.debug({ a: first1(1, 'x') }, second1(2, 'y')) });
+export const plugin = definePlugin({
+  setup(host: PluginHost): void {
+    host.log.debug({ a: first1(1, 'x') }, second1(2, 'y'));
+    for (let i = 0; i < ${timers}; i++) host.scope.interval(\`timer \${i}\`, 1_000 + 7 * i, () => undefined);
+  },
+});
 `;
     writeFileSync(join(at, 'index.ts'), index);
     const manifest = `id: ${id}\nversion: 1.0.0\nsummary: bench\napi: ^1.0.0\nmain: index.ts\n`;
