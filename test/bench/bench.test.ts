@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 import type { Goal, Measured, Row } from './harness.ts';
 import { isSimulator, type ProcessEntry, treeOf } from './process-tree.ts';
-import { type Kept, keyOf, markdown, merged, ResultsFolder } from './results.ts';
+import { type Kept, keyOf, markdown, merged, ResultsFolder, withFigures } from './results.ts';
 import { runRow, type Surroundings } from './run-row.ts';
 import { readWanted } from './selection.ts';
 import { failed, figure, format, judge, type Line, summary } from './verdict.ts';
@@ -87,8 +87,8 @@ describe('a verdict', () => {
     const text = summary([
       ...lines,
       ...failed(
-        row(8, async () => ({})),
-        new Error('it broke'),
+        row(8, async () => ({}), 'a', 'b'),
+        new Error('it broke\n  in two\n'),
       ),
     ]);
     assert.equal(
@@ -185,6 +185,14 @@ describe('results', () => {
     assert.ok(text.includes('1 \\| 2 : &lt;3>'), text);
     assert.ok(text.includes('| 46 | row 46: a | 9.00 x | 2 x | **missed** |  |'), text);
   });
+});
+
+test('figures take the place of those of a page', () => {
+  const page = 'before\n<!-- figures -->\n\nold\n\n<!-- end of figures -->\nafter $1';
+  const written = withFigures(page, '| $& |');
+  assert.equal(written, 'before\n<!-- figures -->\n\n| $& |\n\n<!-- end of figures -->\nafter $1');
+  assert.equal(withFigures(written, '| $& |'), written);
+  assert.throws(() => withFigures('no marks', ''), /no marks/);
 });
 
 /** Errors that nobody awaits come by hand, and nothing is killed. */

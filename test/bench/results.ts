@@ -64,6 +64,14 @@ export class ResultsFolder {
   }
 }
 
+const FIGURES = /(<!-- figures -->\n)[\s\S]*(<!-- end of figures -->)/;
+
+/** A page with these tables between its two marks, `<!-- figures -->` and `<!-- end of figures -->`. */
+export function withFigures(page: string, tables: string): string {
+  if (!FIGURES.test(page)) throw new Error('cannot write the figures: the page has no marks for them');
+  return page.replace(FIGURES, (_all, begin: string, end: string) => `${begin}\n${tables}\n\n${end}`);
+}
+
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
 function rowsOf(kept: Kept): readonly string[] {

@@ -1,16 +1,16 @@
 /**
  * `npm run bench [-- rows] [--quick] [--against COMMIT]`: rows as `3`, `1-5`, `1-5,9` or a group such as `voice`; all of them if none are named. `board`
- * confines the Core to a small board. `--markdown` prints what is kept, `--profile start|idle` makes a picture. Needs the peers, which it installs once.
+ * confines the Core to a small board. `--markdown` prints what is kept and puts it into docs/performance.md, `--profile start|idle` makes a picture. Needs the peers, which it installs once.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { CACHE, checkoutOf, thisCheckout } from './checkout.ts';
+import { CACHE, checkoutOf, HERE, thisCheckout } from './checkout.ts';
 import { confine } from './confine.ts';
 import type { Row, RunOptions } from './harness.ts';
 import { profile } from './profile.ts';
-import { type Circumstances, type Kept, keyOf, markdown, ResultsFolder } from './results.ts';
+import { type Circumstances, type Kept, keyOf, markdown, ResultsFolder, withFigures } from './results.ts';
 import { runRow } from './run-row.ts';
 import { readWanted, type Wanted } from './selection.ts';
 import { format, summary } from './verdict.ts';
@@ -75,7 +75,15 @@ async function run(wanted: Wanted): Promise<void> {
   if (lines.some(({ verdict }) => verdict === 'FAIL')) process.exitCode = 1;
 }
 
+/** Prints what is kept as tables, and puts them into the page. */
+function writeFigures(): void {
+  const tables = markdown(results.latest);
+  const page = join(HERE, 'docs/performance.md');
+  writeFileSync(page, withFigures(readFileSync(page, 'utf8'), tables));
+  say(tables);
+}
+
 const wanted = readWanted(process.argv.slice(2));
-if (wanted.markdown) say(markdown(results.latest));
+if (wanted.markdown) writeFigures();
 else if (wanted.profile) say(`made ${(await profile(wanted.profile, say)).join(' and ')}`);
 else await run(wanted);

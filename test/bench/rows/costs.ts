@@ -16,6 +16,7 @@ const MIB = 1 << 20;
 const PARTS = {
   base: {},
   worker: { last: 'worker' },
+  shared: { shared: true },
   process: { last: 'process' },
   timers: { timers: TIMERS },
   'no http': { without: ['http'] },
@@ -32,17 +33,24 @@ interface Settled {
   readonly memory: number;
 }
 
-async function written(options: RunOptions): Promise<ReadonlyMap<Part, readonly Sample[]>> {
+interface Written {
+  readonly samples: ReadonlyMap<Part, readonly Sample[]>;
+  /** The first start of the base, which finds no compile cache. */
+  readonly first: Sample;
+}
+
+async function written(options: RunOptions): Promise<Written> {
   using works = new DisposableStack();
   const parts = (Object.keys(PARTS) as Part[]).map((part) => ({
     ...{ part, samples: [] as Sample[] },
     work: works.use(new Workload(PLUGINS, PARTS[part])),
   }));
-  for (const { work } of parts) await sample(work, options);
+  const firsts: Sample[] = [];
+  for (const { work } of parts) firsts.push(await sample(work, options));
   for (let round = 0; round < (options.quick ? 1 : 3); round++)
     for (const { part, work, samples } of round % 2 === 0 ? parts : parts.toReversed())
       samples.push(await sample(work, options, part === 'base' || part === 'timers' ? WATCH_MS : 0));
-  return new Map(parts.map(({ part, samples }) => [part, samples]));
+  return { samples: new Map(parts.map(({ part, samples }) => [part, samples])), first: firsts[0]! };
 }
 
 async function settledWithout(without: readonly string[], { confinement }: RunOptions): Promise<Settled> {
@@ -65,7 +73,7 @@ async function engines(options: RunOptions): Promise<Record<string, Measured>> {
 }
 
 async function costs(options: RunOptions): Promise<Record<string, Measured>> {
-  const samples = await written(options);
+  const { samples, first } = await written(options);
   const differences = (more: Part, less: Part, pick: (one: Sample) => number): Measured =>
     quartiles(samples.get(more)!.map((one, index) => pick(one) - pick(samples.get(less)![index]!)));
   const ms = ({ cpu }: Sample) => cpu / 1_000;
@@ -73,12 +81,15 @@ async function costs(options: RunOptions): Promise<Record<string, Measured>> {
   return {
     'worker, CPU': differences('worker', 'base', ms),
     'worker, memory': differences('worker', 'base', mebibytes),
+    'second in a worker, CPU': differences('shared', 'worker', ms),
+    'second in a worker, memory': differences('shared', 'worker', mebibytes),
     'process, CPU': differences('process', 'base', ms),
     'process, memory': differences('process', 'base', mebibytes),
     'http, CPU': differences('base', 'no http', ms),
     'http, memory': differences('base', 'no http', mebibytes),
     'timer of 1 s, CPU': differences('timers', 'base', ({ idle }) => idle / TIMERS),
     'timer of 1 s, wakeups': differences('timers', 'base', ({ switches }) => switches / TIMERS),
+    'first start, against a warm one': quartiles(samples.get('base')!.map((one) => first.cpu / one.cpu)),
     ...(await engines(options)),
   };
 }
@@ -95,10 +106,12 @@ export const rows: readonly Row[] = [
       'What a part costs: a plugin in a worker or process instead of inline, http, a timer, an engine that is there',
     goals: [
       ...both('worker', 220, 24),
+      ...both('second in a worker', 40, 6),
       ...both('process', 500, 60),
       ...both('http', 150, 15),
       { name: 'timer of 1 s, CPU', goal: 200, unit: 'us/s' },
       { name: 'timer of 1 s, wakeups', goal: 1.2, unit: '/s' },
+      { name: 'first start, against a warm one', goal: 6 },
       ...both('soundswallower', 400, 90),
       ...both('tts-flite', 600, 99),
     ],

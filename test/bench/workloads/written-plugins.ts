@@ -9,6 +9,8 @@ const REAL = ['operations', 'identity', 'system', 'http'];
 export interface WorkloadOptions {
   /** Where the last of the written plugins runs; the others are inline. */
   readonly last?: 'inline' | 'worker' | 'process';
+  /** The last two share its worker. */
+  readonly shared?: boolean;
   /** Timers of about a second that the last one keeps; none of them fires with another. */
   readonly timers?: number;
   /** Plugins of the product that are left out. */
@@ -23,17 +25,19 @@ export class Workload implements Disposable {
   /** Main modules of those that were written. */
   readonly modules: readonly string[];
 
-  constructor(plugins: number, { last = 'inline', timers = 0, without = [] }: WorkloadOptions = {}) {
+  constructor(plugins: number, { last = 'inline', shared = false, timers = 0, without = [] }: WorkloadOptions = {}) {
     this.listens = !without.includes('http');
     const written = plugins - REAL.length;
     const lines = REAL.filter((id) => !without.includes(id)).map((id) => `  ${id}: ^1.0.0`);
     this.modules = Array.from({ length: written }, (_, index) =>
       this.#write(`bench${index}`, index === written - 1 ? timers : 0),
     );
+    const level = (index: number) => {
+      if (shared && index >= written - 2) return 'worker, share: bench';
+      return index === written - 1 ? last : 'inline';
+    };
     for (let i = 0; i < written; i++)
-      lines.push(
-        `  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: ${i === written - 1 ? last : 'inline'} }`,
-      );
+      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: ${level(i)} }`);
     const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
     writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
