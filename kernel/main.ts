@@ -1,4 +1,4 @@
-/** The Core's process: `node kernel/main.ts`. Everything else is imported after the compile cache is on. */
+/** What start.js imports: reads the arguments; everything else is imported after the compile cache is on. */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { readArguments } from './boot/arguments.ts';

@@ -3,8 +3,8 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const USAGE = `usage: node kernel/main.ts [options]          run the Core
-       node kernel/main.ts check FILE [--json]  validate a SKU without running plugin code
+const USAGE = `usage: node kernel/start.js [options]          run the Core
+       node kernel/start.js check FILE [--json]  validate a SKU without running plugin code
 
   --sku FILE        SKU manifest (manifests/skus/simulator.yaml)
   --safe-mode       health, HTTP, logs and plugin management only, whatever the SKU and what was installed say

@@ -25,4 +25,4 @@ export interface EntryData {
 export const HEAP_MB = 256;
 
 // Built for publishing, this file and the entry are JavaScript.
-export const ENTRY = new URL(`./entry${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+export const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './first.js' : './entry.js', import.meta.url);

@@ -23,7 +23,7 @@ const PURPOSE: Readonly<Record<string, string>> = {
   'plugin-api/program': 'programs of the command line',
   'plugin-api/redact': 'what logs leave out',
   'plugin-api/services': 'the contracts, a file each',
-  kernel: 'lifecycle, graph, services, hooks, scopes, capabilities; main.ts is the entry',
+  kernel: 'lifecycle, graph, services, hooks, scopes, capabilities; start.js is the entry',
   'kernel/boot': 'before the kernel: arguments, SKU, log, instance',
   'kernel/bus': 'the Event Bus',
   'kernel/isolation': 'plugins in workers and processes',

@@ -27,7 +27,7 @@ export function manifestsPage({ manifests }: Input): string {
       ]),
     ),
     '## SKU',
-    'What one product consists of. There is no order: the graph of services gives it. `devicectl sku check <sku.yaml>` (or `node kernel/main.ts check`) checks one without running code of plugins.',
+    'What one product consists of. There is no order: the graph of services gives it. `devicectl sku check <sku.yaml>` (or `node kernel/start.js check`) checks one without running code of plugins.',
     fence('ts', `${declaration(manifest, 'SkuPlugin')}\n\n${declaration(manifest, 'SkuManifest')}`),
     fence('yaml', readSource('manifests/skus/simulator.yaml')),
     '## App',

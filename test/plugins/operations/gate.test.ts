@@ -313,11 +313,11 @@ describe('the gate', () => {
     fixture.table.add(
       operation({
         params: { type: 'object' },
-        timeoutMs: 20,
+        timeoutMs: 200, // the first call compiles its schema within it
         async *run(_: never, context: CallContext) {
           try {
             for (let n = 1; ; n++) {
-              await pace(15, context.signal);
+              await pace(150, context.signal);
               yield { data: n };
             }
           } finally {
