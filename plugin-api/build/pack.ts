@@ -77,7 +77,9 @@ function imported(dist: string): readonly string[] {
   const names = new Set<string>();
   for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) {
     const text = readFileSync(join(dist, file), 'utf8');
-    for (const [, name = ''] of text.matchAll(/^(?:import|export) (?:[^;'"]* from )?'([@a-z][^']*)';/gm)) {
+    const found = /^(?:import|export) (?:[^;'"]* from )?'([@a-z][^']*)';|\bpackageLater\('([@a-z][^']*)'/gm;
+    for (const [, now, later = ''] of text.matchAll(found)) {
+      const name = now ?? later;
       if (name.startsWith('node:')) continue;
       names.add(name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
     }
