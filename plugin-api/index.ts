@@ -52,7 +52,7 @@ export {
   type Tap,
 } from './hooks.ts';
 export { isNestedDeeperThan, MAX_JSON_DEPTH } from './json-depth.ts';
-export { LazyAbort } from './lazy-abort.ts';
+export { LazyAbort, WHEN_ABORTED } from './lazy-abort.ts';
 export type { Logger } from './logger.ts';
 export type {
   Isolation,

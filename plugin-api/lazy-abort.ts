@@ -1,8 +1,12 @@
+/** Where an invocation has it, whoever runs it listens here and not to its signal, which then need not be made. */
+export const WHEN_ABORTED = Symbol('when aborted');
+
 /** An AbortController that is made when somebody asks for the signal: most calls are over before anybody could abort them. */
 export class LazyAbort {
   #controller: AbortController | undefined;
   #reason: { readonly reason: unknown } | undefined;
   readonly #made: (() => void) | undefined;
+  #listener: ((reason: unknown) => void) | undefined;
 
   /** `made` is called once, when the signal has been made and is not aborted. */
   constructor(made?: () => void) {
@@ -18,9 +22,17 @@ export class LazyAbort {
     return this.#controller.signal;
   }
 
+  /** Calls one listener, at once where it is aborted already, and needs no signal for that. */
+  listen(listener: (reason: unknown) => void): void {
+    if (this.#reason) listener(this.#reason.reason);
+    else this.#listener = listener;
+  }
+
   /** The first reason stays. */
   abort(reason: unknown): void {
-    this.#reason ??= { reason };
-    this.#controller?.abort(this.#reason.reason);
+    if (this.#reason) return;
+    this.#reason = { reason };
+    this.#listener?.(reason);
+    this.#controller?.abort(reason);
   }
 }

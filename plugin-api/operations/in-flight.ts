@@ -5,15 +5,11 @@ import type { CallOwner, PendingCall } from './pending-call.ts';
 
 /** A call that takes longer than this listens to its caller's signal, even if its handler does not. */
 const FOLLOW_AFTER_MS = 20;
-/** With more young calls than this, those that are done already are let go. */
-const COMPACT_AT = 64;
 
 export class InFlight implements CallOwner {
   readonly #scope: Scope;
   /** Each knows its place: whoever leaves is replaced by the last. */
   readonly #calls: PendingCall[] = [];
-  #young: PendingCall[] = [];
-  #compactAt = COMPACT_AT;
   #sweep: Disposable | undefined;
   #timer: Disposable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
@@ -30,11 +26,7 @@ export class InFlight implements CallOwner {
   add(call: PendingCall): void {
     call.place = this.#calls.push(call) - 1;
     // Listening to the caller's signal costs more than most handlers take; a call that is done within moments is never in need of it.
-    if (this.#young.push(call) >= this.#compactAt) {
-      this.#young = this.#young.filter((one) => !one.settled);
-      this.#compactAt = Math.max(COMPACT_AT, 2 * this.#young.length);
-    }
-    this.#sweep ??= this.#scope.timeout('young calls', FOLLOW_AFTER_MS, this.#followYoung);
+    this.#sweep ??= this.#scope.timeout('young calls', FOLLOW_AFTER_MS, this.#followAll);
     if (call.expires < this.#armedFor) this.#arm(call.expires);
   }
 
@@ -56,11 +48,9 @@ export class InFlight implements CallOwner {
         call.fail(new CoreError('UNAVAILABLE', { what: call.name, reason, retryAfterMs: RETRY_AFTER_MS }));
   }
 
-  readonly #followYoung = (): void => {
+  readonly #followAll = (): void => {
     this.#sweep = undefined;
-    const young = this.#young;
-    this.#young = [];
-    for (const call of young) call.follow();
+    for (const call of [...this.#calls]) call.follow();
   };
 
   /** Armed for the earliest deadline seen; answered calls leave it armed, so that in steady state it is set once in many calls. */

@@ -7,6 +7,7 @@ import {
   LazyAbort,
   type Logger,
   type Session,
+  WHEN_ABORTED,
 } from '../index.ts';
 
 export interface CallOwner {
@@ -48,6 +49,7 @@ export class PendingCall implements CallContext {
   #reject: (error: CoreError) => void;
   #abort: LazyAbort | undefined;
   #failure: CoreError | undefined;
+  #following = false;
   #upstream: AbortSignal | undefined;
   #onUpstream: (() => void) | undefined;
 
@@ -80,8 +82,14 @@ export class PendingCall implements CallContext {
 
   /** From now on the caller's own signal cancels the call. */
   follow(): void {
-    if (this.settled || this.#upstream) return;
-    const upstream = this.#invocation.signal;
+    if (this.settled || this.#following) return;
+    this.#following = true;
+    const invocation = this.#invocation;
+    if (invocation[WHEN_ABORTED]) {
+      invocation[WHEN_ABORTED]((reason) => this.cancel(reason));
+      return;
+    }
+    const upstream = invocation.signal;
     this.#upstream = upstream;
     if (upstream.aborted) {
       this.cancel(upstream.reason);

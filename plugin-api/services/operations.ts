@@ -1,5 +1,6 @@
 import type { CallContext } from '../caller.ts';
 import { type CoreError, type CoreErrorCode, ERROR_CODES, type ErrorCode, type PluginErrorKind } from '../errors.ts';
+import type { WHEN_ABORTED } from '../lazy-abort.ts';
 import { serviceRef } from '../service-ref.ts';
 
 /** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
@@ -167,7 +168,10 @@ export interface StreamEndpoint<P = unknown> {
 export type StreamInfo = Omit<StreamEndpoint, 'run'> & { readonly plugin?: string };
 
 /** A call as a front end hands it over: everything but the log, and the params as they came. */
-export type Invocation = Omit<CallContext, 'log'>;
+export type Invocation = Omit<CallContext, 'log'> & {
+  /** For one listener, which is called at once where the call is aborted already: what the signal says, without making the signal. */
+  [WHEN_ABORTED]?(listener: (reason: unknown) => void): void;
+};
 
 /** The one table and the one gate: identity -> capability -> rate -> schema -> handler -> deadline. */
 export interface Operations {

@@ -58,19 +58,29 @@ export class Calls {
 
   async #deliver(target: Registered, inputs: Members, deadline: number, request: FunctionRequest): Promise<unknown> {
     const { presence } = this.#options;
-    const { app } = target;
     // An idempotent call that is repeated carries the key of its first try, so that the app can tell.
     const key = request.idempotencyKey ?? (target.idempotent ? `${this.#prefix}-i${this.#count + 1}` : undefined);
-    const send = () => this.#send(target, inputs, deadline, request, key);
-    const seen = presence.opened(app);
+    const seen = presence.opened(target.app);
     try {
-      return await send();
+      return await this.#send(target, inputs, deadline, request, key);
     } catch (error) {
       if (!(error instanceof CoreError) || error.code !== 'SESSION_CLOSED') throw error;
       if (!target.idempotent) throw gone(target, 'it is not idempotent, so it is not repeated', error);
     }
+    return this.#repeat(seen, target, deadline, request, () => this.#send(target, inputs, deadline, request, key));
+  }
+
+  async #repeat(
+    seen: number,
+    target: Registered,
+    deadline: number,
+    { signal }: FunctionRequest,
+    send: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const { presence } = this.#options;
+    const { app } = target;
     const nextSession = (since: number) =>
-      presence.next(app, since, `function ${target.id}`, Math.max(0, deadline - steadyMs()), request.signal);
+      presence.next(app, since, `function ${target.id}`, Math.max(0, deadline - steadyMs()), signal);
     if (!presence.has(app)) await nextSession(seen);
     const before = presence.opened(app);
     try {
@@ -98,21 +108,17 @@ export class Calls {
     const deadlineMs = deadline - steadyMs();
     if (deadlineMs <= 0) throw new CoreError('TIMEOUT', { what: `function ${target.id}`, ms: target.timeoutMs });
     this.#count += 1;
-    const meta: CallMeta = {
+    const meta: { -readonly [K in keyof CallMeta]: CallMeta[K] } = {
       callId: `${this.#prefix}-${this.#count}`,
       version: entry.version,
       deadlineMs,
       caller: callerName(request.caller),
-      ...(key !== undefined && { idempotencyKey: key }),
     };
+    if (key !== undefined) meta.idempotencyKey = key;
+    const call: { -readonly [K in keyof AppCall]: AppCall[K] } = { method: entry.name, params: inputs, meta };
+    if (request.signal) call.signal = request.signal;
     const session = this.#options.sessionOf(target.id);
-    const call: AppCall = {
-      method: entry.name,
-      params: inputs,
-      meta,
-      ...(request.signal && { signal: request.signal }),
-      ...(session !== undefined && { session }),
-    };
+    if (session !== undefined) call.session = session;
     return sockets.call(app, call);
   }
 }

@@ -5,6 +5,7 @@ import {
   CoreError,
   type FunctionInfo,
   type FunctionLeftOut,
+  type FunctionRequest,
   type FunctionSpecification,
   type Functions,
   type JsonSchema,
@@ -234,9 +235,18 @@ export function functionOperations(
     ],
     // The function's own limit is what ends a call; the gate's is only above it.
     timeoutMs: MAX_TIMEOUT_MS + 1_000,
-    async run({ app, ...params }, { caller, signal, deadline }: CallContext) {
-      const whose = app === undefined ? {} : { app: await names.idOf(app) };
-      return { result: await functions.call({ ...params, ...whose, caller, signal, deadline }) };
+    async run({ app, name, version, inputs, idempotencyKey }, { caller, signal, deadline }: CallContext) {
+      const request: { -readonly [K in keyof FunctionRequest]: FunctionRequest[K] } = {
+        name,
+        caller,
+        signal,
+        deadline,
+      };
+      if (app !== undefined) request.app = await names.idOf(app);
+      if (version !== undefined) request.version = version;
+      if (inputs !== undefined) request.inputs = inputs;
+      if (idempotencyKey !== undefined) request.idempotencyKey = idempotencyKey;
+      return { result: await functions.call(request) };
     },
   };
   return [register, unregister, list, describe, call] as readonly Operation<never, unknown>[];

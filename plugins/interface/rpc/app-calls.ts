@@ -1,7 +1,7 @@
 /** Calls from the Core into one app over one session: matched by id, bounded in time and number, settled once. */
 import { type AppCall, CoreError } from '@device-core/plugin-api';
 import type { Counters } from './counters.ts';
-import type { Deadlines, Expiring } from './deadlines.ts';
+import { type Deadlines, Expiring, Later } from './deadlines.ts';
 import { appError } from './wire-error.ts';
 
 /** Where messages to the app go. */
@@ -17,12 +17,17 @@ interface Response {
   readonly error?: unknown;
 }
 
+/** A call that lasts longer than this listens to its caller's signal: to listen costs more than most answers. */
+const FOLLOW_AFTER_MS = 20;
+
 export class AppCalls {
   readonly #port: CallPort;
   readonly #deadlines: Deadlines;
   readonly #counters: Counters;
   readonly #limit: number;
   readonly #pending = new Map<string, PendingAppCall>();
+  /** When those that are in flight will be looked after. */
+  #looking: Later | undefined;
   #last = 0;
 
   constructor(port: CallPort, deadlines: Deadlines, counters: Counters, limit: number) {
@@ -40,11 +45,14 @@ export class AppCalls {
       // Ids of ours are strings of a form that no counting client uses, so that logs and naive apps cannot take them for the app's own.
       const id = `core-${++this.#last}`;
       this.#port.send({ jsonrpc: '2.0', id, method: call.method, params: call.params, meta: call.meta });
-      const pending = new PendingAppCall(call, this.#deadlines.now, resolve, reject, (end) =>
-        this.#end(id, pending, end),
-      );
+      const { now } = this.#deadlines;
+      const pending = new PendingAppCall(id, call, now, this.#ended, resolve, reject);
       this.#pending.set(id, pending);
       this.#deadlines.add(pending);
+      if (call.signal && !this.#looking) {
+        this.#looking = new Later(now + FOLLOW_AFTER_MS, this.#followAll);
+        this.#deadlines.add(this.#looking);
+      }
     });
   }
 
@@ -59,7 +67,7 @@ export class AppCalls {
       this.#counters.lateAnswers++;
       return;
     }
-    this.#remove(response.id as string, pending);
+    this.#remove(pending);
     if (response.error !== undefined && response.error !== null)
       pending.reject(appError(this.#port.app, pending.call.method, response.error));
     else pending.resolve(response.result ?? null);
@@ -67,15 +75,21 @@ export class AppCalls {
 
   /** The app cannot answer any more. */
   close(reason: string): void {
-    for (const [id, pending] of [...this.#pending]) {
-      this.#remove(id, pending);
+    if (this.#looking) this.#deadlines.delete(this.#looking);
+    for (const pending of [...this.#pending.values()]) {
+      this.#remove(pending);
       pending.reject(new CoreError('SESSION_CLOSED', { app: this.#port.app, reason }));
     }
   }
 
-  #end(id: string, pending: PendingAppCall, why: CoreError): void {
-    if (this.#pending.get(id) !== pending) return;
-    this.#remove(id, pending);
+  readonly #followAll = (): void => {
+    this.#looking = undefined;
+    for (const pending of [...this.#pending.values()]) pending.follow();
+  };
+
+  readonly #ended = (pending: PendingAppCall, why: CoreError): void => {
+    if (this.#pending.get(pending.id) !== pending) return;
+    this.#remove(pending);
     pending.reject(why);
     try {
       const params = { callId: pending.call.meta.callId };
@@ -84,45 +98,54 @@ export class AppCalls {
       // The session is closing: the app learns of the end of all its calls by that.
       if (!(thrown instanceof CoreError)) throw thrown;
     }
-  }
+  };
 
-  #remove(id: string, pending: PendingAppCall): void {
-    this.#pending.delete(id);
+  #remove(pending: PendingAppCall): void {
+    this.#pending.delete(pending.id);
     this.#deadlines.delete(pending);
     pending.forget();
   }
 }
 
-class PendingAppCall implements Expiring {
+class PendingAppCall extends Expiring {
+  readonly id: string;
   readonly call: AppCall;
-  readonly expires: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: CoreError) => void;
-  readonly #end: (why: CoreError) => void;
-  readonly #onAbort: () => void;
+  readonly #ended: (call: PendingAppCall, why: CoreError) => void;
+  #onAbort: (() => void) | undefined;
 
   constructor(
+    id: string,
     call: AppCall,
     now: number,
+    ended: (call: PendingAppCall, why: CoreError) => void,
     resolve: (result: unknown) => void,
     reject: (error: CoreError) => void,
-    end: (why: CoreError) => void,
   ) {
+    super(now + call.meta.deadlineMs);
+    this.id = id;
     this.call = call;
-    this.expires = now + call.meta.deadlineMs;
     this.resolve = resolve;
     this.reject = reject;
-    this.#end = end;
-    this.#onAbort = () => this.#end(cancelled(this.call));
-    call.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#ended = ended;
+  }
+
+  /** From now on its caller's signal ends it. */
+  follow(): void {
+    const { signal } = this.call;
+    if (!signal || this.#onAbort) return;
+    this.#onAbort = () => this.#ended(this, cancelled(this.call));
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   expire(): void {
-    this.#end(new CoreError('TIMEOUT', { what: this.call.method, ms: this.call.meta.deadlineMs }));
+    this.#ended(this, new CoreError('TIMEOUT', { what: this.call.method, ms: this.call.meta.deadlineMs }));
   }
 
   forget(): void {
-    this.call.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#onAbort) this.call.signal?.removeEventListener('abort', this.#onAbort);
   }
 }
 

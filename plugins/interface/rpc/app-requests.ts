@@ -8,6 +8,7 @@ import {
   type Session,
   steadyMs,
   toCoreError,
+  WHEN_ABORTED,
 } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import type { MethodHandlerContext, Server } from 'jayson';
@@ -238,6 +239,11 @@ export class AppRequest implements Invocation {
   get signal(): AbortSignal {
     this.#abort ??= new LazyAbort();
     return this.#abort.signal;
+  }
+
+  [WHEN_ABORTED](listener: (reason: unknown) => void): void {
+    this.#abort ??= new LazyAbort();
+    this.#abort.listen(listener);
   }
 
   abort(reason: CoreError): void {

@@ -16,6 +16,8 @@ import { socketPath } from './socket-file.ts';
 interface Place {
   readonly path: string;
   readonly socket: Promise<AppSocket>;
+  /** The same, once it is open. */
+  open?: AppSocket;
 }
 
 type SessionEvent = SessionInfo & { readonly state: 'open' | 'closed' };
@@ -81,7 +83,9 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   async call(app: string, call: AppCall): Promise<unknown> {
-    const session = (await this.#socket(app))?.session(call.session);
+    // A call does not wait for what is there.
+    const socket = this.#places.get(app)?.open ?? (await this.#socket(app));
+    const session = socket?.session(call.session);
     if (!session) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it has no session' });
     return session.call(call);
   }
@@ -110,9 +114,14 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   #begin(app: AppIdentity, path: string): Place {
-    const place = { path, socket: AppSocket.open(app, path, this.#scope, this.#world) };
+    const place: Place = { path, socket: AppSocket.open(app, path, this.#scope, this.#world) };
     this.#places.set(app.id, place);
-    place.socket.catch(() => this.#places.delete(app.id)); // whoever opens it is told
+    place.socket.then(
+      (socket) => {
+        place.open = socket;
+      },
+      () => this.#places.delete(app.id), // whoever opens it is told
+    );
     return place;
   }
 

@@ -1,15 +1,32 @@
 /** Many deadlines, one timer: answered calls leave it armed, so that a busy plugin hardly ever sets one. */
 import type { Scope } from '@device-core/plugin-api';
 
-export interface Expiring {
+export abstract class Expiring {
   /** Milliseconds of the monotonic clock. */
   readonly expires: number;
-  expire(): void;
+  /** Among those that wait, of which each knows its place: whoever leaves is replaced by the last. */
+  place = -1;
+
+  constructor(expires: number) {
+    this.expires = expires;
+  }
+
+  abstract expire(): void;
+}
+
+/** Something to be done then. */
+export class Later extends Expiring {
+  readonly expire: () => void;
+
+  constructor(expires: number, fn: () => void) {
+    super(expires);
+    this.expire = fn;
+  }
 }
 
 export class Deadlines {
   readonly #scope: Scope;
-  readonly #pending = new Set<Expiring>();
+  readonly #pending: Expiring[] = [];
   #timer: Disposable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
 
@@ -22,12 +39,18 @@ export class Deadlines {
   }
 
   add(entry: Expiring): void {
-    this.#pending.add(entry);
+    entry.place = this.#pending.push(entry) - 1;
     if (entry.expires < this.#armedFor) this.#arm(entry.expires);
   }
 
   delete(entry: Expiring): void {
-    this.#pending.delete(entry);
+    if (entry.place < 0) return;
+    const last = this.#pending.pop()!;
+    if (last !== entry) {
+      this.#pending[entry.place] = last;
+      last.place = entry.place;
+    }
+    entry.place = -1;
   }
 
   #arm(at: number): void {
@@ -44,7 +67,7 @@ export class Deadlines {
     let next = Number.POSITIVE_INFINITY;
     for (const entry of [...this.#pending])
       if (entry.expires <= now) {
-        this.#pending.delete(entry);
+        this.delete(entry);
         entry.expire();
       } else next = Math.min(next, entry.expires);
     if (next < this.#armedFor) this.#arm(next);

@@ -11,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { AppStream, notification, type StreamPort } from './app-stream.ts';
 import type { Counters } from './counters.ts';
-import type { Deadlines } from './deadlines.ts';
+import { type Deadlines, Later } from './deadlines.ts';
 import { wireError } from './wire-error.ts';
 
 export interface StreamLimits {
@@ -143,14 +143,12 @@ export class SessionStreams {
 
   /** A plugin that still takes what was written is at work, however long that is: sound that is played, for example. */
   #linger(stream: AppStream, held: number): void {
-    this.#deadlines.add({
-      expires: this.#deadlines.now + LINGER_MS,
-      expire: () => {
-        if (stream.signal.aborted) return;
-        if (stream.held < held) this.#linger(stream, stream.held);
-        else this.#over(stream, new CoreError('TIMEOUT', { what: `the end of ${stream.name}`, ms: LINGER_MS }));
-      },
-    });
+    const look = (): void => {
+      if (stream.signal.aborted) return;
+      if (stream.held < held) this.#linger(stream, stream.held);
+      else this.#over(stream, new CoreError('TIMEOUT', { what: `the end of ${stream.name}`, ms: LINGER_MS }));
+    };
+    this.#deadlines.add(new Later(this.#deadlines.now + LINGER_MS, look));
   }
 
   /** Nobody will use it: the request that opened it was withdrawn. */

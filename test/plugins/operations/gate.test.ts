@@ -2,9 +2,17 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type CallContext, CoreError, type OperationInfo, type StreamChannel } from '@device-core/plugin-api';
+import {
+  type CallContext,
+  CoreError,
+  type Invocation,
+  LazyAbort,
+  type OperationInfo,
+  type StreamChannel,
+  WHEN_ABORTED,
+} from '@device-core/plugin-api';
 import { Schemas } from '@device-core/plugin-api/operations';
-import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
@@ -231,6 +239,33 @@ describe('the gate', () => {
     gone.resolve();
     const late = () => fixture.host.logged.filter((line) => line.message.includes('too late'));
     await eventually(() => finished === 2 && late().length === 2, 'what comes too late');
+  });
+
+  const across = process.env[ISOLATION_VARIABLE] ? 'a signal is made for the border' : false;
+  it('hears of a withdrawal without the signal of the caller', { skip: across }, async () => {
+    await using fixture = await start();
+    const started = Promise.withResolvers<AbortSignal>();
+    const run = (_: unknown, { signal }: CallContext) => {
+      started.resolve(signal);
+      return new Promise<never>(() => undefined);
+    };
+    fixture.table.add(operation({ name: 'test.hangs', params: { type: 'object' }, run: run as never }));
+    const withdrawal = new LazyAbort();
+    const invocation: Invocation = {
+      caller: OPERATOR,
+      deadline: Date.now() + 10_000,
+      get signal(): AbortSignal {
+        return assert.fail('nobody needs it');
+      },
+      [WHEN_ABORTED]: (listener) => withdrawal.listen(listener),
+    };
+    const answer = fixture.table.invoke('test.hangs', {}, invocation);
+    const signal = await started.promise;
+    const reason = new CoreError('CANCELLED', { what: 'test.hangs', reason: 'for a test' });
+    withdrawal.abort(reason);
+    assert.equal(signal.reason, reason, 'in the same turn');
+    await assert.rejects(answer, (error) => error === reason);
+    await assert.rejects(fixture.table.invoke('test.hangs', {}, invocation), (error) => error === reason);
   });
 
   it('answers CANCELLED when the caller goes away, also to a handler that does not listen', async () => {
