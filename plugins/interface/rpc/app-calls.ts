@@ -46,7 +46,7 @@ export class AppCalls {
       const id = `core-${++this.#last}`;
       this.#port.send({ jsonrpc: '2.0', id, method: call.method, params: call.params, meta: call.meta });
       const { now } = this.#deadlines;
-      const pending = new PendingAppCall(id, call, now, this.#ended, resolve, reject);
+      const pending = new PendingAppCall(id, call, now, this.#ended, { resolve, reject });
       this.#pending.set(id, pending);
       this.#deadlines.add(pending);
       if (call.signal && !this.#looking) {
@@ -107,11 +107,16 @@ export class AppCalls {
   }
 }
 
+interface Settle {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: CoreError) => void;
+}
+
 class PendingAppCall extends Expiring {
   readonly id: string;
   readonly call: AppCall;
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: CoreError) => void;
+  readonly resolve: Settle['resolve'];
+  readonly reject: Settle['reject'];
   readonly #ended: (call: PendingAppCall, why: CoreError) => void;
   #onAbort: (() => void) | undefined;
 
@@ -120,8 +125,7 @@ class PendingAppCall extends Expiring {
     call: AppCall,
     now: number,
     ended: (call: PendingAppCall, why: CoreError) => void,
-    resolve: (result: unknown) => void,
-    reject: (error: CoreError) => void,
+    { resolve, reject }: Settle,
   ) {
     super(now + call.meta.deadlineMs);
     this.id = id;
