@@ -301,10 +301,10 @@ describe('the processes of a device', () => {
 
   test('the simulator of the bridge is told from the Core that runs its plugin', () => {
     const simulators = [
-      'node plugins/hardware/port-sim/sim/main.ts --socket run/cbp-sim.sock --board demo.yaml',
+      'node plugins/hardware/port-sim/sim/main.js --socket run/cbp-sim.sock --board demo.yaml',
       '/opt/node /a/plugins/port-sim/cbp-sim.ts --socket /r/cbp-sim.sock --board demo.yaml',
     ];
     for (const command of simulators) assert.ok(isSimulator(entry(1, 0, command)), command);
-    assert.ok(!isSimulator(entry(1, 0, 'node kernel/main.ts --sku board.yaml --root /tmp/port-sim')));
+    assert.ok(!isSimulator(entry(1, 0, 'node kernel/start.js --sku board.yaml --root /tmp/port-sim')));
   });
 });

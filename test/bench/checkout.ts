@@ -72,6 +72,12 @@ function installPackages(folder: string): void {
     throw new Error(`cannot install the packages of ${folder}: npm ci ended with ${npm.status ?? npm.error?.message}`);
 }
 
+/** What `node` is given to run the Core; older commits begin with TypeScript. */
+export function entryOf({ folder }: Pick<Checkout, 'folder'>): string {
+  const first = join(folder, 'kernel/start.js');
+  return existsSync(first) ? first : join(folder, 'kernel/main.ts');
+}
+
 /** Ids of the plugins that a checkout has. */
 function pluginsOf({ folder }: Checkout): ReadonlySet<string> {
   const files = readdirSync(join(folder, 'manifests/plugins'), { recursive: true, encoding: 'utf8' });

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Checkout, writeSku } from './checkout.ts';
+import { type Checkout, entryOf, writeSku } from './checkout.ts';
 import type { Confinement } from './confine.ts';
 import { cpuOfDevice } from './process-tree.ts';
 
@@ -52,8 +52,7 @@ export class Installation implements Disposable {
 
   /** `node` are options of Node. */
   async start(node: readonly string[] = []): Promise<Device> {
-    const { folder } = this.checkout;
-    const main = [...node, join(folder, 'kernel/main.ts'), '--sku', this.#sku, '--root', this.root, '--no-tcp'];
+    const main = [...node, entryOf(this.checkout), '--sku', this.#sku, '--root', this.root, '--no-tcp'];
     const [program, ...args] = [...(this.#confinement?.command ?? []), process.execPath, ...main];
     return await Device.start(program!, args, join(this.root, 'run/core.sock'));
   }

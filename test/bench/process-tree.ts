@@ -47,7 +47,7 @@ export function treeOf(root: number, all: readonly ProcessEntry[] = allProcesses
   return found;
 }
 
-export const isSimulator = ({ command }: ProcessEntry): boolean => /\/port-sim\/\S+\.ts --socket /.test(command);
+export const isSimulator = ({ command }: ProcessEntry): boolean => /\/port-sim\/\S+\.[jt]s --socket /.test(command);
 
 /** A device's processes but the simulator's. */
 export function deviceProcesses(core: number): readonly ProcessEntry[] {

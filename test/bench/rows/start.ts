@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { entryOf } from '../checkout.ts';
 import {
   type Measured,
   microseconds,
@@ -18,7 +19,7 @@ import {
 import { Workload } from '../workloads/written-plugins.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const MAIN = join(ROOT, 'kernel/main.ts');
+const MAIN = entryOf({ folder: ROOT });
 const PEER = join(import.meta.dirname, '../workloads/start-peer.ts');
 const PLUGINS = 30;
 const SETTLE_MS = 3_000;

@@ -1,7 +1,7 @@
 /** One start of written plugins: what it cost, and what it takes when it has settled. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HERE } from '../checkout.ts';
+import { entryOf, HERE } from '../checkout.ts';
 import { Device } from '../device.ts';
 import type { RunOptions } from '../harness.ts';
 import { cpuOfDevice, memoryOfDevice, switchesOfDevice } from '../process-tree.ts';
@@ -22,7 +22,7 @@ export interface Sample {
 
 export async function sample(work: Workload, { confinement }: RunOptions, watchMs = 0): Promise<Sample> {
   const root = join(work.folder, 'root');
-  const main = [join(HERE, 'kernel/main.ts'), '--sku', work.sku, '--root', root, ...(work.listens ? ['--no-tcp'] : [])];
+  const main = [entryOf({ folder: HERE }), '--sku', work.sku, '--root', root, ...(work.listens ? ['--no-tcp'] : [])];
   const [program, ...args] = [...(confinement?.command ?? []), process.execPath, ...main];
   await using device = await Device.start(program!, args, work.listens ? join(root, 'run/core.sock') : undefined);
   await sleep(SETTLE_MS);
