@@ -19,18 +19,12 @@ export function relay(
   const iterator = source[Symbol.asyncIterator]();
   let over = false;
   let failure: { readonly reason: unknown } | undefined;
-  let fail: (reason: unknown) => void = () => undefined;
+  /** Fails the item that is waited for. */
+  let fail: ((reason: unknown) => void) | undefined;
   ended.catch((reason: unknown) => {
     failure = { reason };
-    fail(reason);
+    fail?.(reason);
   });
-  /** Not Promise.race: each race leaves a reaction on `ended`, and with it every item, for as long as the stream lasts. */
-  const nextItem = (): Promise<IteratorResult<unknown>> =>
-    new Promise((resolve, reject) => {
-      fail = reject;
-      if (failure) reject(failure.reason);
-      else iterator.next().then(resolve, reject);
-    });
   /** Closes the handler's iterator without waiting for it: it may hang in next(), and its signal is aborted anyhow. */
   const close = (): void => {
     if (over) return;
@@ -44,17 +38,33 @@ export function relay(
     [Symbol.asyncIterator]() {
       return this;
     },
-    async next() {
-      if (over) return { done: true, value: undefined };
-      try {
-        const item = await nextItem();
-        if (item.done) close();
-        return item;
-      } catch (thrown) {
-        const error = explain(thrown);
-        close();
-        throw error;
-      }
+    /** Not Promise.race: each race leaves a reaction on `ended`, and with it every item, for as long as the stream lasts. */
+    next() {
+      return new Promise((resolve, reject) => {
+        if (over) {
+          resolve({ done: true, value: undefined });
+          return;
+        }
+        let settled = false;
+        const failed = (thrown: unknown): void => {
+          if (settled) return;
+          settled = true;
+          const error = explain(thrown);
+          close();
+          reject(error);
+        };
+        fail = failed;
+        if (failure) {
+          failed(failure.reason);
+          return;
+        }
+        iterator.next().then((item) => {
+          if (settled) return;
+          settled = true;
+          if (item.done) close();
+          resolve(item);
+        }, failed);
+      });
     },
     async return() {
       close();

@@ -1,13 +1,14 @@
 /** GET /events: the events that match, as server-sent events, for the operator, web pages and apps without a JSON-RPC session. */
 import {
   type Bus,
-  type CallContext,
   CoreError,
   callerName,
   type EventEnvelope,
   type Operation,
   type Scope,
   type ServerSentEvent,
+  type SubscribeOptions,
+  type Subscription,
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
@@ -72,109 +73,166 @@ export class EventStreams {
           throw new CoreError('BUSY', { what: 'an event stream', limit: this.#config.streams });
         const reader = new Reader(this.#rights, call.caller);
         const signal = AbortSignal.any([call.signal, this.#scope.signal]);
-        return this.#counted(name, this.#stream(filter, reader, told, signal));
+        // Counts from now on, not from the first event that is asked for: many may be opened before any of them is read.
+        this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+        return new EventStream({
+          ...{ filters: filter, reader, signal, told },
+          subscribe: (filters, fn, options) => this.#bus.subscribe(filters, fn, { ...this.#limits, ...options }),
+          refreshes: this.#refreshes,
+          closed: () => this.#closed(name),
+        });
       },
     };
   }
 
-  /** Counts from now on, not from the first event that is asked for: many may be opened before any of them is read. */
-  #counted(name: string, events: AsyncGenerator<ServerSentEvent>): AsyncIterableIterator<ServerSentEvent> {
-    this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
-    let open = true;
-    const close = (): void => {
-      if (!open) return;
-      open = false;
-      const left = (this.#open.get(name) ?? 1) - 1;
-      if (left > 0) this.#open.set(name, left);
-      else this.#open.delete(name);
-    };
-    return {
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-      async next() {
-        try {
-          const result = await events.next();
-          if (result.done) close();
-          return result;
-        } catch (thrown) {
-          close();
-          throw thrown;
-        }
-      },
-      async return() {
-        close();
-        return events.return(undefined);
-      },
-    };
+  get #limits(): Pick<SubscribeOptions, 'queue' | 'bytes'> {
+    return { queue: this.#config.queue, bytes: this.#config.bytes };
   }
 
-  async *#stream(
-    filters: readonly string[],
-    reader: Reader,
-    told: readonly object[],
-    signal: CallContext['signal'],
-  ): AsyncGenerator<ServerSentEvent> {
-    const ready: ServerSentEvent[] = told.length > 0 ? [{ event: 'subscriptions', data: { subscriptions: told } }] : [];
-    let wake = (): void => undefined;
-    /** Frees the handler for its next event: called when the reader has taken what there was. */
-    let release = (): void => undefined;
-    let over = false;
-    const offer = (item: ServerSentEvent): void => {
-      ready.push(item);
-      wake();
-    };
-    const stop = (): void => {
-      over = true;
-      wake();
-      release();
-    };
-    using subscription = this.#bus.subscribe(
-      reader.narrowed(filters),
-      (event) => {
-        if (!reader.mayRead(event)) return undefined;
-        const { promise, resolve } = Promise.withResolvers<void>();
-        release = resolve;
-        offer(item(event));
-        return promise;
-      },
-      {
-        queue: this.#config.queue,
-        bytes: this.#config.bytes,
-        onDrop: (loss) => offer({ data: lossEvent(loss, false) }),
-        onCutOff: (loss) => {
-          offer({ data: lossEvent(loss, true) });
-          stop();
-        },
-      },
-    );
-    const refresh = () => {
-      const now = reader.narrowed(filters);
-      if (now.length > 0) subscription.update(now);
-      else stop(); // nothing is left that it may read
-    };
-    this.#refreshes.add(refresh);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-    try {
-      for (;;) {
-        const next = ready.shift();
-        if (next) yield next;
-        else if (over) return;
-        else {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          wake = resolve;
-          release();
-          if (ready.length === 0 && !over) await promise;
-        }
-      }
-    } finally {
-      this.#refreshes.delete(refresh);
-      signal.removeEventListener('abort', stop);
-    }
+  #closed(name: string): void {
+    const left = (this.#open.get(name) ?? 1) - 1;
+    if (left > 0) this.#open.set(name, left);
+    else this.#open.delete(name);
   }
 }
 
+interface StreamParts {
+  readonly filters: readonly string[];
+  readonly reader: Reader;
+  readonly signal: AbortSignal;
+  /** What is told before the first event. */
+  readonly told: readonly object[];
+  readonly subscribe: Bus['subscribe'];
+  readonly refreshes: Set<() => void>;
+  /** Called once. */
+  readonly closed: () => void;
+}
+
+type Item = IteratorResult<ServerSentEvent>;
+
+/**
+ * The events of one reader. An event that comes while the reader waits is handed over at once; one that comes earlier makes the subscription busy until
+ * the reader takes it, so that the bus keeps what follows, within the bounds of the subscription.
+ */
+class EventStream implements AsyncIterableIterator<ServerSentEvent> {
+  readonly #parts: StreamParts;
+  readonly #ready: ServerSentEvent[];
+  #subscription: Subscription | undefined;
+  #begun = false;
+  #over = false;
+  #closed = false;
+  /** The reader waits. */
+  #waiting: ((item: Item) => void) | undefined;
+  /** Frees the handler for its next event. */
+  #release: (() => void) | undefined;
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts;
+    this.#ready = parts.told.length > 0 ? [{ event: 'subscriptions', data: { subscriptions: parts.told } }] : [];
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Item> {
+    if (!this.#begun) {
+      try {
+        this.#begin();
+      } catch (thrown) {
+        this.#close();
+        return Promise.reject(thrown);
+      }
+    }
+    const next = this.#ready.shift();
+    if (next) return Promise.resolve({ done: false, value: next });
+    if (this.#over) return this.return();
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      const release = this.#release;
+      this.#release = undefined;
+      release?.();
+    });
+  }
+
+  return(): Promise<Item> {
+    this.#close();
+    return Promise.resolve(DONE);
+  }
+
+  #begin(): void {
+    this.#begun = true;
+    const { subscribe, reader, filters, refreshes, signal } = this.#parts;
+    this.#subscription = subscribe(reader.narrowed(filters), (event) => this.#take(event), {
+      onDrop: (loss) => this.#offer({ data: lossEvent(loss, false) }),
+      onCutOff: (loss) => {
+        this.#offer({ data: lossEvent(loss, true) });
+        this.#stop();
+      },
+    });
+    refreshes.add(this.#refresh);
+    signal.addEventListener('abort', this.#stop, { once: true });
+    if (signal.aborted) this.#stop();
+  }
+
+  #take(event: EventEnvelope): Promise<void> | undefined {
+    if (this.#over || !this.#parts.reader.mayRead(event)) return undefined;
+    const waited = this.#waiting !== undefined;
+    this.#offer(item(event));
+    if (waited) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#release = resolve;
+    return promise;
+  }
+
+  #offer(value: ServerSentEvent): void {
+    const waiting = this.#waiting;
+    if (!waiting) {
+      this.#ready.push(value);
+      return;
+    }
+    this.#waiting = undefined;
+    waiting({ done: false, value });
+  }
+
+  readonly #refresh = (): void => {
+    const now = this.#parts.reader.narrowed(this.#parts.filters);
+    if (now.length > 0) this.#subscription?.update(now);
+    else this.#stop(); // nothing is left that it may read
+  };
+
+  /** What is ready is still taken. */
+  readonly #stop = (): void => {
+    this.#over = true;
+    this.#release?.();
+    if (!this.#waiting) return;
+    this.#close();
+  };
+
+  #close(): void {
+    this.#over = true;
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#parts.refreshes.delete(this.#refresh);
+    this.#parts.signal.removeEventListener('abort', this.#stop);
+    this.#subscription?.[Symbol.dispose]();
+    this.#ready.length = 0;
+    this.#release?.();
+    this.#waiting?.(DONE);
+    this.#waiting = undefined;
+    this.#parts.closed();
+  }
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/** One for all streams that it goes to, and frozen: whoever sends it makes its text once. */
+const items = new WeakMap<EventEnvelope, ServerSentEvent>();
+
 function item(event: EventEnvelope): ServerSentEvent {
-  return { id: String(event.seq), data: event };
+  const known = items.get(event);
+  if (known) return known;
+  const made = Object.freeze({ id: String(event.seq), data: event });
+  items.set(event, made);
+  return made;
 }

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
+import type { FastifyInstance } from 'fastify';
 
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("?)utf-8\2[ \t]*)?$/i;
 
@@ -15,62 +16,19 @@ export function contentTypeRefusal({ headers }: IncomingMessage): CoreError | un
   return new CoreError('CONTENT_TYPE_INVALID', { contentType: type === undefined ? 'absent' : type.slice(0, 80) });
 }
 
-/** Whether it has a body that is to be read. Methods without one may bring it: nobody looks at it. */
-export function hasBody({ method, headers }: IncomingMessage): boolean {
-  if (method === 'GET' || method === 'HEAD') return false;
-  const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = headers;
-  return type !== undefined || encoding !== undefined || (length !== undefined && length !== '0');
-}
-
-/** Whether it says that it is JSON, whatever else it says. */
-export function isJson({ headers }: IncomingMessage): boolean {
-  return /^\s*application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
-}
-
-/** What the body says; a promise only where some of it is still on its way. Throws JSON_INVALID, BODY_TOO_LARGE, REQUEST_INVALID. */
-export function readJson(request: IncomingMessage, limit: number): unknown {
-  if (Number(request.headers['content-length']) > limit) throw tooLarge(limit);
-  if (!request.complete) return collect(request, limit).then(parse);
-  const bytes = (request.read() as Buffer | null) ?? EMPTY;
-  if (bytes.length > limit) throw tooLarge(limit);
-  return parse(bytes);
-}
-
-const EMPTY = Buffer.alloc(0);
-
-function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const take = (chunk: Buffer): void => {
-    length += chunk.length;
-    if (length <= limit) chunks.push(chunk);
-    else stop(() => reject(tooLarge(limit)));
-  };
-  const end = (): void => stop(() => resolve(Buffer.concat(chunks, length)));
-  const fail = (error: Error): void =>
-    stop(() => reject(new CoreError('REQUEST_INVALID', { reason: reasonOf(error) }, { cause: error })));
-  const stop = (settle: () => void): void => {
-    request.off('data', take).off('end', end).off('error', fail);
-    settle();
-  };
-  request.on('data', take).on('end', end).on('error', fail);
-  return promise;
-}
-
-function tooLarge(limit: number): CoreError {
-  return new CoreError('BODY_TOO_LARGE', { limit, what: 'request body' });
+/** The one parser there is: other types have been refused before. */
+export function addBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parse(body as Buffer));
+    } catch (thrown) {
+      done(new CoreError('JSON_INVALID', { reason: reasonOf(thrown) }));
+    }
+  });
 }
 
 function parse(bytes: Buffer): unknown {
-  try {
-    return decode(bytes);
-  } catch (thrown) {
-    throw new CoreError('JSON_INVALID', { reason: reasonOf(thrown) });
-  }
-}
-
-function decode(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
   const text = bytes.toString('utf8');

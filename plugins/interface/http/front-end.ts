@@ -11,24 +11,28 @@ import {
   type ServerSentEvent,
   toCoreError,
 } from '@device-core/plugin-api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsOf } from './authentication.ts';
-import { contentTypeRefusal, hasBody, isJson, readJson } from './body.ts';
+import { contentTypeRefusal } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
+import type { RequestParts } from './params.ts';
 import { RequestCall } from './request-call.ts';
 import { sendFailure, sendResult, startEventStream } from './responses.ts';
-import { type Found, Routes } from './routes.ts';
 
-const BODY_LIMIT = 256 * 1024;
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the caller is known and may use the operation. */
+    deviceCall: RequestCall | null;
+  }
+}
 
 export class FrontEnd {
-  readonly #table: Operations;
+  readonly #operations: Operations;
   readonly #identity: Identity;
   readonly #connections: Connections;
   readonly #streams: EventStreams;
   readonly #log: Logger;
-  #operations: readonly OperationInfo[] = [];
-  #routes: Routes | undefined;
 
   constructor(
     operations: Operations,
@@ -37,112 +41,112 @@ export class FrontEnd {
     streams: EventStreams,
     log: Logger,
   ) {
-    this.#table = operations;
+    this.#operations = operations;
     this.#identity = identity;
     this.#connections = connections;
     this.#streams = streams;
     this.#log = log;
   }
 
-  /** Requests in flight stay with the routes that they began with. */
-  update(operations: readonly OperationInfo[]): void {
-    this.#operations = operations;
-    this.#routes = undefined; // made when somebody asks: plugins come in bursts
+  /** Everything before the body is read. Calls `next` or has answered. */
+  async admit(operation: OperationInfo, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
+    try {
+      const call = new RequestCall(operation, await this.#callerOf(request.raw), reply.raw);
+      const refusal = await this.#operations.permitted(operation.name, call);
+      const wrong = refusal ?? contentTypeRefusal(request.raw);
+      if (refusal && isUnnamed(refusal)) call.refusal = refusal;
+      else if (wrong) throw wrong;
+      request.deviceCall = call;
+    } catch (thrown) {
+      this.fail(reply, thrown, operation.rest);
+      return;
+    }
+    next();
   }
 
-  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
-    this.#routes ??= new Routes(this.#operations);
-    const found = this.#routes.find(request.method!, request.url!);
-    if (!found) void this.#missing(this.#routes.at(request.url!), request, response);
-    else if (found instanceof CoreError) void this.#refuse(found, request, response);
-    else void this.#serve(found, request, response);
-  };
-
-  async #serve({ route, values, query }: Found, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { operation, rest } = route;
-    /** Who calls may not, whatever the params; they are read only to name what is missing. */
-    let refusal: CoreError | undefined;
+  /** A GET without params, whatever the routes are just now. */
+  async answer(operation: OperationInfo, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const call = new RequestCall(operation, await this.#callerOf(request), response);
-      refusal = await this.#table.permitted(operation.name, call);
-      if (refusal && !isUnnamed(refusal)) throw refusal;
-      const body = this.#bodyOf(request, rest, refusal);
-      const params = route.read({ values, query, body: body instanceof Promise ? await body : body });
-      if (rest.sse) await this.#stream(call, params, request.method === 'HEAD', response);
-      else sendResult(response, operation, await this.#table.invoke(operation.name, params, call));
+      const wrong = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request);
+      if (wrong) throw wrong;
+      sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
     } catch (thrown) {
-      // Who may not ask hears of nothing else; the best refusal is the one that names what was asked for.
-      this.#fail(request, response, refusal && !isRefusal(thrown) ? refusal : thrown, rest);
+      if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url: request.url }, 'request failed');
+      sendFailure(response, toCoreError(thrown, 'http'), operation.rest);
     }
   }
 
-  /** Throws CONTENT_TYPE_INVALID, JSON_INVALID, BODY_TOO_LARGE, REQUEST_INVALID. */
-  #bodyOf(request: IncomingMessage, { bodyLimit = BODY_LIMIT }: RestBinding, refusal: CoreError | undefined): unknown {
-    const wrong = refusal ? undefined : contentTypeRefusal(request);
-    if (wrong) throw wrong;
-    if (!hasBody(request)) return undefined;
-    if (refusal && !isJson(request)) throw refusal;
-    return readJson(request, bodyLimit);
-  }
-
   /** No route. `there` is what the path has for other methods. */
-  async #missing(there: readonly RestBinding[], request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url!.split('?', 1)[0]!.slice(0, 200);
+  async missing(there: readonly RestBinding[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200);
     const allowed = [...new Set(there.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
-    if (allowed.length === 0) return this.#refuse(new CoreError('METHOD_NOT_FOUND', { name: path }), request, response);
-    const details = { method: request.method!, path, allowed: allowed.join(', ') };
+    if (allowed.length === 0) return this.refuse(new CoreError('METHOD_NOT_FOUND', { name: path }), request, reply);
+    const details = { method: request.method, path, allowed: allowed.join(', ') };
     const error = new CoreError('METHOD_NOT_ALLOWED', details);
-    return this.#refuse(error, request, response, there[0], { allow: allowed.join(', ') });
+    return this.refuse(error, request, reply, there[0], { allow: allowed.join(', ') });
   }
 
   /** Answers with the error, but nothing of it is told to those who may not ask. */
-  async #refuse(
-    error: CoreError,
-    request: IncomingMessage,
-    response: ServerResponse,
+  async refuse(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
     rest?: RestBinding,
     headers: Record<string, string> = {},
   ): Promise<void> {
     try {
-      await this.#callerOf(request);
+      await this.#callerOf(request.raw);
       throw error;
     } catch (thrown) {
-      this.#fail(request, response, thrown, rest, thrown === error ? headers : {});
+      this.fail(reply, thrown, rest, thrown === error ? headers : {});
+    }
+  }
+
+  async run(read: (parts: RequestParts) => unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const call = request.deviceCall!;
+    const { operation } = call;
+    reply.hijack();
+    try {
+      const params = call.refusal ? namedParams(read, request, call.refusal) : read(request);
+      if (operation.rest!.sse) await this.#stream(call, params, request.method === 'HEAD', reply);
+      else sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, params, call));
+    } catch (thrown) {
+      this.fail(reply, thrown, operation.rest);
     }
   }
 
   /** The one place where an error leaves as an answer; a fault of ours is logged here. */
-  #fail(
-    { url }: IncomingMessage,
-    response: ServerResponse,
-    thrown: unknown,
-    rest?: RestBinding,
-    headers: Record<string, string> = {},
-  ): void {
-    if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url }, 'request failed');
-    sendFailure(response, toCoreError(thrown, 'http'), rest, headers);
+  fail(reply: FastifyReply, cause: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
+    // Who may not ask hears of nothing else; the best refusal is the one that names what was asked for.
+    const { refusal } = reply.request.deviceCall ?? {};
+    const thrown = refusal && !isRefusal(cause) ? refusal : cause;
+    if (!(thrown instanceof CoreError))
+      this.#log.error({ err: thrown, url: reply.request.originalUrl }, 'request failed');
+    reply.hijack();
+    sendFailure(reply.raw, toCoreError(thrown, 'http'), rest, headers);
   }
 
-  async #callerOf(request: IncomingMessage): Promise<Caller> {
-    const connection = this.#connections.of(request.socket);
+  async #callerOf(raw: IncomingMessage): Promise<Caller> {
+    const connection = this.#connections.of(raw.socket);
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
-    const refusal = connection.origin?.refusal(request);
+    const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
-    const credentials = credentialsOf(request, connection);
+    const credentials = credentialsOf(raw, connection);
     const caller = await this.#identity.authenticate(credentials instanceof Promise ? await credentials : credentials);
     if (caller.kind !== 'anonymous') connection.known = true;
     if (caller.kind === 'app') connection.apps.add(caller.id);
     return caller;
   }
 
-  async #stream(call: RequestCall, params: unknown, headOnly: boolean, response: ServerResponse): Promise<void> {
+  async #stream(call: RequestCall, params: unknown, headOnly: boolean, reply: FastifyReply): Promise<void> {
     if (headOnly) {
-      startEventStream(response);
-      response.end();
+      startEventStream(reply.raw);
+      reply.raw.end();
       return;
     }
-    const events = await this.#table.invoke(call.operation.name, params, call);
-    await this.#streams.run(response, events as AsyncIterable<ServerSentEvent>);
+    const events = await this.#operations.invoke(call.operation.name, params, call);
+    await this.#streams.run(reply.raw, events as AsyncIterable<ServerSentEvent>);
   }
 }
 
@@ -153,4 +157,13 @@ function isRefusal(thrown: unknown): thrown is CoreError {
 /** It says `bridges.spi:<handle>`: which handle it is stands in the params, which are not read yet. */
 function isUnnamed(refusal: CoreError): boolean {
   return isRefusal(refusal) && String(refusal.details.capability).endsWith('>');
+}
+
+/** For a caller that will be refused: params that cannot be read change nothing. */
+function namedParams(read: (parts: RequestParts) => unknown, parts: RequestParts, refusal: CoreError): unknown {
+  try {
+    return read(parts);
+  } catch {
+    throw refusal;
+  }
 }

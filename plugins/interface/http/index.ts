@@ -4,6 +4,7 @@ import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners } from './listeners.ts';
+import { Router } from './router.ts';
 import { Turns } from './turns.ts';
 
 const requires = { operations, identity, device };
@@ -31,10 +32,11 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const connections = new Connections(services.identity, log, config.maxConnections, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
-    const turns = new Turns(frontEnd.handle);
+    const router = new Router(frontEnd, log);
+    const turns = new Turns(router.handle);
     scope.use(
       'operations watch',
-      services.operations.watch((table) => frontEnd.update(table)),
+      services.operations.watch((table) => router.update(table)),
     );
     scope.use(
       'revocations',

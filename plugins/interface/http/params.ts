@@ -1,18 +1,24 @@
 /** Params of an operation from the path, the query and the body of a request. */
 import { CoreError, type JsonSchema, type OperationInfo } from '@device-core/plugin-api';
-import { parseQuery } from './query.ts';
 
 export interface RequestParts {
-  /** Of the segments of the path that are params, in their order. */
-  readonly values: readonly string[];
-  /** As it came, without the question mark. */
-  readonly query: string;
+  readonly params: unknown;
+  readonly query: unknown;
   readonly body: unknown;
 }
 
+type Members = Record<string, unknown>;
+
 export type ParamsReader = (parts: RequestParts) => unknown;
 
-type Members = Record<string, unknown>;
+/** Made when its route is first asked for. */
+export function lazyParamsReader(operation: OperationInfo): ParamsReader {
+  let reader: ParamsReader | undefined;
+  return (parts) => {
+    reader ??= paramsReader(operation);
+    return reader(parts);
+  };
+}
 
 /** Made once per route. The function throws PARAMS_INVALID for what cannot be told apart; the gate checks the rest. */
 export function paramsReader(operation: OperationInfo): ParamsReader {
@@ -23,25 +29,25 @@ export function paramsReader(operation: OperationInfo): ParamsReader {
   const refuse = (reason: string, member?: string) =>
     new CoreError('PARAMS_INVALID', { where: `params of ${name}`, reason, ...(member ? { member } : {}) });
 
-  return ({ values, query, body }) => {
+  return ({ params, query, body }) => {
     let result: Members = {};
     if (takesBody) {
-      for (const member in parseQuery(query))
+      for (const member in query as Members)
         throw refuse(`${clip(member)}: belongs into the body, not into the query`, clip(member));
       if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
         throw refuse('body: must be object');
       if (inPath.length === 0) return body ?? result;
       result = { ...(body as Members | undefined) };
-    } else if (query !== '') {
-      const given = parseQuery(query);
+    } else {
+      const given = query as Members;
       for (const member in given) {
         if (member === '__proto__') throw refuse('__proto__: is not a known member', member);
         result[member] = coerce(given[member], properties[member]);
       }
     }
-    for (const [at, member] of inPath.entries()) {
+    for (const member of inPath) {
       if (Object.hasOwn(result, member)) throw refuse(`${member}: is given by the path already`, member);
-      result[member] = coerce(values[at], properties[member]);
+      result[member] = coerce((params as Members)[member], properties[member]);
     }
     return result;
   };

@@ -7,6 +7,8 @@ export class RequestCall implements Invocation {
   readonly caller: Caller;
   /** A REST caller sets none: the operation's own time limit applies. */
   readonly deadline = Number.MAX_SAFE_INTEGER;
+  /** Who calls may not, whatever the params; they are read only to name what is missing. */
+  refusal: CoreError | undefined;
   readonly #response: ServerResponse;
   readonly #abort = new LazyAbort(() => this.#follow());
 

@@ -63,14 +63,35 @@ const COMPONENT: JsonSchema = {
   },
 };
 
-export function healthOperation(sources: HealthSources): Operation<never, Health> {
-  let running: Promise<Health> | undefined;
+/** What a collection found is told to who asks within so many milliseconds of its beginning: a look at a device takes longer. */
+const SHARED_MS = 20;
+
+/** What one collection is told as: to callers with an identity, and to those without. */
+interface Told {
+  readonly all: Health;
+  readonly statuses: Health;
+}
+
+export function healthOperation(sources: HealthSources): Operation<never, Health> & { forget(): void } {
+  let last: { readonly at: number; readonly told: Promise<Told>; over: boolean } | undefined;
   /** Callers that ask at the same time share one collection, so that nobody can multiply the probes. */
-  const shared = (): Promise<Health> => {
-    running ??= collect(sources).finally(() => {
-      running = undefined;
+  const shared = (): Promise<Told> => {
+    const now = sources.scope.clock.monotonic();
+    if (last && (!last.over || now - last.at < SHARED_MS)) return last.told;
+    const told = collect(sources).then((health) => ({
+      // Frozen: a front end makes one text of it for all.
+      all: Object.freeze(health),
+      statuses: Object.freeze(statusesOf(health)),
+    }));
+    const collection = { at: now, told, over: false };
+    last = collection;
+    const end = (): void => {
+      collection.over = true;
+    };
+    told.then(end, () => {
+      if (last === collection) last = undefined;
     });
-    return running;
+    return told;
   };
   return {
     name: 'system.health',
@@ -104,7 +125,14 @@ export function healthOperation(sources: HealthSources): Operation<never, Health
     },
     rest: { method: 'GET', path: '/health', bare: true, statusBy: { member: 'status', map: { failed: 503 } } },
     errors: [],
-    run: async (_params, call) => (call.caller.kind === 'anonymous' ? statusesOf(await shared()) : shared()),
+    run: async (_params, call) => {
+      const { all, statuses } = await shared();
+      return call.caller.kind === 'anonymous' ? statuses : all;
+    },
+    /** Something has changed: what was found before is not told any more. */
+    forget(): void {
+      if (last?.over) last = undefined;
+    },
   };
 }
 

@@ -26,7 +26,7 @@ interface SystemConfig {
 export const plugin = definePlugin<typeof requires, SystemConfig>({
   requires,
   async setup(host, services) {
-    const { id, scope, log, config, capabilities } = host;
+    const { id, scope, log, config, capabilities, bus } = host;
     const info = await services.device.info();
     const table = services.operations;
     const health = healthOperation({
@@ -36,6 +36,8 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
       scope,
       timeoutMs: config.collectTimeoutMs,
     });
+    // What was found before a plugin came, failed or went is no news any more.
+    bus.subscribe('plugin.state', () => health.forget(), { retained: false });
     let service: Changes | undefined;
     const changing = async (request: ChangeRequest) => {
       if (service) return service.begin(request);

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { audioDevice, CAPTURE_RATE, definePlugin, device, operations } from '@device-core/plugin-api';
-import { Microphone, type Periods } from './microphone.ts';
+import { Microphone } from './microphone.ts';
 import { simOperations } from './operations.ts';
 import { Recordings } from './recordings.ts';
 import { Room } from './room.ts';
 import { Speaker } from './speaker.ts';
 
-interface Settings extends Periods {
+interface Settings {
   readonly playRate: number;
+  readonly periodMs: number;
   readonly keep: number;
   readonly mostSeconds: number;
   readonly echo: { readonly gain: number; readonly delayMs: number };
@@ -20,7 +21,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
   requires: { device, operations },
   async setup(host, services) {
     const { scope, log } = host;
-    const { playRate, keep, mostSeconds, echo } = host.config;
+    const { playRate, periodMs, keep, mostSeconds, echo } = host.config;
     const { paths } = await services.device.info();
     let problem: string | undefined;
     const onProblem = (reason: string | undefined): void => {
@@ -31,7 +32,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const recordings = new Recordings({ folder, keep, mostSeconds, rate: playRate, onProblem });
     await recordings.open();
     const room = new Room(ROOM_SECONDS);
-    const microphone = new Microphone(scope, room, host.config);
+    const microphone = new Microphone(scope, room, periodMs);
     const speaker = new Speaker({ scope, rate: playRate, recordings, room, echo });
     host.provide(audioDevice, {
       info: async () => ({ driver: 'sim', source: 'simulated microphone', sink: 'simulated speaker', playRate }),

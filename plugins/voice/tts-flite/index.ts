@@ -1,11 +1,11 @@
 import { definePlugin, speech } from '@device-core/plugin-api';
 import { ENGINE, Flite, VOICES } from './engine.ts';
 
-export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string; readonly keepMs: number }>({
+export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string }>({
   requires: { speech },
   setup(host, services) {
-    const { voice, keepMs } = host.config;
-    const engine = new Flite(voice, keepMs, host.scope);
+    const { voice } = host.config;
+    const engine = new Flite(voice);
     const voices = [voice, ...VOICES.filter((other) => other !== voice)];
     const description = {
       id: ENGINE,

@@ -21,6 +21,30 @@ const RESULT = {
 } as const;
 const RX = 'AAAAAAAAAAAAAAAAAAAAAA==';
 
+/** What a caller without identity gets of the Core's health, for as many plugins. */
+const HEALTHY = {
+  ok: true,
+  status: 'ok',
+  components: Object.fromEntries(
+    ['http', 'identity', 'limits', 'operations', 'system'].map((name) => [name, { status: 'okay' }]),
+  ),
+  bridge: { link: 'down' },
+};
+const HEALTH = {
+  type: 'object',
+  required: ['ok', 'status', 'components', 'bridge', 'uptimeMs'],
+  properties: {
+    ok: { type: 'boolean' },
+    status: { type: 'string' },
+    components: {
+      type: 'object',
+      additionalProperties: { type: 'object', properties: { status: { type: 'string' } } },
+    },
+    bridge: { type: 'object', properties: { link: { type: 'string' } } },
+    uptimeMs: { type: 'integer' },
+  },
+} as const;
+
 interface Answer {
   readonly port: number;
   readonly token?: string;
@@ -66,6 +90,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
       return payload;
     };
     app.post('/bench', { schema, preSerialization }, async () => ({ ok: true, rx: RX }));
+    app.get('/health', { schema: { response: { 200: HEALTH } } }, async () => ({ ...HEALTHY, uptimeMs: Date.now() }));
     const port = await freePort();
     await app.listen({ port, host: '127.0.0.1' });
     return { port };
@@ -98,6 +123,7 @@ async function freePort(): Promise<number> {
 
 interface Fastify {
   post(path: string, options: object, handler: () => Promise<object>): void;
+  get(path: string, options: object, handler: () => Promise<object>): void;
   listen(options: object): Promise<string>;
 }
 interface ExpressResponse {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, CoreError, type EventEnvelope, type ServerSentEvent } from '@device-core/plugin-api';
+import { ISOLATION_VARIABLE } from '@device-core/plugin-api/testing';
 import { app, described, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { AGENDA, type Fixture, startEvents } from './fixture.ts';
 
@@ -76,6 +77,20 @@ describe('GET /events', () => {
     );
     stream.hangUp();
     await stream.next();
+  });
+
+  const skip = process.env[ISOLATION_VARIABLE] ? 'each stream gets a copy of its own over a border' : false;
+  it('gives the same item to every stream, frozen, so that its text is made once', { skip }, async () => {
+    await using events = await startEvents();
+    const streams = Array.from({ length: 3 }, () => open(events, ['ui.*']));
+    const waiting = streams.map((stream) => stream.next());
+    await events.settle();
+    events.host.publish('ui.toast', { text: 'hello' });
+    const items = await Promise.all(waiting);
+    assert.equal(new Set(items).size, 1);
+    assert.ok(Object.isFrozen(items[0]));
+    for (const stream of streams) stream.hangUp();
+    for (const stream of streams) await stream.next();
   });
 
   it('refuses an app what it may not see before the stream begins', async () => {

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
-import { httpServer, type Identity } from '@device-core/plugin-api';
+import { httpServer, type Identity, type Operation, type ServerSentEvent } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { Connections } from '../../../plugins/interface/http/connections.ts';
 import { eventually, pace } from '../../fixtures/eventually.ts';
 import { FLASH, type Front, startFront } from './front.ts';
-import { aborted, FIND, produced, ROWS } from './rows.ts';
+import { aborted, EVENTS, FIND, produced, ROWS } from './rows.ts';
 
 after(leakCheck());
 
@@ -357,6 +357,48 @@ describe('an event stream', () => {
     await until(() => produced.ended === 1);
     assert.ok(produced.last < 200, `${produced.last} events for a reader that takes none`);
     response.on('error', () => undefined).destroy();
+  });
+
+  const inline = process.env[ISOLATION_VARIABLE] ? 'another thread gets a copy of each event' : false;
+  it('writes an event that goes to many as one text and in one write', { skip: inline }, async () => {
+    let texts = 0;
+    const open: ((item: ServerSentEvent) => void)[] = [];
+    const rest = { method: 'GET', path: '/shared', sse: true } as const;
+    async function* run() {
+      for (;;) yield await new Promise<ServerSentEvent>((resolve) => open.push(resolve));
+    }
+    front.table.add({ ...EVENTS, name: 'test.shared', rest, run } as Operation<never, unknown>);
+    await front.settle();
+    const readers = await Promise.all(Array.from({ length: 5 }, () => stream('/shared')));
+    const heard = readers.map((reader) => {
+      const chunks: string[] = [];
+      reader.setEncoding('utf8').on('data', (chunk) => void chunks.push(chunk));
+      return chunks;
+    });
+    const data = {
+      text: 'é',
+      toJSON: () => {
+        texts++;
+        return { text: 'é' };
+      },
+    };
+    for (const id of ['1', '2', '3']) {
+      await until(() => open.length === 5);
+      const item = Object.freeze({ id, data });
+      for (const give of open.splice(0)) give(item);
+    }
+    const text = (id: string) => `id: ${id}\ndata: {"text":"é"}\n\n`;
+    const whole = ['1', '2', '3'].map(text).join('');
+    await until(() => heard.every((chunks) => chunks.join('').replaceAll(': still here\n\n', '') === whole));
+    assert.equal(texts, 3);
+    for (const reader of readers) reader.destroy();
+  });
+
+  it('over HTTP/1.0 is sent without chunks', async () => {
+    const more = `host: localhost:${front.port}\r\nauthorization: Bearer ${token}\r\n`;
+    const answer = await front.raw(`GET /events?fail=true HTTP/1.0\r\n${more}\r\n`);
+    assert.match(answer, /\r\n\r\nevent: count\nid: 1\ndata: \{"n":1,"fill":"x"\}\n\nevent: count\nid: 2\n/);
+    assert.doesNotMatch(answer, /transfer-encoding/i);
   });
 
   it('ends with an event that tells the error', async () => {

@@ -1,162 +1,156 @@
-/** Which operation a request line asks for. */
+/** Which operation a request line asks for, and what the routes cost who asks for nothing. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
-import { CoreError, type OperationInfo, type RestBinding } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import { createRequire } from 'node:module';
+import { after, before, describe, it } from 'node:test';
+import type { Operation, RestBinding } from '@device-core/plugin-api';
+import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { FrontEnd } from '../../../plugins/interface/http/front-end.ts';
-import { parseQuery } from '../../../plugins/interface/http/query.ts';
-import { Routes } from '../../../plugins/interface/http/routes.ts';
 import { runs } from '../../fixtures/runs.ts';
+import { type Front, startFront } from './front.ts';
 
-after(leakCheck());
+const noLeaks = leakCheck();
 
-const operation = (name: string, method: RestBinding['method'], path: string): OperationInfo => ({
-  name,
+const TEXT = { type: 'string' };
+const LIST = { type: 'array', items: TEXT };
+const row = (name: string, method: RestBinding['method'], path: string): Operation<never, unknown> => ({
+  name: `test.${name}`,
   summary: name,
-  params: { type: 'object' },
+  anonymous: true,
+  params: {
+    type: 'object',
+    properties: { a: LIST, ...Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, param]) => [param, TEXT])) },
+  },
   result: { type: 'object' },
-  rest: { method, path },
+  rest: { method, path, bare: true },
   errors: [],
+  run: async (params: object) => ({ name, ...params }),
 });
 
-const routes = new Routes([
-  operation('find', 'GET', '/find'),
-  operation('get', 'GET', '/config/:key'),
-  operation('put', 'PUT', '/config/:name'),
-  operation('fixed', 'GET', '/config/special/x'),
-  operation('two', 'GET', '/config/:first/:second'),
-  operation('tail', 'GET', '/any/:x/tail'),
-]);
+const ROWS = [
+  row('find', 'GET', '/find'),
+  row('get', 'GET', '/config/:key'),
+  row('put', 'PUT', '/config/:other'),
+  row('fixed', 'GET', '/config/special/x'),
+  row('two', 'GET', '/config/:first/:second'),
+  row('tail', 'GET', '/any/:x/tail'),
+  row('health', 'GET', '/health'),
+];
 
-function found(method: string, url: string): string {
-  const answer = routes.find(method, url);
-  if (answer === undefined) return 'none';
-  if (answer instanceof CoreError) return answer.code;
-  return [answer.route.operation.name, ...answer.values, ...(answer.query === '' ? [] : [`?${answer.query}`])].join(
-    ' ',
-  );
-}
+/** Another thread has modules and a log of its own. */
+const skip = process.env[ISOLATION_VARIABLE] ? 'another thread has modules of its own' : false;
 
-const LONG = 'k'.repeat(513);
+describe('the routes', { skip }, () => {
+  const isLoaded = () =>
+    Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/fastify/lib/'));
+  const built = (front: Front) => front.host.logged.filter(({ message }) => message === 'routes built').length;
+
+  it('are built when somebody asks for more than the health, once however often the table changed', async () => {
+    await using front = await startFront(ROWS, { tcp: false });
+    for (let n = 0; n < 20; n++) {
+      front.table.add(row(`more${n}`, 'GET', `/more${n}`));
+      await front.settle();
+    }
+    assert.deepEqual((await front.ask('/health', { unix: true })).body, { name: 'health' });
+    assert.deepEqual([isLoaded(), built(front)], [false, 0]);
+    const answers = await Promise.all([1, 2, 3].map(() => front.ask('/find', { unix: true })));
+    assert.deepEqual(answers[2]!.body, { name: 'find' });
+    assert.deepEqual([isLoaded(), built(front)], [true, 1]);
+  });
+});
 
 describe('a request line', () => {
+  let front: Front;
+  before(async () => {
+    front = await startFront(ROWS, { tcp: false });
+  });
+  after(async () => {
+    await front[Symbol.asyncDispose]();
+    await noLeaks();
+  });
+
+  const asked = async (method: string, url: string): Promise<string> => {
+    const answer = await front.raw(`${method} ${url} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`, {
+      unix: true,
+    });
+    const [head, body = ''] = answer.split('\r\n\r\n');
+    if (body === '') return head!.split(' ')[1]!;
+    const { code, error, ...members } = JSON.parse(Buffer.from(body, 'latin1').toString());
+    return code ?? Object.values(members).flat().join(' ');
+  };
+
+  const LONG = 'k'.repeat(513);
   const cases: readonly (readonly [method: string, url: string, expected: string])[] = [
     ['GET', '/find', 'find'],
-    ['HEAD', '/find', 'find'],
-    ['POST', '/find', 'none'],
-    ['PROPFIND', '/find', 'none'],
+    ['HEAD', '/find', '200'],
+    ['HEAD', '/config/a', '200'],
+    ['HEAD', '/health', '200'],
+    ['POST', '/find', 'METHOD_NOT_ALLOWED'],
+    ['PROPFIND', '/v1/find', 'METHOD_NOT_ALLOWED'],
     ['GET', '/v1/find', 'find'],
-    ['GET', '/v1/v1/find', 'none'],
-    ['GET', '/v2/find', 'none'],
-    ['GET', '/Find', 'none'],
-    ['GET', '/find/', 'none'],
-    ['GET', '//find', 'none'],
+    ['GET', '/v1/health', 'health'],
+    ['GET', '/health?a=1', 'health 1'],
+    ['POST', '/health', 'METHOD_NOT_ALLOWED'],
+    ['GET', '/v%31/find', 'find'],
+    ['GET', '/V1/find', 'METHOD_NOT_FOUND'],
+    ['GET', '/v1/v1/find', 'METHOD_NOT_FOUND'],
+    ['GET', '/v2/find', 'METHOD_NOT_FOUND'],
+    ['GET', '/Find', 'METHOD_NOT_FOUND'],
+    ['GET', '/find/', 'METHOD_NOT_FOUND'],
+    ['GET', '//find', 'METHOD_NOT_FOUND'],
     ['GET', '/f%69nd', 'find'],
-    ['GET', '/find?a=1?b', 'find ?a=1?b'],
-    ['GET', '/find#a', 'find ?a'],
-    ['GET', 'http://localhost/find?a', 'find ?a'],
+    ['GET', '/find?a=1?b', 'find 1?b'],
+    ['GET', '/find?a=1&a=2&a', 'find 1 2 '],
+    ['GET', '/find?a=b=c&a=d+e%20f&a=%zz', 'find b=c d e f %zz'],
+    ['GET', '/find?&&%61=%26', 'find &'],
+    ['GET', '/find?b=1', 'PARAMS_INVALID'],
+    ['GET', '/find?=x', 'PARAMS_INVALID'],
+    ['GET', '/find?toString=1', 'PARAMS_INVALID'],
+    ['GET', 'http://localhost/find?a=1', 'find 1'],
     ['GET', 'HTTP://localhost:1/v1/config/a', 'get a'],
-    ['GET', 'http://localhost', 'none'],
-    ['GET', 'http:///find', 'REQUEST_INVALID'],
-    ['GET', 'http://localhost/find#a', 'REQUEST_INVALID'],
-    ['OPTIONS', '*', 'none'],
+    ['GET', 'http://localhost', 'METHOD_NOT_FOUND'],
+    ['OPTIONS', '*', 'METHOD_NOT_FOUND'],
     ['GET', '/config/a', 'get a'],
     ['PUT', '/config/a', 'put a'],
-    ['DELETE', '/config/a', 'none'],
+    ['DELETE', '/config/a', 'METHOD_NOT_ALLOWED'],
     ['GET', '/config/', 'get '],
-    ['GET', '/config', 'none'],
+    ['GET', '/config', 'METHOD_NOT_FOUND'],
     ['GET', '/config/a%2Fb', 'get a/b'],
     ['GET', '/config/%25zz', 'get %zz'],
     ['GET', '/config/%zz', 'REQUEST_INVALID'],
-    ['GET', '/nothing/%C3', 'REQUEST_INVALID'],
+    ['GET', '/v1/nothing/%C3', 'REQUEST_INVALID'],
     ['GET', '/config/special', 'get special'],
     ['GET', '/config/special/x', 'fixed'],
     ['GET', '/config/special/y', 'two special y'],
     ['GET', '/any/a/tail', 'tail a'],
-    ['GET', '/any/a/other', 'none'],
+    ['GET', '/any/a/other', 'METHOD_NOT_FOUND'],
     ['GET', `/config/${'k'.repeat(512)}`, `get ${'k'.repeat(512)}`],
-    ['GET', `/config/${'%41'.repeat(512)}`, `get ${'A'.repeat(512)}`],
     ['GET', `/config/${LONG}`, 'REQUEST_INVALID'],
-    ['DELETE', `/config/${LONG}`, 'none'],
-    ['GET', `/${LONG}`, 'none'],
+    ['DELETE', `/config/${LONG}`, 'METHOD_NOT_ALLOWED'],
+    ['GET', `/${LONG}`, 'METHOD_NOT_FOUND'],
   ];
   for (const [method, url, expected] of cases)
-    it(`${method} ${url.slice(0, 60)}: ${expected.slice(0, 40)}`, () => assert.equal(found(method, url), expected));
+    it(`${method} ${url.slice(0, 60)}: ${expected.slice(0, 40)}`, async () =>
+      assert.equal(await asked(method, url), expected));
 
-  it('gives every param back as it was, whatever it is', () => {
+  it('that cannot be read is quoted as it came', async () => {
+    for (const url of ['/config/%zz', '/v1/config/%zz', '/v%31/config/%zz?a']) {
+      const { body } = await front.ask(url, { unix: true });
+      assert.equal(body.error, `REQUEST_INVALID: cannot read the request: '${url}' is not a valid url component`);
+    }
+    const { body } = await front.ask('/v1/nothing?a', { unix: true });
+    assert.match(body.error, /^METHOD_NOT_FOUND: .*\/v1\/nothing\b/);
+  });
+
+  it('gives every param back as it was, whatever it is', async () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
-    fc.assert(
-      fc.property(text, text, (first, second) => {
-        const answer = routes.find('GET', `/config/${encodeURIComponent(first)}/${encodeURIComponent(second)}`);
-        assert.ok(answer && !(answer instanceof CoreError));
+    await fc.assert(
+      fc.asyncProperty(text, text, async (first, second) => {
+        const path = `/config/${encodeURIComponent(first)}/${encodeURIComponent(second)}`;
+        const { body } = await front.ask(path, { unix: true });
         const fixed = first === 'special' && second === 'x';
-        assert.deepEqual(answer.values, fixed ? [] : [first, second]);
+        assert.deepEqual(body, fixed ? { name: 'fixed' } : { name: 'two', first, second });
       }),
-      { numRuns: runs(2_000) },
-    );
-  });
-
-  it('never fails, whatever it is', () => {
-    const parts = fc.constantFrom(
-      '/',
-      'config',
-      'any',
-      'v1',
-      '%',
-      '%2',
-      '%41',
-      '%C3',
-      '?',
-      '#',
-      '=',
-      '://',
-      'http',
-      'é',
-    );
-    fc.assert(
-      fc.property(fc.array(parts, { maxLength: 12 }), (list) => void routes.find('GET', list.join(''))),
-      { numRuns: runs(5_000) },
+      { numRuns: runs(300) },
     );
   });
 });
-
-describe('a query', () => {
-  const cases: readonly (readonly [text: string, expected: Record<string, string | string[]>])[] = [
-    ['', {}],
-    ['a=1&b=2', { a: '1', b: '2' }],
-    ['a=1&a=2&a=3', { a: ['1', '2', '3'] }],
-    ['a', { a: '' }],
-    ['&&a=', { a: '' }],
-    ['=x', { '': 'x' }],
-    ['a=b=c', { a: 'b=c' }],
-    ['a+b=c+d%20e', { 'a b': 'c d e' }],
-    ['a=%zz', { a: '%zz' }],
-    ['%61=%C3%A9', { a: 'é' }],
-  ];
-  for (const [text, expected] of cases)
-    it(text === '' ? 'that is empty' : text, () => assert.deepEqual({ ...parseQuery(text) }, expected));
-
-  it('has no members but its own', () => {
-    assert.equal('toString' in parseQuery('a=1'), false);
-    assert.deepEqual(Object.keys(parseQuery('__proto__=1')), ['__proto__']);
-  });
-});
-
-describe('a change of the table', () => {
-  it('costs nothing until somebody asks', () => {
-    let looked = 0;
-    const rows = Array.from({ length: 200 }, (_, n) => ({
-      ...operation(`test.row${n}`, 'GET', `/row${n}`),
-      get rest(): RestBinding {
-        looked++;
-        return { method: 'GET', path: `/row${n}` };
-      },
-    }));
-    const front = new FrontEnd(...([undefined, undefined, undefined, undefined, undefined] as unknown as Parts));
-    for (let n = 0; n < 50; n++) front.update(rows.slice(n));
-    assert.equal(looked, 0);
-  });
-});
-
-type Parts = ConstructorParameters<typeof FrontEnd>;
