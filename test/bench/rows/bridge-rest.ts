@@ -2,15 +2,19 @@
  * Rows 22 to 27: what others on the bridge feel of a neighbour, through REST and the whole Core in a process of its own, in real time. Ratios of the
  * round trip beside the neighbour to the round trip alone, in turns. The simulated wire has no clock, so both ends share two cores with the bench.
  */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectApp } from '@device-core/plugin-api/app';
+import { Worker } from 'node:worker_threads';
 import { CoreProcess } from '../../fixtures/core-process.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 import { type Goal, type Measured, microseconds, quartiles, type Row } from '../harness.ts';
+import type { Greed } from '../workloads/greedy.ts';
+
+const GREEDY = new URL('../workloads/greedy.ts', import.meta.url);
 
 const SKU = `skuVersion: 1
 id: bench
@@ -116,16 +120,18 @@ type Neighbour = (bench: Bench) => Promise<AsyncDisposable>;
 
 function loop(bench: Bench, body: object, wide: number): AsyncDisposable {
   let over = false;
-  const lanes = Array.from({ length: wide }, async () => {
+  const lane = async () => {
     while (!over) {
       const status = await bench.ask('/SPI_transfer_txrx', body);
       if (status !== 200) throw new Error(`the neighbour's transfer was answered ${status}`);
     }
-  });
+  };
+  // A lane that fails is a failure of its row, told at its end: until then nobody waits for it.
+  const lanes = Promise.allSettled(Array.from({ length: wide }, lane));
   return {
     async [Symbol.asyncDispose]() {
       over = true;
-      await Promise.all(lanes);
+      for (const ended of await lanes) if (ended.status === 'rejected') throw ended.reason;
     },
   };
 }
@@ -151,20 +157,17 @@ const noisy =
 
 /** Hundreds of transfers at once: most are refused with BUSY, and asked for again. */
 const greedy: Neighbour = async (bench) => {
-  const app = await connectApp(bench.app);
-  let over = false;
   const params = { handle: 'slow', tx: Buffer.alloc(64).toString('base64'), rxLen: 64 };
-  const lanes = Array.from({ length: 300 }, async () => {
-    while (!over) {
-      await app.call('spi.transfer', params).catch(() => sleep(20));
-    }
-  });
+  const workerData: Greed = { ...bench.app, wide: 300, params };
+  const app = new Worker(GREEDY, { workerData });
+  const ended = once(app, 'exit');
+  ended.catch(() => undefined); // told at the end of the row
+  await once(app, 'message');
   await sleep(200);
   return {
     async [Symbol.asyncDispose]() {
-      over = true;
-      await Promise.all(lanes);
-      app.close();
+      app.postMessage('over');
+      await ended;
     },
   };
 };
