@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 /** Rows that go together. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  bridge: '16,22-27',
+  bridge: '16,22-27,39',
   isolation: '18-21',
   voice: '14-15,17,28-30',
   fair: '31-37',

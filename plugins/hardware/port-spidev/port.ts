@@ -2,7 +2,15 @@
  * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once have no order there. The device
  * is opened by the first transaction and again after a failure, so that a device node that appears later, or a permission that is granted, is enough.
  */
-import { afterOwnTime, type BridgePort, type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import {
+  afterOwnTime,
+  type BridgePort,
+  type Clock,
+  CoreError,
+  type Logger,
+  OwnTimeLimit,
+  reasonOf,
+} from '@device-core/plugin-api';
 import { loadAddon, type SpiDevice, type SpiMessage } from './addon.ts';
 import type { ReadyLine } from './ready-line.ts';
 import type { ResetLine } from './reset-line.ts';
@@ -23,13 +31,22 @@ export interface SpidevOptions {
   readonly log: Logger;
 }
 
+/** What a caller waits for. */
+interface Waiting {
+  readonly limit: OwnTimeLimit;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export class SpidevPort implements BridgePort, AsyncDisposable {
   readonly #options: SpidevOptions;
   #device: SpiDevice | undefined;
   #opening: Promise<SpiDevice> | undefined;
   /** Settles when the kernel has let go of the transaction, which may be long after its deadline. */
   #outstanding: Promise<unknown> | undefined;
-  #busy = false;
+  #waiting: Waiting | undefined;
+  /** One timer that looks after the transactions: most of them are over long before it, and one each would cost more. */
+  #timer: Disposable | undefined;
   #closed = false;
   /** Why there is no device now. */
   problem: CoreError | undefined;
@@ -45,23 +62,20 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
 
   async transact(tx: Uint8Array, { speedHz }: { readonly speedHz?: number } = {}): Promise<Uint8Array> {
     const { maxTransfer, maxSpeedHz, ready } = this.#options;
-    if (this.#busy) throw this.#failed('a transaction is under way already');
+    if (this.#waiting) throw this.#failed('a transaction is under way already');
     if (tx.length === 0 || tx.length > maxTransfer)
       throw this.#failed(`${tx.length} bytes are not between 1 and ${maxTransfer}`);
-    this.#busy = true;
     const message: SpiMessage = {
       byteLength: tx.length,
       sendBuffer: Buffer.from(tx),
-      receiveBuffer: Buffer.alloc(tx.length),
+      receiveBuffer: Buffer.allocUnsafe(tx.length),
       speedHz: Math.min(speedHz ?? maxSpeedHz, maxSpeedHz),
     };
-    const over = new AbortController();
     try {
-      await this.#inTime(this.#run(message, over.signal));
+      await this.#inTime(message);
       return message.receiveBuffer;
     } finally {
-      over.abort();
-      this.#busy = false;
+      this.#waiting = undefined;
       ready.transacted();
     }
   }
@@ -77,33 +91,32 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
 
   /** Opens the device now, to learn early what is wrong with it. */
   async probe(): Promise<void> {
-    if (!this.#busy) await this.#open();
+    if (!this.#waiting) await this.#open();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#timer?.[Symbol.dispose]();
     this.problem = new CoreError('NOT_INITIALIZED', { reason: 'the port is closed' });
     // A transaction that never ends keeps its descriptor: closing it underneath would hand the number to somebody else.
     if (this.#outstanding && !(await this.#settles(this.#outstanding))) return;
     await this.#close();
   }
 
-  async #run(message: SpiMessage, over: AbortSignal): Promise<void> {
-    await this.#outstanding;
-    const device = await this.#open();
+  async #run(message: SpiMessage, waiting: Waiting): Promise<void> {
+    if (this.#outstanding) await this.#outstanding;
+    const device = this.#device ?? (await this.#open());
     // Its caller gave up while it waited: now it is the turn of others.
-    if (over.aborted) return;
+    if (this.#waiting !== waiting) return;
     const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
-    const sent = promise.finally(() => {
-      this.#outstanding = undefined;
-    });
-    this.#outstanding = sent;
+    this.#outstanding = promise;
     try {
       device.transfer([message], resolve);
     } catch (error) {
       resolve(error instanceof Error ? error : new Error(String(error)));
     }
-    const error = await sent;
+    const error = await promise;
+    this.#outstanding = undefined;
     if (!error) return;
     await this.#close();
     throw this.#failed(reasonOf(error));
@@ -153,14 +166,21 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
   }
 
   /** The kernel keeps no deadline. What fails after its own has nobody to be told. */
-  #inTime<T>(work: Promise<T>): Promise<T> {
+  #inTime(message: SpiMessage): Promise<void> {
+    const { clock, transactTimeoutMs } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = { limit: new OwnTimeLimit(clock, transactTimeoutMs), resolve, reject };
+    this.#waiting = waiting;
+    this.#timer ??= clock.after(transactTimeoutMs, () => this.#look());
+    this.#run(message, waiting).then(resolve, reject);
+    return promise;
+  }
+
+  #look(): void {
     const { device, clock, transactTimeoutMs: ms } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const late = afterOwnTime(clock, ms, () =>
-      reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms })),
-    );
-    work.then(resolve, reject);
-    return promise.finally(() => late[Symbol.dispose]());
+    const left = this.#waiting?.limit.leftMs;
+    this.#timer = left ? clock.after(Math.max(1, left), () => this.#look()) : undefined;
+    if (left === 0) this.#waiting!.reject(new CoreError('TIMEOUT', { what: `a transaction on ${device}`, ms }));
   }
 
   /** False where it takes longer than a transaction may. */
