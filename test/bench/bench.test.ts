@@ -40,6 +40,7 @@ describe('the command line', () => {
     [['board', '3'], /cannot select rows beside "board"/],
     [['--profile', 'stop'], /expected start or idle/],
     [['--fast'], /--fast/],
+    [['46', '--sku', 'board'], /cannot take --sku without --profile/],
   ];
   for (const [args, message] of refused)
     test(`"${args.join(' ')}" is refused`, () => {

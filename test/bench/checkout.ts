@@ -84,14 +84,19 @@ function pluginsOf({ folder }: Checkout): ReadonlySet<string> {
   return new Set(files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/^.*\//, '').slice(0, -5)));
 }
 
-/** A frozen SKU for a checkout, without some plugins and those that it does not have yet; writes it to `path` and tells which these are. */
+/** A SKU by its name in skus/, or by the path of its file. */
+function skuFile(name: string): string {
+  return name.endsWith('.yaml') ? resolve(name) : join(import.meta.dirname, `skus/${name}.yaml`);
+}
+
+/** A SKU for a checkout, without some plugins and those that it does not have yet; writes it to `path` and tells which these are. */
 export function writeSku(
   name: string,
   checkout: Checkout,
   path: string,
   without: readonly string[] = [],
 ): readonly string[] {
-  const document = parseDocument(readFileSync(join(import.meta.dirname, `skus/${name}.yaml`), 'utf8'));
+  const document = parseDocument(readFileSync(skuFile(name), 'utf8'));
   const known = pluginsOf(checkout);
   const { plugins } = document.toJS() as { readonly plugins: Readonly<Record<string, unknown>> };
   const missing = Object.keys(plugins).filter((id) => !known.has(id));

@@ -42,7 +42,7 @@ export class Installation implements Disposable {
   readonly #confinement: Confinement | undefined;
   readonly #sku: string;
 
-  /** `sku` is the name of a file in skus/. */
+  /** `sku` is the name of a file in skus/, or a path that ends in `.yaml`. */
   constructor(checkout: Checkout, sku: string, { confinement, without }: InstallationOptions = {}) {
     this.checkout = checkout;
     this.#sku = join(this.root, 'bench.yaml');

@@ -1,6 +1,6 @@
-/** `--profile start` or `idle`: a CPU profile of the frozen board SKU, and its picture in docs/performance. */
+/** `--profile start` or `idle`: a CPU profile of a SKU, the frozen `board` unless another is named, and its picture. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CACHE, HERE, thisCheckout } from './checkout.ts';
 import { Installation, SETTLE_MS } from './device.ts';
@@ -8,13 +8,17 @@ import { type CpuProfile, flameOf, flameSvg, milliseconds } from './flame.ts';
 import { cpuOfThreads } from './process-tree.ts';
 
 const IDLE_MS = 60_000;
-const SKU = 'board';
+const OF_THE_PAGE = 'board';
 
 const now = (): number => Number(process.hrtime.bigint() / 1_000n);
 
-/** Writes the profile to `.device/bench/KIND.cpuprofile` and the picture to `docs/performance/KIND.svg`; resolves with their names. */
-export async function profile(kind: 'start' | 'idle', log: (text: string) => void): Promise<readonly string[]> {
-  using installation = new Installation(thisCheckout(), SKU);
+/** Writes both to `.device/bench`, the picture of the frozen SKU to `docs/performance`; resolves with their names. */
+export async function profile(
+  kind: 'start' | 'idle',
+  sku: string | undefined,
+  log: (text: string) => void,
+): Promise<readonly string[]> {
+  using installation = new Installation(thisCheckout(), sku ?? OF_THE_PAGE);
   log('the first start, which fills the compile cache ...');
   await installation.warm();
   const folder = join(installation.root, 'profiles');
@@ -41,15 +45,17 @@ export async function profile(kind: 'start' | 'idle', log: (text: string) => voi
   const { commit } = thisCheckout();
   const what = kind === 'start' ? 'from exec to ready' : 'of an idle minute that listens to a quiet room';
   const told = `${new Date().toISOString().slice(0, 10)}, commit ${commit}. All threads, with the profiler's own: ${byThread(threads)}.`;
-  const title = `CPU of the main thread ${what}: ${milliseconds(all.total)} (SKU ${SKU})`;
+  const title = `CPU of the main thread ${what}: ${milliseconds(all.total)} (SKU ${basename(sku ?? OF_THE_PAGE, '.yaml')})`;
   const kept = join(CACHE, `${kind}.cpuprofile`);
-  const picture = join(HERE, `docs/performance/${kind}.svg`);
+  const picture = join(folderOf(sku), `${kind}.svg`);
   mkdirSync(CACHE, { recursive: true });
-  mkdirSync(join(HERE, 'docs/performance'), { recursive: true });
+  mkdirSync(folderOf(sku), { recursive: true });
   writeFileSync(kept, text);
   writeFileSync(picture, flameSvg(all, title, told));
   return [kept, picture].map((path) => path.slice(HERE.length + 1));
 }
+
+const folderOf = (sku: string | undefined): string => (sku === undefined ? join(HERE, 'docs/performance') : CACHE);
 
 /** Node writes one when the process ends; `CPU.date.time.PID.THREAD.count.cpuprofile`, of which the main thread is 0. */
 function mainProfile(folder: string, pid: number): string {

@@ -85,5 +85,5 @@ function writeFigures(): void {
 
 const wanted = readWanted(process.argv.slice(2));
 if (wanted.markdown) writeFigures();
-else if (wanted.profile) say(`made ${(await profile(wanted.profile, say)).join(' and ')}`);
+else if (wanted.profile) say(`made ${(await profile(wanted.profile, wanted.sku, say)).join(' and ')}`);
 else await run(wanted);

@@ -19,6 +19,8 @@ export interface Wanted {
   readonly markdown: boolean;
   readonly against?: string;
   readonly profile?: 'start' | 'idle';
+  /** Of the profile: a name in skus/ or a file. */
+  readonly sku?: string;
   readonly board: boolean;
   /** All if absent. */
   readonly rows?: ReadonlySet<number>;
@@ -33,11 +35,14 @@ export function readWanted(args: readonly string[]): Wanted {
       markdown: { type: 'boolean', default: false },
       against: { type: 'string' },
       profile: { type: 'string' },
+      sku: { type: 'string' },
     },
   });
-  const { quick, markdown, against, profile } = values;
+  const { quick, markdown, against, profile, sku } = values;
   if (profile !== undefined && profile !== 'start' && profile !== 'idle')
     throw new Error(`cannot make a profile of "${profile}": expected start or idle`);
+  if (sku !== undefined && profile === undefined)
+    throw new Error('cannot take --sku without --profile: rows have SKUs of their own');
   const board = positionals.includes(BOARD);
   if (board && positionals.length > 1) throw new Error('cannot select rows beside "board": it has its own');
   const named = board ? ['small'] : positionals;
@@ -45,6 +50,7 @@ export function readWanted(args: readonly string[]): Wanted {
     ...{ quick, markdown, board },
     ...(against === undefined ? {} : { against }),
     ...(profile === undefined ? {} : { profile }),
+    ...(sku === undefined ? {} : { sku }),
     ...(named.length === 0 ? {} : { rows: new Set(named.flatMap(rowNumbers)) }),
   };
 }
