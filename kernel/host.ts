@@ -101,7 +101,7 @@ export class PluginRun {
             options,
           );
           const held = scope.hold(`subscription ${filter}`, () => subscription[Symbol.dispose]());
-          return { ...held, update: (filters) => subscription.update(filters) };
+          return { ...subscription, ...held };
         },
       },
       provide: (ref, implementation) => {

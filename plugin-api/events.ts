@@ -45,6 +45,8 @@ export type EventHandler = (event: EventEnvelope) => void | Promise<void>;
 export interface Subscription extends Disposable {
   /** Replaces the filters. What is queued stays; retained events that only the new filters match are delivered. Throws FILTER_INVALID. */
   update(filter: string | readonly string[]): void;
+  /** The same for a few of many filters: the others are not looked at. One that is in both lists stays. Throws FILTER_INVALID. */
+  change(add: readonly string[], remove: readonly string[]): void;
 }
 
 export interface Bus {

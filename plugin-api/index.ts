@@ -321,7 +321,7 @@ export {
 export { descriptorOf } from './socket-descriptor.ts';
 export { newerForm } from './state-form.ts';
 export { keepSteady, steadyMs, steadyOrigin } from './steady.ts';
-export { checkTopic, matchesTopic, parseFilter } from './topics.ts';
+export { canonicalFilter, changedFilters, checkTopic, matchesTopic, parseFilter } from './topics.ts';
 export {
   CALLBACK_KINDS,
   type CallbackKind,

@@ -27,6 +27,28 @@ export function parseFilter(filter: string): readonly string[] {
   return segments;
 }
 
+/** A filter in the one form of all that mean the same. Throws FILTER_INVALID. */
+export function canonicalFilter(filter: string): string {
+  return parseFilter(filter).join('.');
+}
+
+/**
+ * What becomes of canonical filters, with their segments, when some are removed and some are added; the others are not looked at. One that is in
+ * both lists stays. Throws FILTER_INVALID, also where none would be left.
+ */
+export function changedFilters(
+  held: ReadonlyMap<string, readonly string[]>,
+  add: readonly string[],
+  remove: readonly string[],
+): Record<'fresh' | 'gone', ReadonlyMap<string, readonly string[]>> {
+  const wanted = new Map(add.map(parseFilter).map((path) => [path.join('.'), path]));
+  const fresh = new Map([...wanted].filter(([name]) => !held.has(name)));
+  const leaving = remove.map(parseFilter).map((path) => [path.join('.'), path] as const);
+  const gone = new Map(leaving.filter(([name]) => held.has(name) && !wanted.has(name)));
+  if (held.size + fresh.size > gone.size) return { fresh, gone };
+  throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
+}
+
 /** Does a topic match a filter? For single questions; the bus uses an index. */
 export function matchesTopic(filter: string, topic: string): boolean {
   const wanted = parseFilter(filter);

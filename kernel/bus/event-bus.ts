@@ -9,13 +9,13 @@
 import type { BusStats } from '@device-core/plugin-api';
 import {
   CoreError,
+  changedFilters,
   type EventEnvelope,
   type EventHandler,
   type LossReceipt,
   matchesTopic,
   PRIORITIES,
   type Priority,
-  parseFilter,
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
@@ -77,7 +77,7 @@ interface Subscriber {
   fn: (event: EventEnvelope) => unknown;
   options: SubscribeOptions;
   /** Segments of its filters by canonical filter. */
-  paths: ReadonlyMap<string, readonly string[]>;
+  paths: Map<string, readonly string[]>;
   /** Retained events that it is still to get, before its queue. */
   snapshot: EventEnvelope[];
   queue: EventQueue | undefined;
@@ -177,11 +177,14 @@ export class EventBusCore {
       queue: undefined,
       awaited: false,
     };
-    this.#refilter(subscriber, filters);
+    this.#refilter(subscriber, [filters].flat(), []);
     this.#subscribers.add(subscriber);
     return {
       update: (wanted) => {
-        if (subscriber.state !== ENDED) this.#refilter(subscriber, wanted);
+        if (subscriber.state !== ENDED) this.#refilter(subscriber, [wanted].flat(), [...subscriber.paths.keys()]);
+      },
+      change: (add, remove) => {
+        if (subscriber.state !== ENDED) this.#refilter(subscriber, add, remove);
       },
       [Symbol.dispose]: () => this.#end(subscriber),
     };
@@ -189,7 +192,7 @@ export class EventBusCore {
 
   /** The latest event of each retained topic and subject that matches a filter, in the order of `seq`. Throws FILTER_INVALID. */
   retained(filters: string | readonly string[]): EventEnvelope[] {
-    const list = listOf(filters);
+    const list = [filters].flat();
     return [...this.#retained]
       .filter(([topic]) => list.some((filter) => matchesTopic(filter, topic)))
       .flatMap(([, events]) => [...events.values()])
@@ -219,17 +222,18 @@ export class EventBusCore {
     this.#retained.clear();
   }
 
-  #refilter(subscriber: Subscriber, filters: string | readonly string[]): void {
-    const list = listOf(filters);
-    if (list.length === 0) throw new CoreError('FILTER_INVALID', { filter: '', reason: 'there is none' });
-    const paths = new Map(list.map(parseFilter).map((path) => [path.join('.'), path]));
-    const former = subscriber.paths;
-    for (const [name, path] of former) if (!paths.has(name)) this.#index.remove(path, subscriber);
-    for (const [name, path] of paths) if (!former.has(name)) this.#index.add(path, subscriber);
-    subscriber.paths = paths;
-    if (subscriber.options.retained === false) return;
-    const known = new Set(this.retained([...former.keys()]));
-    subscriber.snapshot.push(...this.retained(list).filter((event) => !known.has(event)));
+  #refilter(subscriber: Subscriber, add: readonly string[], remove: readonly string[]): void {
+    const { gone, fresh } = changedFilters(subscriber.paths, add, remove);
+    const late = subscriber.options.retained === false ? [] : this.retained([...fresh.keys()]);
+    subscriber.snapshot.push(...late.filter(({ topic }) => !this.#index.lookup(topic).includes(subscriber)));
+    for (const [name, path] of gone) {
+      this.#index.remove(path, subscriber);
+      subscriber.paths.delete(name);
+    }
+    for (const [name, path] of fresh) {
+      this.#index.add(path, subscriber);
+      subscriber.paths.set(name, path);
+    }
     if (subscriber.snapshot.length === 0 || subscriber.state === BUSY) return;
     subscriber.state = BUSY;
     queueMicrotask(() => this.#resume(subscriber));
@@ -360,10 +364,13 @@ export class EventBusCore {
   #end(subscriber: Subscriber): void {
     if (!this.#subscribers.delete(subscriber)) return;
     for (const path of subscriber.paths.values()) this.#index.remove(path, subscriber);
-    Object.assign(subscriber, { state: ENDED, fn: () => undefined, options: {}, snapshot: [], queue: undefined });
+    Object.assign(subscriber, {
+      state: ENDED,
+      fn: () => undefined,
+      options: {},
+      snapshot: [],
+      queue: undefined,
+      paths: new Map(),
+    });
   }
-}
-
-function listOf(filters: string | readonly string[]): readonly string[] {
-  return typeof filters === 'string' ? [filters] : filters;
 }

@@ -173,6 +173,37 @@ describe('the Event Bus', () => {
     assert.equal(got.length, 3);
   });
 
+  it('can change a few of the filters, and the others stay', async () => {
+    const bus = new EventBusCore();
+    send(bus, 'system.power', { source: 'battery' });
+    send(bus, 'app.state', { app: 'x' });
+    const got: string[] = [];
+    const subscription = bus.subscribe(['a', 'b', 'system.*'], ({ topic }) => void got.push(topic));
+    await turn();
+    subscription.change(['c', 'b', 'system.power', 'app.state'], ['a', 'b', 'never.was']);
+    for (const topic of ['a', 'b', 'c']) send(bus, topic);
+    await turn();
+    assert.deepEqual(
+      got,
+      ['system.power', 'app.state', 'b', 'c'],
+      'what is retained comes to a filter that is new to it',
+    );
+    for (const [add, remove] of [
+      [['b..c'], []],
+      [[], ['..']],
+      [[], ['b', 'c', 'system.*', 'system.power', 'app.state']],
+    ] as const)
+      assert.throws(() => subscription.change(add, remove), { code: 'FILTER_INVALID' });
+    send(bus, 'c');
+    await turn();
+    assert.equal(got.length, 5, 'what was refused has changed nothing');
+    subscription[Symbol.dispose]();
+    subscription.change(['d'], []);
+    send(bus, 'd');
+    await turn();
+    assert.equal(got.length, 5);
+  });
+
   const refused: [what: string, publish: (bus: EventBusCore) => unknown, code: string][] = [
     ['a topic with a wildcard', (bus) => send(bus, 'a.*'), 'TOPIC_INVALID'],
     ['an unknown priority', (bus) => send(bus, 'a', {}, 'urgent' as Priority), 'PARAMS_INVALID'],

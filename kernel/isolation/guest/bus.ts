@@ -47,15 +47,10 @@ export class GuestBus implements Bus {
     if (priority !== undefined && !PRIORITIES.includes(priority))
       throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     payloadSize(payload, PAYLOAD_BYTES);
-    const retryAfterMs = Math.ceil(this.#fullUntil - performance.now());
-    if (retryAfterMs > 0)
-      throw new CoreError('QUEUE_FULL', { what: topic, reason: 'events wait for delivery', retryAfterMs });
-    if (this.#peer.isFull)
-      throw new CoreError('QUEUE_FULL', {
-        what: topic,
-        reason: 'the Core has much of it to hear',
-        retryAfterMs: FULL_MS,
-      });
+    const { isFull } = this.#peer;
+    const retryAfterMs = isFull ? FULL_MS : Math.ceil(this.#fullUntil - performance.now());
+    const reason = isFull ? 'the Core has much of it to hear' : 'events wait for delivery';
+    if (retryAfterMs > 0) throw new CoreError('QUEUE_FULL', { what: topic, reason, retryAfterMs });
     this.#peer.notify('publish', topic, payload, priority);
   }
 
@@ -63,15 +58,17 @@ export class GuestBus implements Bus {
     checkFilter(filter);
     let ended = false;
     const deliver = receiver((event) => (ended ? undefined : fn(event)));
-    const remote = this.#peer.call('subscribe', filter, deliver, options) as RemoteCall<{
-      update(filter: string | readonly string[]): Promise<void>;
-    }>;
+    const remote = this.#peer.call('subscribe', filter, deliver, options) as RemoteCall<Subscription>;
     const held = this.#scope.hold(`subscription ${filter}`, () => {
       ended = true;
       remote[Symbol.dispose]();
     });
     return {
       [Symbol.dispose]: () => held[Symbol.dispose](),
+      change: (add, remove) => {
+        [...add, ...remove].forEach(parseFilter);
+        if (!ended) void remote.then((subscription) => subscription.change(add, remove)).catch(() => undefined);
+      },
       update: (filters) => {
         checkFilter(filters);
         if (!ended) void remote.then((subscription) => subscription.update(filters)).catch(() => undefined); // it ended meanwhile

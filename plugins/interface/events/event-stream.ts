@@ -54,7 +54,12 @@ export class EventStreams {
         additionalProperties: false,
         required: ['filter'],
         properties: {
-          filter: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: this.#config.filters },
+          filter: {
+            type: 'array',
+            items: { type: 'string' },
+            minItems: 1,
+            maxItems: Math.min(1024, this.#config.filters),
+          },
         },
       },
       result: { type: 'object', description: 'an event envelope' },

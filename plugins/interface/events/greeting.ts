@@ -33,7 +33,8 @@ export class Greeting {
   /** The filters of the app's manifest that it may subscribe to. */
   async accepted(session: Session): Promise<readonly string[]> {
     const accepted: string[] = [];
-    for (const filter of await this.#declared(session.app)) this.#acknowledge(session, filter, accepted);
+    const reserve = this.#registry.room(session);
+    for (const filter of await this.#declared(session.app)) this.#acknowledge(session, filter, accepted, reserve);
     return accepted;
   }
 
@@ -41,7 +42,8 @@ export class Greeting {
   async extend(ready: ReadyMessage, session: Session): Promise<ReadyMessage> {
     const filters = await this.#declared(session.app);
     const accepted: string[] = [];
-    const acknowledged = filters.map((filter) => this.#acknowledge(session, filter, accepted));
+    const reserve = this.#registry.room(session);
+    const acknowledged = filters.map((filter) => this.#acknowledge(session, filter, accepted, reserve));
     const subscriptions = [...ready.subscriptions, ...acknowledged];
     if (accepted.length === 0 || session.signal.aborted) return { ...ready, subscriptions };
     const { promise, resolve } = Promise.withResolvers<ReadonlySet<number>>();
@@ -70,10 +72,15 @@ export class Greeting {
     }
   }
 
-  #acknowledge(session: Session, filter: string, accepted: string[]): Acknowledgement {
+  #acknowledge(
+    session: Session,
+    filter: string,
+    accepted: string[],
+    reserve: (filter: string) => void,
+  ): Acknowledgement {
     try {
       const { reason } = this.#rights.of({ kind: 'app', id: session.app }, filter);
-      this.#registry.reserve(session, [...accepted, filter]);
+      reserve(filter);
       accepted.push(filter);
       return { filter, accepted: true, ...(reason === undefined ? {} : { reason }) };
     } catch (thrown) {

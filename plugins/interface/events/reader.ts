@@ -17,16 +17,18 @@ export class Reader {
 
   /** What to subscribe for these filters now. A filter of which nothing may be read any more is left out. */
   narrowed(filters: readonly string[]): readonly string[] {
+    return [...new Set(filters.flatMap((filter) => this.partsOf(filter)))];
+  }
+
+  /** The same of one filter. */
+  partsOf(filter: string): readonly string[] {
     this.#answers.clear();
-    const parts = filters.flatMap((filter) => {
-      try {
-        return this.#rights.of(this.#caller, filter).filters;
-      } catch (thrown) {
-        if (!(thrown instanceof CoreError)) throw thrown;
-        return []; // it was told when it asked; since then a right has gone
-      }
-    });
-    return [...new Set(parts)];
+    try {
+      return this.#rights.of(this.#caller, filter).filters;
+    } catch (thrown) {
+      if (!(thrown instanceof CoreError)) throw thrown;
+      return []; // it was told when it asked; since then a right has gone
+    }
   }
 
   mayRead(event: EventEnvelope): boolean {

@@ -1,9 +1,10 @@
 /** Every session that subscribes to something, and the quota of its app (decisions D8: 32 filters per app). */
-import { type Bus, CoreError, type Logger, type Scope, type Session } from '@device-core/plugin-api';
+import type { Bus, Logger, Scope, Session } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
+import { FilterQuota } from './filter-quota.ts';
 import type { ReadRights } from './read-rights.ts';
 import { Reader } from './reader.ts';
-import { canonical, SessionSubscriber } from './session-subscriber.ts';
+import { SessionSubscriber } from './session-subscriber.ts';
 
 export class SessionRegistry {
   readonly #sessions = new Map<string, SessionSubscriber>();
@@ -12,6 +13,7 @@ export class SessionRegistry {
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #rights: ReadRights;
+  readonly #quota: FilterQuota;
 
   /** Called when the filters of a session may have changed. */
   changed: () => void = () => undefined;
@@ -20,6 +22,7 @@ export class SessionRegistry {
     this.#bus = bus;
     this.#rights = rights;
     this.#config = config;
+    this.#quota = new FilterQuota(config.filters);
     this.#scope = scope;
     this.#log = log;
     scope.defer('subscriptions of sessions', () => this.#endAll());
@@ -53,6 +56,7 @@ export class SessionRegistry {
       config: this.#config,
       scope: this.#scope,
       log: this.#log,
+      quota: this.#quota,
     });
     this.#sessions.set(session.id, subscriber);
     const options = { once: true, signal: this.#scope.signal };
@@ -66,16 +70,14 @@ export class SessionRegistry {
     return subscriber;
   }
 
-  /** Throws SUBSCRIPTION_LIMIT if the app has not room for `filters` beside what its sessions have; a filter counts once per app. */
+  /** Throws SUBSCRIPTION_LIMIT if the app has not room for `filters` beside what its sessions have. */
   reserve(session: Session, filters: readonly string[]): void {
-    const held = new Set<string>();
-    for (const subscriber of this.#sessions.values())
-      if (subscriber.app === session.app) for (const filter of subscriber.canonical) held.add(filter);
-    for (const filter of filters) {
-      held.add(canonical(filter));
-      if (held.size > this.#config.filters)
-        throw new CoreError('SUBSCRIPTION_LIMIT', { filter, limit: this.#config.filters });
-    }
+    filters.forEach(this.room(session));
+  }
+
+  /** The same for filters that come one by one. */
+  room(session: Session): (filter: string) => void {
+    return this.#quota.room(session);
   }
 
   #endAll(): void {

@@ -2,10 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import {
   type Bus,
+  canonicalFilter,
   type EventEnvelope,
   type Logger,
   type LossReceipt,
-  parseFilter,
   reasonOf,
   type Scope,
   type Session,
@@ -13,6 +13,7 @@ import {
   settlesWithin,
 } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
+import type { FilterQuota } from './filter-quota.ts';
 import { lossEvent } from './loss.ts';
 import type { Reader } from './reader.ts';
 
@@ -28,6 +29,7 @@ export interface SubscriberWorld {
   readonly config: EventsConfig;
   readonly scope: Scope;
   readonly log: Logger;
+  readonly quota: FilterQuota;
 }
 
 export class SessionSubscriber {
@@ -37,8 +39,12 @@ export class SessionSubscriber {
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #reader: Reader;
+  readonly #quota: FilterQuota;
   /** As the app wrote them, by their canonical form. */
   readonly #filters = new Map<string, string>();
+  /** What of each may be read, and of how many it is a part: only what is new or gone is told to the bus. */
+  readonly #parts = new Map<string, readonly string[]>();
+  readonly #uses = new Map<string, number>();
   #subscription: Subscription | undefined;
   /** Younger than the subscription, and so released before it. */
   #part: AsyncDisposable | undefined;
@@ -47,48 +53,51 @@ export class SessionSubscriber {
   /** Until READY is made, events wait; what it carries in its snapshot is not sent again. */
   #greeting: Promise<ReadonlySet<number>> | undefined;
 
-  constructor(session: Session, reader: Reader, { bus, config, scope, log }: SubscriberWorld) {
+  constructor(session: Session, reader: Reader, { bus, config, scope, log, quota }: SubscriberWorld) {
     this.#bus = bus;
     this.#session = session;
     this.#reader = reader;
     this.#config = config;
     this.#scope = scope;
     this.#log = log;
+    this.#quota = quota;
   }
 
   get app(): string {
     return this.#session.app;
   }
 
-  /** Canonical filters. */
-  get canonical(): readonly string[] {
-    return [...this.#filters.keys()];
-  }
-
   get filters(): readonly string[] {
     return [...this.#filters.values()];
   }
 
+  /** How many filters it has. */
+  get size(): number {
+    return this.#filters.size;
+  }
+
   /** `greeting` resolves with the `seq` of what READY carries. */
   add(filters: readonly string[], greeting?: Promise<ReadonlySet<number>>): void {
-    for (const filter of filters) this.#filters.set(canonical(filter), filter);
     this.#greeting = greeting;
-    this.refresh();
+    const names = filters.map(canonicalFilter);
+    for (const [index, name] of names.entries()) {
+      if (!this.#filters.has(name)) this.#quota.count(this.app, name, 1);
+      this.#filters.set(name, filters[index]!);
+    }
+    this.#read(names);
   }
 
   /** What may be read has changed. */
   refresh(): void {
-    const filters = this.#reader.narrowed(this.canonical);
-    if (filters.length === 0) this.#unsubscribe();
-    else if (this.#subscription) this.#subscription.update(filters);
-    else this.#subscribe(filters);
+    this.#read([...this.#filters.keys()]);
   }
 
   /** How many of them there were. */
   remove(filters: readonly string[]): number {
-    const removed = filters.filter((filter) => this.#filters.delete(canonical(filter))).length;
-    if (removed > 0) this.refresh();
-    return removed;
+    const names = filters.map(canonicalFilter).filter((name) => this.#filters.delete(name));
+    for (const name of names) this.#quota.count(this.app, name, -1);
+    this.#read(names);
+    return names.length;
   }
 
   /** Nobody subscribed for the session meanwhile: of these events it got at most those that are retained. */
@@ -97,8 +106,36 @@ export class SessionSubscriber {
   }
 
   end(): void {
+    for (const name of this.#filters.keys()) this.#quota.count(this.app, name, -1);
     this.#filters.clear();
+    this.#parts.clear();
+    this.#uses.clear();
     this.#unsubscribe();
+  }
+
+  /** Looks anew at what may be read of these filters, held or not any more. */
+  #read(names: readonly string[]): void {
+    const before = new Set<string>();
+    const touched = new Set<string>();
+    const use = (part: string, by: 1 | -1): void => {
+      const count = this.#uses.get(part) ?? 0;
+      if (!touched.has(part) && count > 0) before.add(part);
+      touched.add(part);
+      if (count + by > 0) this.#uses.set(part, count + by);
+      else this.#uses.delete(part);
+    };
+    for (const name of names) {
+      const parts = this.#filters.has(name) ? this.#reader.partsOf(name) : [];
+      for (const part of parts) use(part, 1);
+      for (const part of this.#parts.get(name) ?? []) use(part, -1);
+      if (parts.length > 0) this.#parts.set(name, parts);
+      else this.#parts.delete(name);
+    }
+    const add = [...touched].filter((part) => !before.has(part) && this.#uses.has(part));
+    const remove = [...before].filter((part) => !this.#uses.has(part));
+    if (this.#uses.size === 0) this.#unsubscribe();
+    else if (!this.#subscription) this.#subscribe([...this.#uses.keys()]);
+    else if (add.length + remove.length > 0) this.#subscription.change(add, remove);
   }
 
   #unsubscribe(): void {
@@ -165,8 +202,4 @@ export class SessionSubscriber {
     this.#log.warn({ app: this.app, ...loss, cutOff }, 'a session reads too slowly and lost events');
     void this.#notify(lossEvent(loss, cutOff));
   }
-}
-
-export function canonical(filter: string): string {
-  return parseFilter(filter).join('.');
 }
