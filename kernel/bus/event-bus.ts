@@ -226,14 +226,9 @@ export class EventBusCore {
     const { gone, fresh } = changedFilters(subscriber.paths, add, remove);
     const late = subscriber.options.retained === false ? [] : this.retained([...fresh.keys()]);
     subscriber.snapshot.push(...late.filter(({ topic }) => !this.#index.lookup(topic).includes(subscriber)));
-    for (const [name, path] of gone) {
-      this.#index.remove(path, subscriber);
-      subscriber.paths.delete(name);
-    }
-    for (const [name, path] of fresh) {
-      this.#index.add(path, subscriber);
-      subscriber.paths.set(name, path);
-    }
+    for (const [name, path] of gone) if (subscriber.paths.delete(name)) this.#index.remove(path, subscriber);
+    for (const path of fresh.values()) this.#index.add(path, subscriber);
+    for (const [name, path] of fresh) subscriber.paths.set(name, path);
     if (subscriber.snapshot.length === 0 || subscriber.state === BUSY) return;
     subscriber.state = BUSY;
     queueMicrotask(() => this.#resume(subscriber));

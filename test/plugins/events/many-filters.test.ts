@@ -54,7 +54,7 @@ describe('a session with thousands of filters', () => {
   it('gets what matches, each once, until it says otherwise or ends; then others have its room', async () => {
     const session = new FakeSession();
     await using events = await holding(session);
-    await ask(events, 'subscribe', { filters: ['audio.t7.*', 'audio.t7.x', 'audio.*.x'] }, session).then(
+    await ask(events, 'subscribe', { filters: ['audio.t7.*', 'audio.t7.x', 'ui.x', 'ui.y'] }, session).then(
       () => assert.fail('its app has not so much room'),
       (error: { code: string }) => assert.equal(error.code, 'SUBSCRIPTION_LIMIT'),
     );
