@@ -22,7 +22,7 @@ export interface Moment {
 }
 
 export interface Start {
-  /** The first whole answer to `GET /health`. */
+  /** The first whole answer to `GET /health`; where nobody asks, the same as `ready`. */
   readonly health: Moment;
   readonly ready: Moment;
 }
@@ -31,6 +31,12 @@ export interface InstallationOptions {
   readonly confinement?: Confinement | undefined;
   /** Plugins of the SKU that are left out. */
   readonly without?: readonly string[];
+}
+
+interface StartOptions {
+  readonly node?: readonly string[];
+  /** Whether `/health` is asked for from the first moment on. */
+  readonly asked?: boolean;
 }
 
 /** A root folder with a SKU, whose compile cache is warm after the first start. */
@@ -50,11 +56,11 @@ export class Installation implements Disposable {
     this.#confinement = confinement;
   }
 
-  /** `node` are options of Node. */
-  async start(node: readonly string[] = []): Promise<Device> {
+  /** `node` are options of Node. A device that nobody asks loads less. */
+  async start({ node = [], asked = true }: StartOptions = {}): Promise<Device> {
     const main = [...node, entryOf(this.checkout), '--sku', this.#sku, '--root', this.root, '--no-tcp'];
     const [program, ...args] = [...(this.#confinement?.command ?? []), process.execPath, ...main];
-    return await Device.start(program!, args, join(this.root, 'run/core.sock'));
+    return await Device.start(program!, args, { socket: join(this.root, 'run/core.sock'), asked });
   }
 
   /** The first start, as an image is made with one: until its compile cache is written. */
@@ -70,6 +76,12 @@ export class Installation implements Disposable {
   }
 }
 
+interface Front {
+  /** The shared Unix socket of the Core. */
+  readonly socket: string;
+  readonly asked: boolean;
+}
+
 export class Device implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly socket: string;
@@ -81,9 +93,9 @@ export class Device implements AsyncDisposable {
     this.start = start;
   }
 
-  /** Resolves when it is ready; kills it where that does not come. Without a socket nobody waits for its `/health`. */
-  static async start(program: string, args: readonly string[], socket?: string): Promise<Device> {
-    if (socket !== undefined) rmSync(socket, { force: true }); // of the start before
+  /** Resolves when it is ready; kills it where that does not come. */
+  static async start(program: string, args: readonly string[], { socket, asked }: Front): Promise<Device> {
+    rmSync(socket, { force: true }); // of the start before
     const from = performance.now();
     const env = { ...process.env };
     delete env.NODE_COMPILE_CACHE; // it would take the place of the Core's own
@@ -93,9 +105,9 @@ export class Device implements AsyncDisposable {
     try {
       const [ready, health] = await Promise.all([
         said(child, 'Ctrl-C').then(moment),
-        socket === undefined ? undefined : firstHealth(socket, over.signal).then(moment),
+        asked ? firstHealth(socket, over.signal).then(moment) : undefined,
       ]);
-      return new Device(child, socket ?? '', { health: health ?? ready, ready });
+      return new Device(child, socket, { health: health ?? ready, ready });
     } catch (error) {
       over.abort();
       child.kill('SIGKILL');

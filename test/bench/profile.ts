@@ -23,7 +23,7 @@ export async function profile(
   await installation.warm();
   const folder = join(installation.root, 'profiles');
   let from = now();
-  const device = await installation.start(['--cpu-prof', '--cpu-prof-dir', folder]);
+  const device = await installation.start({ node: ['--cpu-prof', '--cpu-prof-dir', folder] });
   let to = now();
   let threads = cpuOfThreads(device.pid);
   if (kind === 'idle') {

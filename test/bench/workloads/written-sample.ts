@@ -24,7 +24,10 @@ export async function sample(work: Workload, { confinement }: RunOptions, watchM
   const root = join(work.folder, 'root');
   const main = [entryOf({ folder: HERE }), '--sku', work.sku, '--root', root, ...(work.listens ? ['--no-tcp'] : [])];
   const [program, ...args] = [...(confinement?.command ?? []), process.execPath, ...main];
-  await using device = await Device.start(program!, args, work.listens ? join(root, 'run/core.sock') : undefined);
+  await using device = await Device.start(program!, args, {
+    socket: join(root, 'run/core.sock'),
+    asked: work.listens,
+  });
   await sleep(SETTLE_MS);
   const all = () =>
     switchesOfDevice(device.pid)
