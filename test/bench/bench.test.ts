@@ -1,10 +1,13 @@
 /** The bench's own logic: what is selected, what a measurement means, what is kept, and that no row ends a run. The rows themselves are not run. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { eventually } from '../fixtures/eventually.ts';
+import { entryOf, thisCheckout, writeSku } from './checkout.ts';
 import type { Goal, Measured, Row } from './harness.ts';
 import { isSimulator, type ProcessEntry, treeOf } from './process-tree.ts';
 import { type Kept, keyOf, markdown, merged, ResultsFolder, withFigures } from './results.ts';
@@ -185,6 +188,43 @@ describe('results', () => {
     );
     assert.ok(text.includes('1 \\| 2 : &lt;3>'), text);
     assert.ok(text.includes('| 46 | row 46: a | 9.00 x | 2 x | **missed** |  |'), text);
+  });
+});
+
+describe('a frozen SKU', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'db-'));
+  const path = join(folder, 'bench.yaml');
+  after(() => rmSync(folder, { recursive: true }));
+
+  for (const name of ['board', 'headless-io'])
+    test(`${name} is one that this checkout runs`, () => {
+      assert.deepEqual(writeSku(name, thisCheckout(), path), []);
+      const checked = spawnSync(process.execPath, [entryOf(thisCheckout()), 'check', path], { encoding: 'utf8' });
+      assert.equal(checked.status, 0, checked.stderr + checked.stdout);
+    });
+
+  test('loses what an older commit does not have, and what is left out', () => {
+    const older = { folder: join(folder, 'older'), commit: 'unknown' };
+    mkdirSync(join(older.folder, 'manifests/plugins/wing'), { recursive: true });
+    const { plugins } = parse(readFileSync(join(import.meta.dirname, 'skus/board.yaml'), 'utf8'));
+    const ids = Object.keys(plugins).filter((id) => id !== 'endpoints');
+    for (const [index, id] of ids.entries())
+      writeFileSync(join(older.folder, 'manifests/plugins', index % 2 === 0 ? 'wing' : '', `${id}.yaml`), '');
+    assert.deepEqual(writeSku('board', older, path, ['nfc']), ['endpoints']);
+    const written = parse(readFileSync(path, 'utf8'));
+    assert.deepEqual(
+      Object.keys(written.plugins),
+      ids.filter((id) => id !== 'nfc'),
+    );
+    assert.deepEqual(written.plugins.spi, plugins.spi);
+  });
+
+  test('a Core begins where its commit begins', () => {
+    const old = join(folder, 'old');
+    mkdirSync(join(old, 'kernel'), { recursive: true });
+    assert.equal(entryOf({ folder: old }), join(old, 'kernel/main.ts'));
+    writeFileSync(join(old, 'kernel/start.js'), '');
+    assert.equal(entryOf({ folder: old }), join(old, 'kernel/start.js'));
   });
 });
 

@@ -11,7 +11,7 @@ const OWN = '@device-core';
 
 export interface Checkout {
   readonly folder: string;
-  /** Ten digits, and `+` where files differ from it. */
+  /** Ten digits, and `+` where files differ from it; `unknown` in an archive of the tree. */
   readonly commit: string;
 }
 
@@ -20,6 +20,7 @@ function git(folder: string, ...args: readonly string[]): string {
 }
 
 export function thisCheckout(): Checkout {
+  if (!existsSync(join(HERE, '.git'))) return { folder: HERE, commit: 'unknown' };
   const dirty = git(HERE, 'status', '--porcelain', '--untracked-files=no') !== '';
   return { folder: HERE, commit: `${git(HERE, 'rev-parse', '--short=10', 'HEAD')}${dirty ? '+' : ''}` };
 }
