@@ -30,6 +30,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   readonly #starting = new Set<Promise<void>>();
   #changes: Promise<unknown> = Promise.resolve();
   #starts = 0;
+  #first = true;
   /** While plugins are being stopped nothing starts: it could lean on what goes next. */
   #held = false;
   #ended = false;
@@ -63,27 +64,14 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   readonly eventLoop = async () => this.#parts.watch.loop();
   readonly sample = (ms: number) => this.#parts.watch.sample(ms);
 
-  restart(id: string): Promise<PluginStatus> {
-    return this.#again(id, () => undefined);
-  }
-
-  enable(id: string): Promise<PluginStatus> {
-    return this.#again(id, () => ({ enabled: true }));
-  }
-
-  disable(id: string): Promise<PluginStatus> {
-    return this.#again(id, () => ({ enabled: false }));
-  }
-
+  readonly restart = (id: string) => this.#again(id, {});
+  readonly enable = (id: string) => this.#again(id, { enabled: true });
+  readonly disable = (id: string) => this.#again(id, { enabled: false });
   /** Puts another implementation in the place of a plugin; only its dependents restart with it. */
-  swap(id: string, definition: PluginDefinition): Promise<PluginStatus> {
-    return this.#again(id, () => ({ definition }));
-  }
+  readonly swap = (id: string, definition: PluginDefinition) => this.#again(id, { definition });
 
   /** What a plugin failed with last, with its cause; undefined where it never did. */
-  failure(id: string): CoreError | undefined {
-    return this.#records.find(id).failure;
-  }
+  readonly failure = (id: string) => this.#records.find(id).failure;
 
   async release(id: string): Promise<PluginStatus> {
     const record = this.#records.find(id);
@@ -170,12 +158,12 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     await this.#settled(this.#records.withDependents(affected));
   }
 
-  #again(id: string, change: () => { enabled?: boolean; definition?: PluginDefinition } | undefined) {
+  #again(id: string, change: { enabled?: boolean; definition?: PluginDefinition }): Promise<PluginStatus> {
     return this.#change(async () => {
       const record = this.#records.find(id);
       const tree = this.#records.withDependents([id]);
       await this.#stopAll(tree, record, () => {
-        const { enabled = record.enabled, definition = record.definition } = change() ?? {};
+        const { enabled = record.enabled, definition = record.definition } = change;
         record.definition = definition;
         this.#records.put(record, enabled);
       });
@@ -201,9 +189,16 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     return change;
   }
 
+  /** The first wave is what says `early`: while one of it is on its way no other code is imported. */
   #startAll(): void {
+    if (this.#first) this.#startAble(isEarly);
+    this.#first &&= this.#records.all.some(({ state, entry }) => state === 'starting' && isEarly(entry));
+    if (!this.#first) this.#startAble(() => true);
+  }
+
+  #startAble(chosen: (entry: PluginEntry) => boolean): void {
     for (const record of this.#records.all) {
-      if (this.#ended || this.#held || record.state !== 'waiting') continue;
+      if (this.#ended || this.#held || record.state !== 'waiting' || !chosen(record.entry)) continue;
       const { refused } = record.entry;
       if (refused) this.#records.set(record, 'failed', refused.message, refused.code);
       if (refused || this.#records.missing(record)) continue;
@@ -363,6 +358,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
     record.retry = retry;
   }
 }
+
+const isEarly = ({ tree, manifest }: PluginEntry) => tree && manifest.early === true;
 
 /** Its message ends with the line of the plugin that matters. */
 function crashOf({ entry }: PluginRecord, thrown: unknown): CoreError {

@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
   CoreError,
@@ -18,6 +19,8 @@ export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'thread
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;
+/** One import a turn of the event loop: whoever asks while forty plugins are imported is answered between two of them. */
+let turn: Promise<unknown> = Promise.resolve();
 
 /**
  * The Core's own tap of plugin.load: imports the module of a plugin, or stands in for one that runs elsewhere. Modules outside the tree get the Core's
@@ -40,6 +43,8 @@ export async function loadPlugin(source: PluginSource, options: LoadOptions): Pr
           : next(specifier, context),
     });
   }
+  turn = turn.then(() => setImmediate());
+  await turn;
   const module = await importModule(plugin, main);
   if (typeof module.plugin?.setup === 'function') return module.plugin;
   throw new CoreError('PLUGIN_START_FAILED', { plugin, reason: `${main} exports no \`plugin\` with setup()` });

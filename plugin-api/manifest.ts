@@ -64,6 +64,8 @@ export interface PluginManifest {
   /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
   readonly files?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   readonly budget?: PluginBudget;
+  /** It is imported and started before plugins that do not say so: for those that make a device answer, and small. Of the tree only. */
+  readonly early?: boolean;
   /** Commands of devicectl that come with it. */
   readonly programs?: readonly ProgramDeclaration[];
   /** Default 10,000. */

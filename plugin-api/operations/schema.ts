@@ -25,6 +25,7 @@ export class Schemas {
    */
   params(name: string, schema: JsonSchema, outside = false): (params: unknown) => void {
     const where = `params of ${name}`;
+    if (takesNothing(schema)) return (params) => refuseMembers(params, where);
     let validate = outside || this.#atOnce ? this.#params.of(schema, where) : undefined;
     return (params) => {
       validate ??= this.#params.of(schema, where);
@@ -63,6 +64,20 @@ const COMMON = {
   allowMatchingProperties: true,
   validateFormats: false,
 } as const;
+
+/** Half of the operations, `GET /health` among them: the first answer of a device does not wait for Ajv. */
+function takesNothing({ type, additionalProperties, ...rest }: JsonSchema): boolean {
+  return type === 'object' && additionalProperties === false && Object.keys(rest).length === 0;
+}
+
+/** As Ajv says it. */
+function refuseMembers(params: unknown, where: string): void {
+  const [first] = isObject(params) ? Object.keys(params) : [''];
+  if (first === undefined) return;
+  const member = isObject(params) ? path([first], 'params') : 'params';
+  const problem = isObject(params) ? 'is not a known member' : 'must be object';
+  throw new CoreError('PARAMS_INVALID', { where, reason: `${member}: ${problem}`, member });
+}
 
 /** Ajv never forgets what it compiled: a schema that comes again, with a plugin that restarts, must be the same one to it. */
 class Validators {

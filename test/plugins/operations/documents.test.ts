@@ -11,7 +11,7 @@ import {
   restStatus,
   type ServiceUser,
 } from '@device-core/plugin-api';
-import { operationGate } from '@device-core/plugin-api/operations';
+import { operationGate, Schemas } from '@device-core/plugin-api/operations';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
 
@@ -85,6 +85,34 @@ describe('the table', () => {
         /cannot accept the schema of params of test\.echo/,
         `call ${again}`,
       );
+  });
+
+  it('refuses members of params that take none as Ajv does, without it', () => {
+    const schemas = new Schemas();
+    const own = schemas.params('test.none', { type: 'object', additionalProperties: false });
+    const ajv = schemas.params('test.none', { type: 'object', additionalProperties: false, properties: {} });
+    const said = (check: (params: unknown) => void, params: unknown) => {
+      try {
+        return check(params);
+      } catch (error) {
+        const { code, message, details } = error as CoreError;
+        return { code, message, details };
+      }
+    };
+    for (const params of [
+      {},
+      { a: 1 },
+      { b: 1, a: 2 },
+      { 0: 1 },
+      { ['x'.repeat(90)]: 1 },
+      { 'a/b~c': 1 },
+      [],
+      ['a'],
+      null,
+      'a',
+      7,
+    ])
+      assert.deepEqual(said(own, params), said(ajv, params), JSON.stringify(params));
   });
 
   it('tells watchers at once and then once per turn', async () => {
