@@ -63,7 +63,6 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   readonly usage = async () => this.#parts.watch.plugins();
   readonly eventLoop = async () => this.#parts.watch.loop();
   readonly sample = (ms: number) => this.#parts.watch.sample(ms);
-
   readonly restart = (id: string) => this.#again(id, {});
   readonly enable = (id: string) => this.#again(id, { enabled: true });
   readonly disable = (id: string) => this.#again(id, { enabled: false });
@@ -75,9 +74,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
 
   async release(id: string): Promise<PluginStatus> {
     const record = this.#records.find(id);
-    return record.state === 'failed' || record.state === 'quarantined'
-      ? this.restart(id)
-      : this.#records.status(record);
+    const down = record.state === 'failed' || record.state === 'quarantined';
+    return down ? this.restart(id) : this.#records.status(record);
   }
 
   /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
