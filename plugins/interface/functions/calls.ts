@@ -44,7 +44,7 @@ export class Calls {
     if (!isOwn(request.caller, app)) capabilities.require(request.caller, `functions.call:${app}`);
     const target = registry.resolve(app, request.name, request.version);
     checkPermissions(capabilities, target);
-    const inputs = request.inputs ?? {};
+    let inputs = request.inputs ?? {};
     const misfit = target.checkInputs(inputs);
     if (misfit) throw new CoreError('PARAMS_INVALID', { where: `the inputs of ${target.id}`, reason: misfit });
     const deadline = Math.min(started + target.timeoutMs, request.deadline ?? Number.POSITIVE_INFINITY);
@@ -52,6 +52,8 @@ export class Calls {
       const { name, version } = target.entry;
       const refusal = await policy.promise({ app, name, version, inputs, deadline, caller: request.caller });
       if (refusal) throw refusal;
+      // What a policy has had in its hands is sent as it is now, and not as it came.
+      inputs = { ...inputs };
     }
     return readResult(target, await this.#deliver(target, inputs, deadline, request));
   }

@@ -2,13 +2,15 @@
 import { type AppCall, CoreError } from '@device-core/plugin-api';
 import type { Counters } from './counters.ts';
 import { type Deadlines, Expiring, Later } from './deadlines.ts';
+import type { CallMessage } from './raw-parts.ts';
 import { appError } from './wire-error.ts';
 
 /** Where messages to the app go. */
 export interface CallPort {
   readonly app: string;
-  /** Throws BODY_TOO_LARGE, SESSION_CLOSED. */
+  /** Both throw BODY_TOO_LARGE, SESSION_CLOSED. */
   send(message: object): void;
+  call(message: CallMessage): void;
 }
 
 interface Response {
@@ -44,7 +46,7 @@ export class AppCalls {
         throw new CoreError('BUSY', { what: `a call of ${call.method} in ${this.#port.app}`, limit: this.#limit });
       // Ids of ours are strings of a form that no counting client uses, so that logs and naive apps cannot take them for the app's own.
       const id = `core-${++this.#last}`;
-      this.#port.send({ jsonrpc: '2.0', id, method: call.method, params: call.params, meta: call.meta });
+      this.#port.call({ jsonrpc: '2.0', id, method: call.method, params: call.params, meta: call.meta });
       const { now } = this.#deadlines;
       const pending = new PendingAppCall(id, call, now, this.#ended, { resolve, reject });
       this.#pending.set(id, pending);

@@ -14,6 +14,7 @@ import { packageLater } from '@device-core/plugin-api/package-later';
 import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';
 import type { MethodTable } from './method-table.ts';
+import { HANDS_ON } from './raw-parts.ts';
 import { protocolError, wireError } from './wire-error.ts';
 
 /** The first app waits for it, and not the device. */
@@ -35,8 +36,8 @@ export type Direct = (params: Readonly<Record<string, unknown>>, attachment: Buf
 export interface RequestPort {
   readonly caller: Caller;
   readonly session: Session;
-  /** Sends a response or a batch of responses. */
-  answer(response: object): void;
+  /** Sends a response or a batch of responses. `handedOn`: it is what an app answered to another. */
+  answer(response: object, handedOn?: boolean): void;
   /** The last request has been answered. */
   idle(): void;
 }
@@ -189,7 +190,9 @@ export class AppRequests {
       batch.callback(null, result);
       return;
     }
-    if (!isNotification(request)) this.#port.answer({ jsonrpc: '2.0', id: request.id, result: result ?? null });
+    const handedOn = request.method === HANDS_ON;
+    if (!isNotification(request))
+      this.#port.answer({ jsonrpc: '2.0', id: request.id, result: result ?? null }, handedOn);
     after?.(result);
   }
 

@@ -21,6 +21,7 @@ import { FrameReader } from './frame-reader.ts';
 import type { RpcConfig } from './limits.ts';
 import type { MethodTable } from './method-table.ts';
 import { Outgoing } from './outgoing.ts';
+import { type Cut, cutAnswer, cutCall } from './raw-parts.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 import { SessionStreams } from './session-streams.ts';
 import { wireError } from './wire-error.ts';
@@ -100,7 +101,11 @@ export class AppSession implements Session {
     };
     this.#outgoing = new Outgoing(socket, events, config.outgoingBytes, config.outgoingMaxBytes);
     this.#calls = new AppCalls(
-      { app: this.app, send: (message) => this.#send(message) },
+      {
+        app: this.app,
+        send: (message) => this.#send(message),
+        call: (message) => this.#send(message, cutCall(message)),
+      },
       deadlines,
       counters,
       config.calls,
@@ -119,7 +124,7 @@ export class AppSession implements Session {
       after: { 'stream.open': (result: unknown) => this.#streams.announce((result as { id: string }).id) },
     };
     this.#requests = new AppRequests({
-      port: { ...who, answer: (response) => this.#answer(response), idle: () => this.#idle() },
+      port: { ...who, answer: (response, handedOn) => this.#answer(response, handedOn), idle: () => this.#idle() },
       operations,
       methods,
       counters,
@@ -270,21 +275,30 @@ export class AppSession implements Session {
 
   // ---- to the app ----
 
-  #answer(response: object): void {
+  #answer(response: object, handedOn = false): void {
     if (this.#state === 'closed') return;
-    let json: string;
     try {
-      json = this.#encode(response);
+      this.#put(response, handedOn ? cutAnswer(response) : undefined);
     } catch (thrown) {
-      json = JSON.stringify(failed(response, toCoreError(thrown, 'an answer')));
+      this.#outgoing.send(JSON.stringify(failed(response, toCoreError(thrown, 'an answer'))));
     }
-    this.#outgoing.send(json);
     this.#pauseIfFull();
   }
 
-  #send(message: object): void {
+  #send(message: object, parts?: Cut): void {
     if (this.#state === 'closed') throw this.signal.reason;
-    this.#outgoing.send(this.#encode(message));
+    this.#put(message, parts);
+  }
+
+  /** Throws what #encode() throws. */
+  #put(message: object, parts: Cut | undefined): void {
+    if (!parts) {
+      this.#outgoing.send(this.#encode(message));
+      return;
+    }
+    const { before, bytes, after } = parts;
+    this.#checkLength(Buffer.byteLength(before) + bytes.length + Buffer.byteLength(after));
+    this.#outgoing.sendCut(parts);
   }
 
   /** For short messages that must not be lost and not overtake those that wait. */
@@ -319,11 +333,15 @@ export class AppSession implements Session {
   /** Throws BODY_TOO_LARGE, or what JSON.stringify throws. */
   #encode(message: object): string {
     const json = JSON.stringify(message);
-    const limit = this.#world.config.lineBytes;
     // A character takes at most three bytes: only a long text has to be measured.
-    if (json.length * 3 > limit && Buffer.byteLength(json) > limit)
-      throw new CoreError('BODY_TOO_LARGE', { limit, what: 'message' });
+    if (json.length * 3 > this.#world.config.lineBytes) this.#checkLength(Buffer.byteLength(json));
     return json;
+  }
+
+  /** Throws BODY_TOO_LARGE. */
+  #checkLength(bytes: number): void {
+    const limit = this.#world.config.lineBytes;
+    if (bytes > limit) throw new CoreError('BODY_TOO_LARGE', { limit, what: 'message' });
   }
 
   /** The app does not read its answers: nor do we read its requests. */

@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
 import { ByteList } from './byte-list.ts';
+import { keepSources } from './raw-parts.ts';
 import { isBlank, ValueScanner } from './value-scanner.ts';
 
 const NEWLINE = 0x0a;
@@ -239,6 +240,7 @@ function parse(bytes: Buffer): { readonly value: unknown } | CoreError {
   }
   if (text.length > 2 * MAX_JSON_DEPTH && isNestedDeeperThan(value, MAX_JSON_DEPTH))
     return new CoreError('JSON_INVALID', { reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` });
+  keepSources(value, bytes);
   return { value };
 }
 

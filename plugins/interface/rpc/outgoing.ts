@@ -4,6 +4,8 @@
  */
 import type { Socket } from 'node:net';
 
+import type { Cut } from './raw-parts.ts';
+
 /** Attachments up to this are copied. */
 const COPIED = 16 * 1024;
 
@@ -45,6 +47,15 @@ export class Outgoing {
 
   get full(): boolean {
     return this.held >= this.#soft;
+  }
+
+  /** One message, of which a part is bytes. They belong to the socket from now on. */
+  sendCut({ before, bytes, after }: Cut): void {
+    if (this.#closed) return;
+    this.#chunks.push(this.#text + before, bytes);
+    this.#text = '';
+    this.#bytes += before.length + bytes.length;
+    this.send(after);
   }
 
   /** One message, as JSON, and its attachment. The attachment belongs to the socket from now on. */

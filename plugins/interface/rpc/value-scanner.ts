@@ -7,6 +7,9 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+/** Strings up to this are looked through byte by byte: native searches cost more. */
+const SHORT = 48;
+
 export class ValueScanner {
   #depth = 0;
   #inString = false;
@@ -50,12 +53,20 @@ export class ValueScanner {
       this.#escaped = false;
       return from + 1;
     }
-    const quote = bytes.indexOf(QUOTE, from);
+    const near = Math.min(bytes.length, from + SHORT);
+    for (let at = from; at < near; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) this.#inString = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else continue;
+      return at + 1;
+    }
+    const quote = bytes.indexOf(QUOTE, near);
     const end = quote < 0 ? bytes.length : quote;
-    const backslash = bytes.subarray(from, end).indexOf(BACKSLASH);
+    const backslash = bytes.subarray(near, end).indexOf(BACKSLASH);
     if (backslash >= 0) {
       this.#escaped = true;
-      return from + backslash + 1;
+      return near + backslash + 1;
     }
     if (quote < 0) return end;
     this.#inString = false;

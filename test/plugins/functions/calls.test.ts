@@ -120,6 +120,8 @@ suite('calling functions', () => {
     assert.equal(await codeOf(call(started)), 'no error');
     assert.equal(await codeOf(call(started, { inputs: { day: 'sun' } })), 'BUSY');
     assert.equal(started.sockets.calls.length, 1);
+    // What a policy has had in its hands must not go on as the bytes that came.
+    assert.notEqual(started.sockets.calls[0]?.params, seen[0]?.inputs);
     assert.deepEqual(
       { ...seen[0], deadline: 0 },
       { app: APP, name: 'agenda.today', version: '1.0.0', inputs: { day: 'mon' }, deadline: 0, caller: OPERATOR },

@@ -43,6 +43,33 @@ const call = (client: RawClient, inputs: object = {}) => client.request('functio
 const nextCall = (client: RawClient): Promise<Message> => client.find((message) => message.method === 'add');
 
 suite('functions between two apps on real sockets', () => {
+  test('900 KB go from app to app and back as they are, however they are written', async () => {
+    await using apps = await twoApps();
+    const callee = await apps.callee();
+    const caller = await apps.caller();
+    await register(callee, { inputs: { text: 'string', list: 'array?' }, returns: { text: 'string' } });
+    const text = 'ä€x'.repeat(150_000);
+    const written = [
+      JSON.stringify({ text }),
+      JSON.stringify({ list: [1.5, -0, { a: null }], text: `${text}\n\u0001` }),
+      `{ "text" : ${JSON.stringify(text)} }`,
+      `{"text":1,"text":${JSON.stringify(text)}}`,
+    ];
+    for (const inputs of written) {
+      caller.write(`{"jsonrpc":"2.0","id":"x","method":"functions.call","params":{"name":"add","inputs":${inputs}}}\n`);
+      const request = await nextCall(callee);
+      assert.deepEqual(request.params, JSON.parse(inputs));
+      callee.write(`{"jsonrpc":"2.0","id":"${request.id}","result":{"text":${JSON.stringify(text)}}}\n`);
+      const answer = await caller.find((message) => message.id === 'x');
+      assert.deepEqual(answer, { jsonrpc: '2.0', id: 'x', result: { result: { text } } });
+    }
+    caller.write(
+      `{"jsonrpc":"2.0","id":"y","method":"functions.call","params":{"name":"add","inputs":{"text":"${'\xff'}`,
+    );
+    caller.write(Buffer.concat([Buffer.alloc(20_000, 0xff), Buffer.from('"}}}\n')]));
+    assert.equal((await caller.find((message) => message.error)).error.data.code, 'JSON_INVALID');
+  });
+
   test('a call goes from app to app and its result back, checked both ways', async () => {
     await using apps = await twoApps();
     const callee = await apps.callee();
