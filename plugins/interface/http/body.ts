@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("?)utf-8\2[ \t]*)?$/i;
 
@@ -16,16 +16,61 @@ export function contentTypeRefusal({ headers }: IncomingMessage): CoreError | un
   return new CoreError('CONTENT_TYPE_INVALID', { contentType: type === undefined ? 'absent' : type.slice(0, 80) });
 }
 
-/** The one parser there is: other types have been refused before. */
-export function addBodyParser(app: FastifyInstance): void {
+/**
+ * The one parser there is: other types have been refused before. `limitOf` is the route's. A body that is there already, as nearly every one is, is taken
+ * as it lies; fastify's own reader would wait for its events.
+ */
+export function addBodyParser(app: FastifyInstance, limitOf: (request: FastifyRequest) => number): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, parse(body as Buffer));
-    } catch (thrown) {
-      done(new CoreError('JSON_INVALID', { reason: reasonOf(thrown) }));
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    const limit = limitOf(request);
+    const take = (bytes: Buffer): void => {
+      const body = attempt(bytes);
+      if (body instanceof CoreError) done(body);
+      else done(null, body);
+    };
+    if (Number(request.headers['content-length']) > limit) done(tooLarge(limit));
+    else if (!payload.complete) collect(payload, limit).then(take, done);
+    else {
+      const bytes = (payload.read() as Buffer | null) ?? NOTHING;
+      if (bytes.length > limit) done(tooLarge(limit));
+      else take(bytes);
     }
   });
+}
+
+function attempt(bytes: Buffer): unknown {
+  try {
+    return parse(bytes);
+  } catch (thrown) {
+    return new CoreError('JSON_INVALID', { reason: reasonOf(thrown) });
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function collect(payload: IncomingMessage, limit: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const take = (chunk: Buffer): void => {
+    length += chunk.length;
+    if (length <= limit) chunks.push(chunk);
+    else stop(() => reject(tooLarge(limit)));
+  };
+  const end = (): void => stop(() => resolve(Buffer.concat(chunks, length)));
+  const fail = (error: Error): void =>
+    stop(() => reject(new CoreError('REQUEST_INVALID', { reason: reasonOf(error) }, { cause: error })));
+  const stop = (settle: () => void): void => {
+    payload.off('data', take).off('end', end).off('error', fail);
+    settle();
+  };
+  payload.on('data', take).on('end', end).on('error', fail);
+  return promise;
+}
+
+function tooLarge(limit: number): CoreError {
+  return new CoreError('BODY_TOO_LARGE', { limit, what: 'request body' });
 }
 
 function parse(bytes: Buffer): unknown {

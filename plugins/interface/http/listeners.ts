@@ -7,7 +7,7 @@ import { type Clock, CoreError, reasonOf } from '@device-core/plugin-api';
 import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
-import { currentResponse } from './node-private.ts';
+import { currentResponse, looksWhileConnected } from './node-private.ts';
 import { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
 import type { Turns } from './turns.ts';
@@ -92,6 +92,7 @@ export class Listeners implements AsyncDisposable {
     );
     // An expectation that we do not know is no reason to refuse (RFC 9110, 10.1.1).
     server.on('checkExpectation', this.#turns.take);
+    server.on('connection', looksWhileConnected(server));
     server.on('connection', this.#turns.watch);
     server.on('connect', ({ url = '' }, stream) => {
       stream.on('error', () => stream.destroy());

@@ -15,13 +15,18 @@ export function sendResult(response: ServerResponse, operation: OperationInfo, r
 }
 
 /** Documents that are made once and asked for often: one copy for every client that is slow to read it. */
-const documents = new WeakMap<object, Buffer>();
+const documents = new WeakMap<object, string | Buffer>();
+/** A text goes out in one piece with its head; beyond this, a copy for each client costs more than a second piece. */
+const SHORT = 4096;
 
 function bytesOf(result: unknown): string | Buffer {
   if (typeof result !== 'object' || result === null || !Object.isFrozen(result)) return JSON.stringify(result);
-  const known = documents.get(result) ?? Buffer.from(JSON.stringify(result));
-  documents.set(result, known);
-  return known;
+  const known = documents.get(result);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(result);
+  const made = text.length <= SHORT ? text : Buffer.from(text);
+  documents.set(result, made);
+  return made;
 }
 
 /** Who is refused because there is too much of something just now is told when to come again, whoever refused it. */

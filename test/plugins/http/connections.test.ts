@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, get, type IncomingMessage } from 'node:http';
+import { Agent, createServer as createHttpServer, get, type IncomingMessage } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { httpServer, type Identity, type Operation, type ServerSentEvent } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { Connections } from '../../../plugins/interface/http/connections.ts';
+import { checksOf, looksWhileConnected } from '../../../plugins/interface/http/node-private.ts';
 import { eventually, pace } from '../../fixtures/eventually.ts';
 import { FLASH, type Front, startFront } from './front.ts';
 import { aborted, EVENTS, FIND, produced, ROWS } from './rows.ts';
@@ -181,6 +182,27 @@ describe('bytes that are no request', () => {
     for (const socket of many) socket.destroy();
     await pace(20);
     assert.equal((await front.ask('/find')).status, 200);
+  });
+});
+
+describe('a server without clients', () => {
+  it('has no timer: Node looks after requests only while there is a connection', async () => {
+    const server = createHttpServer();
+    const watch = looksWhileConnected(server);
+    server.on('connection', watch);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const looks = () => (checksOf(server) as unknown as { readonly _destroyed: boolean })._destroyed === false;
+    assert.equal(looks(), false);
+    const { port } = server.address() as { port: number };
+    const [one, other] = [connect(port, '127.0.0.1').resume(), connect(port, '127.0.0.1').resume()];
+    await until(looks);
+    one.destroy();
+    await once(one, 'close');
+    await pace(20);
+    assert.equal(looks(), true);
+    other.destroy();
+    await until(() => !looks());
+    server.close();
   });
 });
 
