@@ -42,11 +42,11 @@ export function temporary(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** 128 bytes there and back, and nothing done with them. */
-export async function echoClient(path: string): Promise<Client> {
+/** Bytes there and back, and nothing done with them. */
+export async function echoClient(path: string, length = ECHO_BYTES): Promise<Client> {
   const socket = connect({ path });
   await once(socket, 'connect');
-  const bytes = Buffer.alloc(ECHO_BYTES, 'x');
+  const bytes = Buffer.alloc(length, 'x');
   let done: (() => void) | undefined;
   let missing = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -56,8 +56,25 @@ export async function echoClient(path: string): Promise<Client> {
   return {
     call: () =>
       new Promise<void>((resolve) => {
-        missing = ECHO_BYTES;
+        missing = length;
         done = resolve;
+        socket.write(bytes);
+      }),
+    [Symbol.asyncDispose]: async () => void socket.destroy(),
+  };
+}
+
+/** Writes the same line again and again, and waits for a line each time. */
+export async function moverClient(path: string, request: object): Promise<Client> {
+  const bytes = Buffer.from(`${JSON.stringify(request)}\n`);
+  const socket = connect({ path });
+  await once(socket, 'data'); // READY
+  let done: ((line: Buffer) => void) | undefined;
+  socket.on('data', (chunk: Buffer) => done?.(chunk));
+  return {
+    call: () =>
+      new Promise<void>((resolve, reject) => {
+        done = (line) => (line.includes('"error"') ? reject(new Error(line.toString())) : resolve());
         socket.write(bytes);
       }),
     [Symbol.asyncDispose]: async () => void socket.destroy(),
