@@ -10,7 +10,7 @@ import { type PluginMeter, UsageBoard } from './usage.ts';
 
 /** How often lateness is measured: seldom while the event loop has next to nothing to do, for waking up costs more than the rest. */
 const TICK_MS = { active: 20, idle: 1_000 };
-/** The loop is idle again when it was busy by itself for less than this share of every second, for so long. */
+/** The loop is idle again when its thread ran for less than this share of every second, for so long. */
 const IDLE = { below: 0.05, afterMs: 10_000 };
 /** A delay of the event loop that somebody else notices. */
 const STALL_MS = 50;
@@ -129,6 +129,7 @@ export class Watch {
     this.#stalls++;
     // Where the thread did not get a processor, no code of it can be found, and to look for it takes what little there is.
     if (this.#explained >= late / 2 || this.#processor.own(late) < STALL_MS) return;
+    this.#activeAt = now; // a loop that is blocked, too, is looked at often: it does not run
     if (this.#sampler.running) {
       if (this.#hunt && this.#sampler.looking) this.#sampler.finish();
       return;
