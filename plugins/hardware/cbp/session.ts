@@ -49,6 +49,8 @@ export class Session {
   #foreign = 0;
   #peerHasMore = false;
   #again = false;
+  /** A PONG came. On an idle link nothing else carries its acknowledgement, and the bridge would have to ask for it. */
+  #acknowledge = false;
 
   constructor(options: SessionOptions) {
     const { clock, hello } = options;
@@ -63,6 +65,7 @@ export class Session {
         const now = clock.monotonic();
         const sent = this.heartbeat.pong(token, now);
         if (sent !== undefined) this.time.sample(sent, now, bridgeUs);
+        this.#acknowledge = true;
       },
       goAway: (reason) => this.#over({ reason: `the bridge goes away (reason ${reason})`, waitMs: GOAWAY_BACKOFF_MS }),
     });
@@ -75,7 +78,7 @@ export class Session {
 
   /** When the next transaction is due (rule A6), infinity when only the bridge or a request can cause one. */
   due(now: number, dataReady: boolean): number {
-    if (this.#end || dataReady || this.#peerHasMore || this.#again) return now;
+    if (this.#end || dataReady || this.#peerHasMore || this.#again || this.#acknowledge) return now;
     if (this.arq.pending || (this.arq.open && this.frames.ready)) return now;
     const oldest = this.arq.oldestSentAt;
     return Math.min(oldest === undefined ? Number.POSITIVE_INFINITY : oldest + LAZY_ACK_MS, this.heartbeat.due);
@@ -84,6 +87,7 @@ export class Session {
   /** The packet of the next transaction (rule A1). */
   build(now: number): Buffer {
     const { arq, frames, heartbeat } = this;
+    this.#acknowledge = false;
     if (now >= heartbeat.due) frames.ping(heartbeat.ping(now), microseconds(now));
     if (!arq.pending && arq.open && frames.ready) {
       const payload = frames.build(this.hello.n - PACKET_OVERHEAD);

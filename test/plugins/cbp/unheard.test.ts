@@ -62,3 +62,16 @@ it("what the bridge kept for longer than half a round of its clock is nobody's, 
   await edges(2);
   assert.equal(heard.length, 2);
 });
+
+it('an idle second is one PING: three transactions, and the bridge asks for one of them', async () => {
+  await using lab = await openLab();
+  await lab.clock.advance(5_500);
+  let asked = 0;
+  using _line = lab.port.onReady((level) => {
+    if (level) asked++;
+  });
+  const before = lab.wire.counts.transactions;
+  await lab.clock.advance(10_000);
+  assert.ok(lab.wire.counts.transactions - before <= 30, `${lab.wire.counts.transactions - before}`);
+  assert.ok(asked <= 10, `${asked}`);
+});
