@@ -10,7 +10,7 @@ import {
   type PluginSource,
   reasonOf,
 } from '@device-core/plugin-api';
-import type { IsolatedOptions } from './isolation/index.ts';
+import type { IsolatedOptions } from './isolation/isolated.ts';
 
 export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'threads'> & {
   readonly paths: DeviceInfo['paths'];
@@ -30,7 +30,7 @@ export async function loadPlugin(source: PluginSource, options: LoadOptions): Pr
   const { isolation: level, manifest, main, budget, share, tree } = source;
   const plugin = manifest.id;
   if (level !== 'inline') {
-    const { isolatedPlugin } = await import('./isolation/index.ts');
+    const { isolatedPlugin } = await import('./isolation/isolated.ts');
     const onUsage: IsolatedOptions['onUsage'] = ({ cpuMs, heapBytes }) => source.used({ cpuMs, heapBytes });
     return isolatedPlugin({ level, manifest, main, budget, share, onCrash: source.crashed, onUsage, ...options });
   }

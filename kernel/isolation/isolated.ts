@@ -30,24 +30,16 @@ export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Els
   const { manifest } = options;
   const requires: Record<string, ServiceRef<unknown>> = {};
   for (const id of Object.keys(manifest.requires ?? {})) requires[id] = { kind: 'service', id, version: '0.0.0' };
-  const place: Place = { where: () => undefined };
+  const place: Place = { lostMs: () => 0 };
   return {
     requires,
     setup: (host, services) => setup(host, services as Readonly<Record<string, object>>, options, place),
-    lostMs: () => waitedMs(place),
+    lostMs: () => place.lostMs(),
   };
 }
 
-/** Where it runs now: a process, or a thread of this one. */
-interface Place {
-  where: () => string | number | undefined;
-}
-
-/** What it waited for a processor. Before it is known where it runs, it has lost nothing. */
-function waitedMs({ where }: Place): number {
-  const thread = where();
-  return thread === undefined ? 0 : (threadTime(`/proc/${thread}/schedstat`)?.waitedMs ?? 0);
-}
+/** What it waited for a processor where it runs now. Before it is known where that is, it has lost nothing. */
+type Place = { lostMs: () => number };
 
 async function setup(
   host: PluginHost,
@@ -63,7 +55,8 @@ async function setup(
   // It was stopped meanwhile: nothing was started yet.
   if (scope.signal.aborted) throw new CoreError('SCOPE_CLOSED', { plugin: id, label: level });
   const launched = launch();
-  place.where = launched.program;
+  let thread: string | undefined;
+  place.lostMs = () => threadTime(`/proc/${thread ?? launched.program()}/schedstat`)?.waitedMs ?? 0;
   let over = false;
   const fail = (error: CoreError, blame: Blame = 'it'): void => {
     if (over) return;
@@ -71,19 +64,16 @@ async function setup(
     const { cause, details } = error;
     const told = { plugin: id, reason: details.reason };
     const as = (code: CoreErrorCode) => (error instanceof EndedWith ? error : new CoreError(code, told, { cause }));
-    died.reject(as('PLUGIN_START_FAILED'));
-    peer.close(error);
+    peer.close(started ? error : as('PLUGIN_START_FAILED')); // before, nobody waits but for the start
     void launched.kill(String(details.reason), blame);
     log.told();
     if (started) onCrash(as('PLUGIN_CRASHED'));
   };
-  const died = Promise.withResolvers<never>();
-  died.promise.catch(() => undefined); // after the start it is told by onCrash
   let started = false;
   const budget = options.budget ?? manifest.budget ?? {};
   const watch = new GuestWatch({
     ...{ budget, limits, memory: launched.memory, heapMB: launched.heapMB },
-    waitedMs: () => waitedMs(place),
+    waitedMs: place.lostMs,
     onVerdict: (reason, blame) => fail(crash(id, reason), blame),
     onBusy: (percent, allowed) =>
       log.write('warn', { percent, allowed }, `${level} takes ${percent} % of a processor, ${allowed} % are allowed`),
@@ -92,7 +82,7 @@ async function setup(
     host,
     write: (lineLevel, fields, message) => log.write(lineLevel, fields, message),
     alive(usage) {
-      if (Number.isSafeInteger(usage.thread)) place.where = () => `self/task/${usage.thread}`;
+      if (Number.isSafeInteger(usage.thread)) thread = `self/task/${usage.thread}`;
       watch.alive(usage);
       onUsage?.(usage);
     },
@@ -140,14 +130,14 @@ async function setup(
   const source = host.capabilities as Partial<GrantSource>;
   if (!source.watch) throw new TypeError('this host does not tell its grants');
   const debug = (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
-  const start = peer.call<RunningGuest>(
+  const starting = peer.call<RunningGuest>(
     'start',
     { manifest, config: host.config, debug, steady: steadyOrigin() },
     services,
   );
   const watching = source.watch((caller, capabilities) => peer.notify('granted', caller, capabilities));
   scope.use('mirror of the grants', watching);
-  running = await Promise.race([start, died.promise]);
+  running = await starting;
   started = true;
   scope.interval('heartbeat', limits.intervalMs, () => {
     watch.tick();

@@ -37,7 +37,7 @@ export function serve(data: EntryData): void {
   // What goes to the Core goes through the border, which waits until the Core takes it in.
   delete data.joins;
   parentPort?.close();
-  workerThreads.postMessageToThread = noThread;
+  workerThreads.postMessageToThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));
   syncBuiltinESMExports();
   const pipe = guest && new Socket({ fd: PIPE, readable: true, writable: true });
   const exit = () => (pipe ? pipe.end(() => process.exit(1)) : process.exit(1));
@@ -81,8 +81,6 @@ function crash(error: unknown): void {
   const suspects = [...guests].filter(([, folder]) => origin === undefined || folder === origin);
   for (const [guest] of suspects) guest.crash(error, suspects.length === 1);
 }
-
-const noThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));
 
 async function load(id: string, main: string): Promise<PluginDefinition> {
   const { plugin } = (await import(main)) as { plugin?: PluginDefinition };

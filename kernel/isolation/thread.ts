@@ -77,7 +77,6 @@ export class Thread {
     this.#joins.postMessage({ plugin, main, port } satisfies GuestData, [port]);
     const { promise: exited, resolve: ended } = Promise.withResolvers<CoreError>();
     const border = threadPort(own, () => ended(crash(plugin, 'it sent what cannot be read')));
-    const isFirst = this.#members.size === 0;
     const member = { border, ended };
     this.#members.set(plugin, member);
     return {
@@ -85,7 +84,7 @@ export class Thread {
       program: () => undefined,
       heapMB: this.#options.heapMB,
       // Nobody can tell whose a line is; the first one is told of all.
-      output: isFirst ? [this.#worker.stdout, this.#worker.stderr] : [],
+      output: this.#members.size === 1 ? [this.#worker.stdout, this.#worker.stderr] : [],
       exited,
       // V8 answers in the middle of whatever the worker does.
       memory: () =>

@@ -29,7 +29,17 @@ export interface PendingCallParts {
   readonly owner: CallOwner;
 }
 
+const nothing = () => undefined;
+const NOTHING: PendingCallParts = {
+  ...{ name: '', ms: 0, deadline: Number.NaN, expires: Number.NaN },
+  invocation: { caller: { kind: 'anonymous', id: '' }, signal: new AbortController().signal, deadline: 0 },
+  log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+  owner: { ended: nothing },
+};
+
 export class PendingCall implements CallContext {
+  /** A collection that finds no object of a class throws the code away that V8 compiled for it. */
+  static readonly kept = new PendingCall(NOTHING, nothing, nothing);
   readonly caller: Caller;
   readonly deadline: number;
   readonly log: Logger;

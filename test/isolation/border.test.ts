@@ -325,6 +325,28 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       await both.empty();
     });
 
+    it('a context is whole when it is copied, and its signal is one signal', async () => {
+      using both = border(ports(), {
+        look(call: { readonly signal: AbortSignal; readonly caller: object; readonly log: object }) {
+          const { signal, caller, log: own } = { ...call };
+          return { same: signal === call.signal, aborted: signal.aborted, caller, logs: own !== undefined };
+        },
+        async late(call: { readonly signal: AbortSignal }) {
+          await pace(20);
+          return call.signal.aborted;
+        },
+      });
+      const caller = { kind: 'app', id: 'com.example.a' };
+      const stop = new AbortController();
+      const context = () => ({ caller, deadline: Date.now() + 5_000, signal: stop.signal });
+      assert.deepEqual(await both.here.call('look', context()), { same: true, aborted: false, caller, logs: true });
+      const late = both.here.call('late', context());
+      await pace(5);
+      stop.abort(new CoreError('CANCELLED', { what: 'late', reason: 'nobody wants it' }));
+      assert.equal(await late, true, 'a signal that is asked for late knows that it was aborted');
+      await both.empty();
+    });
+
     it('a call that is never answered ends at its deadline, one without at the limit', async () => {
       const limits = { callMs: 60, graceMs: 10, sweepMs: 5 };
       using both = border(ports(), { never: () => new Promise(() => undefined) }, limits);

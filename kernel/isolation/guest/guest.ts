@@ -18,7 +18,8 @@ export interface GuestOptions {
 }
 
 /** Serves one plugin at its end of the border. */
-export class Guest implements Omit<GuestRoot, 'turns'> {
+export class Guest implements GuestRoot {
+  readonly turns = turns;
   readonly #peer: Peer;
   readonly #options: GuestOptions;
   #running: GuestHost | undefined;
@@ -29,13 +30,7 @@ export class Guest implements Omit<GuestRoot, 'turns'> {
     this.#options = options;
     this.#peer = new Peer(port, {
       name: 'the Core',
-      root: {
-        start: (start: GuestStart, services: Readonly<Record<string, object>>) => this.start(start, services),
-        ping: () => this.ping(),
-        turns,
-        granted: (caller: Caller, capabilities: readonly string[] | undefined) => this.granted(caller, capabilities),
-        congested: (ms: number) => this.congested(ms),
-      } satisfies GuestRoot,
+      root: this,
       log: guestLog(() => this.#peer, false),
       onBreach: (error) => {
         this.crash(error);

@@ -6,7 +6,7 @@ import type { Peer } from '../remote/index.ts';
 import { GuestBus } from './bus.ts';
 import { CapabilityMirror } from './capabilities.ts';
 import { guestLog } from './log.ts';
-import type { GuestStart } from './protocol.ts';
+import type { GuestStart, HostRoot } from './protocol.ts';
 
 /** The PluginHost of a plugin in a worker or process: the host's own at the other end, and mirrors of what is asked for synchronously. */
 export class GuestHost {
@@ -85,7 +85,7 @@ export class GuestHost {
     const { id, hooks } = this.#manifest;
     if (!hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
     let used = false;
-    const remote = this.#peer.offer<RemoteHook>('hook', hook, (now: boolean) => {
+    const remote = this.#peer.offer<ReturnType<HostRoot['hook']>>('hook', hook, (now: boolean) => {
       used = now;
     });
     this.whens.push(remote);
@@ -96,9 +96,4 @@ export class GuestHost {
     };
     return Object.freeze(caller) as unknown as HookCaller<K>;
   }
-}
-
-interface RemoteHook {
-  promise(...args: unknown[]): Promise<unknown>;
-  unanswered(): Promise<readonly string[]>;
 }

@@ -9,7 +9,7 @@ export interface Importer {
   call(ref: number, method: string, args: readonly unknown[]): unknown;
   iterate(ref: number, release: () => void): AsyncIterator<unknown>;
   /** `lasting`: until it aborts, else until the call is over that brought it. */
-  signal(ref: number, lasting: boolean): AbortSignal;
+  signal(ref: number, lasting: boolean): { readonly signal: AbortSignal };
   /** The stand-in of a live object that came before. Throws where there is none. */
   known(ref: number): object;
   keep(ref: number, standIn: object, live: boolean, disposable: boolean): void;
@@ -46,18 +46,24 @@ export class Decoder {
       case 'promise':
         return this.#importer.call(form[1], AWAIT, []);
       case 'signal':
-        return this.#importer.signal(form[1], false);
+        return this.#importer.signal(form[1], false).signal;
       case 'aborted':
         return AbortSignal.abort(this.decode(form[1], form[2]));
       case 'context':
         return this.#context(this.decode(form[1], form[2]) as CallContext);
       case 'call': {
         const [, kind, id, deadline, ref] = form;
-        return this.#context({
+        const { log } = this.#importer;
+        const abort = this.#importer.signal(ref, false);
+        // Made when somebody asks for it: most calls are over before anybody could abort them.
+        return {
           caller: { kind, id },
           deadline,
-          signal: this.#importer.signal(ref, false),
-        } as CallContext);
+          log,
+          get signal() {
+            return abort.signal;
+          },
+        };
       }
       case 'map': {
         const items = this.decode(form[1], form[2]);
@@ -80,7 +86,7 @@ export class Decoder {
   #object([, ref, methods, data, slots, live]: Extract<Form, readonly ['object', ...unknown[]]>): object {
     const importer = this.#importer;
     const standIn = this.decode(data, slots) as Record<PropertyKey, unknown>;
-    const signal = live ? importer.signal(ref, true) : undefined;
+    const signal = live ? importer.signal(ref, true).signal : undefined;
     if (signal) standIn.signal = signal;
     const call = (method: string, args: readonly unknown[]) => {
       if (signal?.aborted) return ended(signal.reason);

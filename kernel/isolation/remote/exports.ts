@@ -5,7 +5,7 @@ export interface Exported {
   readonly value: object;
   readonly methods: ReadonlySet<string>;
   /** What may be forgotten with it. */
-  readonly held: number[];
+  readonly held: readonly number[];
   iterator?: AsyncIterator<unknown>;
   /** Reads of an iterator come one after the other, however many were asked for. */
   last?: Promise<unknown>;
@@ -16,6 +16,9 @@ export interface Exported {
   /** Of something in an answer. */
   onRelease?: () => void;
 }
+
+const NOTHING: readonly number[] = [];
+const NO_METHODS: ReadonlySet<string> = new Set();
 
 /** What this side lets the other one use, by number. */
 export class Exports implements Exporter {
@@ -50,7 +53,7 @@ export class Exports implements Exporter {
 
   export(value: object, methods: readonly string[], held: number[]): number {
     const ref = ++this.#last;
-    this.#byRef.set(ref, { value, methods: new Set(methods), held: [] });
+    this.#byRef.set(ref, { value, methods: new Set(methods), held: NOTHING });
     held.push(ref);
     return ref;
   }
@@ -60,7 +63,7 @@ export class Exports implements Exporter {
     const aborted = () => this.#onAbort(ref, signal.reason);
     signal.addEventListener('abort', aborted, { once: true });
     const unlisten = () => signal.removeEventListener('abort', aborted);
-    this.#byRef.set(ref, { value: signal, methods: new Set(), held: [], unlisten });
+    this.#byRef.set(ref, { value: signal, methods: NO_METHODS, held: NOTHING, unlisten });
     held.push(ref);
     return ref;
   }

@@ -24,7 +24,6 @@ const HELD = 16_384;
 /** Takes in what arrives. Where messages have turns, the port is not read while some wait, and so their sender waits, too. */
 export class Inbox {
   readonly #options: InboxOptions;
-  readonly #port: Port;
   readonly #turns: Turns | undefined;
   /** What came while too much waited to go out. */
   #held: Message[] = [];
@@ -37,11 +36,9 @@ export class Inbox {
   #closed = false;
 
   constructor(options: InboxOptions) {
-    const { port, turns } = options;
     this.#options = options;
-    this.#port = port;
-    this.#turns = turns;
-    port.onMessage(() => this.#arrived());
+    this.#turns = options.turns;
+    options.port.onMessage(() => this.#arrived());
   }
 
   /** Takes nothing in any more. */
@@ -64,7 +61,7 @@ export class Inbox {
   /** Goes on in the next turn of the event loop, and reads no further before it. */
   #putOff(turns: Turns): void {
     this.#later = true;
-    this.#port.pause();
+    this.#options.port.pause();
     let began = 0;
     let isEmpty = true;
     setImmediate(() => {
@@ -83,7 +80,7 @@ export class Inbox {
         return;
       }
       this.#later = false;
-      if (!this.#closed) this.#port.resume();
+      if (!this.#closed) this.#options.port.resume();
     });
   }
 
@@ -120,7 +117,7 @@ export class Inbox {
     this.#next = 0;
     this.#batch = [];
     while (this.#batch.length === 0) {
-      const messages = this.#port.take();
+      const messages = this.#options.port.take();
       if (messages === undefined) return false;
       if (!Array.isArray(messages)) throw new TypeError('there is something else than a list of messages');
       this.#batch = messages;

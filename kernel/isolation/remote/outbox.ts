@@ -7,11 +7,13 @@ const BATCH = { messages: 256, bytes: 256 << 10 };
 const MESSAGE_BYTES = 128;
 const NONCE = 2 ** 47;
 
+/** What waits until the other side takes more in. */
 interface Parcel {
   readonly message: Message;
-  readonly transfer: readonly ArrayBuffer[];
   readonly bytes: number;
 }
+
+const NONE: readonly ArrayBuffer[] = [];
 
 /**
  * What goes to the other side, and no more of it than the other side takes in: what lies between is the memory of both. Now and then a mark goes
@@ -20,9 +22,13 @@ interface Parcel {
 export class Outbox {
   readonly #port: Port;
   readonly #windowBytes: number;
-  #parcels: Parcel[] = [];
+  /** Goes out together, at the end of this turn of the microtask queue. */
+  #batch: Message[] = [];
+  #transfer: ArrayBuffer[] = [];
+  #batchBytes = 0;
   #scheduled = false;
-  /** Bytes that were not sent. */
+  /** Empty while the window is open. */
+  #parcels: Parcel[] = [];
   #waiting = 0;
   /** Bytes that were sent in all, to the last mark, and up to the last mark that was passed. */
   #sent = 0;
@@ -43,14 +49,16 @@ export class Outbox {
   }
 
   /** What one turn of the microtask queue has to say goes out together. */
-  add(message: Message, bytes = 0, transfer: readonly ArrayBuffer[] = []): void {
-    // What waits must not change any more.
-    const parcel = this.#isOpen
-      ? { message, transfer, bytes: bytes + MESSAGE_BYTES }
-      : { message: structuredClone(message), transfer: [], bytes: bytes + MESSAGE_BYTES };
-    this.#parcels.push(parcel);
-    this.#waiting += parcel.bytes;
-    if (this.#parcels.length >= BATCH.messages && this.#isOpen) this.flush();
+  add(message: Message, bytes = 0, transfer = NONE): void {
+    if (!this.#isOpen) {
+      // What waits must not change any more.
+      this.#parcels.push({ message: structuredClone(message), bytes: bytes + MESSAGE_BYTES });
+      this.#waiting += bytes + MESSAGE_BYTES;
+      return;
+    }
+    this.#join(message, bytes + MESSAGE_BYTES);
+    if (transfer.length > 0) this.#transfer.push(...transfer);
+    if (this.#isWhole) this.#post();
     else this.#schedule();
   }
 
@@ -66,52 +74,59 @@ export class Outbox {
     if (index < 0) throw new TypeError('it came to a mark that it was not given');
     this.#passed = this.#marks[index]!.sent;
     this.#marks.splice(0, index + 1);
-    this.flush();
-  }
-
-  flush(): void {
-    if (this.#owed !== undefined) {
-      const passed: Message = [PASSED, this.#owed];
-      this.#owed = undefined;
-      if (this.#parcels.length > 0 && this.#isOpen) this.#post([passed]);
-      else this.#port.post([passed], []);
-    }
-    while (this.#parcels.length > 0 && this.#isOpen) this.#post([]);
+    this.#flush();
   }
 
   /** Sends all that is left, to a side that is about to be gone. */
   end(): void {
-    while (this.#parcels.length > 0) this.#post([]);
+    this.#flush();
+    while (this.#parcels.length > 0) this.#postWaiting();
   }
 
   get #isOpen(): boolean {
     return this.#sent - this.#passed < this.#windowBytes;
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      this.flush();
-    });
+  get #isWhole(): boolean {
+    return this.#batch.length >= BATCH.messages || this.#batchBytes >= BATCH.bytes;
   }
 
-  #post(messages: Message[]): void {
-    const transfer: ArrayBuffer[] = [];
-    let bytes = 0;
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    while (this.#isOpen && this.#parcels.length > 0) this.#postWaiting();
+    if (this.#batch.length > 0 || this.#owed !== undefined) this.#post();
+  };
+
+  #schedule(): void {
+    if (!this.#scheduled) queueMicrotask(this.#flush);
+    this.#scheduled = true;
+  }
+
+  #join(message: Message, bytes: number): void {
+    this.#batch.push(message);
+    this.#batchBytes += bytes;
+  }
+
+  #postWaiting(): void {
     let count = 0;
-    for (const parcel of this.#parcels) {
-      if (count >= BATCH.messages || bytes >= BATCH.bytes) break;
-      count++;
-      bytes += parcel.bytes;
-      messages.push(parcel.message);
-      if (parcel.transfer.length > 0) transfer.push(...parcel.transfer);
+    for (; count < this.#parcels.length && !this.#isWhole; count++) {
+      const { message, bytes } = this.#parcels[count]!;
+      this.#join(message, bytes);
+      this.#waiting -= bytes;
     }
-    if (count === this.#parcels.length) this.#parcels = [];
-    else this.#parcels.splice(0, count);
-    this.#waiting -= bytes;
-    this.#sent += bytes;
+    this.#parcels.splice(0, count);
+    this.#post();
+  }
+
+  #post(): void {
+    const messages = this.#batch;
+    const transfer = this.#transfer;
+    this.#sent += this.#batchBytes;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    if (transfer.length > 0) this.#transfer = [];
+    if (this.#owed !== undefined) messages.unshift([PASSED, this.#owed]);
+    this.#owed = undefined;
     if (this.#sent - this.#marked >= this.#windowBytes / 4) {
       const nonce = randomInt(NONCE);
       this.#marked = this.#sent;

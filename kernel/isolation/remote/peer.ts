@@ -1,5 +1,5 @@
 import type { Logger } from '@device-core/plugin-api';
-import { CoreError, reasonOf, steadyMs } from '@device-core/plugin-api';
+import { CoreError, LazyAbort, reasonOf, steadyMs } from '@device-core/plugin-api';
 import { Decoder, type Importer } from './decoder.ts';
 import { describe, Encoder, isActive } from './encoder.ts';
 import { Exports, released } from './exports.ts';
@@ -45,19 +45,6 @@ export interface PeerOptions {
   readonly turns?: Turns;
 }
 
-interface Pending {
-  readonly settle: (value: unknown) => void;
-  readonly fail: (error: unknown) => void;
-  readonly promise: RemoteCall<unknown>;
-  readonly held: readonly number[];
-  readonly target: number;
-  readonly what: string;
-  readonly began: number;
-  /** Of a session or stream that it lasts as long as. */
-  readonly signal: AbortSignal | undefined;
-  deadline: number;
-}
-
 /** The exports of a call that last until the last thing of its answer is released. */
 interface Group {
   open: number;
@@ -69,15 +56,15 @@ export class Peer {
   readonly #port: Port;
   readonly #options: PeerOptions;
   readonly #limits: RemoteLimits;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, RemoteCall<unknown>>();
   readonly #standIns = new WeakMap<object, number>();
   readonly #lives = new Map<number, object>();
-  readonly #signals = new Map<number, AbortController>();
+  readonly #signals = new Map<number, LazyAbort>();
   readonly #groups = new Map<number, Group>();
   readonly #exports: Exports;
   readonly #serving: Serving;
   readonly #garbage = new FinalizationRegistry<number>((ref) => this.#release(ref));
-  readonly #importer: Importer;
+  readonly #decoder: Decoder;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   #calls = 0;
@@ -90,7 +77,7 @@ export class Peer {
     this.#limits = { ...LIMITS, ...options.limits };
     this.#exports = new Exports(this.#standIns, (ref, reason) => this.#tellAbort(ref, reason));
     this.#exports.root(options.root, describe(options.root).methods);
-    this.#importer = this.#makeImporter();
+    this.#decoder = new Decoder(this.#makeImporter());
     this.#serving = this.#makeServing();
     this.#outbox = new Outbox(port, this.#limits.windowBytes);
     this.#inbox = new Inbox({
@@ -129,20 +116,19 @@ export class Peer {
   /** The same without an answer; what fails there is told there. */
   notify(method: string, ...args: readonly unknown[]): void {
     if (this.#closed) return;
-    const encoder = this.#say(args, (value, slots) => [CALL, 0, 0, method, value, slots]);
-    this.#undo(encoder); // nobody would tell when it is over
+    this.#say(args, (value, slots) => [CALL, 0, 0, method, value, slots], false);
   }
 
   /** Resolves when every call that nobody waits for is answered, or after `ms`. */
   async quiet(ms: number): Promise<void> {
     // What may last for ever is not waited for: a promise that was lent, or a call that lives as long as a session.
     const unheard = [...this.#pending.values()].filter(
-      ({ promise, deadline }) => !promise.observed && deadline !== Number.POSITIVE_INFINITY,
+      ({ observed, deadline }) => !observed && deadline !== Number.POSITIVE_INFINITY,
     );
     if (unheard.length === 0) return;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, ms);
-    const heard = unheard.map(({ promise }) => Promise.prototype.then.call(promise, undefined, () => undefined));
+    const heard = unheard.map((call) => Promise.prototype.then.call(call, undefined, () => undefined));
     await Promise.race([Promise.all(heard), late.promise]);
     clearTimeout(timer);
   }
@@ -162,48 +148,47 @@ export class Peer {
     this.#signals.clear();
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { fail } of pending) fail(reason);
+    for (const call of pending) this.#fail(call, reason);
     this.#port.close();
   }
 
   // ---- calls from here ----
 
   #call(target: number, method: string, args: readonly unknown[], forGood = false): RemoteCall<unknown> {
-    const { promise: made, resolve: settle, reject: fail } = RemoteCall.withResolvers<unknown>();
-    const promise = made as RemoteCall<unknown>;
-    const untold = (error: unknown) => {
-      if (!promise.observed && !this.#closed) this.#options.onUnheard?.(error);
-    };
-    // A tick later, for the caller may still be on its way to wait for it.
-    Promise.prototype.then.call(promise, undefined, (error) => void setImmediate(untold, error));
+    const call = RemoteCall.make();
     const refusal = this.#refusal(method);
     if (refusal) {
-      fail(refusal);
-      return promise;
+      this.#fail(call, refusal);
+      return call;
     }
     try {
-      const call = ++this.#calls;
-      const { held } = this.#say(args, (value, slots) => [CALL, call, target, method, value, slots]);
-      const began = performance.now();
-      const { deadline, signal } = this.#deadline(method, args, began);
-      const what = method === SELF ? `a callback of ${this.#options.name}` : `${method} of ${this.#options.name}`;
-      promise.dispose = () => this.#disposeResult(call, promise);
-      this.#pending.set(call, {
-        settle,
-        fail,
-        promise,
-        held: forGood ? [] : held,
-        target,
-        what,
-        began,
-        deadline,
-        signal,
-      });
+      const number = ++this.#calls;
+      const held = this.#say(args, (value, slots) => [CALL, number, target, method, value, slots]);
+      call.end = this.#disposeResult;
+      call.number = number;
+      call.method = method;
+      if (!forGood) call.held = held;
+      call.began = performance.now();
+      this.#limit(call, args);
+      this.#pending.set(number, call);
       this.#sweeper ??= setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
     } catch (error) {
-      fail(error);
+      this.#fail(call, error);
     }
-    return promise;
+    return call;
+  }
+
+  #fail(call: RemoteCall<unknown>, error: unknown): void {
+    this.#hear(call);
+    call.fail(error);
+  }
+
+  /** Its failure is told where nobody waits for it, a tick later: the caller may still be on its way to wait. */
+  #hear(call: RemoteCall<unknown>): void {
+    const untold = (error: unknown) => {
+      if (!call.observed && !this.#closed) this.#options.onUnheard?.(error);
+    };
+    Promise.prototype.then.call(call, undefined, (error) => void setImmediate(untold, error));
   }
 
   #refusal(method: string): CoreError | undefined {
@@ -217,71 +202,72 @@ export class Peer {
   }
 
   /** Ends what a call answers, or will answer, before what is asked next: what comes after may count on it. */
-  async #disposeResult(call: number, promise: RemoteCall<unknown>): Promise<void> {
-    const pending = this.#pending.get(call);
+  readonly #disposeResult = async (call: RemoteCall<unknown>): Promise<void> => {
     if (this.#closed) return;
-    if (!pending) {
-      await (promise.result as Partial<AsyncDisposable> | null | undefined)?.[Symbol.asyncDispose]?.();
+    if (!this.#pending.has(call.number)) {
+      await (call.result as Partial<AsyncDisposable> | null | undefined)?.[Symbol.asyncDispose]?.();
       return;
     }
-    this.#exports.mute(pending.held);
-    const [disposed, result] = await Promise.allSettled([this.#call(-call, DISPOSE, []), promise]);
+    this.#exports.mute(call.held);
+    const [disposed, result] = await Promise.allSettled([this.#call(-call.number, DISPOSE, []), call]);
     const ref = result.status === 'fulfilled' ? this.#standIns.get(Object(result.value)) : undefined;
     if (ref !== undefined) this.#release(ref, false);
     if (disposed.status === 'rejected' && !this.#closed) throw disposed.reason;
-  }
+  };
 
   /** What lasts as long as a session or a stream has no deadline before that ends; neither has waiting for an item, or for the end of something. */
-  #deadline(method: string, args: readonly unknown[], now: number): Pick<Pending, 'deadline' | 'signal'> {
-    if (method === NEXT || method === AWAIT) return { deadline: Number.POSITIVE_INFINITY, signal: undefined };
-    let deadline = now + this.#limits.callMs;
-    let signal: AbortSignal | undefined;
+  #limit(call: RemoteCall<unknown>, args: readonly unknown[]): void {
+    call.deadline = Number.POSITIVE_INFINITY;
+    if (call.method === NEXT || call.method === AWAIT) return;
+    let ms = this.#limits.callMs;
     for (const arg of args) {
-      if (typeof arg !== 'object' || arg === null || !('signal' in arg) || !(arg.signal instanceof AbortSignal))
-        continue;
-      if ('deadline' in arg && 'caller' in arg)
-        deadline = now + Number(arg.deadline) - steadyMs() + this.#limits.graceMs;
-      else if (isActive(arg)) signal = arg.signal;
+      if (typeof arg !== 'object' || arg === null || !('signal' in arg)) continue;
+      if ('deadline' in arg && 'caller' in arg) ms = Number(arg.deadline) - steadyMs() + this.#limits.graceMs;
+      else if (arg.signal instanceof AbortSignal && isActive(arg)) call.signal = arg.signal;
     }
-    return { deadline: signal ? Number.POSITIVE_INFINITY : deadline, signal };
+    if (!call.signal) call.deadline = call.began + ms;
   }
 
   #sweep(): void {
     const now = performance.now();
-    for (const [call, pending] of this.#pending) {
-      if (pending.signal?.aborted) pending.deadline = Math.min(pending.deadline, now + this.#limits.callMs);
-      if (pending.deadline > now) continue;
-      const error = new CoreError('TIMEOUT', { what: pending.what, ms: Math.round(now - pending.began) });
-      this.#pending.delete(call);
-      this.#exports.abort(pending.held, error);
-      this.#exports.releaseAll(pending.held);
-      pending.fail(error);
+    for (const [number, call] of this.#pending) {
+      if (call.signal?.aborted) call.deadline = Math.min(call.deadline, now + this.#limits.callMs);
+      if (call.deadline > now) continue;
+      const { name } = this.#options;
+      const what = call.method === SELF ? `a callback of ${name}` : `${call.method} of ${name}`;
+      const error = new CoreError('TIMEOUT', { what, ms: Math.round(now - call.began) });
+      this.#pending.delete(number);
+      this.#exports.abort(call.held, error);
+      this.#exports.releaseAll(call.held);
+      this.#fail(call, error);
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
   }
 
-  #answered(call: number, ok: boolean, value: unknown, slots: Slots): void {
-    const decoder = new Decoder(this.#importer);
+  #answered(number: number, ok: boolean, value: unknown, slots: Slots): void {
     const opened: number[] = [];
     this.#opened = opened;
-    const result = decoder.decode(value, slots);
+    const result: unknown = this.#decoder.decode(value, slots);
     this.#opened = undefined;
-    const pending = this.#pending.get(call);
-    this.#pending.delete(call);
-    if (!pending) {
+    const call = this.#pending.get(number);
+    if (!call) {
       for (const ref of opened) this.#send([RELEASE, ref]); // it came too late
       return;
     }
-    if (opened.length === 0) this.#exports.releaseAll(pending.held);
+    this.#pending.delete(number);
+    if (opened.length === 0) this.#exports.releaseAll(call.held);
     else {
-      const group: Group = { open: opened.length, held: pending.held };
+      const group: Group = { open: opened.length, held: call.held };
       for (const ref of opened) this.#groups.set(ref, group);
     }
-    pending.promise.result = result;
-    if (ok) pending.settle(result);
-    else pending.fail(result);
+    call.result = result;
+    if (!ok) this.#fail(call, result);
+    else {
+      if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function') this.#hear(call); // it may fail yet
+      call.settle(result);
+    }
   }
 
   /** Signals that came with the call being decoded: they end with it. */
@@ -312,7 +298,11 @@ export class Peer {
       case CALL: {
         const [, call, target, method, args, slots] = message;
         this.#options.onRequest?.();
-        this.#serving.serve(call, target, method, args, slots);
+        const signals: number[] = [];
+        this.#arrived = signals;
+        const decoded = this.#decoder.decode(args, slots);
+        this.#arrived = undefined;
+        this.#serving.serve(call, target, method, decoded, signals);
         return;
       }
       case ANSWER:
@@ -326,7 +316,7 @@ export class Peer {
         this.#lives.delete(ref);
         const controller = this.#signals.get(ref);
         this.#signals.delete(ref);
-        controller?.abort(new Decoder(this.#importer).decode(reason, slots));
+        controller?.abort(this.#decoder.decode(reason, slots));
         return;
       }
       case MARK:
@@ -342,25 +332,24 @@ export class Peer {
 
   // ---- the wire ----
 
-  /** Sends a message with a value, and returns what it exports. Throws where the value cannot be sent: then nothing was. */
-  #say<T>(value: T, message: (encoded: T, slots: Slots) => Message): Encoder {
+  /**
+   * Sends a message with a value, and returns what was exported with it; where it is not kept, for nobody would tell when it is over, it is forgotten
+   * at once. Throws where the value cannot be sent: then nothing was.
+   */
+  #say<T>(value: T, message: (encoded: T, slots: Slots) => Message, keep = true): readonly number[] {
     const encoder = new Encoder(this.#exports, this.#port.clones, this.#limits.bytes);
+    let kept = false;
     try {
-      this.#send(message(...encoder.encode(value)), encoder);
-    } catch (error) {
-      this.#undo(encoder);
-      throw error;
+      this.#send(message(...encoder.encode(value)), encoder.bytes, encoder.transfer);
+      kept = keep;
+      return encoder.held;
+    } finally {
+      if (!kept) this.#exports.releaseAll([...encoder.held, ...encoder.lives]);
     }
-    return encoder;
   }
 
-  #undo(encoder: Encoder): void {
-    this.#exports.releaseAll(encoder.held);
-    this.#exports.releaseAll(encoder.lives);
-  }
-
-  #send(message: Message, encoder?: Encoder): void {
-    if (!this.#closed) this.#outbox.add(message, encoder?.bytes, encoder?.transfer);
+  #send(message: Message, bytes?: number, transfer?: readonly ArrayBuffer[]): void {
+    if (!this.#closed) this.#outbox.add(message, bytes, transfer);
   }
 
   #tellAbort(ref: number, reason: unknown): void {
@@ -371,16 +360,10 @@ export class Peer {
     return new Serving({
       exports: this.#exports,
       limit: 2 * this.#limits.inFlight,
-      decode: (args, slots, signals) => {
-        this.#arrived = signals;
-        const decoded = new Decoder(this.#importer).decode(args, slots);
-        this.#arrived = undefined;
-        return decoded;
-      },
       forget: (signals) => {
         for (const ref of signals) this.#signals.delete(ref);
       },
-      answer: (call, ok, value) => this.#say(value, (encoded, slots) => [ANSWER, call, ok, encoded, slots]).held,
+      answer: (call, ok, value) => this.#say(value, (encoded, slots) => [ANSWER, call, ok, encoded, slots]),
       onUnheard: (error) => this.#options.onUnheard?.(error),
     });
   }
@@ -403,17 +386,18 @@ export class Peer {
         return answer;
       },
       iterate: (ref, release) =>
-        new RemoteIterator({
-          next: () => this.#call(ref, NEXT, []) as Promise<IteratorResult<unknown>>,
-          close: () => this.#call(ref, RETURN, []),
-          over: release,
-        }),
+        new RemoteIterator(
+          () => this.#call(ref, NEXT, []) as Promise<IteratorResult<unknown>>,
+          () => this.#call(ref, RETURN, []),
+          release,
+        ),
       signal: (ref, lasting) => {
-        const controller = new AbortController();
-        this.#signals.set(ref, controller);
+        const abort: LazyAbort = new LazyAbort(() => {
+          if (!lasting) this.#standIns.set(abort.signal, ref);
+        });
+        this.#signals.set(ref, abort);
         if (!lasting) this.#arrived?.push(ref);
-        if (!lasting) this.#standIns.set(controller.signal, ref);
-        return controller.signal;
+        return abort;
       },
       known: (ref) => {
         const standIn = this.#lives.get(ref);

@@ -1,3 +1,6 @@
+const NONE: readonly number[] = [];
+const nothing = () => undefined;
+
 /**
  * The answer of a call to the other side, before anybody knows what it is: a promise, an AsyncIterable and an (Async)Disposable at once. The caller
  * knows which of them the contract promises and uses that one.
@@ -5,11 +8,32 @@
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
   /** Somebody waits for it, and learns of a failure. */
   observed = false;
-  /** Ends the result, be it still on its way. Set by the peer. */
-  dispose: (() => Promise<void>) | undefined;
   /** What was answered. */
   result: unknown;
+  settle: (value: unknown) => void = nothing;
+  fail: (error: unknown) => void = nothing;
+  /** Ends what it answers, or will; absent where it was not sent. */
+  end: ((call: RemoteCall<unknown>) => Promise<void>) | undefined;
+  number = 0;
+  method = '';
+  /** What was exported with it. */
+  held = NONE;
+  began = Number.NaN;
+  deadline = Number.NaN;
+  /** Of a session or stream that it lasts as long as. */
+  signal: AbortSignal | undefined;
   #disposed: Promise<void> | undefined;
+
+  /** A collection that finds no object of a class throws the code away that V8 compiled for it. */
+  static readonly kept = RemoteCall.make();
+
+  static make(): RemoteCall<unknown> {
+    const { promise, resolve, reject } = RemoteCall.withResolvers<unknown>();
+    const call = promise as RemoteCall<unknown>;
+    call.settle = resolve;
+    call.fail = reject;
+    return call;
+  }
 
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -37,7 +61,7 @@ export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>,
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.dispose?.() ?? Promise.resolve();
+    this.#disposed ??= this.end?.(this) ?? Promise.resolve();
     return this.#disposed;
   }
 

@@ -2,32 +2,29 @@ import { LIMITS } from './protocol.ts';
 
 type Item = IteratorResult<unknown>;
 
-/** What is pulled from the other side: `next` and `close` are calls of it. */
-export interface Pull {
-  next(): Promise<Item>;
-  close(): Promise<unknown>;
-  /** Nothing more is asked for. */
-  over(): void;
-}
-
 /**
  * Reads ahead by credit: one item at first, twice as many each time the reader has to wait for one that was not asked for yet, up to LIMITS.ahead.
  * A slow reader so holds its writer back, and a fast one does not wait a round trip for each item.
  */
 export class RemoteIterator implements AsyncIterator<unknown> {
-  readonly #pull: Pull;
+  readonly #next: () => Promise<Item>;
+  readonly #close: () => Promise<unknown>;
+  readonly #onOver: () => void;
   readonly #asked: Promise<Item>[] = [];
   #ahead = 0;
   #over = false;
 
-  constructor(pull: Pull) {
-    this.#pull = pull;
+  /** `next` and `close` are calls of the other side; after `onOver` nothing more is asked for. */
+  constructor(next: () => Promise<Item>, close: () => Promise<unknown>, onOver: () => void) {
+    this.#next = next;
+    this.#close = close;
+    this.#onOver = onOver;
   }
 
   async next(): Promise<Item> {
     if (this.#over) return { done: true, value: undefined };
     const waiting = this.#asked.shift();
-    const item = waiting ?? this.#pull.next();
+    const item = waiting ?? this.#next();
     if (!waiting) this.#ahead = Math.min(Math.max(1, this.#ahead * 2), LIMITS.ahead);
     try {
       const result = await item;
@@ -43,14 +40,14 @@ export class RemoteIterator implements AsyncIterator<unknown> {
   async return(value?: unknown): Promise<Item> {
     if (!this.#over) {
       this.#over = true;
-      await this.#pull.close();
-      this.#pull.over();
+      await this.#close();
+      this.#onOver();
     }
     return { done: true, value };
   }
 
   #ask(): void {
-    const item = this.#pull.next();
+    const item = this.#next();
     item.catch(() => undefined); // the reader learns of it when it comes to that item
     this.#asked.push(item);
   }
@@ -58,6 +55,6 @@ export class RemoteIterator implements AsyncIterator<unknown> {
   #finish(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#pull.over();
+    this.#onOver();
   }
 }

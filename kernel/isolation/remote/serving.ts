@@ -1,6 +1,6 @@
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { type Exported, type Exports, released } from './exports.ts';
-import { AWAIT, DISPOSE, ITERATE, NEXT, RETURN, SELF, type Slots } from './protocol.ts';
+import { AWAIT, DISPOSE, ITERATE, NEXT, RETURN, SELF } from './protocol.ts';
 
 type Method = (...args: readonly unknown[]) => unknown;
 
@@ -9,8 +9,6 @@ export interface Served {
   readonly exports: Exports;
   /** Calls under way that no honest peer exceeds. */
   readonly limit: number;
-  /** Notes the signals that come with the arguments. */
-  decode(args: readonly unknown[], slots: Slots, signals: number[]): readonly unknown[];
   /** Nobody listens to these signals any more. */
   forget(signals: readonly number[]): void;
   /** Sends it, and returns what it exports. Throws where it cannot be sent. */
@@ -35,13 +33,11 @@ export class Serving {
     return this.#calls.size;
   }
 
-  /** Throws where the other side breaks the rules. */
-  serve(call: number, target: number, method: string, args: readonly unknown[], slots: Slots): void {
-    const signals: number[] = [];
-    const decoded = this.#served.decode(args, slots, signals);
+  /** `signals` came with the arguments. Throws where the other side breaks the rules. */
+  serve(call: number, target: number, method: string, args: readonly unknown[], signals: readonly number[]): void {
     let result: unknown;
     try {
-      result = this.#invoke(target, method, decoded);
+      result = this.#invoke(target, method, args);
     } catch (error) {
       this.#answer(call, false, error, signals);
       return;
@@ -131,7 +127,7 @@ export class Serving {
       this.#answer(call, false, error instanceof CoreError ? error : new Error(reasonOf(error)), signals);
       return;
     }
-    const [first] = held;
+    const first = held[0];
     if (first !== undefined && isDisposable(value)) {
       this.#disposables.set(call, first);
       exports.whenReleased([first], () => void this.#disposables.delete(call));
