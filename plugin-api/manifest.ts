@@ -102,6 +102,8 @@ export interface SkuManifest {
   /** `open` exists for tests of a simulated SKU only. */
   readonly auth?: 'token' | 'open';
   readonly plugins: Readonly<Record<string, string | SkuPlugin>>;
+  /** Plugins of this SKU whose lines safe mode keeps, with their configuration. */
+  readonly safeMode?: readonly string[];
   /** App id (or `*`) -> capabilities beyond class `normal` that this device grants. */
   readonly grants?: Readonly<Record<string, readonly string[]>>;
 }

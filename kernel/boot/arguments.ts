@@ -7,7 +7,7 @@ const USAGE = `usage: node kernel/start.js [options]          run the Core
        node kernel/start.js check FILE [--json]  validate a SKU without running plugin code
 
   --sku FILE        SKU manifest (manifests/skus/simulator.yaml)
-  --safe-mode       health, HTTP, logs and plugin management only, whatever the SKU and what was installed say
+  --safe-mode       health, HTTP, logs and plugin management only, and what the SKU lists in safeMode
   --root DIR        folder of its etc, var and run (.device in the checkout)
   --system          use the folders that systemd gives instead (RUNTIME_, STATE_ and CONFIGURATION_DIRECTORY)
   --port N          TCP port on localhost (http.port)
@@ -38,6 +38,8 @@ export interface Arguments {
   readonly command: 'run' | 'check' | 'version';
   readonly sku: string;
   readonly safeMode: boolean;
+  /** The SKU that the command line names beside --safe-mode. */
+  readonly saved: string | undefined;
   readonly json: boolean;
   /** Where people look for the device's files; the development root, or the run folder of the system. */
   readonly root: string;
@@ -80,6 +82,7 @@ export function readArguments(
       command: values.version ? 'version' : command === 'check' ? 'check' : 'run',
       sku: safeMode ? join(CHECKOUT, 'manifests/skus/safe-mode.yaml') : resolve(file ?? values.sku ?? SIMULATOR),
       safeMode,
+      saved: safeMode && values.sku !== undefined ? resolve(values.sku) : undefined,
       json: values.json ?? false,
       root: values.system ? paths.run : root,
       paths,

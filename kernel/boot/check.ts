@@ -46,12 +46,15 @@ const SAFE_MODE = 'safe-mode';
  * code is imported. An installed plugin never replaces one of the SKU, and never stops the Core.
  *
  * A start is lenient: as much of a device as can comes up. A change of one that runs is not: see `Resolve`.
+ *
+ * `saved` is the SKU of the device that safe mode saves: the lines that it lists in `safeMode` come with their configuration.
  */
 export function resolveSku(
   file: string,
   settings: readonly Setting[] = [],
   state?: string,
   change?: Parameters<Resolve>[0],
+  saved?: string,
 ): Resolved {
   const check = new SkuCheck(settings);
   const kept = change?.installed ? change.running.source : undefined;
@@ -61,7 +64,7 @@ export function resolveSku(
       check.report('core', place, path, code, message),
     );
   if (!sku) return { file: resolve(file), plugins: [], problems: check.problems };
-  const plugins = check.plugins(sku, state);
+  const plugins = check.plugins(sku, state, saved);
   if (change) check.holdAgainst(change.running, plugins);
   check.problems.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
   return { file: resolve(file), sku: sku.value, source: sku, plugins, problems: check.problems };
@@ -97,8 +100,8 @@ class SkuCheck {
     this.problems.push({ file: shown(place.file), line: place.line(path), code, message, stops, ...about });
   }
 
-  plugins(sku: Sku, state?: string): readonly PluginEntry[] {
-    const { auth, simulated, plugins, grants = {} } = sku.value;
+  plugins(sku: Sku, state?: string, saved?: string): readonly PluginEntry[] {
+    const { auth, simulated, plugins, grants = {}, safeMode = [] } = sku.value;
     if (auth === 'open' && !simulated) {
       this.report('core', sku, ['auth'], 'SKU_INVALID', 'auth: open is for simulated SKUs only');
     }
@@ -109,13 +112,18 @@ class SkuCheck {
         this.report('nothing', sku, ['grants', app, index], code, message);
       }
     }
+    for (const [index, id] of safeMode.entries()) {
+      if (plugins[id] !== undefined) continue;
+      const message = `safe mode is to keep ${id}, but this SKU has no plugin ${id}${meant(id, Object.keys(plugins))}`;
+      this.report('nothing', sku, ['safeMode', index], 'PLUGIN_NOT_FOUND', message);
+    }
     this.#sku = sku;
     for (const id of Object.keys(plugins)) this.#lines.set(id, sku);
     if (state !== undefined) this.#overlay(state);
+    if (saved !== undefined) this.#keep(saved);
     for (const { plugin, key } of this.#settings) {
       if (this.#lines.has(plugin)) continue;
-      const meant = nearest(plugin, this.#lines.keys());
-      const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${meant ? `; did you mean ${meant}?` : ''}`;
+      const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${meant(plugin, this.#lines.keys())}`;
       // Safe mode leaves plugins out, and is to start with the command line of the device that it saves.
       this.report(sku.value.id === SAFE_MODE ? 'nothing' : 'core', sku, ['plugins'], 'PLUGIN_NOT_FOUND', message);
     }
@@ -153,6 +161,24 @@ class SkuCheck {
     for (const id of Object.keys(lines.value.plugins)) {
       if (!this.#lines.has(id)) this.#lines.set(id, lines);
       else this.report('nothing', lines, ['plugins', id], 'PLUGIN_CONFLICT', `${id} of the SKU is used instead`);
+    }
+  }
+
+  /** Of the SKU that safe mode does not run. Nothing that is wrong with it matters, and none of its plugins is essential here. */
+  #keep(file: string): void {
+    const tell = (place: Place, path: YamlPath, code: ErrorCode, text: string) =>
+      this.report('nothing', place, path, code, `safe mode keeps nothing of the SKU: ${text}`);
+    const source = readManifest<SkuManifest>(file, 'sku', tell);
+    if (!source) return;
+    const { plugins, safeMode = [] } = source.value;
+    const lines: Lines = { file, line: source.line, value: { plugins: Object.fromEntries(safeMode.flatMap(kept)) } };
+    for (const id of Object.keys(lines.value.plugins)) if (!this.#lines.has(id)) this.#lines.set(id, lines);
+
+    function kept(id: string): [string, SkuPlugin][] {
+      const line = plugins[id];
+      return line === undefined
+        ? []
+        : [[id, { ...(typeof line === 'string' ? { version: line } : line), essential: false }]];
     }
   }
 
@@ -195,8 +221,8 @@ class SkuCheck {
 
   #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {
     if (!existsSync(file)) {
-      const meant = this.#tree.has(id) ? undefined : nearest(id, this.#tree.keys());
-      const message = `there is no plugin ${id}${meant ? `; did you mean ${meant}?` : `: ${shown(file)} does not exist`}`;
+      const near = this.#tree.has(id) ? '' : meant(id, this.#tree.keys());
+      const message = `there is no plugin ${id}${near || `: ${shown(file)} does not exist`}`;
       this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
       return undefined;
     }
@@ -300,6 +326,11 @@ class SkuCheck {
     }
   }
 }
+
+const meant = (id: string, ids: Iterable<string>): string => {
+  const near = nearest(id, ids);
+  return near === undefined ? '' : `; did you mean ${near}?`;
+};
 
 function programOf(manifest: string, program: ProgramDeclaration): ProgramDeclaration {
   return { ...program, main: resolve(dirname(manifest), program.main) };

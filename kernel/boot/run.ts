@@ -57,7 +57,7 @@ export async function runCore(args: Arguments): Promise<void> {
   const caches = !args.safeMode && getCompileCacheDir() !== undefined;
   const known = caches ? useKnownGood(join(args.paths.var, 'cache')) : undefined;
   const state = args.safeMode ? undefined : args.paths.var;
-  const resolve: Resolve = (change) => resolveSku(args.sku, args.settings, state, change);
+  const resolve: Resolve = (change) => resolveSku(args.sku, args.settings, state, change, args.saved);
   const resolved = resolve();
   for (const problem of resolved.problems) record.problem(problem, format(problem));
   if (resolved.problems.some(({ stops }) => stops === 'core')) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { parse } from 'yaml';
 import type { Setting } from '../../kernel/boot/arguments.ts';
 import { resolveSku } from '../../kernel/boot/check.ts';
 
@@ -318,4 +319,78 @@ test('the buses of the tree name each handle once', () => {
       [[`configuration ${bus}.handles.1.name is "a", and so is that of item 0`, 'nothing']],
     );
   }
+});
+
+describe('safe mode', () => {
+  const SAFE = join(import.meta.dirname, '../../manifests/skus/safe-mode.yaml');
+  const OWN = Object.keys(parse(readFileSync(SAFE, 'utf8')).plugins);
+  const SETTING = 'config: { type: object, additionalProperties: false, properties: { n: { type: integer } } }';
+
+  /** Safe mode of a device with this SKU. */
+  function safe(text: string) {
+    const file = join(folder, 'device.yaml');
+    writeFileSync(file, text);
+    const { plugins, problems } = resolveSku(SAFE, [], undefined, undefined, file);
+    return { plugins, problems, more: plugins.filter(({ id }) => !OWN.includes(id)) };
+  }
+  const sku = (...lines: string[]) => ['skuVersion: 1', 'id: test', 'title: Test', ...lines, ''].join('\n');
+  const plugins = (...lines: string[]) => `plugins: { ${lines.join(', ')} }`;
+
+  test('keeps the lines that the SKU of the device lists, with their configuration, and none of them is essential', () => {
+    plugin('screen', SETTING);
+    const line = 'screen: { version: ^1.0.0, path: screen, isolation: inline, essential: true, config: { n: 7 } }';
+    const { more, problems } = safe(sku('safeMode: [screen]', plugins(line, 'a: { version: ^1.0.0, path: a }')));
+    assert.deepEqual(problems, []);
+    assert.deepEqual(
+      more.map(({ id, config, essential, main }) => ({ id, config, essential, main })),
+      [{ id: 'screen', config: { n: 7 }, essential: false, main: join(folder, 'screen/index.js') }],
+    );
+  });
+
+  test('comes up whatever is wrong with the SKU of the device', () => {
+    plugin('screen', SETTING);
+    const wrong: readonly [text: string, stops: readonly string[]][] = [
+      ['id: [', ['nothing']],
+      [sku('safeMode: [screen]', plugins('screen: { version: ^2.0.0, path: screen }')), ['plugin']],
+      [
+        sku(
+          'safeMode: [screen]',
+          plugins('screen: { version: ^1.0.0, path: screen, isolation: inline, config: { n: x } }'),
+        ),
+        ['plugin'],
+      ],
+      [sku('safeMode: [screen]', plugins('screen: { version: ^1.0.0, path: gone }')), ['plugin']],
+      [sku('safeMode: [other]', plugins('screen: { version: ^1.0.0, path: screen }')), []],
+      [sku('safeMode: screen', plugins('screen: { version: ^1.0.0, path: screen }')), ['nothing']],
+    ];
+    for (const [text, stops] of wrong) {
+      const found = safe(text);
+      assert.deepEqual(
+        found.problems.map((one) => one.stops),
+        stops,
+        text,
+      );
+      for (const id of OWN) assert.equal(found.plugins.find((one) => one.id === id)?.refused, undefined, id);
+    }
+    const { problems } = resolveSku(SAFE, [], undefined, undefined, join(folder, 'none.yaml'));
+    assert.deepEqual(
+      problems.map(({ stops }) => stops),
+      ['nothing'],
+    );
+  });
+
+  test('has its own lines as they are, whatever the SKU lists', () => {
+    const { plugins: found, problems } = safe(
+      sku('safeMode: [http]', plugins('http: { version: ^1.0.0, config: { port: 9 } }')),
+    );
+    assert.deepEqual(problems, []);
+    const { port } = found.find(({ id }) => id === 'http')!.config as { port: number };
+    assert.notEqual(port, 9);
+  });
+
+  test('a SKU that lists what it does not have is told so', () => {
+    const { found, problems } = check([line('a'), 'safeMode: [b, a]']);
+    assert.deepEqual(found, ['2 PLUGIN_NOT_FOUND nothing']);
+    assert.match(problems[0]?.message ?? '', /safe mode is to keep b, but this SKU has no plugin b/);
+  });
 });
