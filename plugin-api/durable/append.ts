@@ -1,6 +1,7 @@
 /** Files that grow at their end: a line that the disk took only in part is taken back, so that it spoils neither itself nor the next one. */
-import { open, rename } from 'node:fs/promises';
+import { rename, truncate } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { Descriptor } from './descriptor.ts';
 import { syncName } from './names.ts';
 import { storageError } from './storage-error.ts';
 
@@ -36,24 +37,18 @@ export function appendFile(path: string, contents: string | Uint8Array, options:
 
 async function append(file: string, bytes: Buffer, options: AppendOptions): Promise<void> {
   const { mode = 0o600, sync = true, most = Number.POSITIVE_INFINITY } = options;
-  let handle = await open(file, 'a', mode);
-  try {
-    let { size } = await handle.stat();
-    if (size > 0 && size + bytes.length > most) {
-      await handle.close();
-      await rename(file, `${file}.1`);
-      handle = await open(file, 'a', mode);
-      size = 0;
+  {
+    using end = await Descriptor.open(file, 'end', mode, sync);
+    const { size } = end;
+    if (size === 0 || size + bytes.length <= most) {
+      await end.write(bytes).catch(async (error) => {
+        await truncate(file, size);
+        throw error;
+      });
+      if (sync && size === 0) await syncName(file);
+      return;
     }
-    try {
-      for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
-      if (sync) await handle.datasync();
-    } catch (error) {
-      await handle.truncate(size);
-      throw error;
-    }
-    if (sync && size === 0) await syncName(file);
-  } finally {
-    await handle.close();
   }
+  await rename(file, `${file}.1`);
+  await append(file, bytes, options);
 }

@@ -3,9 +3,10 @@
  * moment. Writes to one file follow each other: of those that wait only the newest is written, for it says what they all say.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setAside } from './aside.ts';
+import { Descriptor } from './descriptor.ts';
 import { settled, syncName, temporaryName } from './names.ts';
 import { storageError } from './storage-error.ts';
 
@@ -102,9 +103,8 @@ async function overFolder(error: NodeJS.ErrnoException, temporary: string, path:
 }
 
 async function create(path: string, contents: Contents, mode: number, sync: boolean): Promise<void> {
-  await using handle: FileHandle = await open(path, 'wx', mode);
-  await handle.writeFile(contents);
-  if (sync) await handle.sync();
+  using file = await Descriptor.open(path, 'new', mode, sync);
+  await file.write(typeof contents === 'string' ? Buffer.from(contents) : contents);
 }
 
 /** The same at once, for what must be there before the next step of the caller. Throws the same codes. Not in a turn with others. */

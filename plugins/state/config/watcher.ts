@@ -1,13 +1,17 @@
 /** Tells which configuration file somebody touched. What a change means, and whether it is one, is the store's business. */
-import { basename, dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterQuiet, type DeviceInfo, type Logger, type Scope } from '@device-core/plugin-api';
-import { watch } from 'chokidar';
+import { FolderWatch } from './folder-watch.ts';
 import type { Problems } from './problems.ts';
 
 /** Editors write in steps; a file is read when it has been quiet for so long. */
 const QUIET_MS = 100;
 /** In place of a path. */
 const EVERYTHING = 'everything';
+const APPS = 'the folders of apps';
+const APP_FILE = 'config.yaml';
 
 export interface WatcherOptions {
   readonly paths: DeviceInfo['paths'];
@@ -19,42 +23,57 @@ export interface WatcherOptions {
   readonly onReady: () => Promise<void>;
 }
 
-export function watchFiles(options: WatcherOptions): void {
-  const { paths, scope, log, problems } = options;
-  const watcher = watch([paths.etc, paths.var], {
-    ignoreInitial: true,
-    depth: 2,
-    ignored: (path, stats) => isForeign(paths, path, stats?.isFile() === true),
-  });
-  scope.defer('file watcher', () => watcher.close());
+/** `<etc>/*.yaml`, `<var>/*.yaml` and `<var>/apps/<id>/config.yaml`. Nothing else is looked at: the data of apps may be large. */
+export function watchFiles({ paths, scope, log, problems, onTouched, onReady }: WatcherOptions): void {
+  const root = join(paths.var, 'apps');
+  const apps = new Map<string, FolderWatch>();
   const touched = afterQuiet({
     scope,
     label: (path) => `reload ${path}`,
     ms: QUIET_MS,
     async run(path) {
       try {
-        await (path === EVERYTHING ? options.onReady() : options.onTouched(path));
+        if (path === EVERYTHING) all.look();
+        if (path === APPS) await followApps();
+        else await (path === EVERYTHING ? onReady() : onTouched(path));
       } catch (error) {
         log.error({ path, err: error }, 'cannot take in a changed configuration file');
       }
     },
   });
-  watcher.on('all', (event, path) => {
-    if (event !== 'addDir' && event !== 'unlinkDir') touched(path);
-  });
-  watcher.on('ready', () => touched(EVERYTHING));
-  watcher.on('error', (error) => {
+  const onTrouble = (error: unknown): void => {
     const message = `cannot watch the configuration files: ${error instanceof Error ? error.message : String(error)}`;
     if (problems.fault('file watcher', 'UNAVAILABLE', message)) log.error({ err: error }, message);
-  });
-}
+  };
+  const onBegin = () => touched(EVERYTHING);
+  const onApps = () => touched(APPS);
+  const all = new FolderWatch(root, { scope, onName: onApps, onBegin: onApps, onTrouble, looks: false });
+  for (const folder of [paths.etc, paths.var]) {
+    const onName = (name: string) => {
+      if (name.endsWith('.yaml')) touched(join(folder, name));
+      else if (name === 'apps') all.look();
+    };
+    new FolderWatch(folder, { scope, onName, onBegin, onTrouble });
+  }
 
-/** Everything but `<etc>/*.yaml`, `<var>/*.yaml` and `<var>/apps/<id>/config.yaml`: the data of apps may be large. */
-function isForeign(paths: DeviceInfo['paths'], path: string, isFile: boolean): boolean {
-  const apps = join(paths.var, 'apps');
-  if (path === paths.etc || path === paths.var || path === apps) return false;
-  const folder = dirname(path);
-  if (folder === paths.etc || folder === paths.var) return !path.endsWith('.yaml');
-  if (folder === apps) return isFile;
-  return dirname(folder) !== apps || basename(path) !== 'config.yaml';
+  async function followApps(): Promise<void> {
+    const found = await readdir(root, { withFileTypes: true }).catch(() => []);
+    const ids = new Set(found.filter((entry) => entry.isDirectory()).map(({ name }) => name));
+    for (const [id, watch] of apps) {
+      if (ids.has(id)) continue;
+      apps.delete(id);
+      await watch[Symbol.asyncDispose]();
+    }
+    for (const id of ids) {
+      apps.get(id)?.look(); // one of the same name may have taken its place
+      if (apps.has(id)) continue;
+      const file = join(root, id, APP_FILE);
+      const onName = (name: string) => {
+        if (name === APP_FILE) touched(file);
+      };
+      // It may have come with the folder, or gone before that was watched.
+      const onBegin = () => touched(existsSync(file) ? file : EVERYTHING);
+      apps.set(id, new FolderWatch(join(root, id), { scope, onName, onBegin, onTrouble, looks: false }));
+    }
+  }
 }

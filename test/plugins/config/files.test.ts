@@ -55,6 +55,26 @@ suite('files that others touch', () => {
     ]);
   });
 
+  test('an app that is removed and comes again, or comes later, is watched as before', async () => {
+    await using started = await start({ watch: true });
+    const service = started.host.service(config);
+    const heard: unknown[] = [];
+    for (const app of [AGENDA, 'com.example.other']) service.watch({ app }, ({ value }) => void heard.push(value));
+    const folder = join(started.var, 'apps', AGENDA);
+    for (const value of [1, 2, 3]) {
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, 'config.yaml'), `volume: ${value}\n`);
+      await until(() => heard.at(-1) === value);
+      await rm(folder, { recursive: true });
+      await until(() => heard.at(-1) === null);
+    }
+    await mkdir(join(started.var, 'apps/com.example.other'));
+    await writeFile(join(started.var, 'apps/com.example.other/config.yaml'), 'volume: 7\n');
+    await until(() => heard.at(-1) === 7);
+    await writeFile(join(started.var, 'apps/com.example.other/config.yaml'), 'volume: 8\n');
+    await until(() => heard.at(-1) === 8);
+  });
+
   test('an edit that does not validate is refused with its line, in health and log, and the old values stay', async () => {
     const cases: [string, string, RegExp][] = [
       ['broken YAML', 'a: 1\nb: [1,\n', /line [23]:/],
