@@ -47,8 +47,9 @@ export class FolderWatch implements AsyncDisposable {
       this.#watcher = watch(this.#path, (_, name) => this.#touched(name));
       this.#inode = inodeOf(this.#path) ?? 0;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#later();
-      return onTrouble(error);
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') this.#later();
+      else onTrouble(error);
+      return;
     }
     this.#watcher.on('error', onTrouble);
     this.#wait = FIRST_MS;
@@ -56,11 +57,12 @@ export class FolderWatch implements AsyncDisposable {
   }
 
   #touched(name: string | null): void {
-    if (name !== null && name !== basename(this.#path)) return this.#options.onName(name);
-    // The system says so of the folder itself.
-    if (inodeOf(this.#path) === this.#inode) return;
-    this.#close();
-    this.#later();
+    if (name !== null && name !== basename(this.#path)) this.#options.onName(name);
+    else if (inodeOf(this.#path) !== this.#inode) {
+      // The system tells so of the folder itself, and it is not that one any more.
+      this.#close();
+      this.#later();
+    }
   }
 
   #later(): void {
