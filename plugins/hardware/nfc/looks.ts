@@ -2,17 +2,15 @@
 import type { Scope } from '@device-core/plugin-api';
 
 export interface LookSettings {
-  /** Milliseconds between two looks while a tag is there, or was a short while ago. */
+  /** Milliseconds between two looks for half a minute after a tag came or went. */
   readonly pollMs: number;
-  /** The same once nothing has happened for half a minute: a tag is noticed this late at most. */
+  /** The same once nothing has happened for half a minute: what comes or goes is noticed this late at most. */
   readonly idlePollMs: number;
 }
 
 /** What is looked at. */
 export interface Looked {
   readonly size: number;
-  /** A tag is there. */
-  readonly occupied: boolean;
   look(): Promise<void>;
 }
 
@@ -32,7 +30,7 @@ export class Looks {
     this.#readers = readers;
   }
 
-  /** Something happens: a tag came or went, a reader was added, somebody asks. */
+  /** Something happens: a tag came or went, a reader was added. */
   stir(): void {
     this.#awakeUntil = this.#scope.clock.monotonic() + AWAKE_MS;
     if (!this.#looking) this.#arm();
@@ -43,7 +41,7 @@ export class Looks {
     this.#timer = undefined;
     if (this.#readers.size === 0 || this.#scope.signal.aborted) return;
     const { pollMs, idlePollMs } = this.#settings;
-    const awake = this.#readers.occupied || this.#scope.clock.monotonic() < this.#awakeUntil;
+    const awake = this.#scope.clock.monotonic() < this.#awakeUntil;
     const ms = awake ? pollMs : Math.max(pollMs, idlePollMs);
     this.#timer = this.#scope.timeout('look for tags', ms, () => this.#look());
   }

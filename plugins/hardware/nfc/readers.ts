@@ -89,10 +89,6 @@ export class Readers implements Nfc {
     return this.#readers.size;
   }
 
-  get occupied(): boolean {
-    return this.#readers.values().some(({ tag }) => tag !== undefined);
-  }
-
   /** Looks at every reader; what fails is told by `troubled`. */
   async look(): Promise<void> {
     const deadline = steadyMs() + 2_000;
