@@ -52,13 +52,16 @@ export function authorization(
     // The narrowest grant that would do: nobody needs the whole family for one scope.
     capabilities.requireAny(caller, family, `${family}:<${param}>`);
   };
+  /** Of the last call: most calls name the same scope again and again. */
+  let last: { readonly scope: string; readonly capability: CapabilityId } | undefined;
   return {
     family: any,
     exact(caller, params) {
       const scope = (params as Record<string, unknown> | null | undefined)?.[param];
       if (typeof scope !== 'string' || !SCOPE.test(scope)) return any(caller);
       identified(caller);
-      capabilities.require(caller, `${family}:${scope}` as CapabilityId);
+      if (last?.scope !== scope) last = { scope, capability: `${family}:${scope}` as CapabilityId };
+      capabilities.require(caller, last.capability);
     },
   };
 }

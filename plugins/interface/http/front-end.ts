@@ -14,7 +14,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsOf } from './authentication.ts';
 import { contentTypeRefusal } from './body.ts';
-import type { Connections } from './connections.ts';
+import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { RequestParts } from './params.ts';
 import { RequestCall } from './request-call.ts';
@@ -51,7 +51,9 @@ export class FrontEnd {
   /** Everything before the body is read. Calls `next` or has answered. */
   async admit(operation: OperationInfo, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
     try {
-      const call = new RequestCall(operation, await this.#callerOf(request.raw), reply.raw);
+      const connection = this.#connectionOf(request.raw);
+      const caller = await this.#authenticate(request.raw, connection);
+      const call = new RequestCall(operation, known(caller, connection), reply.raw);
       const refusal = await this.#operations.permitted(operation.name, call);
       const wrong = refusal ?? contentTypeRefusal(request.raw);
       if (refusal && isUnnamed(refusal)) call.refusal = refusal;
@@ -67,7 +69,9 @@ export class FrontEnd {
   /** A GET without params, whatever the routes are just now. */
   async answer(operation: OperationInfo, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const call = new RequestCall(operation, await this.#callerOf(request), response);
+      const connection = this.#connectionOf(request);
+      const caller = await this.#authenticate(request, connection);
+      const call = new RequestCall(operation, known(caller, connection), response);
       const wrong = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request);
       if (wrong) throw wrong;
       sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
@@ -96,7 +100,8 @@ export class FrontEnd {
     headers: Record<string, string> = {},
   ): Promise<void> {
     try {
-      await this.#callerOf(request.raw);
+      const connection = this.#connectionOf(request.raw);
+      known(await this.#authenticate(request.raw, connection), connection);
       throw error;
     } catch (thrown) {
       this.fail(reply, thrown, rest, thrown === error ? headers : {});
@@ -127,16 +132,19 @@ export class FrontEnd {
     sendFailure(reply.raw, toCoreError(thrown, 'http'), rest, headers);
   }
 
-  async #callerOf(raw: IncomingMessage): Promise<Caller> {
+  /** Throws ORIGIN_DENIED, REQUEST_INVALID. */
+  #connectionOf(raw: IncomingMessage): Connection {
     const connection = this.#connections.of(raw.socket);
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
     const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
+    return connection;
+  }
+
+  #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {
     const credentials = credentialsOf(raw, connection);
-    const caller = await this.#identity.authenticate(credentials instanceof Promise ? await credentials : credentials);
-    if (caller.kind !== 'anonymous') connection.known = true;
-    if (caller.kind === 'app') connection.apps.add(caller.id);
-    return caller;
+    if (credentials instanceof Promise) return credentials.then((known) => this.#identity.authenticate(known));
+    return this.#identity.authenticate(credentials);
   }
 
   async #stream(call: RequestCall, params: unknown, headOnly: boolean, reply: FastifyReply): Promise<void> {
@@ -148,6 +156,13 @@ export class FrontEnd {
     const events = await this.#operations.invoke(call.operation.name, params, call);
     await this.#streams.run(reply.raw, events as AsyncIterable<ServerSentEvent>);
   }
+}
+
+/** Remembers of the connection who has spoken on it. */
+function known(caller: Caller, connection: Connection): Caller {
+  if (caller.kind !== 'anonymous') connection.known = true;
+  if (caller.kind === 'app') connection.apps.add(caller.id);
+  return caller;
 }
 
 function isRefusal(thrown: unknown): thrown is CoreError {

@@ -21,7 +21,7 @@ export class OriginCheck {
     if (host === undefined || !this.#hosts.has(host.toLowerCase())) return denied('host', host ?? '');
     if (isRepeated(rawHeaders)) return denied('host', 'two of them');
     // A request line may name a host, too, and would be the one that counts (RFC 9112, 3.2.2).
-    const named = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
+    const named = url.startsWith('/') ? undefined : /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1];
     if (named !== undefined && !this.#hosts.has(named.toLowerCase())) return denied('host', named);
     if (origin !== undefined && !this.#origins.has(origin.toLowerCase())) return denied('origin', origin);
     return undefined;

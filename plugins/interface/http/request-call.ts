@@ -10,7 +10,7 @@ export class RequestCall implements Invocation {
   /** Who calls may not, whatever the params; they are read only to name what is missing. */
   refusal: CoreError | undefined;
   readonly #response: ServerResponse;
-  readonly #abort = new LazyAbort(() => this.#follow());
+  #abort: LazyAbort | undefined;
 
   constructor(operation: OperationInfo, caller: Caller, response: ServerResponse) {
     this.operation = operation;
@@ -20,6 +20,7 @@ export class RequestCall implements Invocation {
 
   /** Aborted when the client goes away before it has its answer. Made when first asked for: most requests are done by then. */
   get signal(): AbortSignal {
+    this.#abort ??= new LazyAbort(() => this.#follow());
     return this.#abort.signal;
   }
 
@@ -28,7 +29,7 @@ export class RequestCall implements Invocation {
     const gone = (): void => {
       if (response.writableFinished) return;
       const details = { what: this.operation.name, reason: 'the client closed the connection' };
-      this.#abort.abort(new CoreError('CANCELLED', details));
+      this.#abort?.abort(new CoreError('CANCELLED', details));
     };
     if (response.closed || response.destroyed || response.socket?.destroyed) gone();
     else response.once('close', gone);

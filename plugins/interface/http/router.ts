@@ -87,6 +87,7 @@ async function build(operations: readonly Routed[], frontEnd: FrontEnd, log: Log
     exposeHeadRoutes: false, // a method of the same route instead: half as many
     rewriteUrl: ({ url = '/' }) => withoutVersion(url),
     schemaController,
+    genReqId: () => '', // nobody sees it
     routerOptions: { maxParamLength: PARAM_LIMIT },
     frameworkErrors: (error, request, reply) =>
       void frontEnd.refuse(

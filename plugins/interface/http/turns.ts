@@ -22,6 +22,8 @@ interface Lane {
   turn: boolean;
   /** It stands in the row of those whose turn comes. */
   queued: boolean;
+  /** Its request was answered; one function for all of them. */
+  readonly answered: () => void;
 }
 
 /** Parsed requests of all connections together that wait; the connection with the most of them goes when there are more. */
@@ -79,7 +81,12 @@ export class Turns {
   #laneOf(socket: Socket): Lane {
     const known = this.#lanes.get(socket);
     if (known) return known;
-    const lane: Lane = { socket, waiting: [], busy: false, latest: undefined, held: false, turn: false, queued: false };
+    const answered = (): void => {
+      lane.busy = false;
+      this.#queue(lane);
+    };
+    const idle = { busy: false, latest: undefined, held: false, turn: false, queued: false };
+    const lane: Lane = { socket, waiting: [], ...idle, answered };
     this.#lanes.set(socket, lane);
     socket.once('close', () => {
       this.#lanes.delete(socket);
@@ -92,10 +99,7 @@ export class Turns {
 
   #serve(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
     lane.busy = true;
-    response.once('close', () => {
-      lane.busy = false;
-      this.#queue(lane);
-    });
+    response.on('close', lane.answered);
     this.#handle(request, response);
   }
 
