@@ -44,7 +44,7 @@ export class Connection {
 
   /** What is sent in one turn leaves in one write. */
   send(message: object, attachment?: Uint8Array): void {
-    if (this.#outgoing === '') process.nextTick(() => this.#flush());
+    if (this.#outgoing === '') process.nextTick(this.#flush);
     this.#outgoing += `${JSON.stringify(attachment ? { ...message, bytes: attachment.length } : message)}\n`;
     if (!attachment) return;
     this.#socket.cork();
@@ -53,10 +53,10 @@ export class Connection {
     this.#socket.uncork();
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     if (this.#outgoing !== '') this.#socket.write(this.#outgoing);
     this.#outgoing = '';
-  }
+  };
 
   end(): void {
     this.#flush();

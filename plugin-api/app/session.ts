@@ -1,4 +1,6 @@
 /** One connection of an app from READY to its end: calls both ways, notifications, streams. */
+
+import { LazyAbort } from '../lazy-abort.ts';
 import type { CallMeta, ReadyMessage } from '../services/app-sockets.ts';
 import { ClientStream, type StreamPort } from './client-stream.ts';
 import { Connection, type Message } from './connection.ts';
@@ -38,7 +40,7 @@ export class ClientSession implements StreamPort {
   readonly #pending = new Map<number, Pending>();
   readonly #streams = new Map<string, ClientStream>();
   /** Calls of the Core that are being worked on, by callId. */
-  readonly #serving = new Map<string, AbortController>();
+  readonly #serving = new Map<string, LazyAbort>();
   #last = 0;
   #closed: string | undefined;
 
@@ -87,16 +89,18 @@ export class ClientSession implements StreamPort {
     signal?.throwIfAborted();
     if (this.#closed !== undefined) throw sessionClosed(this.#closed);
     const id = ++this.#last;
-    const meta = timeoutMs === undefined ? {} : { meta: { deadlineMs: timeoutMs } };
+    const request = { jsonrpc: '2.0', id, method, params };
+    const message = timeoutMs === undefined ? request : { ...request, meta: { deadlineMs: timeoutMs } };
     const cancel = () => this.send({ jsonrpc: '2.0', method: 'cancel', params: { id } });
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.set(id, { resolve, reject, read });
     signal?.addEventListener('abort', cancel, { once: true });
-    this.send({ jsonrpc: '2.0', id, method, params, ...meta });
+    this.send(message);
+    if (!signal) return promise;
     try {
       return await promise;
     } finally {
-      signal?.removeEventListener('abort', cancel);
+      signal.removeEventListener('abort', cancel);
     }
   }
 
@@ -107,7 +111,7 @@ export class ClientSession implements StreamPort {
     else if (method === 'ping' && id !== undefined) this.send({ jsonrpc: '2.0', id, result: {} });
     else if (id !== undefined && id !== null) void this.#serve(message);
     else if (method === 'READY') this.#handlers.ready(params as unknown as ReadyMessage);
-    else if (method === 'cancel') this.#serving.get(String(params.callId))?.abort();
+    else if (method === 'cancel') this.#serving.get(String(params.callId))?.abort(withdrawn());
     else if (method.startsWith('stream.')) this.#streams.get(String(params.id))?.take(message, attachment);
     else this.#handlers.notified(method, params);
   }
@@ -121,10 +125,17 @@ export class ClientSession implements StreamPort {
 
   async #serve({ id, method = '', params = {}, meta }: Message): Promise<void> {
     const given = (meta ?? { callId: String(id) }) as CallMeta;
-    const controller = new AbortController();
-    this.#serving.set(given.callId, controller);
+    const abort = new LazyAbort();
+    this.#serving.set(given.callId, abort);
+    // Most functions have answered before anybody could withdraw the call.
+    const call = {
+      meta: given,
+      get signal() {
+        return abort.signal;
+      },
+    };
     try {
-      const result = await this.#handlers.called(method, params, { meta: given, signal: controller.signal });
+      const result = await this.#handlers.called(method, params, call);
       this.send({ jsonrpc: '2.0', id, result: result ?? {} });
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -141,8 +152,13 @@ export class ClientSession implements StreamPort {
     const error = sessionClosed(reason);
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
-    for (const controller of this.#serving.values()) controller.abort(error);
+    for (const abort of this.#serving.values()) abort.abort(error);
     for (const stream of [...this.#streams.values()]) stream.end(error);
     this.#handlers.closed(reason);
   }
+}
+
+/** What AbortController.abort() gives as the reason by itself. */
+function withdrawn(): DOMException {
+  return new DOMException('This operation was aborted', 'AbortError');
 }
