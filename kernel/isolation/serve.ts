@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs';
-import { registerHooks, syncBuiltinESMExports } from 'node:module';
+import { flushCompileCache, registerHooks, syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
@@ -7,6 +7,7 @@ import workerThreads, { isMainThread, parentPort } from 'node:worker_threads';
 import type { PluginDefinition } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { originOf } from '../blame.ts';
+import { systemClock } from '../clock.ts';
 import type { GuestUsage } from '../usage/guest-watch.ts';
 import type { EntryData, GuestData } from './entry-data.ts';
 import { Guest } from './guest/guest.ts';
@@ -53,6 +54,8 @@ export function serve(data: EntryData): void {
       pipePort(pipe, () => process.exit(70)),
       exit,
     );
+  // What only workers load is kept for the next start, too, and survives a power cut. A process may not write there.
+  if (joins) systemClock.after(5_000, flushCompileCache);
   joins?.on('message', (joining: GuestData) => {
     if (!shared) joins.close();
     const { port } = joining;

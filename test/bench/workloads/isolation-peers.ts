@@ -89,10 +89,11 @@ export async function isolationCore(): Promise<IsolationCore> {
   };
 }
 
-/** Of this process. */
-function children(): readonly number[] {
-  return globSync(`/proc/${process.pid}/task/*/children`)
+/** Of this process, and theirs: a plugin is a grandchild where walls stand around it. */
+function children(of: number = process.pid): readonly number[] {
+  return globSync(`/proc/${of}/task/*/children`)
     .flatMap((file) => readFileSync(file, 'latin1').split(' '))
     .filter(Boolean)
-    .map(Number);
+    .map(Number)
+    .flatMap((pid) => [pid, ...children(pid)]);
 }
