@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CoreError, speech } from '@device-core/plugin-api';
-import { checkManifest, given, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, given, ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/wyoming/index.ts';
 import { pace, eventually as until } from '../../fixtures/eventually.ts';
 import { INFO, type Manner, Service } from './service.ts';
@@ -169,7 +169,9 @@ describe('external engines over Wyoming', { timeout: 300_000 }, () => {
     assert.match((await healthOf(started.host)).message!, /there is one already/);
   });
 
-  it('can be behind a Unix socket', async () => {
+  // Walls hide the sockets of others from a plugin in a process; the addresses of the network they leave to it.
+  const walled = process.env[ISOLATION_VARIABLE] === 'process';
+  it('can be behind a Unix socket', { skip: walled }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'wyoming-'));
     try {
       await using service = await Service.start({ path: join(folder, 'a.sock') });

@@ -95,8 +95,13 @@ export async function withEngine(
   config: object = {},
 ) {
   const started = await start({ engines: [{ kind, id: 'other', uri: service.uri, ...more }], ...config });
-  await eventually('its registration', () => started.registry.rows.length === 1);
-  return started;
+  try {
+    await eventually('its registration', () => started.registry.rows.length === 1);
+    return started;
+  } catch (error) {
+    await started.host.stop();
+    throw error;
+  }
 }
 
 /** What a service tells when the sound has ended. */
