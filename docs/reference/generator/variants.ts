@@ -71,7 +71,7 @@ export function variantsPage({ manifests }: Input): string {
       used.map((id) => [code(id), ...skus.map((sku) => has(sku, id)), summaries.get(id) ?? '']),
     ),
     '## safe-mode',
-    'For a device that does not come up any more. `node kernel/start.js --safe-mode` (with the `--root` or `--system` of the device) runs this list instead of the SKU. Of the SKU that `--sku` names it keeps the lines listed in `safeMode`, with their configuration: the screen that shows the error, for example. It does not look at the rest of the SKU nor at what was installed on the device, so nothing that is wrong with them matters. Only one Core runs on a root: end one that hangs first. If TCP port 55280 is taken it serves the Unix socket alone.',
+    'For a device that does not come up any more. `node kernel/start.js --safe-mode` (with the `--root` or `--system` of the device) runs this list instead of the SKU. Of the SKU that `--sku` names it keeps the lines listed in `safeMode`, with their configuration: the screen that shows the error, for example. It does not look at the rest of the SKU nor at what was installed. So nothing that is wrong with them matters. Only one Core runs on a root: end one that hangs first. If TCP port 55280 is taken it serves the Unix socket alone.',
     'It answers what an operator asks then:',
     fence(
       'sh',
