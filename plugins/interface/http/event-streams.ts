@@ -43,7 +43,7 @@ export class EventStreams {
 
 /**
  * One write to the socket: what an event looks like on the wire is the same on every stream that it goes to. The response itself would write the length
- * of the chunk, the event and its end for themselves, which costs three times as much. False when the reader is behind.
+ * of the chunk, the event and its end for themselves. False when the reader is behind.
  */
 function send(response: ServerResponse, event: ServerSentEvent): boolean {
   const { socket } = response;
