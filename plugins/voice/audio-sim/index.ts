@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { audioDevice, CAPTURE_RATE, definePlugin, device, operations } from '@device-core/plugin-api';
-import { Microphone } from './microphone.ts';
+import { Microphone, type Periods } from './microphone.ts';
 import { simOperations } from './operations.ts';
 import { Recordings } from './recordings.ts';
 import { Room } from './room.ts';
 import { Speaker } from './speaker.ts';
 
-interface Settings {
+interface Settings extends Periods {
   readonly playRate: number;
-  readonly periodMs: number;
   readonly keep: number;
   readonly mostSeconds: number;
   readonly echo: { readonly gain: number; readonly delayMs: number };
@@ -21,7 +20,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
   requires: { device, operations },
   async setup(host, services) {
     const { scope, log } = host;
-    const { playRate, periodMs, keep, mostSeconds, echo } = host.config;
+    const { playRate, keep, mostSeconds, echo } = host.config;
     const { paths } = await services.device.info();
     let problem: string | undefined;
     const onProblem = (reason: string | undefined): void => {
@@ -32,7 +31,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const recordings = new Recordings({ folder, keep, mostSeconds, rate: playRate, onProblem });
     await recordings.open();
     const room = new Room(ROOM_SECONDS);
-    const microphone = new Microphone(scope, room, periodMs);
+    const microphone = new Microphone(scope, room, host.config);
     const speaker = new Speaker({ scope, rate: playRate, recordings, room, echo });
     host.provide(audioDevice, {
       info: async () => ({ driver: 'sim', source: 'simulated microphone', sink: 'simulated speaker', playRate }),

@@ -1,4 +1,4 @@
-import { type AudioFrame, CoreError, FRAME_MS, FRAME_SAMPLES, monotonicMs, type Scope } from '@device-core/plugin-api';
+import { type AudioFrame, CoreError, FRAME_MS, FRAME_SAMPLES, type Scope } from '@device-core/plugin-api';
 import { Latest, waitUntil } from '@device-core/plugin-api/audio';
 import type { Room } from './room.ts';
 
@@ -6,20 +6,38 @@ import type { Room } from './room.ts';
 const QUEUE = 50;
 /** Behind the clock by more than this, the microphone goes on with the present. */
 const MOST_LATE_MS = 1_000;
+/** Louder than this is somebody, or something: a quiet room has samples of 2. */
+const QUIET = 100;
+/** After the last sound its end is still awaited, frame by frame. */
+const AFTER_MS = 2_000;
 
-/** The room in frames of 20 ms: so many at a time as make a period, for a device that wakes up pays more for that than for what it does then. */
+export interface Periods {
+  /** Milliseconds of sound at a time. */
+  readonly periodMs: number;
+  /** The same while there is nothing to be heard. */
+  readonly quietPeriodMs: number;
+}
+
+/**
+ * The room in frames of 20 ms: so many at a time as make a period, for a device that wakes up pays more for that than for what it does then. Nobody
+ * waits for silence, so its periods are longer.
+ */
 export class Microphone {
   readonly #scope: Scope;
   readonly #room: Room;
   readonly #together: number;
+  readonly #inQuiet: number;
   #queue: Latest<AudioFrame> | undefined;
   #muted = false;
+  /** Sound from before this moment is for nobody: a period has begun before the microphone was heard again. */
+  #since = Number.NEGATIVE_INFINITY;
   #lost = 0;
 
-  constructor(scope: Scope, room: Room, periodMs: number) {
+  constructor(scope: Scope, room: Room, { periodMs, quietPeriodMs }: Periods) {
     this.#scope = scope;
     this.#room = room;
     this.#together = Math.max(1, Math.round(periodMs / FRAME_MS));
+    this.#inQuiet = Math.max(this.#together, Math.round(quietPeriodMs / FRAME_MS));
   }
 
   get inUse(): boolean {
@@ -32,6 +50,7 @@ export class Microphone {
   }
 
   mute(muted: boolean): void {
+    if (this.#muted && !muted) this.#since = this.#scope.clock.monotonic();
     this.#muted = muted;
     if (muted) this.#queue?.clear();
   }
@@ -58,18 +77,24 @@ export class Microphone {
   }
 
   async #run(part: Scope, queue: Latest<AudioFrame>, signal: AbortSignal): Promise<void> {
-    let at = monotonicMs();
-    for (let seq = 0; ; seq++) {
-      at += FRAME_MS;
-      const left = this.#together - 1 - (seq % this.#together);
-      if (!(await waitUntil(part, at + left * FRAME_MS, signal))) return queue.close();
-      const late = Math.floor((monotonicMs() - at - MOST_LATE_MS) / FRAME_MS);
-      if (late > 0) {
-        seq += late;
-        at += late * FRAME_MS;
-        this.#lost += late;
+    const { clock } = part;
+    let at = clock.monotonic();
+    let loudUntil = at;
+    for (let seq = 0; ; ) {
+      const count = at < loudUntil ? this.#together : this.#inQuiet;
+      const end = at + count * FRAME_MS;
+      if (!(await waitUntil(part, end, signal))) return queue.close();
+      const late = Math.max(0, Math.floor((clock.monotonic() - end - MOST_LATE_MS) / FRAME_MS));
+      seq += late;
+      at += late * FRAME_MS;
+      this.#lost += late;
+      for (let frame = 0; frame < count; frame++) {
+        at += FRAME_MS;
+        const samples = this.#room.hear(at, FRAME_SAMPLES);
+        if (samples.some((sample) => sample > QUIET || sample < -QUIET)) loudUntil = at + AFTER_MS;
+        if (!this.#muted && at - FRAME_MS >= this.#since) queue.push({ seq, at, samples });
+        seq++;
       }
-      if (!this.#muted) queue.push({ seq, at, samples: this.#room.hear(at, FRAME_SAMPLES) });
     }
   }
 }

@@ -9,6 +9,7 @@ interface Settings extends WakeSettings {
   readonly languages: readonly Language[];
   readonly strictness: number;
   readonly decoders: number;
+  readonly keepMs: number;
 }
 
 const TITLE = 'SoundSwallower';
@@ -16,17 +17,20 @@ const TITLE = 'SoundSwallower';
 export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
   requires: { speech },
   async setup(host, services) {
-    const { languages, strictness, decoders } = host.config;
+    const { languages, strictness, decoders, keepMs } = host.config;
     const owner = `plugin.${host.id}`;
     const library = await Library.open();
     const voices = new Map<string, Voice>();
     for (const [index, language] of languages.entries()) {
       const model = await library.model(language);
-      const voice = { lexicon: await Lexicon.of(model), pairs: new Pairs(library, model, decoders) };
-      await voice.pairs.warm(index === 0 ? 2 : 1);
+      const pairs = new Pairs({
+        ...{ stays: library, open: Library.open, model, most: decoders, keepMs, scope: host.scope },
+      });
+      const voice = { lexicon: await Lexicon.of(model), pairs };
       voices.set(language, voice);
       // A phrase has a language, the way to ask for it has none: the first language is that of the phrases.
       if (index > 0) continue;
+      await pairs.listen();
       const wake = { id: 'soundswallower', title: `${TITLE}: phrases`, languages: [language], stage: 'local' } as const;
       const waker = new Waker(voice, model.phones, host.config, host.scope);
       host.scope.use('wake engine soundswallower', services.speech.register('wake', wake, waker, owner));

