@@ -5,6 +5,11 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+
+// V8 lets the young half of the heap grow to 128 MB for throughput that a device has no use for (ADR 0062). Who names a size of it decides.
+if (![...process.execArgv, process.env.NODE_OPTIONS].some((option) => option?.includes('semi-space')))
+  setFlagsFromString('--semi-space-growth-factor=1');
 
 // What is wrong with the options main.ts says.
 const { values } = parseArgs({ strict: false, options: { root: { type: 'string' }, system: { type: 'boolean' } } });
