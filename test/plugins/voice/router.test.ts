@@ -158,11 +158,11 @@ describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
     ],
     [
       'nobody: the cloud does not answer in time',
-      { local: false, cloudMs: 150 },
+      { local: false, cloudMs: 1_500 },
       ({ stt }) => {
         stt.cloud.hangs = true;
       },
-      { outcome: 'failed', rule: 'local-disabled', unsent: 'the cloud transcription timed out after 150 ms' },
+      { outcome: 'failed', rule: 'local-disabled', unsent: 'the cloud transcription timed out after 1500 ms' },
     ],
     [
       'nobody: the budget is used up',
