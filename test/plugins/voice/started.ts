@@ -23,10 +23,11 @@ const LIMITS = {
 };
 
 export async function start(
-  { limits, ...config }: { readonly limits?: object } & object = {},
+  config: object = {},
   sentences: ConstructorParameters<typeof FakeIntents>[0] = {},
   isolation?: Isolation,
 ) {
+  const { limits, ...others } = config as { readonly limits?: object };
   const words = new Words();
   const sound = new FakeAudio(words);
   const engines = new FakeSpeech(words);
@@ -57,7 +58,7 @@ export async function start(
       endpointFastMs: 120,
       retryMs: 30,
       limits: { ...LIMITS, ...limits },
-      ...config,
+      ...others,
     },
     services: [
       [operations, table],
