@@ -64,6 +64,7 @@ export class KnownGood {
   /** Writes it where something was added. Rejects as replaceFile() does. */
   async keep(): Promise<void> {
     if (this.#file === undefined || !this.#changed) return;
+    this.#changed = false;
     const contents: Contents = { rules: this.#rules, entries: new Map([...this.#entries].slice(-MOST)) };
     const bytes = serialize(contents);
     await makeFolder(dirname(this.#file));

@@ -56,6 +56,8 @@ export async function runCore(args: Arguments): Promise<void> {
   // Safe mode trusts nothing that a former start left.
   const caches = !args.safeMode && getCompileCacheDir() !== undefined;
   const known = caches ? useKnownGood(join(args.paths.var, 'cache')) : undefined;
+  const keep = async () =>
+    known?.keep().catch((err) => log.warn({ err }, 'the next start will check every manifest again'));
   const state = args.safeMode ? undefined : args.paths.var;
   const resolve: Resolve = (change) => resolveSku(args.sku, args.settings, state, change, args.saved);
   const resolved = resolve();
@@ -72,7 +74,8 @@ export async function runCore(args: Arguments): Promise<void> {
       if (stopping) record.ends(128 + (signal === 'SIGINT' ? 2 : 15));
       stopping = true;
       record.stops(signal);
-      void kernel.stop().then(() => {
+      void kernel.stop().then(async () => {
+        await keep();
         instance.release();
         record.ends(0);
       });
@@ -92,6 +95,6 @@ export async function runCore(args: Arguments): Promise<void> {
   // So that they survive a power cut without slowing the start.
   systemClock.after(5_000, () => {
     flushCompileCache();
-    known?.keep().catch((err) => log.warn({ err }, 'the next start will check every manifest again'));
+    void keep();
   });
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 
-const MAIN = join(import.meta.dirname, '../../kernel/main.ts');
+const MAIN = join(import.meta.dirname, '../../kernel/start.js');
 const folder = mkdtempSync(join(tmpdir(), 'dm-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -52,6 +52,20 @@ function sku(name: string, module: string, manifest = ''): string {
   writeFileSync(file, `skuVersion: 1\nid: test\ntitle: Test device\nplugins:\n  ${name}: ${line}\n`);
   return file;
 }
+
+test('what a start found right is kept for the next one; safe mode neither makes nor reads it', async () => {
+  const quiet = sku('quiet', 'export const plugin = { setup: () => undefined };');
+  for (const [root, args, kept] of [
+    ['keeps', ['--sku', quiet], true],
+    ['saved', ['--safe-mode', '--no-tcp'], false],
+  ] as const) {
+    const running = core(...args, '--root', join(folder, root));
+    await shows(running, 'Ctrl-C');
+    running.process.kill('SIGTERM');
+    assert.equal(await running.ended, 0);
+    assert.equal(existsSync(join(folder, root, 'var/cache/known-good')), kept, root);
+  }
+});
 
 test('the Core starts, says so, refuses a second one on its root, and stops on a signal', async () => {
   const module = `
