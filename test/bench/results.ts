@@ -75,11 +75,12 @@ export function withFigures(page: string, tables: string): string {
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
 function rowsOf(kept: Kept): readonly string[] {
-  return kept.lines.map(({ row, title, goal, measured, verdict, reason }) => {
+  return kept.lines.map(({ row, title, goal, measured, verdict, reason }, index) => {
     const value = measured ? `${figure(measured.median)} ${unitOf(goal)}` : (reason ?? '');
     const sides = [measured?.ours, measured?.theirs].filter((side) => side !== undefined).join(' : ');
     const words = { PASS: 'met', MISS: '**missed**', SKIP: 'skipped', FAIL: '**failed**' }[verdict];
-    return `| ${[`${row}`, `${title}: ${goal.name}`, value, `${goal.goal} ${unitOf(goal)}`, words, sides].map(cell).join(' | ')} |`;
+    const first = index === 0;
+    return `| ${[first ? `${row}` : '', first ? `${title}: ${goal.name}` : goal.name, value, `${goal.goal} ${unitOf(goal)}`, words, sides].map(cell).join(' | ')} |`;
   });
 }
 
