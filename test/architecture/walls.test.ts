@@ -6,10 +6,11 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { HOOKS, type PluginManifest } from '@device-core/plugin-api';
-import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
+import { manifestProblems } from '@device-core/plugin-api/manifest-check';
 import { WINGS } from '@device-core/plugin-api/tree';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
+import { STRICT } from '../../kernel/testing/check/manifest-file.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -163,14 +164,7 @@ test('every manifest agrees with its plugin', async () => {
 test('the configuration schema of every manifest is one, to the last member', () => {
   // An unquoted comma in a description of a flow map ends it, and makes a member of the rest: strict mode finds that.
   for (const { file, manifest } of manifests) {
-    const ajv = new Ajv({
-      strict: true,
-      strictTypes: false,
-      strictRequired: false,
-      useDefaults: true,
-      allowUnionTypes: true,
-      keywords: SCHEMA_WORDS,
-    });
+    const ajv = new Ajv(STRICT);
     assert.doesNotThrow(() => ajv.compile(manifest.config ?? {}), file);
   }
 });

@@ -52,23 +52,20 @@ export function readManifestFile({ manifest: file, folder, checkout }: Place): M
   return { rows: [passed], manifest, main, at };
 }
 
-/** Strict, for a mistake in a schema shows as a setting that is never checked. */
+/** A mistake in the schema of a configuration shows as a setting that is never checked. */
+export const STRICT = {
+  ...{ strict: true, strictTypes: false, strictRequired: false, useDefaults: true, allowUnionTypes: true },
+  keywords: SCHEMA_WORDS,
+};
+
 function configRows(
   { config }: PluginManifest,
   row: (outcome: CheckRow['outcome'], remark: string, place: ReturnType<ManifestFile['at']>) => CheckRow,
   at: ManifestFile['at'],
 ): readonly CheckRow[] {
   if (config === undefined) return [];
-  const strict = {
-    strict: true,
-    strictTypes: false,
-    strictRequired: false,
-    useDefaults: true,
-    allowUnionTypes: true,
-    keywords: SCHEMA_WORDS,
-  };
   try {
-    new Ajv(strict).compile({ ...config });
+    new Ajv(STRICT).compile({ ...config });
     return [];
   } catch (error) {
     return [row('FAIL', `the schema of the configuration does not compile: ${reasonOf(error)}`, at(['config']))];
