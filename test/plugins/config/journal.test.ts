@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import promises, { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
 import { config } from '@device-core/plugin-api';
+import { ISOLATION_VARIABLE } from '@device-core/plugin-api/testing';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { type Started, start } from './start.ts';
 
@@ -18,6 +20,36 @@ async function killed({ root }: Started): Promise<{ readonly root: string } & As
 }
 
 suite('changes at once', () => {
+  const elsewhere = (process.env[ISOLATION_VARIABLE] ?? 'inline') !== 'inline' && 'what is counted runs elsewhere';
+  test('32 of them are at most four writes, each with one line of the journal', {
+    skip: elsewhere,
+  }, async (context) => {
+    await using started = await start();
+    const service = started.host.service(config);
+    await service.set({}, 'first', 1, BY);
+    const renamed: string[] = [];
+    const { rename } = promises;
+    context.mock.method(promises, 'rename', async (from: string, to: string) => {
+      await rename(from, to);
+      renamed.push(basename(to));
+    });
+    syncBuiltinESMExports();
+    try {
+      const set = (index: number) =>
+        service
+          .set({}, `k${index}`, index, BY)
+          .then(() => assert.ok(renamed.length > 0, 'answered before it is there'));
+      await Promise.all(Array.from({ length: 32 }, (_, index) => set(index)));
+    } finally {
+      context.mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+    assert.deepEqual([...new Set(renamed)], ['config.yaml'], 'nothing else is written anew');
+    assert.ok(renamed.length <= 4, `${renamed.length} writes`);
+    const lines = (await readFile(join(started.var, 'config.journal'), 'utf8')).split('\n');
+    assert.equal(lines.length, 1 + 1 + renamed.length + 1, 'head, the first, these, and the end');
+  });
+
   test('each has its own answer, revision and news, in their order, also of one key', async () => {
     await using started = await start();
     const service = started.host.service(config);
