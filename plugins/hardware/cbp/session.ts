@@ -49,7 +49,7 @@ export class Session {
   #foreign = 0;
   #peerHasMore = false;
   #again = false;
-  /** A PONG came. On an idle link nothing else carries its acknowledgement, and the bridge would have to ask for it. */
+  /** A PONG or an event came. On an idle link nothing else carries the acknowledgement, and the bridge would have to ask for it. */
   #acknowledge = false;
 
   constructor(options: SessionOptions) {
@@ -65,7 +65,6 @@ export class Session {
         const now = clock.monotonic();
         const sent = this.heartbeat.pong(token, now);
         if (sent !== undefined) this.time.sample(sent, now, bridgeUs);
-        this.#acknowledge = true;
       },
       goAway: (reason) => this.#over({ reason: `the bridge goes away (reason ${reason})`, waitMs: GOAWAY_BACKOFF_MS }),
     });
@@ -126,6 +125,7 @@ export class Session {
     try {
       for (const frame of packet.frames) {
         if (this.#end) return;
+        if (frame.type === FRAME.PONG || frame.type === FRAME.EVT) this.#acknowledge = true;
         this.frames.receive(frame);
       }
     } catch (error) {

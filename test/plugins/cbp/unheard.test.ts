@@ -75,3 +75,16 @@ it('an idle second is one PING: three transactions, and the bridge asks for one 
   assert.ok(lab.wire.counts.transactions - before <= 30, `${lab.wire.counts.transactions - before}`);
   assert.ok(asked <= 10, `${asked}`);
 });
+
+it('an event that is heard is two transactions, and the bridge asks for one of them', async () => {
+  await using device = await started();
+  const { lab, edges } = device;
+  using _listening = lab.source.onEvent('gpio0', () => undefined);
+  let asked = 0;
+  using _line = lab.port.onReady((level) => {
+    if (level) asked++;
+  });
+  const transactions = await edges(100);
+  assert.ok(transactions <= 2 * 100 + 3 * 2, `${transactions}`);
+  assert.ok(asked <= 100 + 2, `${asked}`);
+});
