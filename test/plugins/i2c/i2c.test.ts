@@ -80,7 +80,7 @@ describe('i2c', () => {
     assert.match((await device.refusal('i2c.recover', { handle: 'memory' })).message, /BUS_STUCK/);
     await device.sim.ask({ stick: { endpoint: 'i2c0', recoveries: 0 } });
     await device.call('i2c.transfer', transfer);
-    assert.equal((await device.health('i2c')).status, 'okay');
+    await eventually('its health', async () => (await device.health('i2c')).status === 'okay');
   });
 
   const SAFE = { ...HANDLES[0], name: 'safe', repeat: 'safe' };
