@@ -20,18 +20,52 @@ const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_n
 console.log(JSON.stringify(space_size));
 `;
 
-async function youngAfterChurn(...node: readonly string[]): Promise<number> {
+/** How often the threads of V8 were woken for objects that die young, and how many collections there were. */
+const WOKEN = `
+process.argv.push('kernel', '--version');
+await import(${JSON.stringify(START)});
+const { readdirSync, readFileSync } = await import('node:fs');
+const { PerformanceObserver } = await import('node:perf_hooks');
+const woken = () => {
+  let sum = 0;
+  for (const task of readdirSync('/proc/self/task')) {
+    const status = readFileSync('/proc/self/task/' + task + '/status', 'utf8');
+    if (Number(task) !== process.pid) sum += Number(/\\nvoluntary_ctxt_switches:\\s+(\\d+)/.exec(status)[1]);
+  }
+  return sum;
+};
+let collections = 0;
+const observer = new PerformanceObserver((list) => (collections += list.getEntries().filter(({ detail }) => detail.kind === 1).length));
+observer.observe({ entryTypes: ['gc'] });
+const before = woken();
+const kept = [];
+for (let index = 0; index < 1_000_000; index++) kept[index % 3_000] = { index, list: [index, index] };
+const after = woken();
+await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+console.log(JSON.stringify([after - before, collections]));
+`;
+
+async function saidBy(program: string, ...node: readonly string[]): Promise<unknown> {
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const args = [...node, '--input-type=module', '--eval', CHURN];
+  const args = [...node, '--input-type=module', '--eval', program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 60_000 });
-  return Number(stdout.trim().split('\n').at(-1)) / MIB;
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
 }
+
+const youngAfterChurn = async (...node: readonly string[]) => Number(await saidBy(CHURN, ...node)) / MIB;
 
 describe('the young generation of the Core', () => {
   it('stays as small as it is when the Core begins, whatever survives', async () => {
     const size = await youngAfterChurn();
     // Node's own start may have doubled it once or twice.
     assert.ok(size > 0 && size <= 8, `${size} MiB`);
+  });
+
+  it('is collected by the thread that filled it', async () => {
+    const [woken, collections] = (await saidBy(WOKEN)) as [number, number];
+    assert.ok(collections > 20, `${collections} collections`);
+    // Compilers and the marking of the old generation have threads, too.
+    assert.ok(woken < collections, `${woken} wakes of other threads for ${collections} collections`);
   });
 
   it('is as large as an option of Node says', async () => {
