@@ -9,7 +9,8 @@ const EVENT = { received: 0x80, error: 0x81 } as const;
 /** Bits of the ERR event. */
 export const UART_ERROR = { overrun: 1, parity: 2, framing: 4, break: 8 } as const;
 const CONFIG_BYTES = 8;
-const CHUNK = 32;
+/** A sentence of a satellite receiver fits in: each event of its own wakes host and bridge three times. */
+const CHUNK = 128;
 /** A pause of this many characters gives away what came before it. */
 const IDLE_CHARACTERS = 4;
 const COARSE_MS = 0.5;
