@@ -12,9 +12,11 @@ export function credentialsOf(request: IncomingMessage, connection: Connection):
   const { authorization } = request.headers;
   const { transport, peer } = connection;
   const token = authorization === undefined ? undefined : tokenOf(authorization);
-  const shown = token === undefined ? { transport } : { transport, token };
-  if (peer) return peer.then((known) => (known ? { ...shown, peer: known } : shown));
-  return token === undefined ? shown : { ...shown, ...endsOf(request, connection) };
+  if (peer) {
+    const shown = token === undefined ? { transport } : { transport, token };
+    return peer.then((known) => (known ? { ...shown, peer: known } : shown));
+  }
+  return token === undefined ? { transport } : { transport, token, tcp: endsOf(request, connection) };
 }
 
 function tokenOf(authorization: string): string {
@@ -25,10 +27,11 @@ function tokenOf(authorization: string): string {
 }
 
 /** Throws UNAUTHENTICATED. */
-function endsOf({ socket }: IncomingMessage, connection: Connection): { readonly tcp: TcpConnection } {
+function endsOf({ socket }: IncomingMessage, connection: Connection): TcpConnection {
+  if (connection.ends && !socket.destroyed) return connection.ends;
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (!localAddress || localPort === undefined || !remoteAddress || remotePort === undefined)
     throw new CoreError('UNAUTHENTICATED', { reason: 'its connection is closed' });
-  connection.ends ??= { localAddress, localPort, remoteAddress, remotePort };
-  return { tcp: connection.ends };
+  connection.ends = { localAddress, localPort, remoteAddress, remotePort };
+  return connection.ends;
 }

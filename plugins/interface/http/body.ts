@@ -16,35 +16,38 @@ export function contentTypeRefusal({ headers }: IncomingMessage): CoreError | un
   return new CoreError('CONTENT_TYPE_INVALID', { contentType: type === undefined ? 'absent' : type.slice(0, 80) });
 }
 
-/**
- * The one parser there is: other types have been refused before. `limitOf` is the route's. A body that is there already, as nearly every one is, is taken
- * as it lies; fastify's own reader would wait for its events.
- */
+/** The one parser there is: other types have been refused before. `limitOf` is the route's. */
 export function addBodyParser(app: FastifyInstance, limitOf: (request: FastifyRequest) => number): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const limit = limitOf(request);
-    const take = (bytes: Buffer): void => {
-      const body = attempt(bytes);
-      if (body instanceof CoreError) done(body);
-      else done(null, body);
-    };
-    if (Number(request.headers['content-length']) > limit) done(tooLarge(limit));
-    else if (!payload.complete) collect(payload, limit).then(take, done);
-    else {
-      const bytes = (payload.read() as Buffer | null) ?? NOTHING;
-      if (bytes.length > limit) done(tooLarge(limit));
-      else take(bytes);
-    }
+    const take = (bytes: Buffer): void => attempt(() => parse(bytes), done);
+    if (payload.complete) attempt(() => wholeBody(payload, limit), done);
+    else if (Number(request.headers['content-length']) > limit) done(tooLarge(limit));
+    else collect(payload, limit).then(take, done);
   });
 }
 
-function attempt(bytes: Buffer): unknown {
+export function isWholeJson({ complete, headers }: IncomingMessage): boolean {
+  return complete && headers['content-type'] === 'application/json';
+}
+
+/** JSON that lies there whole, as nearly every body does: no event has to be waited for. Throws BODY_TOO_LARGE, JSON_INVALID. */
+export function wholeBody(request: IncomingMessage, limit: number): unknown {
+  const bytes = Number(request.headers['content-length']) > limit ? undefined : (request.read() as Buffer | null);
+  if (bytes === undefined || (bytes && bytes.length > limit)) throw tooLarge(limit);
+  return parse(bytes ?? NOTHING);
+}
+
+function attempt(make: () => unknown, done: (error: Error | null, body?: unknown) => void): void {
+  let body: unknown;
   try {
-    return parse(bytes);
+    body = make();
   } catch (thrown) {
-    return new CoreError('JSON_INVALID', { reason: reasonOf(thrown) });
+    done(thrown as CoreError);
+    return;
   }
+  done(null, body);
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -73,8 +76,17 @@ function tooLarge(limit: number): CoreError {
   return new CoreError('BODY_TOO_LARGE', { limit, what: 'request body' });
 }
 
+/** Throws JSON_INVALID. */
 function parse(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
+  try {
+    return parseChecked(bytes);
+  } catch (thrown) {
+    throw new CoreError('JSON_INVALID', { reason: reasonOf(thrown) });
+  }
+}
+
+function parseChecked(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
   const text = bytes.toString('utf8');
   const value: unknown = JSON.parse(text);

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CoreError, type Logger, type OperationInfo, type RestBinding, reasonOf } from '@device-core/plugin-api';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { addBodyParser } from './body.ts';
-import type { FrontEnd } from './front-end.ts';
+import type { FrontEnd, Route, Routed } from './front-end.ts';
 import { lazyParamsReader } from './params.ts';
 import { sendFailure } from './responses.ts';
 
@@ -18,7 +18,6 @@ const SHOWN = 200;
 const VERSION_PREFIX = /^((?:[hH][tT][tT][pP][sS]?:\/\/[^/?#]+)?)(\/(?:v|%76)(?:1|%31))(?=\/)/;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-type Routed = OperationInfo & { readonly rest: RestBinding };
 
 export class Router {
   readonly #frontEnd: FrontEnd;
@@ -116,13 +115,13 @@ async function build(operations: readonly Routed[], frontEnd: FrontEnd, log: Log
 
 function addRoute(app: FastifyInstance, operation: Routed, frontEnd: FrontEnd): void {
   const { method, path, bodyLimit = BODY_LIMIT } = operation.rest;
-  const read = lazyParamsReader(operation);
+  const route: Route = { operation, read: lazyParamsReader(operation), bodyLimit };
   app.route({
     method: method === 'GET' ? ['GET', 'HEAD'] : method,
     url: path,
     bodyLimit,
-    onRequest: (request, reply, next) => void frontEnd.admit(operation, request, reply, next),
-    handler: (request: FastifyRequest, reply: FastifyReply) => void frontEnd.run(read, request, reply),
+    onRequest: (request, reply, next) => void frontEnd.admit(route, request, reply, next),
+    handler: (request: FastifyRequest, reply: FastifyReply) => void frontEnd.run(route.read, request, reply),
   });
 }
 

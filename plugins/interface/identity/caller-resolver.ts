@@ -41,7 +41,9 @@ export class CallerResolver {
   async authenticate(credentials: Credentials): Promise<Caller> {
     if (credentials.token !== undefined) {
       const caller = this.#byToken(credentials.token);
-      refuseGuest(await this.#holder(caller, credentials), caller);
+      const holder = this.#holder(caller, credentials);
+      // Most have none, and each wait is a promise more for a request.
+      refuseGuest(holder instanceof Promise ? await holder : holder, caller);
       return caller;
     }
     const { peer } = credentials;
@@ -113,13 +115,17 @@ export class CallerResolver {
    * Whose process brings this token. Over TCP only the operator's is worth the search, which looks at every open file of every guest: an app's token is
    * void when the app stops, and gives nothing beyond what its manifest claims.
    */
-  async #holder(caller: Caller, { transport, peer, tcp }: Credentials): Promise<ProcessOwner | undefined> {
-    const { processes } = this.#options;
-    if (transport === 'unix') return peer && peer.pid > 0 ? await processes.ownerOf(peer) : undefined;
+  #holder(
+    caller: Caller,
+    { transport, peer, tcp }: Credentials,
+  ): ProcessOwner | undefined | Promise<ProcessOwner | undefined> {
+    if (transport === 'unix') return peer && peer.pid > 0 ? this.#options.processes.ownerOf(peer) : undefined;
     if (!tcp || caller.kind !== 'operator') return undefined;
-    const known = this.#holders.get(tcp);
-    if (known) return known;
-    const holder = await processes.ownerOfTcp(tcp);
+    return this.#holders.get(tcp) ?? this.#findHolder(tcp);
+  }
+
+  async #findHolder(tcp: TcpConnection): Promise<ProcessOwner> {
+    const holder = await this.#options.processes.ownerOfTcp(tcp);
     this.#holders.set(tcp, holder);
     return holder;
   }

@@ -9,8 +9,8 @@ const ANY_DOCUMENT = { type: 'object' };
 
 export function discoveryOperations(table: Table, device: DeviceInfo): readonly Operation<never, unknown>[] {
   const asOpenapi = remembered((operations) => openapi(operations, device));
-  // The table of topics does not change while the Core runs: one document, and one text of it.
-  const events = Object.freeze(asyncapi(device));
+  /** The table of topics does not change while the Core runs: one document, and one text of it, made when somebody asks. */
+  let events: object | undefined;
   const asOpenrpc = remembered((operations) => openrpc(operations, table.streams(), device));
   return [
     {
@@ -31,7 +31,10 @@ export function discoveryOperations(table: Table, device: DeviceInfo): readonly 
       cli: { hide: true },
       rest: { method: 'GET', path: '/asyncapi.json', bare: true },
       errors: [],
-      run: async () => events,
+      run: async () => {
+        events ??= Object.freeze(asyncapi(device));
+        return events;
+      },
     },
     {
       name: 'rpc.discover',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHook } from 'node:async_hooks';
 import { once } from 'node:events';
 import { link, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -29,6 +30,21 @@ after(async () => {
 });
 
 const TRANSFER = { handle: 'flash', tx: 'nw==', rxLen: 3 };
+
+it('takes a body that came with its head as it lies, without the way through the parsers of fastify', async () => {
+  let parsers = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'content-type-parser:run') parsers++;
+    },
+  }).enable();
+  try {
+    const whole = await front.ask('/SPI_transfer_txrx', { token: tokens.flash!, body: TRANSFER });
+    assert.deepEqual([whole.status, parsers], [200, 0]);
+  } finally {
+    hook.disable();
+  }
+});
 
 describe('the shapes of the specification', () => {
   const SHAPES: readonly (readonly [string, string, AskOptions & { readonly as?: string }, number, string])[] = [

@@ -8,6 +8,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { asyncapi } from '../../../plugins/interface/operations/asyncapi.ts';
+import { discoveryOperations } from '../../../plugins/interface/operations/discovery.ts';
 import { startCore } from '../../fixtures/core.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -110,6 +111,22 @@ describe('the document of the events', () => {
     const taken = received.map(({ channel }) => document.channels[channel.$ref.split('/').at(-1) ?? '']?.address);
     assert.deepEqual(taken, ['ui.banner', 'ui.toast', 'app.{app}.event.{name}']);
   });
+});
+
+it('makes the document of the events when somebody asks, and once', async () => {
+  let made = 0;
+  const core = {
+    ...device.core,
+    get version() {
+      made++;
+      return device.core.version;
+    },
+  };
+  const found = discoveryOperations({} as never, { ...device, core } as never);
+  assert.equal(made, 0);
+  const { run } = found.find(({ name }) => name === 'system.asyncapi')!;
+  assert.equal(await run(undefined as never, undefined as never), await run(undefined as never, undefined as never));
+  assert.equal(made, 1);
 });
 
 describe('the table of topics', () => {
