@@ -2,9 +2,9 @@
 import type { Scope } from '@device-core/plugin-api';
 
 export interface LookSettings {
-  /** Milliseconds between two looks for half a minute after a tag came or went. */
+  /** Milliseconds between two looks for ten seconds after a tag came or went. */
   readonly pollMs: number;
-  /** The same once nothing has happened for half a minute: what comes or goes is noticed this late at most. */
+  /** The same once nothing has happened for ten seconds: what comes or goes is noticed this late at most. */
   readonly idlePollMs: number;
 }
 
@@ -14,7 +14,7 @@ export interface Looked {
   look(): Promise<void>;
 }
 
-const AWAKE_MS = 30_000;
+const AWAKE_MS = 10_000;
 
 export class Looks {
   readonly #scope: Scope;
