@@ -5,27 +5,17 @@
  * is tagged `!value`, which is how a value that is itself a non-empty map is written. Arrays and empty maps are always values; null is "not set".
  */
 import { CoreError } from '@device-core/plugin-api';
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  LineCounter,
-  type Node,
-  type Pair,
-  parseDocument,
-  type Scalar,
-  visit,
-  YAMLMap,
-} from 'yaml';
+import { packageLater } from '@device-core/plugin-api/package-later';
+import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
+
+const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 
 const VALUE_TAG = '!value';
 /** Of directives, and of the beginning and the end of a document. */
 const MARKER = /^(?:---|\.\.\.|%|\ufeff)/m;
 const customTags = (tags: unknown[]) =>
-  [...tags, { tag: VALUE_TAG, collection: 'map', nodeClass: YAMLMap, identify: () => false }] as never;
+  [...tags, { tag: VALUE_TAG, collection: 'map', nodeClass: yaml().YAMLMap, identify: () => false }] as never;
 
 /** An empty line, or a comment that begins with the line. */
 const LOOSE = /^(?:#.*|[ \t]*)\r?\n$/;
@@ -52,15 +42,23 @@ export interface Part {
 }
 
 export class ConfigDocument {
-  readonly #document: Document;
+  /** Undefined while it is empty: most devices begin without settings, and need no YAML to read none. */
+  #parsed: Document | undefined;
   readonly #places = new Map<string, Place>();
 
-  private constructor(document: Document) {
-    this.#document = document;
+  private constructor(document?: Document) {
+    this.#parsed = document;
+  }
+
+  get #document(): Document {
+    this.#parsed ??= yaml().parseDocument('', { customTags });
+    return this.#parsed;
   }
 
   /** Throws STATE_CORRUPT whose reason starts with the line. */
   static parse(text: string, file: string): ConfigDocument {
+    if (text === '') return new ConfigDocument();
+    const { isMap, isNode, isScalar, LineCounter, parseDocument, visit } = yaml();
     const lines = new LineCounter();
     const source = parseDocument(text, { customTags, lineCounter: lines, logLevel: 'silent', prettyErrors: false });
     const fail = (line: number, reason: string): never => {
@@ -103,7 +101,7 @@ export class ConfigDocument {
    */
   parts(text: string): { readonly parts: readonly Part[]; readonly end: number } | undefined {
     const { contents } = this.#document;
-    if (!isMap(contents) || contents.flow || contents.items.length === 0 || MARKER.test(text)) return undefined;
+    if (!yaml().isMap(contents) || contents.flow || contents.items.length === 0 || MARKER.test(text)) return undefined;
     const keysOf = Map.groupBy(this.#places.keys(), (key) => this.#places.get(key)!.root);
     const parts: Part[] = [];
     let end = 0;
@@ -119,6 +117,7 @@ export class ConfigDocument {
 
   /** Changes the line in place, or appends one. The line numbers of other keys are those of the text as it was parsed. */
   set(key: string, value: unknown): void {
+    const { isMap, isNode, YAMLMap } = yaml();
     const node = this.#document.createNode(value);
     if (isMap(node) && node.items.length > 0) node.tag = VALUE_TAG;
     const place = this.#places.get(key);
@@ -153,7 +152,7 @@ export class ConfigDocument {
 
   toString(): string {
     const { contents } = this.#document;
-    const empty = !isMap(contents) || contents.items.length === 0;
+    const empty = !yaml().isMap(contents) || contents.items.length === 0;
     if (!empty) return this.#document.toString({ lineWidth: 0 });
     const comments = [this.#document.commentBefore, this.#document.comment].filter(Boolean).join('\n');
     return `${comments === '' ? '' : `${comments.replace(/^/gm, '#')}\n`}{}\n`;
@@ -167,6 +166,7 @@ export class ConfigDocument {
     fail: (line: number, reason: string) => never,
     root?: Pair,
   ): void {
+    const { isAlias, isMap, isNode, isScalar } = yaml();
     const chain = [...parents, map];
     for (const pair of map.items as Pair[]) {
       const line = lineOf(pair.key);

@@ -1,6 +1,9 @@
 /** `<etc>/locks.yaml`: keys that the OEM keeps at their default. `{ locked: ['network.**', 'display.brightness'] }` */
 import { CoreError } from '@device-core/plugin-api';
-import { parse } from 'yaml';
+import { packageLater } from '@device-core/plugin-api/package-later';
+
+/** Most devices lock nothing. */
+const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 
 export const LOCKS_FILE = 'locks.yaml';
 
@@ -20,7 +23,7 @@ export function parseLocks(text: string, file: string): Locks {
   };
   let content: unknown;
   try {
-    content = parse(text, { prettyErrors: false });
+    content = yaml().parse(text, { prettyErrors: false });
   } catch (error) {
     const line = text.slice(0, (error as { pos?: [number] }).pos?.[0] ?? 0).split('\n').length;
     throw new CoreError(
