@@ -1,13 +1,11 @@
 /** What a schema cannot say about a plugin manifest; the Core and checkManifest() ask the same questions. Pure. */
-import satisfies from 'semver/functions/satisfies.js';
-import valid from 'semver/functions/valid.js';
-import validRange from 'semver/ranges/valid.js';
 import { describeCapability, unknownCapability } from './capabilities.ts';
 import { CoreError, type ErrorCode, reasonOf } from './errors.ts';
 import { HOOKS } from './hooks.ts';
 import type { PluginManifest } from './manifest.ts';
 import { parseFilter } from './topics.ts';
 import { API_VERSION } from './version.ts';
+import { isRange, isVersion, satisfies } from './versions.ts';
 
 export { SCHEMA_WORDS, UNIQUE_ITEM_PROPERTIES } from './schema-words.ts';
 
@@ -25,18 +23,18 @@ export function manifestProblems(manifest: PluginManifest): readonly ManifestPro
   const report = (path: ManifestProblem['path'], message: string, code: ErrorCode = 'MANIFEST_INVALID') =>
     problems.push({ path, code, message });
 
-  if (!valid(version)) report(['version'], `${version} is not a semver version`);
-  if (!validRange(api)) report(['api'], `${api} is not a semver range`);
+  if (!isVersion(version)) report(['version'], `${version} is not a semver version`);
+  if (!isRange(api)) report(['api'], `${api} is not a semver range`);
   else if (!satisfies(API_VERSION, api)) {
     const mismatch = new CoreError('API_VERSION_MISMATCH', { plugin: id, range: api, version: API_VERSION });
     report(['api'], mismatch.message, mismatch.code);
   }
   for (const [service, provided] of Object.entries(manifest.provides ?? {})) {
-    if (!valid(provided)) report(['provides', service], `${provided} is not a semver version`);
+    if (!isVersion(provided)) report(['provides', service], `${provided} is not a semver version`);
   }
   for (const section of ['requires', 'optional'] as const) {
     for (const [service, range] of Object.entries(manifest[section] ?? {})) {
-      if (!validRange(range)) report([section, service], `${range} is not a semver range`);
+      if (!isRange(range)) report([section, service], `${range} is not a semver range`);
     }
   }
   const hooks: Readonly<Record<string, { readonly owner: string }>> = HOOKS;

@@ -16,10 +16,8 @@ import {
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
 import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
 import { treeManifests } from '@device-core/plugin-api/tree';
+import { isRange, isVersion, satisfies } from '@device-core/plugin-api/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import satisfies from 'semver/functions/satisfies.js';
-import valid from 'semver/functions/valid.js';
-import validRange from 'semver/ranges/valid.js';
 import { deepFreeze } from '../freeze.ts';
 import { cyclesOf, providersOf } from '../graph.ts';
 import {
@@ -247,8 +245,8 @@ class SkuCheck {
     const { version } = manifest;
     const refuse = (member: string, code: ErrorCode, message: string) =>
       this.report('plugin', sku, ['plugins', id, member], code, message, id);
-    if (!validRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
-    else if (valid(version) && !satisfies(version, range)) {
+    if (!isRange(range)) refuse('version', 'SKU_INVALID', `${range} is not a semver range`);
+    else if (isVersion(version) && !satisfies(version, range)) {
       refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
     }
     const reason = isolationProblem(manifest, isolation);

@@ -11,8 +11,8 @@ import {
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import gt from 'semver/functions/gt.js';
 
+const semver = packageLater<typeof import('semver')>('semver', import.meta.url);
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 const MAX_BYTES = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/app.json', import.meta.url);
@@ -85,7 +85,7 @@ export class AppManifestReader {
         if (list === 'public' && !filter.startsWith(namespace))
           refuse(['events', list, index], `${filter} is not below ${namespace}`);
       }
-    if (manifest.minCore && gt(manifest.minCore, this.#coreVersion))
+    if (manifest.minCore && semver().gt(manifest.minCore, this.#coreVersion))
       refuse(['minCore'], `it needs Core ${manifest.minCore} or newer, this is ${this.#coreVersion}`);
     return manifest;
   }

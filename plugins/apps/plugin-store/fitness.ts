@@ -12,7 +12,7 @@ import {
   processes,
 } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/tree';
-import semver from 'semver';
+import { satisfies } from '@device-core/plugin-api/versions';
 import { LEVELS } from './claims.ts';
 
 const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));
@@ -41,7 +41,7 @@ export function checkFit(manifest: PluginManifest, isolation: Isolation, around:
   for (const [service, range] of Object.entries(requires)) {
     const provider = others.find((one) => service in one.provides);
     const version = KERNEL.get(service) ?? provider?.provides[service];
-    if (version !== undefined && semver.satisfies(version, range)) continue;
+    if (version !== undefined && satisfies(version, range)) continue;
     const reason =
       version === undefined ? 'no plugin provides it' : `${provider?.id ?? 'the kernel'} provides ${version}`;
     throw new CoreError('SERVICE_MISSING', { service, range, reason });
@@ -62,7 +62,7 @@ export function checkDependents(
     for (const service of given) {
       const range = other.requires[service];
       const version = provides[service];
-      if (range === undefined || (version !== undefined && semver.satisfies(version, range))) continue;
+      if (range === undefined || (version !== undefined && satisfies(version, range))) continue;
       const reason = `plugin ${other.id} needs its service ${service} ${range}`;
       throw new CoreError('PLUGIN_CONFLICT', { verb, plugin: id, reason });
     }

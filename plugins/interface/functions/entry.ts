@@ -6,7 +6,7 @@ import {
   type FunctionSpecification,
   suggestCapability,
 } from '@device-core/plugin-api';
-import valid from 'semver/functions/valid.js';
+import { isVersion } from '@device-core/plugin-api/versions';
 import { compileMembers, type MembersCheck, parseType, TYPE_NAMES } from './types.ts';
 
 export const DEFAULT_TIMEOUT_MS = 5_000;
@@ -123,7 +123,7 @@ function nameFault(name: unknown): string | undefined {
 const RELEASE = /^\d+\.\d+\.\d+$/;
 
 function versionFault(version: unknown): string | undefined {
-  return typeof version === 'string' && RELEASE.test(version) && valid(version) === version
+  return typeof version === 'string' && RELEASE.test(version) && isVersion(version)
     ? undefined
     : 'version must be major.minor.patch, without a pre-release or build part';
 }

@@ -1,9 +1,10 @@
 /** Every version of every function of every app, and which of them a caller means. Pure, in memory. */
 import { CoreError, type FunctionEntry } from '@device-core/plugin-api';
-import rcompare from 'semver/functions/rcompare.js';
-import satisfies from 'semver/functions/satisfies.js';
-import validRange from 'semver/ranges/valid.js';
+import { packageLater } from '@device-core/plugin-api/package-later';
 import type { Registered } from './entry.ts';
+
+/** Without apps there are no versions to choose from. */
+const semver = packageLater<typeof import('semver')>('semver', import.meta.url);
 
 /** Versions of one function of one app, newest first. */
 type Versions = Registered[];
@@ -86,13 +87,13 @@ export class Registry {
     const versions = this.#apps.get(app)?.get(name);
     if (!versions) throw new CoreError('FUNCTION_NOT_FOUND', { name, reason: ` of ${app}` });
     if (range === undefined) return versions[0]!;
-    if (range.length > 128 || validRange(range) === null) {
+    if (range.length > 128 || semver().validRange(range) === null) {
       throw new CoreError('PARAMS_INVALID', {
         where: 'version',
         reason: `"${range.slice(0, 80)}" is not a semver range`,
       });
     }
-    const found = versions.find((one) => satisfies(one.entry.version, range));
+    const found = versions.find((one) => semver().satisfies(one.entry.version, range));
     if (found) return found;
     const there = versions.map((one) => one.entry.version).join(', ');
     throw new CoreError('FUNCTION_NOT_FOUND', { name, reason: ` of ${app} within ${range}; there are ${there}` });
@@ -112,7 +113,7 @@ export class Registry {
     const versions = [...(names.get(entry.name) ?? []), one];
     names.set(
       entry.name,
-      versions.toSorted((a, b) => rcompare(a.entry.version, b.entry.version)),
+      versions.toSorted((a, b) => semver().rcompare(a.entry.version, b.entry.version)),
     );
     const owners = this.#owners.get(entry.name) ?? new Set<string>();
     this.#owners.set(entry.name, owners.add(app));
