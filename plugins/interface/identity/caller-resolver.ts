@@ -40,7 +40,7 @@ export class CallerResolver {
 
   async authenticate(credentials: Credentials): Promise<Caller> {
     if (credentials.token !== undefined) {
-      const caller = this.#byToken(credentials.token);
+      const caller = this.#byToken(credentials.token, credentials.tcp);
       const holder = this.#holder(caller, credentials);
       // Most have none, and each wait is a promise more for a request.
       refuseGuest(holder instanceof Promise ? await holder : holder, caller);
@@ -92,8 +92,8 @@ export class CallerResolver {
     return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
   }
 
-  #byToken(token: string): Caller {
-    const owner = this.#options.tokens.ownerOf(token);
+  #byToken(token: string, connection: TcpConnection | undefined): Caller {
+    const owner = this.#options.tokens.ownerOf(token, connection);
     if (owner?.kind === 'operator') return OPERATOR;
     if (owner?.kind === 'app') return { kind: 'app', id: owner.app };
     if (owner?.kind === 'void')

@@ -26,11 +26,22 @@ interface VoidToken {
   readonly reason: string;
 }
 
-/** The tokens that are good now. Only hashes are kept: a dump of the memory or a log holds nothing that opens a door. */
+/** What a connection has shown. Its text is with that connection in any case, in the head of the request that came last. */
+interface Shown {
+  readonly token: string;
+  readonly hash: Buffer;
+}
+
+/**
+ * The tokens that are good now. Only hashes are kept: a dump of the memory or a log holds nothing that opens a door. A client that is connected has
+ * its token in our memory; it goes with the connection.
+ */
 export class Tokens {
   readonly #operator: Buffer;
   readonly #apps = new Map<string, Buffer>();
   #void: VoidToken[] = [];
+  /** A hash costs a tenth of a request, and a connection shows the same token with each. Good ones only. */
+  readonly #shown = new WeakMap<object, Shown>();
 
   constructor(operatorToken: string) {
     this.#operator = hashOf(operatorToken);
@@ -53,9 +64,20 @@ export class Tokens {
     return true;
   }
 
-  /** Compares with every token in constant time, so that the time tells neither how near a guess was nor whose it is. */
-  ownerOf(token: string): TokenOwner | undefined {
-    const hash = hashOf(token);
+  /**
+   * Compares with every token in constant time, so that the time tells neither how near a guess was nor whose it is. Whose it is is asked each time;
+   * `connection`, one object for each, spares the hash alone.
+   */
+  ownerOf(token: string, connection?: object): TokenOwner | undefined {
+    const shown = connection && this.#shown.get(connection);
+    const hash = shown && isSame(shown.token, token) ? shown.hash : hashOf(token);
+    const owner = this.#holderOf(hash);
+    if (connection && owner && owner.kind !== 'void' && hash !== shown?.hash)
+      this.#shown.set(connection, { token, hash });
+    return owner;
+  }
+
+  #holderOf(hash: Buffer): TokenOwner | undefined {
     let owner: TokenOwner | undefined;
     for (const former of this.#void)
       if (timingSafeEqual(hash, former.hash)) owner = { kind: 'void', app: former.app, reason: former.reason };
@@ -67,4 +89,12 @@ export class Tokens {
 
 function hashOf(token: string): Buffer {
   return digest('sha256', token, 'buffer'); // in one shot: an object per hash would be the largest cost of a request
+}
+
+/** In the same time wherever they differ: a connection may carry requests of several clients, as that of a proxy does. */
+function isSame(one: string, other: string): boolean {
+  if (one.length !== other.length) return false;
+  let different = 0;
+  for (let at = 0; at < one.length; at++) different |= one.charCodeAt(at) ^ other.charCodeAt(at);
+  return different === 0;
 }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { type Credentials, descriptorOf, device, identity, type PeerCredentials } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/identity/index.ts';
+import { Tokens } from '../../../plugins/interface/identity/tokens.ts';
 
 const manifest = new URL('../../../manifests/plugins/interface/identity.yaml', import.meta.url).pathname;
 const startHost = () => createTestHost(plugin, { manifest });
@@ -36,6 +39,56 @@ test('the token decides, whoever the peer is', async () => {
   const peer = { pid: process.pid, uid, gid: 0 };
   assert.equal((await service.authenticate({ transport: 'unix', token, peer })).kind, 'app');
   await assert.rejects(service.authenticate({ transport: 'unix', token: 'wrong', peer }), { code: 'UNAUTHENTICATED' });
+});
+
+const ends = () => ({ localAddress: '127.0.0.1', localPort: 7000, remoteAddress: '127.0.0.1', remotePort: 50_000 });
+
+test('what a connection has shown decides nothing about what it shows next', async () => {
+  await using host = await startHost();
+  const service = host.service(identity);
+  const tcp = ends();
+  const agenda = await service.issue('com.example.agenda');
+  const radio = await service.issue('com.example.radio');
+  const ask = (token: string) => service.authenticate({ transport: 'tcp', token, tcp });
+  for (let time = 0; time < 2; time++) {
+    assert.deepEqual(await ask(agenda), { kind: 'app', id: 'com.example.agenda' });
+    assert.deepEqual(await ask(radio), { kind: 'app', id: 'com.example.radio' });
+    for (const wrong of [
+      'A'.repeat(43),
+      `${radio.slice(0, -1)}~`,
+      `~${radio.slice(1)}`,
+      radio.slice(0, -1),
+      `${radio}=`,
+    ])
+      await assert.rejects(ask(wrong), { code: 'UNAUTHENTICATED', message: /not one of this device/ }, wrong);
+  }
+  await service.revoke('com.example.radio');
+  for (let time = 0; time < 2; time++)
+    await assert.rejects(ask(radio), { code: 'UNAUTHENTICATED', message: /token of app com.example.radio is void/ });
+  await service.issue('com.example.agenda');
+  await assert.rejects(ask(agenda), { code: 'UNAUTHENTICATED', message: /com.example.agenda is void/ });
+});
+
+test('the token of a connection is hashed once, and a wrong one each time', () => {
+  const tokens = new Tokens('operator');
+  const agenda = tokens.issue('com.example.agenda');
+  const counted = mock.method(crypto, 'hash');
+  syncBuiltinESMExports();
+  try {
+    const [one, other] = [ends(), ends()];
+    const hashed = (token: string, connection?: object): number => {
+      const before = counted.mock.callCount();
+      for (let time = 0; time < 5; time++) tokens.ownerOf(token, connection);
+      return counted.mock.callCount() - before;
+    };
+    assert.deepEqual(
+      [hashed(agenda, one), hashed(agenda, one), hashed(agenda, other), hashed(agenda), hashed('wrong', one)],
+      [1, 0, 1, 5, 5],
+    );
+  } finally {
+    counted.mock.restore();
+    syncBuiltinESMExports();
+  }
 });
 
 const refused: readonly (readonly [string, (token: string) => string])[] = [
