@@ -53,6 +53,7 @@ export interface CanHandleInfo extends CanHandle {
   readonly owner: string;
   readonly state: CanBusState;
   readonly sent: number;
+  /** Frames that came while somebody heard a handle of the bus: at other times its controller keeps them away. */
   readonly received: number;
   readonly lost: number;
 }

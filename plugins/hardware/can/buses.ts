@@ -11,23 +11,12 @@ import {
   answeredTooLittle,
   type BusCallOptions,
   type BusUser,
-  executedIn,
   type HandleRow,
   type HandleTable,
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
-import {
-  configureBody,
-  EVENT,
-  EVERYTHING,
-  filterBody,
-  frameBody,
-  frameIn,
-  matches,
-  OP,
-  SLOTS,
-  STATES,
-} from './messages.ts';
+import type { Filters } from './filters.ts';
+import { configureBody, EVENT, frameBody, frameIn, matches, OP, STATES } from './messages.ts';
 
 const DEADLINE_MS = 1_000;
 
@@ -40,6 +29,7 @@ export interface CanCounts {
 export interface BusesOptions {
   readonly table: HandleTable<CanHandle>;
   readonly user: BusUser<CanHandle>;
+  readonly filters: Filters;
   readonly listeners: Listeners<CanArrival>;
   readonly onFrame: (handle: string, frame: CanArrival) => void;
   readonly onState: (
@@ -78,26 +68,27 @@ export class Buses {
 
   /** Bit rates and mode, once for all handles of the bus, and the filters, which each new handle may change. */
   async apply(row: HandleRow<CanHandle>, options: BusCallOptions = {}): Promise<void> {
-    const { table, user } = this.#options;
+    const { table, user, filters } = this.#options;
     const { endpoint } = row.handle;
-    const rows = table.on(endpoint);
-    if (rows[0] === row) {
+    if (table.on(endpoint)[0] === row) {
       const body = configureBody(row.handle);
       await user.request(row, { ...options, op: OP.configure, body, deadlineMs: DEADLINE_MS });
       // A controller that was active before does not tell that it is.
       if (!this.#states.has(endpoint)) this.#states.set(endpoint, 'active');
     }
-    const filters = rows.flatMap(({ handle }) => handle.filters ?? []);
-    const all = rows.every(({ handle }) => (handle.filters ?? []).length > 0);
-    const send = (body: Buffer) =>
-      user.request(row, { ...options, op: OP.filter, body, deadlineMs: DEADLINE_MS }).then(() => undefined);
-    if (all && filters.length <= SLOTS)
-      for (const [slot, filter] of filters.entries()) await send(filterBody(slot, filter));
-    // Each handle picks its own out of all that comes. Filters of former handles may be there still.
-    else
-      await send(EVERYTHING).catch((error) => {
-        if (executedIn(error) !== 'no') throw error; // a controller without filters
-      });
+    await filters.apply(row, options);
+  }
+
+  /** The frames of a handle, and with them the filters of its controller. */
+  listen(name: string, listener: (frame: CanArrival) => void): Disposable {
+    const listening = this.#options.listeners.add(name, listener);
+    const heard = this.#options.filters.hear(name);
+    return {
+      [Symbol.dispose]: () => {
+        listening[Symbol.dispose]();
+        heard[Symbol.dispose]();
+      },
+    };
   }
 
   async send(name: string, frame: CanFrame, options: BusCallOptions = {}): Promise<{ readonly timestampUs: number }> {

@@ -11,6 +11,7 @@ import {
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
 import { Buses } from './buses.ts';
+import { Filters } from './filters.ts';
 import { canOperations, receiveStream, told } from './operations.ts';
 
 interface Settings {
@@ -46,6 +47,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     const buses = new Buses({
       table,
       user,
+      filters: new Filters({ table, user, scope, always: events }),
       listeners,
       onFrame(handle, frame) {
         if (events && !publish('can.frame', { handle, ...told(frame) }, 'normal'))
@@ -71,12 +73,12 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
           ...buses.countsOf(row),
         })),
       send: (name, frame, options) => buses.send(name, frame, options),
-      onFrame: (name, listener) => listeners.add(name, listener),
+      onFrame: (name, listener) => buses.listen(name, listener),
     });
     const perCaller = new PerCaller(inFlightPerApp);
     for (const operation of canOperations({ table, buses, capabilities, perCaller }))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    const stream = receiveStream(table, listeners, frameQueue);
+    const stream = receiveStream(table, buses, frameQueue);
     scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
   },
 });

@@ -43,6 +43,9 @@ export function filterBody(slot: number, { id, mask, extended = false }: CanFilt
 /** A filter that every frame passes, of either kind of id. */
 export const EVERYTHING = Buffer.alloc(12);
 
+/** A filter that no frame passes: an id of 11 bits with more of them than that. */
+export const NOTHING = filterBody(0, { id: ID, mask: ID });
+
 /** Throws PARAMS_INVALID for an id or a length that there is not. */
 export function frameBody({ id, extended = false, rtr = false, fd = false, data }: CanFrame): Buffer {
   const fail = (where: string, reason: string): never => {

@@ -12,7 +12,6 @@ import {
   base64Schema,
   bytesOf,
   exactly,
-  type Listeners,
   outflowOfLines,
   type PerCaller,
   textOf,
@@ -75,7 +74,7 @@ export function canOperations(options: OperationOptions): readonly Operation<nev
 /** Frames that pass the filters of a handle, a JSON line each. */
 export function receiveStream(
   table: HandleTable<CanHandle>,
-  listeners: Listeners<CanArrival>,
+  buses: Buses,
   queue: number,
 ): StreamEndpoint<{ readonly handle: string }> {
   return {
@@ -86,7 +85,7 @@ export function receiveStream(
     capability: 'bridges.can:{handle}',
     async run({ handle }, channel) {
       table.find(handle);
-      await outflowOfLines(channel, queue, (take) => listeners.add(handle, (frame) => take(told(frame))));
+      await outflowOfLines(channel, queue, (take) => buses.listen(handle, (frame) => take(told(frame))));
     },
   };
 }

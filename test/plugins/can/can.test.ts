@@ -54,6 +54,39 @@ describe('can', () => {
     await stream.ended;
   });
 
+  it('lets a frame through to the Core only while somebody hears it, and tells the state of the bus always', async () => {
+    await using device = await start();
+    const filters = async () => {
+      const { settings } = await device.sim.ask({ settings: { endpoint: 'can0' } });
+      return (settings as { filters: { id: number; mask: number }[] }).filters;
+    };
+    const become = (what: string, open: boolean) =>
+      eventually(what, async () => {
+        const all = await filters();
+        return all.length > 0 && all.some(({ mask }) => mask === 0) === open ? true : undefined;
+      });
+    await become('filters that nothing passes', false);
+    await device.sim.ask({ can: { endpoint: 'can0', id: 0x123, data: [1] } });
+    const heard: number[] = [];
+    const first = device.core.service(can).onFrame('all', ({ data }) => void heard.push(data[0]!));
+    const second = device.core.service(can).onFrame('answers', () => undefined);
+    await become('filters that everything passes', true);
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    using again = device.core.service(can).onFrame('all', ({ data }) => void heard.push(data[0]!));
+    await eventually('the frame', async () => {
+      await device.sim.ask({ can: { endpoint: 'can0', id: 0x123, data: [2] } });
+      return heard.includes(2) ? true : undefined;
+    });
+    assert.ok(!heard.includes(1), 'nobody heard it when it came');
+    second[Symbol.dispose]();
+    again[Symbol.dispose]();
+    await become('filters that nothing passes again', false);
+    await device.sim.ask({ short: { endpoint: 'can0', broken: true } });
+    await device.refusal('can.send', { handle: 'all', id: 1 });
+    await eventually('its state', async () => ((await device.health('can')).code === 'BUS_OFF' ? true : undefined));
+  });
+
   it('sends CAN FD where the bus has a data rate', async () => {
     await using device = await start();
     await device.call('can.send', { handle: 'all', id: 1, fd: true, data: Buffer.alloc(64, 7).toString('base64') });
