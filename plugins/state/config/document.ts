@@ -100,8 +100,9 @@ export class ConfigDocument {
    * Undefined where it cannot be cut so: a root in braces, indented or below a marker of YAML.
    */
   parts(text: string): { readonly parts: readonly Part[]; readonly end: number } | undefined {
-    const { contents } = this.#document;
-    if (!yaml().isMap(contents) || contents.flow || contents.items.length === 0 || MARKER.test(text)) return undefined;
+    const contents = this.#parsed?.contents;
+    if (!contents || !yaml().isMap(contents) || contents.flow || contents.items.length === 0 || MARKER.test(text))
+      return undefined;
     const keysOf = Map.groupBy(this.#places.keys(), (key) => this.#places.get(key)!.root);
     const parts: Part[] = [];
     let end = 0;

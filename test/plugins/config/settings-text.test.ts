@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { suite, test } from 'node:test';
 import type { CoreError } from '@device-core/plugin-api';
 import fc from 'fast-check';
@@ -14,6 +15,22 @@ const valuesIn = (text: string) => {
 };
 
 suite('the text of a settings file', () => {
+  test('who has no settings loads no YAML', () => {
+    const from = (file: string) => new URL(`../../../plugins/state/config/${file}`, import.meta.url);
+    const script = `
+      import { createRequire } from 'node:module';
+      import { ConfigDocument } from '${from('document.ts')}';
+      import { SettingsText } from '${from('settings-text.ts')}';
+      const loaded = () => Object.keys(createRequire('${import.meta.url}').cache).some((file) => file.includes('/node_modules/yaml/'));
+      const document = ConfigDocument.parse('', '');
+      const text = new SettingsText('', '', document);
+      const before = [[...document.keys()], document.value('a'), text.toString(), loaded()];
+      text.set('a', 'x: y', ${JSON.stringify(LIMITS)});
+      console.log(JSON.stringify([...before, text.toString(), loaded()]));`;
+    const out = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    assert.deepEqual(JSON.parse(out), [[], null, '{}\n', false, 'a: "x: y"\n', true]);
+  });
+
   test('a line that is written without the library is the line that the library writes', () => {
     const segment = fc.oneof(
       fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,6}$/),
