@@ -71,13 +71,16 @@ export function rejectSocket(socket: Socket, error: CoreError): void {
 }
 
 function send(response: ServerResponse, status: number, body: string | Buffer, more?: Headers): void {
+  const length = Buffer.byteLength(body);
   const headers: Headers = {
     'content-type': JSON_TYPE,
-    'content-length': Buffer.byteLength(body),
+    'content-length': length,
     'device-api-version': VERSION,
   };
   response.writeHead(status, more ? Object.assign(headers, more) : headers);
-  response.end(body);
+  // As many bytes as letters: ASCII, which need not be encoded.
+  if (length === body.length) response.end(body, 'latin1');
+  else response.end(body);
 }
 
 function successStatus(rest: RestBinding, result: unknown): number {

@@ -46,6 +46,14 @@ it('takes a body that came with its head as it lies, without the way through the
   }
 });
 
+for (const app of ['agenda', 'café', '\u0080ÿ', 'naïve ☕', '🙂'])
+  it(`answers in UTF-8: ${JSON.stringify(app)}`, async () => {
+    const options = { token: tokens.plain!, body: { app, functions: [] } };
+    const { text, headers } = await front.ask('/FunctionRegistry-registerFunction', options);
+    const expected = JSON.stringify({ ok: true, app, functions: [] });
+    assert.deepEqual([text, headers['content-length']], [expected, String(Buffer.byteLength(expected))]);
+  });
+
 describe('the shapes of the specification', () => {
   const SHAPES: readonly (readonly [string, string, AskOptions & { readonly as?: string }, number, string])[] = [
     ['SPI transfer', '/SPI_transfer_txrx', { as: 'flash', body: TRANSFER }, 200, '{"ok":true,"rx":"AAAA"}'],
