@@ -9,6 +9,8 @@ import { eventually } from '../fixtures/eventually.ts';
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const START_MS = 30_000;
 const COMMAND_MS = 60_000;
+/** The last word of what the Core says when all of its plugins have started. */
+const BANNER_END = 'Ctrl-C';
 const OWN = new Set(['.git', '.device', 'package.json']);
 
 /**
@@ -67,7 +69,10 @@ export class DocCheckout implements AsyncDisposable {
     await this.run('npx tsc -p doc.tsconfig.json');
   }
 
-  /** Starts the command of a Core and resolves when the Core answers and its apps have started, as they have when a person types the next line. */
+  /**
+   * Starts the command of a Core and resolves when the Core answers and has said that it is there, and its apps have started: a person types the next
+   * line then. It answers before all of its plugins are there.
+   */
   async start(command: string): Promise<void> {
     await this.stop();
     const words = this.#own(command).trim();
@@ -81,7 +86,7 @@ export class DocCheckout implements AsyncDisposable {
       stream.on('data', (chunk) => {
         this.#log += chunk;
       });
-    const answers = async () => core.exitCode !== null || (await this.#answers());
+    const answers = async () => core.exitCode !== null || (this.#log.includes(BANNER_END) && (await this.#answers()));
     const started = await eventually(answers, 'a Core', { ms: START_MS, every: 100 }).catch(() => false);
     if (!started || core.exitCode !== null) throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
     if (!words.includes('--app')) return;

@@ -31,8 +31,6 @@ const TypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => Uint8
 
 /** Encodes the values of one message. What it exports is noted in `held`. */
 export class Encoder {
-  /** A collection that finds no object of a class throws the code away that V8 compiled for it. */
-  static readonly kept = new Encoder({} as Exporter, true, 0);
   readonly held: number[];
   readonly transfer: ArrayBuffer[] = [];
   /** Live objects that this message is the first to carry. */
@@ -204,6 +202,8 @@ export class Encoder {
     return ['object', ref, methods, encoded, slots, true];
   }
 }
+/** A collection that finds no object of a class throws the code away that V8 compiled for it. Inside of the class tsc would make it before the class. */
+export const KEPT_ENCODER = new Encoder({} as Exporter, true, 0);
 
 /** Knows what nobody can copy: functions, or the symbols of disposables and iterables. */
 export function isActive(value: object): boolean {
