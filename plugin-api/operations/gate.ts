@@ -23,7 +23,7 @@ export class Gate {
   readonly #inFlight: InFlight;
   readonly #before: HookCaller<'operation.before'>;
   readonly #log: Logger;
-  readonly #checkResults: boolean;
+  readonly #checkResults: () => boolean;
   /** Answers that came after their deadline or cancellation, and were dropped. */
   late = 0;
 
@@ -32,7 +32,7 @@ export class Gate {
     inFlight: InFlight,
     before: HookCaller<'operation.before'>,
     log: Logger,
-    checkResults: boolean,
+    checkResults: () => boolean,
   ) {
     this.#table = table;
     this.#inFlight = inFlight;
@@ -173,7 +173,7 @@ export class Gate {
       this.#log.debug({ operation: entry.name, late: this.late }, 'dropped an answer that came too late');
       return;
     }
-    const wrong = this.#checkResults ? entry.checkResult(result) : undefined;
+    const wrong = this.#checkResults() ? entry.checkResult(result) : undefined;
     if (wrong === undefined) call.succeed(result);
     else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry));
   }

@@ -24,8 +24,8 @@ export interface OperationGateOptions {
   readonly scope: Scope;
   readonly log: Logger;
   readonly before: HookCaller<'operation.before'>;
-  /** A result that does not fit its schema fails the call. */
-  readonly checkResults: boolean;
+  /** Whether a result that does not fit its schema fails the call, asked for each. */
+  readonly checkResults: () => boolean;
   /** Shared by those who compile the same schemas again and again. */
   readonly schemas?: Schemas;
 }

@@ -63,7 +63,7 @@ describe('the table', () => {
       manifest: { id: 'taker', version: '1.0.0', summary: 't', api: '*', main: '.' },
     });
     const before = { promise: async () => undefined, isUsed: () => false } as never;
-    const { service, table } = operationGate({ ...scopes[0]!, before, checkResults: true });
+    const { service, table } = operationGate({ ...scopes[0]!, before, checkResults: () => true });
     const outside: ServiceUser = { plugin: 'guest', outside: true, measured: (_, fn) => fn, failed: () => undefined };
     const theirs = service[FOR_USER](outside);
     assert.throws(() => theirs.add(WRONG), { code: 'PARAMS_INVALID' });

@@ -12,7 +12,7 @@ import {
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
 import { Schemas } from '@device-core/plugin-api/operations';
-import { checkManifest, ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, ISOLATION_VARIABLE, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
@@ -332,11 +332,16 @@ describe('the gate', () => {
     watch[Symbol.dispose]();
   });
 
-  it('checks results on simulated devices, unless told otherwise', async () => {
-    await using strict = await start();
+  it('checks results on simulated devices that have started, unless told otherwise', async () => {
+    const clock = virtualClock();
+    await using strict = await start({}, clock);
+    await using always = await start({ validateResults: true });
     await using lax = await start({ validateResults: false });
-    for (const { table } of [strict, lax])
+    for (const { table } of [strict, always, lax])
       table.add(operation({ params: { type: 'object' }, run: async () => ({ text: 5 }) }));
+    assert.deepEqual(await strict.table.invoke('test.echo', {}, call()), { text: 5 }, 'it may still be starting');
+    await assert.rejects(always.table.invoke('test.echo', {}, call()), code('INTERNAL'));
+    await clock.advance(3_000);
     await assert.rejects(strict.table.invoke('test.echo', {}, call()), code('INTERNAL'));
     assert.match((strict.host.logged[0]!.fields as { err: Error }).err.message, /text: must be string/);
     assert.deepEqual(await lax.table.invoke('test.echo', {}, call()), { text: 5 });

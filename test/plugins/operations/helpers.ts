@@ -7,7 +7,7 @@ import {
   type Operations,
   operations,
 } from '@device-core/plugin-api';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type TestHost, type VirtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 
 const MANIFEST = fileURLToPath(new URL('../../../manifests/plugins/interface/operations.yaml', import.meta.url));
@@ -19,8 +19,11 @@ export { ANONYMOUS };
 
 export const GRANTS = { 'app.com.example.flash': ['bridges.spi:flash'] };
 
-export async function start(config: object = {}): Promise<{ host: TestHost; table: Operations } & AsyncDisposable> {
-  const host = await createTestHost(plugin, { manifest: MANIFEST, config, grants: GRANTS });
+export async function start(
+  config: object = {},
+  clock?: VirtualClock,
+): Promise<{ host: TestHost; table: Operations } & AsyncDisposable> {
+  const host = await createTestHost(plugin, { manifest: MANIFEST, config, grants: GRANTS, ...(clock && { clock }) });
   return { host, table: host.service(operations), [Symbol.asyncDispose]: () => host.stop() };
 }
 
