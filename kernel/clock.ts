@@ -14,7 +14,9 @@ export const systemClock: Clock = {
   steady: steadyMs,
   monotonic: () => ORIGIN_MS + performance.now(),
   taken: () => loop.taken(),
-  after: (ms, fn) => (ms >= 1 && ms <= LONGEST_MS ? timer(ms, fn) : systemClock.at(systemClock.monotonic() + ms, fn)),
+  // A timer of Node forgets the part of a millisecond, and may begin with one that has nearly passed.
+  after: (ms, fn) =>
+    ms >= 1 && ms <= LONGEST_MS ? timer(Math.ceil(ms), fn) : systemClock.at(systemClock.monotonic() + ms, fn),
   at(time, fn) {
     const left = time - systemClock.monotonic();
     // A timer takes a millisecond at least; the gap between two transactions of a bus is a twentieth of that.

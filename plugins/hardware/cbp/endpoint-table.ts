@@ -15,6 +15,7 @@ const NAME_LIMIT = 64;
 const ANSWER_LIMIT = 512;
 /** Controls, marks of direction, line ends, halves of pairs, what Unicode has not given away. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+const ALL_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gu');
 const SYS_NAME = 'sys';
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -75,7 +76,8 @@ function readName({ status, body }: Outcome): { readonly name?: string; readonly
   } catch {
     return { wrong: `its name is not UTF-8 (${Buffer.from(body).toString('hex')})` };
   }
-  const shown = JSON.stringify(name);
+  // JSON escapes some of them only.
+  const shown = JSON.stringify(name).replace(ALL_UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`);
   if (UNPRINTABLE.test(name)) return { wrong: `its name has characters that nobody can see (${shown})` };
   if (name.trim() !== name) return { wrong: `its name begins or ends with a space (${shown})` };
   return { name };
