@@ -1,11 +1,10 @@
 import { type Clock, CoreError, steadyMs } from '@device-core/plugin-api';
 import { LoopTime } from './usage/loop-time.ts';
 
-/** A timer of Node takes no more, and fires at once instead. */
+/** A timer of Node takes no more, and fires at once instead. It forgets the part of a millisecond. */
 const LONGEST_MS = 2 ** 31 - 1;
 /** performance.now() counts from the start of the thread, this from the start of the machine. */
 const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
-
 const loop = new LoopTime();
 
 /** The machine's clock. */
@@ -14,7 +13,6 @@ export const systemClock: Clock = {
   steady: steadyMs,
   monotonic: () => ORIGIN_MS + performance.now(),
   taken: () => loop.taken(),
-  // A timer of Node forgets the part of a millisecond, and may begin with one that has nearly passed.
   after: (ms, fn) =>
     ms >= 1 && ms <= LONGEST_MS ? timer(Math.ceil(ms), fn) : systemClock.at(systemClock.monotonic() + ms, fn),
   at(time, fn) {
