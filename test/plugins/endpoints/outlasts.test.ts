@@ -29,7 +29,8 @@ const PLUGINS = {
   uart: { version: '^1.0.0', config: { handles: [{ name: 'line', endpoint: 'uart0', baud: 115_200 }] } },
   can: {
     version: '^1.0.0',
-    config: { handles: [{ name: 'motor', endpoint: 'can0', nominal: 500_000, filters: [FILTER] }] },
+    // A frame that nobody hears is kept away by another filter.
+    config: { events: true, handles: [{ name: 'motor', endpoint: 'can0', nominal: 500_000, filters: [FILTER] }] },
   },
   pio: { version: '^1.0.0', config: { handles: [{ name: 'machine', endpoint: 'pio0', machine: 0 }] } },
 };
