@@ -32,7 +32,7 @@ const GATE: MemoryPlugin = {
   provides: { operations: '1.0.0' },
   requires: { device: '^1.0.0' },
   hooks: ['operation.before'],
-  taps: ['health.collect'],
+  taps: ['kernel.ready', 'health.collect'],
   plugin: operationsPlugin as NonNullable<MemoryPlugin['plugin']>,
 };
 
