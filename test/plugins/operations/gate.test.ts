@@ -352,12 +352,12 @@ describe('the gate', () => {
     let closed = false;
     fixture.table.add(
       operation({
-        params: { type: 'object' },
-        timeoutMs: 200, // the first call compiles its schema within it
+        params: { type: 'object', additionalProperties: false },
+        timeoutMs: 100,
         async *run(_: never, context: CallContext) {
           try {
             for (let n = 1; ; n++) {
-              await pace(150, context.signal);
+              await pace(60, context.signal);
               yield { data: n };
             }
           } finally {
