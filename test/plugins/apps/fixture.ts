@@ -191,6 +191,9 @@ export interface BenchOptions {
   readonly prepare?: (installed: string, paths: DeviceInfo['paths']) => Promise<unknown>;
 }
 
+/** A pause after a crash that lasts until somebody has looked. */
+export const LONG_BACKOFF = { crash: { backoffMs: [1_000, 1_000], limit: 3, windowMs: 60_000 } };
+
 /** The plugin over fakes of its neighbours, and real processes below it. */
 export async function startBench(options: BenchOptions = {}): Promise<Bench> {
   const root = options.root ?? mkdtempSync(join(tmpdir(), 'apps-'));

@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
-import { alive, CONNECT, eventually, manifestOf, processesAt, putApp, startBench } from './fixture.ts';
+import { alive, CONNECT, eventually, LONG_BACKOFF, manifestOf, processesAt, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';
 
@@ -128,7 +128,10 @@ test('a crash is followed by pauses, restarts and at last by quarantine, which a
 });
 
 test('kill -9 of an app is a crash like any other', async () => {
-  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID)) });
+  await using bench = await startBench({
+    config: LONG_BACKOFF,
+    prepare: (installed) => putApp(installed, manifestOf(ID)),
+  });
   const { pid } = await bench.apps.start(ID);
   process.kill(pid ?? 0, 'SIGKILL');
   const status = await bench.reach(ID, 'backoff');

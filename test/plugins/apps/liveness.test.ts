@@ -5,7 +5,7 @@ import { CoreError, type Scope } from '@device-core/plugin-api';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { Liveness, processorWait } from '../../../plugins/apps/apps/liveness.ts';
 import { turns } from '../../fixtures/eventually.ts';
-import { alive, type Bench, CONNECT, eventually, manifestOf, putApp, startBench } from './fixture.ts';
+import { alive, type Bench, CONNECT, eventually, LONG_BACKOFF, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';
 /** Long enough for an answer of a fake, short for a test. */
@@ -13,9 +13,9 @@ const PING = { everyMs: 20, limitMs: 60, misses: 3 };
 
 after(leakCheck());
 
-async function running(more: Record<string, unknown> = {}, script?: string): Promise<Bench> {
+async function running(more: Record<string, unknown> = {}, script?: string, config: object = {}): Promise<Bench> {
   const bench = await startBench({
-    config: { ping: PING },
+    config: { ping: PING, ...config },
     prepare: (installed) => putApp(installed, manifestOf(ID, more), script),
   });
   await bench.apps.start(ID);
@@ -90,7 +90,7 @@ describe('the limit of an answer', () => {
 
 describe('an app that is asked whether it is there', () => {
   it('is restarted when three pings in a row have no answer, and the reason is kept', async () => {
-    await using bench = await running();
+    await using bench = await running({}, undefined, LONG_BACKOFF);
     const first = await bench.status(ID);
     bench.sockets.answer = never;
     const hung = await bench.reach(ID, 'backoff');

@@ -11,7 +11,7 @@ import {
   type ComponentHealth,
   functions,
 } from '@device-core/plugin-api';
-import { type Bench, CONNECT, callAs, eventually, manifestOf, putApp, startBench } from './fixture.ts';
+import { type Bench, CONNECT, callAs, eventually, LONG_BACKOFF, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';
 const operator: Caller = { kind: 'operator', id: 'operator' };
@@ -121,7 +121,10 @@ test("what a developer's app complains about is in the log of the Core, too, and
 
 test('a crash is told by the line that matters, to all by its place alone', async () => {
   const script = `setTimeout(() => { throw new TypeError('the secret recipe') }, 50);${CONNECT}`;
-  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID), script) });
+  await using bench = await startBench({
+    config: LONG_BACKOFF,
+    prepare: (installed) => putApp(installed, manifestOf(ID), script),
+  });
   await bench.apps.start(ID);
   const status = await bench.reach(ID, 'backoff');
   const line = 'it ended with code 1; it wrote: TypeError: the secret recipe (main.cjs:1)';
