@@ -93,6 +93,19 @@ export {
   type SessionInfo,
 } from './services/app-sockets.ts';
 export {
+  type AppSupervisor,
+  appSupervisor,
+  ENFORCED,
+  type Enforced,
+  type Enforcement,
+  type EnforcementReport,
+  type GuestEnd,
+  type GuestRun,
+  type GuestStart,
+  type GuestUsage,
+  type OutputLine,
+} from './services/app-supervisor.ts';
+export {
   APP_STATES,
   type AppLeftOut,
   type AppManifest,
@@ -239,6 +252,13 @@ export {
   type WallsReport,
 } from './services/launcher.ts';
 export {
+  type Departure,
+  type DepartureLine,
+  type DepartureSum,
+  type DeparturesLedger,
+  ledger,
+} from './services/ledger.ts';
+export {
   type NdefRecord,
   type Nfc,
   type NfcOptions,
@@ -273,6 +293,17 @@ export {
 } from './services/pio.ts';
 export { type PluginManager, type PluginStatus, pluginManager, type SkuChange } from './services/plugin-manager.ts';
 export { type Guest, type Processes, type ProcessOwner, processes } from './services/processes.ts';
+export {
+  type Consent,
+  type Consents,
+  consents,
+  type Prompt,
+  type PromptItem,
+  type PromptOutcome,
+  type PromptQuestion,
+  type Prompts,
+  prompts,
+} from './services/prompts.ts';
 export {
   type SensorDescription,
   type SensorInfo,

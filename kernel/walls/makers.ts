@@ -61,7 +61,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
       files: 'kernel',
-      network: network === 'none' ? 'kernel' : 'none',
+      network: network === 'open' ? 'none' : 'kernel',
       ...{ pids: 'kernel', signals: 'kernel' },
       syscalls: architecture ? 'kernel' : 'none',
     }),
@@ -86,7 +86,7 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
   const own = root ? [] : ['--user', '--map-current-user'];
   const words = ({ network, uid, cwd, program, args }: SandboxSpec): Wrapped['words'] => [
     ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
-    ...(network === 'none' ? ['--net'] : []),
+    ...(network === 'open' ? [] : ['--net']),
     ...[`--wd=${cwd}`, '--', ...asUser(setpriv, uid), program, ...args],
   ];
   const [command, ...args] = words(askSpec(readlink));
@@ -100,7 +100,7 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
     walls: ({ uid, network }) => ({
       user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
       files: uid === undefined ? 'none' : 'kernel',
-      network: network === 'none' ? 'kernel' : 'none',
+      network: network === 'open' ? 'none' : 'kernel',
       ...{ pids: 'kernel', signals: 'kernel', syscalls: 'none' },
     }),
     wrap: (spec) => ({ words: words(spec), feeds: [] }),

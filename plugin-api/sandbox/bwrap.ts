@@ -34,7 +34,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
   return [
     ...(uid === undefined ? ['--unshare-user-try'] : []),
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...(network === 'none' ? ['--unshare-net'] : []),
+    ...(network === 'open' ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--new-session', '--hostname', name, '--cap-drop', 'ALL'],
     // Only to become the other user; setpriv drops these, too.
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),

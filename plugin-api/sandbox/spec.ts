@@ -12,8 +12,8 @@ export interface SandboxSpec {
   readonly files: SandboxFiles;
   /** Folders of Unix sockets, or single sockets. A folder shows a socket that is made anew; a socket alone stays the old one. */
   readonly sockets: readonly string[];
-  /** `none`: a network of its own without a way out. */
-  readonly network: 'none' | 'open';
+  /** `none`: a network of its own without a way out; `hosts`: the same, with a proxy of the device inside it. */
+  readonly network: 'none' | 'hosts' | 'open';
   /** Device nodes, absolute. */
   readonly nodes: readonly string[];
   /** User and group of its own; the Core's, if absent. Only root can give one. */

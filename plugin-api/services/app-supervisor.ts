@@ -1,0 +1,87 @@
+import type { AppSpec } from '../app-spec/spec.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** What the system's kernel can keep an app from. */
+export const ENFORCED = ['user', 'files', 'devices', 'network', 'syscalls', 'memory', 'tasks', 'mac'] as const;
+export type Enforced = (typeof ENFORCED)[number];
+/** `watched`: the Core looks now and then, and ends what took too much. */
+export type Enforcement = Readonly<Record<Enforced, 'kernel' | 'watched' | 'none'>>;
+
+export interface EnforcementReport {
+  readonly by: 'systemd' | 'process';
+  readonly enforced: Enforcement;
+  /** Why nothing better stands, by kind, for people. */
+  readonly reasons: Readonly<Partial<Record<Enforced, string>>>;
+}
+
+/** One run of a guest, by the supervisor's own name for it. */
+export interface GuestRun {
+  /** Never used again while the Core runs. */
+  readonly run: string;
+  /** Short name of the guest: `agenda`. */
+  readonly name: string;
+  /** First process of the run; with walls it is the outermost. */
+  readonly leader: { readonly pid: number; readonly startTime: string };
+  /** Of the program itself, as far as it is known. */
+  readonly pid?: number;
+}
+
+export interface GuestEnd {
+  readonly code?: number;
+  readonly signal?: string;
+  /** `start`: the program could not be executed; `memory`: it took more than its budget. */
+  readonly cause: 'exit' | 'signal' | 'memory' | 'start' | 'stopped';
+  /** For people, where the cause alone does not say it. */
+  readonly reason?: string;
+}
+
+/** What a run takes now. Bytes, and milliseconds of processor time since its start. */
+export interface GuestUsage {
+  readonly memory: number;
+  readonly memoryPeak?: number;
+  readonly cpuMs: number;
+  readonly tasks: number;
+  readonly ioBytes?: number;
+}
+
+export interface OutputLine {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly from: 'stdout' | 'stderr';
+  readonly text: string;
+}
+
+export interface GuestStart {
+  /** Handed over as the file `token` in $CREDENTIALS_DIRECTORY, for this run only; never in the environment, on a command line or in a log. */
+  readonly token: string;
+}
+
+/**
+ * Runs guests inside what the system's kernel enforces (decisions D14). Two providers, systemd units and bubblewrap, one contract suite. Plain data both
+ * ways, so that a provider may run at every level. When a guest is started again, how often and why not, is its caller's business.
+ */
+export interface AppSupervisor {
+  enforcement(): Promise<EnforcementReport>;
+  /** User, folders, unit: whatever has to be there before a start. Idempotent. Throws PARAMS_INVALID for a specification that cannot be, WARDEN_REFUSED. */
+  prepare(spec: AppSpec): Promise<void>;
+  /** Resolves when the program was executed. Throws SANDBOX_UNAVAILABLE where a demanded wall cannot be made, and the codes of prepare(). */
+  start(spec: AppSpec, start: GuestStart): Promise<GuestRun>;
+  /** Resolves when nothing of the run is left but what stop() could not end. */
+  ended(run: string): Promise<GuestEnd>;
+  /** It is ready: limits that would only hold up its start hold from now on. */
+  ready(run: string): Promise<void>;
+  /** SIGTERM to the program, SIGKILL to all of it when the grace is over. Resolves with processes that could not be ended. */
+  stop(run: string, graceMs: number): Promise<readonly number[]>;
+  usage(run: string): Promise<GuestUsage>;
+  /** The newest lines that a guest wrote, in this run and before, the oldest first. */
+  output(name: string, lines: number): Promise<readonly OutputLine[]>;
+  /** Called with each line from now on. */
+  onOutput(name: string, listener: (line: OutputLine) => void): Disposable;
+  /** What a Core that was killed left running. */
+  former(): Promise<readonly GuestRun[]>;
+  /** Nothing of this guest is wanted any more: unit and run folder go, its data stays. */
+  forget(name: string): Promise<void>;
+}
+
+export const appSupervisor = serviceRef<AppSupervisor>('app-supervisor', '1.0.0');

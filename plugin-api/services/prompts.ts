@@ -1,0 +1,81 @@
+/** Questions to the person who owns the device, and the answers that are kept (decisions D16). */
+import type { CapabilityId } from '../capabilities.ts';
+import { serviceRef } from '../service-ref.ts';
+
+export interface PromptItem {
+  readonly capability: CapabilityId;
+  /** Hosts with ports, nodes, budgets: what the capability alone does not say. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** What the catalogue says it allows. */
+  readonly summary: string;
+  /** In the app's own words, and to be shown as such. */
+  readonly reason: string;
+  readonly optional: boolean;
+  /** A grant that it has now and that this one contains. */
+  readonly widens?: CapabilityId;
+}
+
+export interface PromptQuestion {
+  readonly kind: 'consent' | 'confirm' | 'update';
+  /** Who or what it is about: an app id. */
+  readonly subject: string;
+  /** The real title of the subject, and who signed it. */
+  readonly title: string;
+  readonly signer?: string;
+  readonly version?: string;
+  readonly what: readonly PromptItem[];
+  /** Milliseconds of its time; ten minutes if absent. */
+  readonly ms?: number;
+}
+
+export interface Prompt extends Omit<PromptQuestion, 'ms'> {
+  readonly id: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** What became of a question. Silence is no. */
+export interface PromptOutcome {
+  readonly state: 'answered' | 'expired' | 'withdrawn';
+  /** Capabilities that were allowed; none unless answered. For kinds without capabilities: `yes` is the one that stands for all. */
+  readonly allow: readonly string[];
+  /** As `callerName` writes it. */
+  readonly by?: string;
+  readonly at: number;
+}
+
+/** Owns every question; devicectl, page and panel are views of it. */
+export interface Prompts {
+  /** Shows the question everywhere at once and resolves with what became of it. A question of the same kind about the same subject is withdrawn by it. Throws BUSY beyond the bound. */
+  ask(question: PromptQuestion): Promise<PromptOutcome>;
+  withdraw(subject: string, kind: PromptQuestion['kind']): Promise<void>;
+  list(): Promise<readonly Prompt[]>;
+}
+
+export const prompts = serviceRef<Prompts>('prompts', '1.0.0');
+
+/** One answer that was kept: it holds for what it names and what that implies, until it is revoked. */
+export interface Consent {
+  readonly capability: CapabilityId;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly allowed: boolean;
+  readonly by: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** Version of the app that asked. */
+  readonly version: string;
+}
+
+/** The kept answers by app. Durable before a method resolves. */
+export interface Consents {
+  of(app: string): Promise<readonly Consent[]>;
+  /** The newest answer about a capability replaces the former one. */
+  keep(app: string, answers: readonly Consent[]): Promise<void>;
+  /** Puts all of them back as they were, as a rollback does. */
+  replace(app: string, answers: readonly Consent[]): Promise<void>;
+  forget(app: string): Promise<void>;
+  onChange(listener: (app: string) => void): Disposable;
+}
+
+export const consents = serviceRef<Consents>('consents', '1.0.0');
