@@ -48,13 +48,20 @@ export interface OutputLine {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly from: 'stdout' | 'stderr';
+  /** `log`: it came by write(). */
+  readonly from: 'stdout' | 'stderr' | 'log';
   readonly text: string;
+  /** The run that wrote it; absent for what was written before this Core began. */
+  readonly run?: string;
+  /** What else a line of JSON said. */
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface GuestStart {
   /** Handed over as the file `token` in $CREDENTIALS_DIRECTORY, for this run only; never in the environment, on a command line or in a log. */
   readonly token: string;
+  /** What has to be enforced, at the least; nothing, if absent. A network that was granted needs no wall. */
+  readonly demand?: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>;
 }
 
 /**
@@ -65,17 +72,22 @@ export interface AppSupervisor {
   enforcement(): Promise<EnforcementReport>;
   /** User, folders, unit: whatever has to be there before a start. Idempotent. Throws PARAMS_INVALID for a specification that cannot be, WARDEN_REFUSED. */
   prepare(spec: AppSpec): Promise<void>;
-  /** Resolves when the program was executed. Throws SANDBOX_UNAVAILABLE where a demanded wall cannot be made, and the codes of prepare(). */
+  /**
+   * Resolves when the program runs or could not be executed, which ended() tells. Identity is told of it (`launched`) before anybody could be reached by it. Throws SANDBOX_UNAVAILABLE where a demanded wall cannot be made, and the codes of
+   * prepare().
+   */
   start(spec: AppSpec, start: GuestStart): Promise<GuestRun>;
   /** Resolves when nothing of the run is left but what stop() could not end. */
   ended(run: string): Promise<GuestEnd>;
-  /** It is ready: limits that would only hold up its start hold from now on. */
-  ready(run: string): Promise<void>;
+  /** It is ready: limits that would only hold up its start hold from now on. Resolves with what is known of it now, `pid` among it. */
+  ready(run: string): Promise<GuestRun>;
   /** SIGTERM to the program, SIGKILL to all of it when the grace is over. Resolves with processes that could not be ended. */
   stop(run: string, graceMs: number): Promise<readonly number[]>;
   usage(run: string): Promise<GuestUsage>;
   /** The newest lines that a guest wrote, in this run and before, the oldest first. */
   output(name: string, lines: number): Promise<readonly OutputLine[]>;
+  /** A line that its owner adds to what it wrote itself (log.write). Resolves when it is written as durably as the others. */
+  write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void>;
   /** Called with each line from now on. */
   onOutput(name: string, listener: (line: OutputLine) => void): Disposable;
   /** What a Core that was killed left running. */
