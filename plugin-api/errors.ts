@@ -62,7 +62,7 @@ export const ERROR_CODES = {
   ],
   PLUGIN_CHANGED: [500, -32050, 'plugin {plugin} was changed after it was installed: {reason}'],
   PLUGIN_ROLLED_BACK: [500, -32051, 'plugin {plugin} {version} failed its probation: {reason}; {outcome}'],
-  SIGNATURE_INVALID: [403, -32003, 'cannot trust plugin {plugin}: {reason}'],
+  SIGNATURE_INVALID: [403, -32003, 'cannot trust {what}: {reason}'],
   STATE_NEWER: [
     503,
     -32052,

@@ -11,7 +11,7 @@ import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import type { PluginStatus } from '@device-core/plugin-api';
 import { parseInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import { filesOf, readTree } from '@device-core/plugin-api/package-tree';
+import { filesOf, PLUGIN_PACKAGE, readTree } from '@device-core/plugin-api/packages';
 import { stringify } from 'yaml';
 import { eventually, pace } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';
@@ -223,7 +223,7 @@ test('kill -9 at any moment of an installation leaves one whole version, old or 
         assert.deepEqual(there, [...new Set(versions.map(versionFolder))].sort());
         for (const one of versions) {
           const folder = join(place, 'guest', versionFolder(one));
-          assert.equal((await readTree(folder, await filesOf(folder, 10), 1 << 30)).hash, one.hash);
+          assert.equal((await readTree(PLUGIN_PACKAGE, folder, await filesOf(folder, 10), 1 << 30)).hash, one.hash);
         }
         return true;
       } catch (error) {

@@ -10,7 +10,7 @@ import {
   type InstalledVersion,
   versionFolder,
 } from '@device-core/plugin-api/installed';
-import type { TreeLimits } from '@device-core/plugin-api/package-tree';
+import type { TreeLimits } from '@device-core/plugin-api/packages';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
 import { beyond, checkUnsigned, claimsOf, digestOf } from './claims.ts';
 import { checkFit } from './fitness.ts';

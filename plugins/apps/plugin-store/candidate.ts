@@ -10,12 +10,12 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
-import { filesOf, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
+import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/packages';
 import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import { Ajv } from 'ajv';
 
-const MANIFEST = 'plugin.yaml';
+const MANIFEST = PLUGIN_PACKAGE.manifest;
 const MAX_MANIFEST = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/plugin.json', import.meta.url);
 
@@ -37,7 +37,7 @@ export interface Candidate {
 
 /** Throws PACKAGE_INVALID, MANIFEST_INVALID (with the line), API_VERSION_MISMATCH, CAPABILITY_UNKNOWN. */
 export async function readCandidate(folder: string, source: string, limits: TreeLimits): Promise<Candidate> {
-  const tree = await readTree(folder, await filesOf(folder, limits.files), limits.bytes);
+  const tree = await readTree(PLUGIN_PACKAGE, folder, await filesOf(folder, limits.files), limits.bytes);
   if (!tree.files.has(MANIFEST))
     throw new CoreError('PACKAGE_INVALID', { source, reason: `there is no ${MANIFEST} at its top` });
   const manifest = await readManifest(join(folder, MANIFEST));

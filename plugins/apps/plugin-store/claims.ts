@@ -69,7 +69,7 @@ export function checkUnsigned(plugin: string, { isolation, services, taps }: Cla
   const [power] = [...services.map((one) => `service ${one}`), ...taps.map((one) => `hook ${one}`)];
   if (least !== 'process' || power === undefined) return;
   const reason = `no trusted key signed it, and without that no plugin gets ${power}`;
-  throw new CoreError('SIGNATURE_INVALID', { plugin, reason });
+  throw new CoreError('SIGNATURE_INVALID', { what: `plugin ${plugin}`, plugin, reason });
 }
 
 /** Throws ISOLATION_UNSUPPORTED. A worker has the Core's own files, sockets and memory: only a process is a wall. */

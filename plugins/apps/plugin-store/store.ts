@@ -15,7 +15,7 @@ import {
   liveVersion,
   type RolledBack,
 } from '@device-core/plugin-api/installed';
-import type { TreeLimits } from '@device-core/plugin-api/package-tree';
+import type { TreeLimits } from '@device-core/plugin-api/packages';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';

@@ -1,17 +1,9 @@
 /** What is on the disk has to be what was installed, and what was installed signed as the SKU asks for. */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, type Isolation, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
 import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import {
-  filesOf,
-  parseTree,
-  readTree,
-  SIGNATURE_FILE,
-  type Tree,
-  type TreeLimits,
-  verifyTree,
-} from '@device-core/plugin-api/package-tree';
+import { changeOf, PLUGIN_PACKAGE, readSignature, type TreeLimits, verifyTree } from '@device-core/plugin-api/packages';
 import { checkUnsignedLevel } from './claims.ts';
 
 export interface TrustPolicy {
@@ -21,8 +13,6 @@ export interface TrustPolicy {
   readonly unsignedIsolation: Isolation;
 }
 
-const MAX_SIGNATURE = 4096;
-
 /** Fingerprint of the trusted key that signed the tree in the folder; undefined where it is unsigned and may be. Throws SIGNATURE_INVALID. */
 export async function signerOf(
   id: string,
@@ -31,15 +21,8 @@ export async function signerOf(
   { signatures, trustedKeys }: TrustPolicy,
 ): Promise<string | undefined> {
   if (signatures === 'off') return undefined;
-  const file = join(folder, SIGNATURE_FILE);
   try {
-    const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'ENOENT' ? `it is not signed: there is no ${SIGNATURE_FILE}` : reasonOf(error);
-      throw new CoreError('SIGNATURE_INVALID', { plugin: id, reason });
-    });
-    if (found.size > MAX_SIGNATURE)
-      throw new CoreError('SIGNATURE_INVALID', { plugin: id, reason: `${SIGNATURE_FILE} is too large` });
-    return verifyTree(id, hash, await readFile(file, 'utf8'), trustedKeys);
+    return verifyTree(PLUGIN_PACKAGE, id, hash, await readSignature(PLUGIN_PACKAGE, id, folder), trustedKeys);
   } catch (error) {
     if (signatures === 'warn') return undefined;
     throw error;
@@ -77,29 +60,13 @@ export async function verifyInstalled(
   const version = (plugin ? versionsOf(plugin) : []).find((one) => versionFolder(one) === name);
   if (!version) throw refuse(`${name} is not in the list of installed plugins`);
   const folder = join(below, name);
-  let tree: Tree;
-  try {
-    // One file more than allowed is let in to be named below.
-    tree = await readTree(folder, await filesOf(folder, limits.files + 1), limits.bytes);
-  } catch (error) {
-    throw refuse(reasonOf(error));
-  }
-  if (tree.hash !== version.hash) throw refuse(await difference(tree, listFile(place, id, version), version.hash));
-  const signer = await signerOf(id, folder, tree.hash, policy);
+  const { hash } = version;
+  const list = () => readFile(listFile(place, id, version), 'utf8');
+  const change = await changeOf(PLUGIN_PACKAGE, folder, hash, list, limits);
+  if (change !== undefined) throw refuse(change);
+  const signer = await signerOf(id, folder, hash, policy);
   // Two entries may share the files and differ in the level.
   const live = plugin && liveVersion(plugin);
   const { isolation } = live && versionFolder(live) === name ? live : version;
   if (signer === undefined) checkUnsignedLevel(id, isolation, policy.unsignedIsolation);
-}
-
-async function difference(now: Tree, list: string, hash: string): Promise<string> {
-  const then = parseTree(await readFile(list, 'utf8').catch(() => ''));
-  if (then.hash !== hash) return 'files differ, and the list that would name them was changed, too';
-  for (const [path, hex] of now.files) {
-    const was = then.files.get(path);
-    if (was === undefined) return `${path} was added`;
-    if (was !== hex) return `${path} has another content`;
-  }
-  const gone = [...then.files.keys()].find((path) => !now.files.has(path));
-  return `${gone ?? 'a file'} is missing`;
 }

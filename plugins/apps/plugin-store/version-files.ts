@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, moveFolder, replaceFile } from '@device-core/plugin-api/durable';
 import { type Installed, type InstalledVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import { filesOf, readTree, SIGNATURE_FILE, type Tree, type TreeLimits } from '@device-core/plugin-api/package-tree';
+import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/packages';
 import type { Candidate } from './candidate.ts';
 import { listFile } from './trust.ts';
 
@@ -42,9 +42,9 @@ export class VersionFiles {
   /** Does the folder hold these very files? */
   async #holds(folder: string, { hash }: Tree): Promise<boolean> {
     try {
-      const signature = await stat(join(folder, SIGNATURE_FILE)).catch(() => undefined);
+      const signature = await stat(join(folder, PLUGIN_PACKAGE.signature)).catch(() => undefined);
       const files = await filesOf(folder, this.#limits.files);
-      return !signature && (await readTree(folder, files, this.#limits.bytes)).hash === hash;
+      return !signature && (await readTree(PLUGIN_PACKAGE, folder, files, this.#limits.bytes)).hash === hash;
     } catch {
       return false; // it is not there, or something in it is no file
     }

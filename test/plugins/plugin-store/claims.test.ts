@@ -5,7 +5,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { CoreError } from '@device-core/plugin-api';
-import { filesOf, readTree, SIGNATURE_FILE, signTree } from '@device-core/plugin-api/package-tree';
+import { filesOf, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { beyond, type Claims, claimsOf } from '../../../plugins/apps/plugin-store/claims.ts';
@@ -23,8 +23,8 @@ const trustedKeys = [publicKey.export({ type: 'spki', format: 'pem' }).toString(
 
 async function signed(options: PackageOptions): Promise<string> {
   const folder = packages.folder(options);
-  const { hash } = await readTree(folder, await filesOf(folder, 100), 1_000_000);
-  writeFileSync(join(folder, SIGNATURE_FILE), signTree(hash, pem));
+  const { hash } = await readTree(PLUGIN_PACKAGE, folder, await filesOf(folder, 100), 1_000_000);
+  writeFileSync(join(folder, PLUGIN_PACKAGE.signature), signTree(PLUGIN_PACKAGE, hash, pem));
   return folder;
 }
 

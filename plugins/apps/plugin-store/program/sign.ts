@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import { packedFilesOf, readTree, SIGNATURE_FILE, signTree } from '@device-core/plugin-api/package-tree';
+import { PLUGIN_PACKAGE, packedFilesOf, readTree, signTree } from '@device-core/plugin-api/packages';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };
@@ -25,9 +25,9 @@ export const program = defineProgram<{ readonly folder: string; readonly key: st
     });
     try {
       const files = await packedFilesOf(folder, LIMITS.files);
-      const { hash } = await readTree(folder, files, LIMITS.bytes);
-      await replaceFile(join(folder, SIGNATURE_FILE), signTree(hash, pem));
-      await out.line(`${SIGNATURE_FILE} signs ${hash}`);
+      const { hash } = await readTree(PLUGIN_PACKAGE, folder, files, LIMITS.bytes);
+      await replaceFile(join(folder, PLUGIN_PACKAGE.signature), signTree(PLUGIN_PACKAGE, hash, pem));
+      await out.line(`${PLUGIN_PACKAGE.signature} signs ${hash}`);
     } catch (error) {
       if (error instanceof CoreError) throw new Failure(EXIT.answered, error.code, error.message);
       throw usage(`cannot sign ${folder}: ${(error as Error).message}`);

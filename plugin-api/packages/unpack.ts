@@ -1,10 +1,11 @@
-/** Reads a package as `npm pack` makes it. Nothing but plain files and folders comes out, and never more than the limits. */
+/** Reads a package as `npm pack` and packApp() make it. Nothing but plain files and folders comes out, and never more than the limits. */
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { pathProblem, type TreeLimits } from '@device-core/plugin-api/package-tree';
-import { type ReadEntry, Unpack } from 'tar';
+import type { ReadEntry } from 'tar';
+import { CoreError, reasonOf } from '../errors.ts';
+import { pathProblem } from './paths.ts';
+import type { TreeLimits } from './tree.ts';
 
 /** Headers, padding and names of one file. */
 const OVERHEAD = 4096;
@@ -80,6 +81,7 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
   const admission = new Admission(limits);
   const over = Promise.withResolvers<void>();
   over.promise.catch(() => undefined); // awaited below, unless reading fails first
+  const { Unpack } = await import('tar'); // only where something is unpacked
   const sink = new Unpack({
     ...{ cwd: folder, strict: true, strip: 1, preserveOwner: false, noMtime: true, umask: 0o022 },
     ...{ brotli: false, zstd: false },
