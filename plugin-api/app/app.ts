@@ -21,6 +21,14 @@ export type ConfigChangeNotice = Pick<ConfigEntry, 'key' | 'value' | 'source' | 
 
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 5_000;
+/** A function of app.yaml may be called before the program has come to provide it. */
+const BEGINNING_MS = 1_000;
+
+interface Provided {
+  /** Absent: the function stands in app.yaml, and the Core has registered it. */
+  readonly entry?: FunctionEntry;
+  readonly handler: FunctionHandler<never, object>;
+}
 
 export class App {
   readonly environment: AppEnvironment;
@@ -41,15 +49,21 @@ export class App {
     onChange: (handler: (change: ConfigChangeNotice) => void): Disposable =>
       this.on('config.changed', handler as never),
   };
-  readonly #functions = new Map<
-    string,
-    { readonly entry: FunctionEntry; readonly handler: FunctionHandler<never, object> }
-  >();
+  readonly health = {
+    /** `okay`, `waiting`, `blocked` or `error`; shown in /health until the next report. */
+    report: (status: 'okay' | 'waiting' | 'blocked' | 'error', message?: string): Promise<unknown> =>
+      this.call('health.report', message === undefined ? { status } : { status, message }),
+  };
+  readonly #functions = new Map<string, Provided>();
+  /** Calls that came before their function was provided. */
+  readonly #early = new Map<string, PromiseWithResolvers<void>>();
+  #begun: number | undefined;
   readonly #filters = new Map<string, number>();
   readonly #listeners = new Map<string, Set<(params: never) => void>>();
   readonly #stop: (reason: string) => void;
   #session: ClientSession | undefined;
   #ready = Promise.withResolvers<ReadyMessage>();
+  #wasReady = false;
   #delay = FIRST_DELAY_MS;
   #timer: NodeJS.Timeout | undefined;
   #over: string | undefined;
@@ -74,13 +88,18 @@ export class App {
     return (await this.#session!.call(method, params, options)) as R;
   }
 
-  /** Offers a function to the device; it is registered again after each new connection. */
+  /**
+   * Offers a function to the device; it is registered again after each new connection. A name alone means the function of this name in app.yaml, which
+   * the Core registers by itself.
+   */
   async provide<I extends object, R extends object>(
-    entry: FunctionEntry,
+    entry: FunctionEntry | string,
     handler: FunctionHandler<I, R>,
   ): Promise<void> {
-    this.#functions.set(entry.name, { entry, handler });
-    await this.#register([entry]);
+    const name = typeof entry === 'string' ? entry : entry.name;
+    this.#functions.set(name, typeof entry === 'string' ? { handler } : { entry, handler });
+    this.#early.get(name)?.resolve();
+    if (typeof entry !== 'string') await this.#register([entry]);
   }
 
   async openStream(
@@ -123,6 +142,7 @@ export class App {
     this.#session = new ClientSession(this.environment.rpcSocket, {
       ready: (ready) => this.#opened(ready),
       called: async (method, inputs, call) => {
+        if (!this.#functions.has(method)) await this.#provided(method);
         const found = this.#functions.get(method);
         if (!found) throw new Error(`there is no function ${method}`);
         return found.handler(inputs as never, call);
@@ -134,9 +154,11 @@ export class App {
 
   #opened(ready: ReadyMessage): void {
     this.#delay = FIRST_DELAY_MS;
+    this.#wasReady = true;
+    this.#begun ??= performance.now();
     this.#ready.resolve(ready);
     const again = [
-      this.#register([...this.#functions.values()].map(({ entry }) => entry)),
+      this.#register([...this.#functions.values()].flatMap(({ entry }) => entry ?? [])),
       this.#filters.size > 0 ? this.call('events.subscribe', { filters: [...this.#filters.keys()] }) : undefined,
     ];
     for (const done of again) done?.catch((error: Error) => process.emitWarning(error));
@@ -144,10 +166,25 @@ export class App {
 
   #lost(): void {
     if (this.#over !== undefined) return;
-    this.#ready = Promise.withResolvers<ReadyMessage>();
-    this.#ready.promise.catch(() => undefined); // who waits for it is told
+    // Whoever waits already, since before the first connection too, waits for the next one.
+    if (this.#wasReady) {
+      this.#wasReady = false;
+      this.#ready = Promise.withResolvers<ReadyMessage>();
+      this.#ready.promise.catch(() => undefined); // who waits for it is told
+    }
     this.#timer = setTimeout(() => this.#connect(), this.#delay * (0.5 + Math.random() / 2));
     this.#delay = Math.min(this.#delay * 2, MAX_DELAY_MS);
+  }
+
+  /** Resolves when it is, or when the program has had the time to. */
+  async #provided(name: string): Promise<void> {
+    const left = (this.#begun ?? 0) + BEGINNING_MS - performance.now();
+    if (left <= 0) return;
+    const early = this.#early.get(name) ?? Promise.withResolvers<void>();
+    this.#early.set(name, early);
+    const timer = setTimeout(early.resolve, left);
+    await early.promise;
+    clearTimeout(timer);
   }
 
   async #register(functions: readonly FunctionEntry[]): Promise<void> {
