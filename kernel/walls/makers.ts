@@ -4,6 +4,7 @@ import {
   ARCHITECTURES,
   type Architecture,
   asUser,
+  bwrapCommandOf,
   bwrapOf,
   type SandboxSpec,
   seccompOf,
@@ -66,14 +67,11 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       syscalls: architecture ? 'kernel' : 'none',
     }),
     wrap: (spec, feed) => ({
-      words: [
-        bwrap,
-        ...bwrapOf(spec, {
-          system,
-          ...(architecture ? { seccomp: feed } : {}),
-          ...(setpriv === undefined ? {} : { setpriv }),
-        }),
-      ],
+      words: bwrapCommandOf(bwrap, spec, {
+        system,
+        ...(architecture ? { seccomp: feed } : {}),
+        ...(setpriv === undefined ? {} : { setpriv }),
+      }),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
   };
@@ -84,10 +82,10 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
   const [unshare, readlink, setpriv] = await Promise.all(['unshare', 'readlink', 'setpriv'].map(findTool));
   if (!unshare || !readlink || !setpriv) return absent('unshare or setpriv');
   const own = root ? [] : ['--user', '--map-current-user'];
-  const words = ({ network, uid, cwd, program, args }: SandboxSpec): Wrapped['words'] => [
+  const words = ({ network, uid, groups, cwd, program, args }: SandboxSpec): Wrapped['words'] => [
     ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
     ...(network === 'open' ? [] : ['--net']),
-    ...[`--wd=${cwd}`, '--', ...asUser(setpriv, uid), program, ...args],
+    ...[`--wd=${cwd}`, '--', ...asUser(setpriv, uid, groups), program, ...args],
   ];
   const [command, ...args] = words(askSpec(readlink));
   const found = ownNamespaces(await tryOut(command, args));
@@ -120,8 +118,9 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
     above: 0,
     walls: ({ uid }) =>
       uid === undefined ? NO_WALLS : { ...NO_WALLS, user: 'kernel', files: 'kernel', signals: 'kernel' },
-    wrap: ({ uid, program, args: own }) => {
-      const [first, ...rest] = uid === undefined ? [program, ...own] : [...asUser(setpriv, uid), program, ...own];
+    wrap: ({ uid, groups, program, args: own }) => {
+      const [first, ...rest] =
+        uid === undefined ? [program, ...own] : [...asUser(setpriv, uid, groups), program, ...own];
       return { words: [first!, ...rest], feeds: [] };
     },
   };
@@ -146,7 +145,7 @@ function ownNamespaces(trial: Trial): ReadonlySet<string> | { readonly failure: 
 
 const filters = new Map<string, Uint8Array>();
 
-/** There are two. */
+/** There are three. */
 function filterOf({ network }: SandboxSpec, architecture: Architecture): Uint8Array {
   let bytes = filters.get(network);
   if (!bytes) {

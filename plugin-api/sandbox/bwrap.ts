@@ -16,12 +16,37 @@ const ETC = ['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ca-certif
 /** For names of hosts: of use with a network only. */
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'host.conf'];
 
+/** A file that is made inside, of what bubblewrap reads from a descriptor. It is in no folder of the device. */
+export interface BwrapFile {
+  /** Absolute path inside; the folders above it are made. */
+  readonly path: string;
+  readonly descriptor: number;
+  /** `secret`: for the guest's user alone. */
+  readonly kind: 'secret' | 'plain';
+}
+
 export interface BwrapOptions {
   readonly system?: SystemFiles;
   /** Descriptor from which bubblewrap reads the bytes of seccompOf(). */
   readonly seccomp?: number;
   /** Path of setpriv, which takes a user of its own; `/usr/bin/setpriv` if absent. */
   readonly setpriv?: string;
+  readonly files?: readonly BwrapFile[];
+}
+
+/**
+ * The whole command. A user of its own is taken inside, as late as can be: outside, its way to its own code may be closed. Where nothing of the system is
+ * seen inside, setpriv comes first, and bubblewrap makes a user namespace as that user.
+ */
+export function bwrapCommandOf(
+  bwrap: string,
+  spec: SandboxSpec,
+  options: BwrapOptions = {},
+): readonly [command: string, ...args: string[]] {
+  const { bare, uid, groups, ...rest } = spec;
+  if (!bare || uid === undefined) return [bwrap, ...bwrapOf(spec, options)];
+  const [setpriv, ...user] = asUser(options.setpriv, uid, groups);
+  return [setpriv, ...user, bwrap, ...bwrapOf({ ...rest, bare }, options)];
 }
 
 /**
@@ -29,7 +54,7 @@ export interface BwrapOptions {
  * of its own) and, without a grant, the network; a root of its own that is read-only; no capability.
  */
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
-  const { system = MERGED_USR, seccomp, setpriv = '/usr/bin/setpriv' } = options;
+  const { system = MERGED_USR, seccomp, setpriv, files: made = [] } = options;
   const { uid, network, name, cwd, program, files } = spec;
   return [
     ...(uid === undefined ? ['--unshare-user-try'] : []),
@@ -38,46 +63,59 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...['--die-with-parent', '--new-session', '--hostname', name, '--cap-drop', 'ALL'],
     // Only to become the other user; setpriv drops these, too.
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
-    ...base(spec, system),
+    ...base(spec, system, made),
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
     // Where everything was claimed, that is part of it.
     ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
     ...mounts(spec, system),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
+    ...made.flatMap(({ path, descriptor, kind }) => {
+      // With a user of its own bubblewrap is another one when it makes the file, and nobody else is inside.
+      const mode = kind === 'secret' && uid === undefined ? '0400' : '0444';
+      return ['--perms', mode, '--file', String(descriptor), path];
+    }),
     ...(files.write.includes('/') ? [] : ['--remount-ro', '/']),
     ...['--chdir', cwd],
     ...(seccomp === undefined ? [] : ['--seccomp', String(seccomp)]),
     '--',
-    ...(uid === undefined ? [] : asUser(setpriv, uid)),
+    ...(uid === undefined ? [] : asUser(setpriv, uid, spec.groups)),
     ...[program, ...spec.args],
   ];
 }
 
 /** setpriv and its arguments: what follows runs as this user, and can become nobody else. */
-export function asUser(setpriv: string, uid: number | undefined): readonly string[] {
-  const user = uid === undefined ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
+export function asUser(
+  setpriv = '/usr/bin/setpriv',
+  uid?: number,
+  groups: readonly string[] = [],
+): readonly [command: string, ...args: string[]] {
+  const beside = groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join(',')];
+  const user = uid === undefined ? [] : ['--reuid', String(uid), '--regid', String(uid), ...beside];
   return [setpriv, ...user, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
 }
 
 /** What lies below everything else: the system's programs, or the whole root where that was claimed. */
-function base({ files, network }: SandboxSpec, system: SystemFiles): string[] {
+function base({ files, network, bare }: SandboxSpec, system: SystemFiles, made: readonly BwrapFile[]): string[] {
   if (files.write.includes('/')) return ['--bind', '/', '/'];
   if (files.read.includes('/')) return ['--ro-bind', '/', '/'];
-  const etc = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
+  const all = network === 'open' ? [...ETC, ...ETC_NETWORK] : ETC;
+  const etc = all.filter((name) => !made.some(({ path }) => path === `/etc/${name}`));
+  const ours = etc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]);
+  if (bare) return ours;
   return [
     ...system.read.flatMap((path) => ['--ro-bind', path, path]),
     ...Object.entries(system.links).flatMap(([path, to]) => ['--symlink', to, path]),
-    ...etc.flatMap((path) => ['--ro-bind-try', `/etc/${path}`, `/etc/${path}`]),
+    ...ours,
   ];
 }
 
 /** Outer folders first, so that what lies deeper is laid over them; of one path named twice the wider right holds. */
-function mounts({ program, files, sockets, nodes }: SandboxSpec, system: SystemFiles): string[] {
+function mounts({ program, files, sockets, nodes, bare = false }: SandboxSpec, system: SystemFiles): string[] {
   const how = new Map<string, readonly [option: string, from: string]>();
   const lay = (option: string, paths: readonly string[]) => {
     for (const path of paths) how.set(path, [option, path]);
   };
-  const given = (path: string) => system.read.some((root) => path === root || path.startsWith(`${root}/`));
+  const given = (path: string) => !bare && system.read.some((root) => path === root || path.startsWith(`${root}/`));
   lay(
     '--ro-bind-try',
     [program, ...files.read].filter((path) => !given(path)),

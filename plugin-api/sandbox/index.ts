@@ -1,5 +1,13 @@
 /** The walls of a guest as data: what it may see, and what the system is told to enforce of it. Pure; the kernel's launcher runs with it. */
-export { asUser, type BwrapOptions, bwrapOf, MERGED_USR, type SystemFiles } from './bwrap.ts';
+export {
+  asUser,
+  type BwrapFile,
+  type BwrapOptions,
+  bwrapCommandOf,
+  bwrapOf,
+  MERGED_USR,
+  type SystemFiles,
+} from './bwrap.ts';
 export { seccompOf } from './seccomp.ts';
-export { type SandboxFiles, type SandboxSpec, specProblem } from './spec.ts';
+export { GROUP_NAME, isPlain, type SandboxFiles, type SandboxSpec, specProblem } from './spec.ts';
 export { ARCHITECTURES, type Architecture, DENIED_CALLS } from './syscalls.ts';

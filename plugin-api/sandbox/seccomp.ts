@@ -26,6 +26,12 @@ const argument = (index: number): number => 16 + 8 * index;
 /** CLONE_NEW*: a namespace of its own would give back what was taken. */
 const CLONE_NEW = 0x7e02_0000;
 const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 };
+/** With named hosts the way out is a proxy on 127.0.0.1. */
+const FAMILIES_OF: Readonly<Record<SandboxSpec['network'], readonly number[]>> = {
+  none: [FAMILIES.unix],
+  hosts: [FAMILIES.unix, FAMILIES.inet],
+  open: Object.values(FAMILIES),
+};
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const ASK_PERSONALITY = 0xffff_ffff;
@@ -45,7 +51,7 @@ type Instruction = readonly [code: number, yes: number, no: number, constant: nu
 export function seccompOf({ network }: Pick<SandboxSpec, 'network'>, architecture: Architecture): Uint8Array {
   const call = (name: keyof typeof JUDGED_CALLS, judge: readonly Instruction[]) =>
     when(numberOf(JUDGED_CALLS[name], architecture), judge);
-  const families = network === 'open' ? Object.values(FAMILIES) : [FAMILIES.unix];
+  const families = FAMILIES_OF[network];
   const node = (index: number): readonly Instruction[] => [
     load(argument(index)),
     ...refusing(ANY_BIT, DEVICE_NODE),

@@ -18,6 +18,10 @@ export interface SandboxSpec {
   readonly nodes: readonly string[];
   /** User and group of its own; the Core's, if absent. Only root can give one. */
   readonly uid?: number;
+  /** Groups beside its own, by name; only with a user of its own. */
+  readonly groups?: readonly string[];
+  /** Nothing of the system's own programs and libraries is seen: what is run brings all that it needs. */
+  readonly bare?: boolean;
 }
 
 /** Absolute paths of files and folders, with all that lies below. What is not there is not there inside either. */
@@ -30,11 +34,13 @@ export interface SandboxFiles {
   readonly links?: Readonly<Record<string, string>>;
 }
 
+/** Names of users and groups, as Debian's useradd takes them. */
+export const GROUP_NAME = /^[a-z_][a-z0-9_-]{0,30}$/;
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
 
 /** Why nothing can be run by this; undefined when it can. */
 export function specProblem(spec: SandboxSpec): string | undefined {
-  const { name, program, cwd, files, sockets, nodes, uid } = spec;
+  const { name, program, cwd, files, sockets, nodes, uid, groups = [] } = spec;
   if (!NAME.test(name)) return `its name "${name}" does not fit ${NAME}`;
   const { read, write, placed = {}, links = {} } = files;
   const paths = [
@@ -52,10 +58,13 @@ export function specProblem(spec: SandboxSpec): string | undefined {
   const texts = [...spec.args, ...Object.entries(spec.env).flat(), ...Object.values(links)];
   if (texts.some((text) => text.includes('\0'))) return 'one of its texts has a zero byte';
   if (uid !== undefined && !(Number.isInteger(uid) && uid > 0 && uid < 0xffff_ffff)) return `user ${uid} is none`;
+  const group = groups.find((one) => !GROUP_NAME.test(one));
+  if (group !== undefined) return `its group "${group}" does not fit ${GROUP_NAME}`;
   return undefined;
 }
 
-function isPlain(path: string): boolean {
+/** Absolute, and what it names does not depend on what lies there. */
+export function isPlain(path: string): boolean {
   if (path === '/') return true;
   return path.startsWith('/') && !path.includes('\0') && !/\/(\.{0,2})(\/|$)/.test(path);
 }
