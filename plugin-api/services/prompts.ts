@@ -1,5 +1,6 @@
 /** Questions to the person who owns the device, and the answers that are kept (decisions D16). */
 import type { CapabilityId } from '../capabilities.ts';
+import type { ConsentPolicy } from '../consent/policy.ts';
 import { serviceRef } from '../service-ref.ts';
 
 export interface PromptItem {
@@ -67,8 +68,10 @@ export interface Consent {
   readonly version: string;
 }
 
-/** The kept answers by app. Durable before a method resolves. */
+/** The kept answers by app, in the order in which they were given. Durable before a method resolves. */
 export interface Consents {
+  /** What the SKU says of capabilities that nobody has decided. */
+  policy(): Promise<ConsentPolicy>;
   of(app: string): Promise<readonly Consent[]>;
   /** The newest answer about a capability replaces the former one. */
   keep(app: string, answers: readonly Consent[]): Promise<void>;

@@ -1,0 +1,113 @@
+/** From the question to what is granted: what a change that brings a version calls in its step `consent`. */
+import { CoreError } from '../errors.ts';
+import type { Consent, Consents, PromptOutcome, Prompts } from '../services/prompts.ts';
+import { type Asking, type Claim, portsOf } from './claim.ts';
+import { type Decision, decide, grantsOf, type SkuGrants } from './decide.ts';
+import { DEFAULT_POLICY } from './policy.ts';
+
+export interface Seeking {
+  /** The version that asks. */
+  readonly app: Asking & { readonly title: string };
+  /** The one that runs now; its grants are what a claim widens. */
+  readonly former?: Asking;
+  readonly signer?: string;
+  readonly skuGrants: SkuGrants;
+  /** Milliseconds for an answer; ten minutes if absent. */
+  readonly ms?: number;
+}
+
+/** The two services of plugin `prompts`, as far as they are there. */
+export interface SeekingServices {
+  readonly prompts?: Prompts | undefined;
+  readonly consents?: Consents | undefined;
+}
+
+/**
+ * Resolves with what the app gets, which may take as long as a person does; nobody is asked where the rules decide. Optional capabilities that were not
+ * allowed are left out. Answers are kept, silence is not. Throws CONSENT_REQUIRED, which names each capability that it cannot do without and what would
+ * grant it, and the codes of prompts.ask() and consents.keep().
+ */
+export async function seekConsent(seeking: Seeking, services: SeekingServices): Promise<readonly Decision[]> {
+  const { app } = seeking;
+  const first = await decisionsOf(seeking, services);
+  // Whoever brings a version again that was refused is asked again.
+  const again = ({ verdict, by, optional }: Decision) => verdict === 'denied' && by.from === 'consent' && !optional;
+  refuse(app, first, (decision) => decision.verdict === 'denied' && !again(decision));
+  const open = first.filter((decision) => decision.verdict === 'ask' || again(decision));
+  if (open.length === 0) return first;
+  if (!services.prompts || !services.consents) {
+    refuse(app, open, () => true, 'nobody can be asked, because plugin prompts is not there');
+    return first;
+  }
+  const outcome = await services.prompts.ask(questionOf(seeking, open));
+  if (outcome.state === 'answered') await services.consents.keep(app.id, answersOf(app, open, outcome));
+  const settled = await decisionsOf(seeking, services);
+  refuse(app, settled, ({ verdict }) => verdict !== 'granted', whyNot(outcome));
+  return settled;
+}
+
+/** One answer for each capability that was asked about. */
+export function answersOf(
+  { version }: Pick<Asking, 'version'>,
+  asked: readonly Claim[],
+  { allow, by = 'operator', at }: PromptOutcome,
+): readonly Consent[] {
+  return asked.map(({ capability, params }) => ({
+    capability,
+    ...(params ? { params } : {}),
+    ...{ allowed: allow.includes(capability), by, at, version },
+  }));
+}
+
+/** The question about what the decisions leave open. */
+export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open: readonly Decision[]) {
+  return {
+    kind: 'consent' as const,
+    subject: app.id,
+    ...{ title: app.title, version: app.version },
+    ...(signer === undefined ? {} : { signer }),
+    ...(ms === undefined ? {} : { ms }),
+    what: open.map(({ capability, params, summary, reason, optional, widens }) => ({
+      ...{ capability, summary, reason, optional },
+      ...(params ? { params } : {}),
+      ...(widens ? { widens } : {}),
+    })),
+  };
+}
+
+async function decisionsOf({ app, former, skuGrants }: Seeking, { consents }: SeekingServices) {
+  const rules = {
+    policy: (await consents?.policy()) ?? DEFAULT_POLICY,
+    consents: (await consents?.of(app.id)) ?? [],
+    skuGrants,
+  };
+  return decide(app, { ...rules, held: former ? grantsOf(decide(former, rules)) : [] });
+}
+
+function refuse(
+  { id, version }: Asking,
+  decisions: readonly Decision[],
+  lacks: (decision: Decision) => boolean,
+  why?: string,
+): void {
+  const missing = decisions.filter((decision) => !decision.optional && lacks(decision));
+  if (missing.length === 0) return;
+  const lines = missing.map(
+    ({ capability, by, hint }) => `${capability} (${by.line}${hint ? `; to grant it: ${hint}` : ''})`,
+  );
+  throw new CoreError('CONSENT_REQUIRED', {
+    app: id,
+    version,
+    capabilities: missing.map(({ capability, params }) => named(capability, portsOf(params))).join(', '),
+    reason: [why, lines.join('; ')].filter((part) => part !== undefined).join(': '),
+  });
+}
+
+function named(capability: string, ports: readonly number[] | undefined): string {
+  return ports ? `${capability} (port ${ports.join(', ')})` : capability;
+}
+
+function whyNot({ state, by }: PromptOutcome): string {
+  if (state === 'answered') return `${by ?? 'somebody'} did not allow it`;
+  return state === 'expired' ? 'nobody answered in time' : 'the question was withdrawn';
+}
