@@ -7,5 +7,5 @@ export { DEFAULT_LIMITS, LIMIT_BOUNDS, LIMIT_NAMES, limitsOf } from './limits.ts
 export { nodeOf, nodesOf, type SkuNode } from './nodes.ts';
 export type { AppSpec, GrantedNode, GuestLimits, NamedHost } from './spec.ts';
 export { type GuestManifest, type GuestPlace, PROXY, runtimeOf, type SkuOfApps, specOf } from './spec-of.ts';
-export { egressUnitNameOf, profileOf, type UnitOptions, unitNameOf, unitOf, userOf } from './unit.ts';
+export { credentialsOf, egressUnitNameOf, profileOf, type UnitOptions, unitNameOf, unitOf, userOf } from './unit.ts';
 export { word } from './unit-text.ts';

@@ -16,7 +16,6 @@ export interface UnitOptions {
 /** Folders that every guest finds empty, but for what is its own. */
 const MASKED = ['/run', '/var', '/opt', '/srv', '/mnt', '/media', '/boot'];
 const HOMES = ['/home', '/root', '/run/user'];
-const STATE = '/var/lib/';
 
 /** Name of the user that is made for a guest. Names beyond 31 bytes are none to systemd. */
 export function userOf({ kind, uid }: Pick<AppSpec, 'kind' | 'uid'>): string {
@@ -31,6 +30,11 @@ export function unitNameOf({ name }: Pick<AppSpec, 'name'>): string {
 /** `app-agenda-egress.service`. */
 export function egressUnitNameOf({ name }: Pick<AppSpec, 'name'>): string {
   return `${name}-egress.service`;
+}
+
+/** Where systemd fetches the token of a launch. The folder is root's: systemd reads as root whatever lies there. */
+export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
+  return `/run/${service}-credentials.sock`;
 }
 
 /**
@@ -56,7 +60,7 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
       // A colon: no variable is put in place of a dollar sign.
       directive('ExecStart', `:${word(spec.program)}`, ...spec.args.map(word)),
       ...['Restart=no', 'KillMode=control-group', `TimeoutStopSec=${stopTimeoutMs}ms`, 'OOMPolicy=kill'],
-      ...(kind === 'app' ? [directive('LoadCredential', `token:${run}/credentials.sock`)] : []),
+      ...(kind === 'app' ? [directive('LoadCredential', `token:${credentialsOf(spec)}`)] : []),
       ...environmentOf(spec),
       'UnsetEnvironment=INVOCATION_ID JOURNAL_STREAM SYSTEMD_EXEC_PID',
       `SyslogIdentifier=${spec.name}`,
@@ -113,9 +117,7 @@ function masks({ bare }: AppSpec, etc: string): readonly string[] {
 
 /** Its own folders, and what lies where nothing is seen. */
 function folders(spec: AppSpec, run: string, record: number | undefined): readonly string[] {
-  const { files, kind, program } = spec;
-  const own = files.write.filter((path) => path.startsWith(STATE));
-  const write = files.write.filter((path) => !own.includes(path));
+  const { files, program } = spec;
   const users = record === undefined ? [] : [`${record}.user`, `${record}.group`, `${userOf(spec)}.user`];
   // A socket is connected to through a read-only folder, too.
   const demanded = [
@@ -128,17 +130,9 @@ function folders(spec: AppSpec, run: string, record: number | undefined): readon
   const beside = [program, ...files.read].filter((path) => isMasked(path, spec, run) && !isBelow(path, spec.code));
   const read = [...demanded.map(pathWord), ...[...new Set(beside)].map((path) => pathWord(`-${path}`))];
   const placed = Object.entries(files.placed ?? {}).map(([inside, from]) => `${pathWord(from)}:${pathWord(inside)}`);
-  const bound = [...(kind === 'app' ? write : [...own, ...write]).map(pathWord), ...placed];
-  return [
-    ...(own.length > 0 && kind === 'app'
-      ? [
-          directive('StateDirectory', ...own.map((path) => pathWord(path.slice(STATE.length)))),
-          'StateDirectoryMode=0700',
-        ]
-      : []),
-    ...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]),
-    directive('BindReadOnlyPaths', ...read),
-  ];
+  // Not StateDirectory=: systemd gives away whatever lies there as root, and a Core that was taken over decides what does (docs/adr/0077).
+  const bound = [...files.write.map(pathWord), ...placed];
+  return [...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]), directive('BindReadOnlyPaths', ...read)];
 }
 
 /** It lies where every guest finds an empty folder. */

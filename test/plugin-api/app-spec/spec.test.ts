@@ -52,14 +52,7 @@ function shown(spec: AppSpec): Readonly<Record<string, ReadonlySet<string>>> {
   const unit = unitOf(spec, PATHS).split('\n');
   const words = (name: string) =>
     unit.flatMap((line) => (line.startsWith(`${name}=`) ? line.slice(name.length + 1).split(' ') : []));
-  const opened = [
-    'BindPaths',
-    'BindReadOnlyPaths',
-    'StateDirectory',
-    'DeviceAllow',
-    'RestrictAddressFamilies',
-    'SupplementaryGroups',
-  ];
+  const opened = ['BindPaths', 'BindReadOnlyPaths', 'DeviceAllow', 'RestrictAddressFamilies', 'SupplementaryGroups'];
   const profile = apparmorOf(spec)
     .split('\n')
     .filter((line) => !line.includes('deny '));
