@@ -10,7 +10,19 @@ import { eventually as until } from '../fixtures/eventually.ts';
 import { pidInside } from '../fixtures/walls.ts';
 
 const ID = 'com.example.startup';
-const PLUGINS = ['operations', 'identity', 'system', 'http', 'limits', 'rpc', 'events', 'functions', 'config', 'apps'];
+const PLUGINS = [
+  'operations',
+  'identity',
+  'system',
+  'http',
+  'limits',
+  'rpc',
+  'events',
+  'functions',
+  'config',
+  'supervisor-process',
+  'apps',
+];
 let core: Core;
 
 before(async () => {

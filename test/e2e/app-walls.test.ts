@@ -86,6 +86,7 @@ async function reach({
       ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', limits: '^1.0.0' },
       http: '^1.0.0',
       rpc: '^1.0.0',
+      'supervisor-process': '^1.0.0',
       apps: '^1.0.0',
     },
     config: { http: { tcp: false }, apps: { insecure } },

@@ -17,7 +17,7 @@ skuVersion: 1
 id: test
 title: Test
 simulated: true
-plugins: { operations: ^1.0.0, identity: ^1.0.0, system: ^1.0.0, rpc: ^1.0.0, apps: { version: ^1.0.0, config: { insecure: true } } }
+plugins: { operations: ^1.0.0, identity: ^1.0.0, system: ^1.0.0, rpc: ^1.0.0, supervisor-process: ^1.0.0, apps: { version: ^1.0.0, config: { insecure: true } } }
 `;
 const APP = `
 manifestVersion: 1

@@ -22,7 +22,19 @@ import { join, say, silence } from '../fixtures/speech.ts';
 const check = leakCheck();
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const PLUGINS = [
-  ...['operations', 'identity', 'system', 'http', 'rpc', 'events', 'functions', 'config', 'apps', 'intent'],
+  ...[
+    'operations',
+    'identity',
+    'system',
+    'http',
+    'rpc',
+    'events',
+    'functions',
+    'config',
+    'supervisor-process',
+    'apps',
+    'intent',
+  ],
   ...['audio', 'speech', 'vad-fvad', 'soundswallower', 'tts-flite'],
 ];
 const skip = withoutLibrary('libspeexdsp.so.1', 'libspeexdsp1') ?? false;

@@ -16,7 +16,19 @@ import { stays, eventually as until } from '../fixtures/eventually.ts';
 const AGENDA = 'com.example.agenda';
 const FLASH = 'com.example.flash-reader';
 const HANDLE = { name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 };
-const BELOW = ['operations', 'identity', 'system', 'http', 'limits', 'rpc', 'events', 'functions', 'config', 'apps'];
+const BELOW = [
+  'operations',
+  'identity',
+  'system',
+  'http',
+  'limits',
+  'rpc',
+  'events',
+  'functions',
+  'config',
+  'supervisor-process',
+  'apps',
+];
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const watching = new AbortController();
 let core: Core;

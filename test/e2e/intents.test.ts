@@ -9,7 +9,19 @@ import { eventually as until } from '../fixtures/eventually.ts';
 const check = leakCheck();
 const AGENDA = 'com.example.agenda';
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
-const PLUGINS = ['operations', 'identity', 'system', 'http', 'rpc', 'events', 'functions', 'config', 'apps', 'intent'];
+const PLUGINS = [
+  'operations',
+  'identity',
+  'system',
+  'http',
+  'rpc',
+  'events',
+  'functions',
+  'config',
+  'supervisor-process',
+  'apps',
+  'intent',
+];
 let core: Core;
 
 before(async () => {

@@ -11,7 +11,19 @@ import { join, say, silence } from '../fixtures/speech.ts';
 const check = leakCheck();
 const OPERATOR: Caller = { kind: 'operator', id: 'operator' };
 const PLUGINS = [
-  ...['operations', 'identity', 'system', 'http', 'rpc', 'events', 'functions', 'config', 'apps', 'intent'],
+  ...[
+    'operations',
+    'identity',
+    'system',
+    'http',
+    'rpc',
+    'events',
+    'functions',
+    'config',
+    'supervisor-process',
+    'apps',
+    'intent',
+  ],
   ...['audio-sim', 'audio', 'speech', 'vad-fvad', 'soundswallower', 'tts-flite', 'voice'],
 ];
 let core: Core;

@@ -1,16 +1,16 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
 import { type AppPlace, environmentOf } from './app-place.ts';
 import { type AppSocketPaths, shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
-import { writePrivateFile } from './private-file.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What its process is told and shown. */
 export interface Lent {
   readonly environment: Readonly<Record<string, string>>;
   readonly sockets: AppSocketPaths;
+  /** For this run alone. */
+  readonly token: string;
 }
 
 /** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
@@ -18,33 +18,28 @@ export class AppLease {
   readonly #manifest: AppManifest;
   readonly #place: AppPlace;
   readonly #around: Surroundings;
-  readonly #conceal: (token: string) => void;
   #functionsLeftOut: readonly AppLeftOut[] = [];
   #configRefused: AppLeftOut | undefined;
 
-  /** `conceal` hears of every token, so that the log of the app never shows one. */
-  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings, conceal: (token: string) => void) {
+  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings) {
     this.#manifest = manifest;
     this.#place = place;
     this.#around = around;
-    this.#conceal = conceal;
   }
 
-  /** The socket is there and the token lies ready before it runs. */
+  /** The socket is there before it runs. */
   async take(decision: GrantDecision): Promise<Lent> {
     const { grants, identity, appSockets, config } = this.#around;
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
-    await mkdir(this.#place.data, { recursive: true, mode: 0o700 });
     const token = await identity.issue(id);
-    this.#conceal(token);
-    await writePrivateFile(join(this.#place.credentials, 'token'), token);
     const { path: rpc } = await appSockets.open({ id, name });
     await this.describeConfig();
     await this.registerFunctions();
     const { http, url } = await this.#addresses();
     const folder = await shareSocket(http, this.#around.device.paths.run);
     return {
+      token,
       environment: environmentOf(id, this.#place, { rpc, http, url }, config),
       sockets: { own: dirname(rpc), shared: { path: http, ...(folder === undefined ? {} : { folder }) } },
     };
@@ -53,7 +48,6 @@ export class AppLease {
   /** A run is over, another may follow: the token is void, nothing else. */
   async voidToken(): Promise<void> {
     await this.#undo('token', () => this.#around.identity.revoke(this.#manifest.id));
-    await this.#undo('credentials', () => rm(this.#place.credentials, { recursive: true, force: true }));
   }
 
   /** The app is told to stop; its socket goes. */

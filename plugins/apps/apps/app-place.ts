@@ -4,14 +4,12 @@ import type { AppManifest, DeviceInfo } from '@device-core/plugin-api';
 /** Where the things of one app lie. */
 export interface AppPlace {
   readonly data: string;
-  readonly log: string;
   readonly credentials: string;
 }
 
 export function placeOf(manifest: AppManifest, paths: DeviceInfo['paths']): AppPlace {
   return {
     data: join(paths.var, 'apps', manifest.id, 'data'),
-    log: join(paths.var, 'log', 'apps', `${manifest.name}.log`),
     credentials: join(paths.run, 'apps', manifest.name, 'credentials'),
   };
 }

@@ -8,45 +8,57 @@ import {
   type Clock,
   CoreError,
   CrashPolicy,
+  type GuestEnd,
+  type OutputLine,
   reasonOf,
   type Spent,
   STRETCH,
   spentText,
-  type Wall,
 } from '@device-core/plugin-api';
 import { AppLease, type Lent } from './app-lease.ts';
-import { AppLog } from './app-log.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
-import { AppProcess, describeExit, describeFailure, type Exit, findProgram } from './app-process.ts';
-import { appSandbox } from './app-sandbox.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
+import { findProgram } from './find-program.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
+import { guestSpec } from './guest-spec.ts';
 import { Liveness, processorWait } from './liveness.ts';
-import type { OutputEntry } from './output-entry.ts';
 import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Walls without which no app runs, unless the SKU says otherwise. */
-const DEMANDED: readonly Wall[] = ['files', 'network', 'signals'];
+/** Without these no app runs, unless the SKU says otherwise. */
+const DEMANDED = { files: 'kernel', network: 'kernel' } as const;
+/** More than the tails of its streams. */
+const LAST_LINES = 240;
+const TAIL_LINES = 80;
 const START_MS = 10_000;
 const STOP_MS = 3_000;
 /** What an app may take when the whole plugin stops: less than the plugin's own time. */
 const LAST_STOP_MS = 5_000;
 
-type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | Exit | { readonly error: unknown };
+type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
+
+/** What runs now. */
+interface Running {
+  readonly run: string;
+  /** Of its first process, which may be that of its walls. */
+  readonly leader: number;
+  /** As far as it is known, of the program itself. */
+  pid: number;
+  readonly ended: Promise<GuestEnd>;
+}
 
 /** One app: its state, and the one queue in which everything that changes the state happens. */
 export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
-  readonly log: AppLog;
   /** Of log.write. */
   readonly logRate: RateLimit;
   /** Of what it prints, as far as it is shown in the terminal. */
   readonly outputRate: RateLimit;
   /** Its folder was named by somebody: it is a developer's, not installed. */
   readonly #named: boolean;
+  #shouting: Disposable | undefined;
   readonly #place: AppPlace;
   readonly #around: Surroundings;
   readonly #lease: AppLease;
@@ -63,7 +75,7 @@ export class App {
   /** The same moment, monotonic. */
   #entered: number;
   #restarts = 0;
-  #process: AppProcess | undefined;
+  #process: Running | undefined;
   #retry: Disposable | undefined;
   #lostSession: Disposable | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -87,19 +99,11 @@ export class App {
     this.#since = around.scope.clock.now();
     this.#entered = around.scope.clock.monotonic();
     this.#place = placeOf(manifest, around.device.paths);
-    this.#lease = new AppLease(manifest, this.#place, around, (token) => this.log.conceal(token));
+    this.#lease = new AppLease(manifest, this.#place, around);
     this.#crashes = new CrashPolicy(around.config.crash);
     this.#decision = decideGrants(manifest, around.device.grants);
     this.logRate = new RateLimit(around.config.logRate);
     this.outputRate = new RateLimit(around.config.logRate);
-    this.log = new AppLog({
-      file: this.#place.log,
-      limit: around.config.logBytes,
-      clock: around.scope.clock,
-      onError: (thrown) =>
-        around.log.warn({ app: manifest.id, reason: reasonOf(thrown) }, "cannot write the app's log"),
-      onEntry: (entry) => this.#shout(entry),
-    });
   }
 
   get state(): AppState {
@@ -250,10 +254,9 @@ export class App {
     this.#health = undefined;
     this.#sessions.clear();
     this.#crash = undefined;
-    this.log.forget();
     this.#enter('starting');
     this.#decision = decideGrants(this.manifest, this.#around.device.grants);
-    let process: AppProcess;
+    let process: Running;
     try {
       process = await this.#spawn(await this.#lease.take(this.#decision));
     } catch (thrown) {
@@ -266,39 +269,38 @@ export class App {
     if (outcome === 'ready') {
       this.#enter('running');
       this.#heard = this.#moment();
+      void this.#ready(process);
       this.#watch(process);
-      void process.exited.then((exit) => this.#enqueueQuietly(() => this.#exited(process, exit)));
+      void process.ended.then((end) => this.#enqueueQuietly(() => this.#exited(process, end)));
     } else if (typeof outcome === 'object' && 'late' in outcome) {
       await this.#crashed(`it was not ready after ${spentText(this.#startTimeout, outcome.late)}`);
-    } else if ('error' in outcome) {
-      await this.#end(`cannot run ${this.manifest.exec.command}: ${describeFailure(outcome.error)}`, 'failed');
+    } else if (outcome.cause === 'start') {
+      await this.#end(`cannot run ${this.manifest.exec.command}: ${outcome.reason}`, 'failed');
     } else {
       await this.#crashed(`${describeExit(outcome)} before it was ready`, outcome);
     }
   }
 
-  async #spawn({ environment, sockets }: Lent): Promise<AppProcess> {
-    const { identity, records, config, launcher } = this.#around;
+  async #spawn({ environment, sockets, token }: Lent): Promise<Running> {
+    const { config, appSupervisor, device } = this.#around;
     const { manifest, folder } = this;
-    const { id, name, exec } = manifest;
-    const program = await findProgram(exec.command, folder, config.path);
+    const program = await findProgram(manifest.exec.command, folder, config.path);
     const { granted } = this.#decision;
-    const spec = appSandbox({ manifest, folder, place: this.#place, program, environment, granted, sockets });
-    const walled = await launcher.prepare(spec, { demand: config.insecure ? [] : DEMANDED });
-    const process = new AppProcess({ walled, home: this.#place.data, log: this.log, clock: this.#clock });
-    this.#process = process;
-    if (!process.spawned) return process;
-    // In this very turn, so that no connection of the process is taken for somebody else's.
-    const known = identity.launched({ app: id, pid: process.leader.pid });
-    records.write(name, process.leader, this.#place.data);
-    await known;
-    return process;
+    const run = { manifest, folder, place: this.#place, program, environment, granted, sockets };
+    const spec = guestSpec({ service: device.service, ...run });
+    if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
+    const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : DEMANDED });
+    const leader = guest.leader.pid;
+    const ended = appSupervisor
+      .ended(guest.run)
+      .catch((thrown): GuestEnd => ({ cause: 'stopped', reason: reasonOf(thrown) }));
+    this.#process = { run: guest.run, leader, pid: guest.pid ?? leader, ended };
+    return this.#process;
   }
 
-  #outcome(process: AppProcess): Promise<Outcome> {
+  #outcome(process: Running): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
-    process.exited.then(resolve, (error) => resolve({ error }));
-    if (!process.spawned) return promise;
+    void process.ended.then(resolve);
     if (this.#cancel.signal.aborted) return Promise.resolve('cancelled');
     const cancelled = () => resolve('cancelled');
     this.#cancel.signal.addEventListener('abort', cancelled, { once: true });
@@ -312,15 +314,24 @@ export class App {
     });
   }
 
+  /** Limits that would have held up its start hold from now on, and by now its program is known. */
+  async #ready(process: Running): Promise<void> {
+    try {
+      process.pid = (await this.#around.appSupervisor.ready(process.run)).pid ?? process.pid;
+    } catch (thrown) {
+      this.#around.log.warn({ app: this.manifest.id, reason: reasonOf(thrown) }, 'cannot set the limits of an app');
+    }
+  }
+
   /** Asks it while it runs, and ends it when it does not answer. */
-  #watch(process: AppProcess): void {
+  #watch(process: Running): void {
     if (!this.#awaitsSession) return;
     const { id } = this.manifest;
     this.#liveness = new Liveness({
       label: id,
       scope: this.#around.scope,
       limits: this.#around.config.ping,
-      pid: process.leader.pid,
+      pid: process.leader,
       ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], this.#around.config.ping, signal),
       hung: (reason) =>
         void this.#enqueueQuietly(async () => {
@@ -337,7 +348,7 @@ export class App {
   /** A limit of its own time: neither a busy event loop nor the wait for a processor counts (decisions D12a). */
   #ownTime(ms: number, over: (spent: Spent) => void): Disposable {
     const clock = this.#clock;
-    const pid = this.#process?.leader.pid ?? 0;
+    const pid = this.#process?.leader ?? 0;
     return afterOwnTime(clock, ms, over, [() => clock.taken(), processorWait(pid)]);
   }
 
@@ -345,20 +356,18 @@ export class App {
     return this.#around.scope.clock;
   }
 
-  async #exited(process: AppProcess, exit: Exit): Promise<void> {
+  async #exited(process: Running, exit: GuestEnd): Promise<void> {
     if (this.#process !== process) return;
     await this.#crashed(describeExit(exit), exit);
   }
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
-  async #crashed(reason: string, exit?: Exit): Promise<void> {
+  async #crashed(reason: string, exit?: GuestEnd): Promise<void> {
     const now = this.#clock.monotonic();
     const ran = this.#state === 'running' ? now - this.#entered : 0;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
     const wellDone = exit?.code === 0 && this.#state === 'running';
-    // The last words of its output may still be on their way.
-    if (exit) await this.#process?.drained();
-    if (!wellDone) this.#crash = crashLine(this.log.tail(), this.folder);
+    if (!wellDone) this.#crash = crashLine(await this.#lastWords(), this.folder);
     this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
@@ -393,12 +402,11 @@ export class App {
     this.#lostSession = undefined;
     this.#liveness?.[Symbol.dispose]();
     this.#liveness = undefined;
+    this.#shouting?.[Symbol.dispose]();
+    this.#shouting = undefined;
     const process = this.#process;
     if (!process) return;
-    const left = await process.end(graceMs);
-    if (left.length > 0)
-      this.#around.log.error({ app: this.manifest.id, processes: left }, 'processes of an app could not be ended');
-    else await this.#around.records.remove(this.manifest.name);
+    await this.#around.appSupervisor.stop(process.run, graceMs);
     // Last, so that nobody sees an app that runs without a process.
     this.#process = undefined;
     this.#sessions.clear();
@@ -425,13 +433,28 @@ export class App {
     return this.#crash ? `${reason}; it wrote: ${this.#crash.text}` : reason;
   }
 
+  /** A line of log.write. */
+  write(line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    return this.#around.appSupervisor.write(this.manifest.name, line);
+  }
+
+  /** The last lines that it wrote in this run: to stderr, or to stdout where that is silent. */
+  async #lastWords(): Promise<readonly string[]> {
+    const run = this.#process?.run;
+    const lines = (await this.#around.appSupervisor.output(this.manifest.name, LAST_LINES)).filter(
+      (line) => line.run === run,
+    );
+    const of = (stream: OutputLine['from']) => lines.filter(({ from }) => from === stream).map(({ text }) => text);
+    const stderr = of('stderr');
+    return (stderr.some((line) => line.trim() !== '') ? stderr : of('stdout')).slice(-TAIL_LINES);
+  }
+
   /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
-  #shout(entry: OutputEntry): void {
+  #shout({ level, from, text }: OutputLine): void {
     const { log } = this.#around;
-    if (entry.level === 'debug' || entry.level === 'info' || !this.#named) return;
+    if (level === 'debug' || level === 'info' || from === 'log') return;
     if (this.outputRate.take(this.#clock.monotonic()) > 0) return;
-    const { id } = this.manifest;
-    log[entry.level === 'warn' ? 'warn' : 'error']({ app: id, from: entry.from }, entry.msg);
+    log[level]({ app: this.manifest.id, from }, text);
   }
 
   #enqueue(change: () => Promise<void>): Promise<void> {
@@ -447,4 +470,8 @@ export class App {
       this.#around.log.error({ app: this.manifest.id, reason: reasonOf(thrown) }, 'a change of an app failed'),
     );
   }
+}
+
+function describeExit({ code, signal, reason }: GuestEnd): string {
+  return reason ?? (signal === undefined ? `it ended with code ${code}` : `it was ended by ${signal}`);
 }

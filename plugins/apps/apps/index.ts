@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import {
   afterQuiet,
   appSockets,
+  appSupervisor,
   apps,
   type callerName,
   config,
@@ -13,7 +14,6 @@ import {
   grants,
   httpServer,
   identity,
-  launcher,
   operations,
   type PluginHost,
   pluginManager,
@@ -25,7 +25,6 @@ import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { watchFolders } from './folder-watch.ts';
-import { ProcessRecords } from './former-processes.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { reportingOperations } from './reporting-operations.ts';
 import { Supervisor } from './supervisor.ts';
@@ -38,17 +37,17 @@ const LOOK_MS = 50;
 const READY_AT_THE_LATEST_MS = 5_000;
 
 export const plugin = definePlugin({
-  requires: { device, grants, launcher, pluginManager, identity, appSockets, operations },
+  requires: { device, grants, appSupervisor, pluginManager, identity, appSockets, operations },
   async setup(host: PluginHost<AppsConfig>, services) {
     const info = await services.device.info();
-    const records = await ProcessRecords.open(join(info.paths.run, 'apps'), host.clock);
-    const former = await records.endFormer();
-    if (former.length > 0) host.log.warn({ apps: former }, 'apps of a former Core were still running and were ended');
+    const former = await services.appSupervisor.former();
+    await Promise.all(former.map(({ run }) => services.appSupervisor.stop(run, 0)));
+    const names = former.map(({ name }) => name);
+    if (former.length > 0) host.log.warn({ apps: names }, 'apps of a former Core were still running and were ended');
 
     const around: Surroundings = {
       ...services,
       device: info,
-      records,
       scope: host.scope,
       log: host.log,
       config: host.config,

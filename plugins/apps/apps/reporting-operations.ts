@@ -1,4 +1,4 @@
-import { type Clock, CoreError, type Logger, type Operation, redact } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, type Operation, type OutputLine, redact } from '@device-core/plugin-api';
 import { callingApp } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -53,8 +53,8 @@ export function reportingOperations(
       if (fields && JSON.stringify(fields).length > MAX_FIELDS)
         throw new CoreError('PARAMS_INVALID', { where: 'fields', reason: `at most ${MAX_FIELDS} characters as JSON` });
       log[level]({ app: id, ...(fields ? { fields } : {}) }, message);
-      const said = redact({ msg: message, ...(fields ? { fields } : {}) }) as object;
-      await app.log.write(`${JSON.stringify({ level, time: clock.now(), ...said })}\n`);
+      const said = redact({ text: message, ...(fields ? { fields } : {}) }) as Pick<OutputLine, 'text' | 'fields'>;
+      await app.write({ level, ...said });
       return {};
     },
   };

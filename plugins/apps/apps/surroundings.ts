@@ -1,5 +1,6 @@
 import type {
   AppSockets,
+  AppSupervisor,
   Config,
   CrashLimits,
   DeviceInfo,
@@ -7,11 +8,9 @@ import type {
   Grants,
   HttpServer,
   Identity,
-  Launcher,
   Logger,
   Scope,
 } from '@device-core/plugin-api';
-import type { ProcessRecords } from './former-processes.ts';
 import type { PingLimits } from './liveness.ts';
 
 /** The plugin's configuration section. */
@@ -21,7 +20,6 @@ export interface AppsConfig {
   readonly lang: string;
   readonly watch: boolean;
   readonly parallelStarts: number;
-  readonly logBytes: number;
   readonly logRate: number;
   readonly crash: CrashLimits;
   readonly ping: PingLimits;
@@ -36,8 +34,7 @@ export interface Surroundings {
   readonly identity: Identity;
   readonly grants: Grants;
   readonly appSockets: AppSockets;
-  readonly launcher: Launcher;
-  readonly records: ProcessRecords;
+  readonly appSupervisor: AppSupervisor;
   readonly scope: Scope;
   readonly log: Logger;
   readonly config: AppsConfig;

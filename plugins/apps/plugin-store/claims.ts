@@ -19,7 +19,7 @@ export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
 /** Whoever has one of these acts for apps, for other plugins or for the operator. */
 const POWERFUL = [
-  ...['apps', 'app-sockets', 'config', 'event-bus', 'functions', 'grants', 'identity', 'launcher'],
+  ...['apps', 'app-sockets', 'app-supervisor', 'config', 'event-bus', 'functions', 'grants', 'identity', 'launcher'],
   ...['plugin-manager', 'processes'],
 ];
 const HARMLESS_TAPS = ['health.collect', 'kernel.ready'];

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
-import { AppLog } from '../../../plugins/apps/apps/app-log.ts';
-import type { OutputStream } from '../../../plugins/apps/apps/output-entry.ts';
+import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
+import type { OutputStream } from '../../../plugins/apps/supervisor-process/output-entry.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'al-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ async function written(
   { secrets = [], stream = 'stdout' }: { readonly secrets?: readonly string[]; readonly stream?: OutputStream } = {},
 ) {
   const file = join(folder, `${Math.random()}.log`);
-  const log = new AppLog({
+  const log = new GuestLog({
     file,
     limit: 1 << 20,
     clock: virtualClock({ now: NOW }),
@@ -37,13 +37,14 @@ async function written(
       yield* pieces;
     })(),
     stream,
+    'demo.1',
   );
   const text = readFileSync(file, 'utf8');
   const lines: readonly Printed[] = text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  return { text, lines, tail: log.tail() };
+  return { text, lines, tail: (await log.lines(80)).map((line) => line.text) };
 }
 
 describe('the log of an app', () => {
@@ -55,7 +56,7 @@ describe('the log of an app', () => {
       { ...line, msg: 'two' },
       { ...line, msg: 'three' },
     ]);
-    assert.deepEqual(tail, ['one', 'two', '', 'three']);
+    assert.deepEqual(tail, ['one', 'two', 'three']);
   });
 
   const LINES: readonly (readonly [what: string, stream: OutputStream, line: string, entry: object])[] = [

@@ -10,6 +10,7 @@ import {
   type AppSockets,
   type AppStatus,
   appSockets,
+  appSupervisor,
   apps,
   type CallContext,
   type Caller,
@@ -28,9 +29,10 @@ import {
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/apps/index.ts';
+import { plugin as supervisorProcess } from '../../../plugins/apps/supervisor-process/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 
-const MANIFEST = new URL('../../../manifests/plugins/apps/apps.yaml', import.meta.url).pathname;
+const MANIFESTS = new URL('../../../manifests/plugins/apps/', import.meta.url).pathname;
 
 /** Connects as an app does, and stays until it is told to go. */
 export const CONNECT = `
@@ -182,7 +184,7 @@ export interface Bench extends AsyncDisposable {
 type TestApps = NonNullable<typeof apps.T>;
 
 export interface BenchOptions {
-  readonly config?: object;
+  readonly config?: { readonly logBytes?: number } & Readonly<Record<string, unknown>>;
   readonly allowed?: DeviceInfo['grants'];
   readonly grants?: Readonly<Record<string, readonly string[]>>;
   /** The state of an earlier bench; it is left where it is. A new one of its own, if absent. */
@@ -252,12 +254,22 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
       return { [Symbol.dispose]: () => void table.delete(operation.name) };
     },
   };
-  const host = await createTestHost(plugin, {
-    manifest: MANIFEST,
-    config: { insecure: true, crash: { backoffMs: [20, 40], limit: 3, windowMs: 60_000 }, ...options.config },
+  const { logBytes, ...appsConfig } = options.config ?? {};
+  const below = await createTestHost(supervisorProcess, {
+    manifest: join(MANIFESTS, 'supervisor-process.yaml'),
+    config: logBytes === undefined ? {} : { logBytes },
     services: [
       [device, { info: async () => info }],
       [identity, fakeIdentity],
+    ],
+  });
+  const host = await createTestHost(plugin, {
+    manifest: join(MANIFESTS, 'apps.yaml'),
+    config: { insecure: true, crash: { backoffMs: [20, 40], limit: 3, windowMs: 60_000 }, ...appsConfig },
+    services: [
+      [device, { info: async () => info }],
+      [identity, fakeIdentity],
+      [appSupervisor, below.service(appSupervisor)],
       [appSockets, sockets],
       [operations, fakeOperations],
     ],
@@ -293,6 +305,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
       ),
     async [Symbol.asyncDispose]() {
       await host.stop();
+      await below.stop();
       if (options.root === undefined) rmSync(root, { recursive: true, force: true });
     },
   };

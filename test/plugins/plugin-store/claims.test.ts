@@ -126,6 +126,7 @@ describe('what no trusted key signed gets no power of the Core', () => {
       'processes',
       'apps',
       'app-sockets',
+      'app-supervisor',
       'config',
       'functions',
     ].map(

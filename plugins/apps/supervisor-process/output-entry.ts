@@ -1,5 +1,5 @@
 /** What an app prints, as lines of its log: with the time when it came and a level. Pure. */
-import { redact } from '@device-core/plugin-api';
+import { type OutputLine, redact } from '@device-core/plugin-api';
 
 export type OutputStream = 'stdout' | 'stderr';
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
@@ -44,6 +44,26 @@ export function entryOf(line: string, from: OutputStream, time: number): OutputE
   if (known === undefined || typeof text !== 'string') return plain;
   const more = Object.keys(fields).length > 0 ? { fields: redact(fields) as Readonly<Record<string, unknown>> } : {};
   return { level: known, time, msg: text, from, ...more };
+}
+
+/** As the rest of the device knows it. */
+export function lineOf({ level, time, msg, from, fields }: OutputEntry, run?: string): OutputLine {
+  return {
+    ...{ at: time, level: level === 'fatal' ? 'error' : level, from, text: msg },
+    ...(run === undefined ? {} : { run }),
+    ...(fields && { fields }),
+  };
+}
+
+/** What a log file holds. Lines that were cut short are left out; the level says where a line was printed. */
+export function linesOf(text: string): readonly OutputLine[] {
+  return text.split('\n').flatMap((line) => {
+    const said = parsed(line) as Partial<OutputEntry> | undefined;
+    if (typeof said?.msg !== 'string' || typeof said.time !== 'number' || said.level === undefined) return [];
+    const { level, time, msg, fields } = said;
+    const from = level === 'debug' || level === 'info' ? 'stdout' : 'stderr';
+    return [lineOf({ level, time, msg, from, ...(fields && { fields }) })];
+  });
 }
 
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {

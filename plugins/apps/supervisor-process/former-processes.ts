@@ -7,8 +7,15 @@ import { killSession, membersOf, type SessionLeader } from './process-session.ts
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const END_MS = 2_000;
 
+/** A guest that a Core before this one started. */
+export interface FormerRecord {
+  readonly name: string;
+  readonly leader: SessionLeader;
+  readonly home: string;
+}
+
 /**
- * What runs, on record below `<run>/apps/<name>/pid`: a Core that was killed could not end its apps, so the next one does. Ids and start times
+ * What runs, on record below `<run>/apps/<name>/pid`: a Core that was killed could not end its guests, so the next one does. Ids and start times
  * count from the boot, hence its id.
  */
 export class ProcessRecords {
@@ -38,26 +45,36 @@ export class ProcessRecords {
     await rm(this.#file(name), { force: true });
   }
 
-  /** Ends what a former Core left running. Resolves with the names of those apps. */
-  async endFormer(): Promise<readonly string[]> {
+  /** What a former Core left running; records of what has gone are removed. */
+  async former(): Promise<readonly FormerRecord[]> {
     const names = await readdir(this.#directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
     });
-    const ended = await Promise.all(names.map(async (name) => ((await this.#endOne(name)) ? [name] : [])));
-    return ended.flat();
+    const found = await Promise.all(names.map((name) => this.#formerOf(name)));
+    return found.filter((one) => one !== undefined);
   }
 
-  async #endOne(name: string): Promise<boolean> {
-    const record = parse(await readFile(this.#file(name), 'utf8').catch(() => ''));
-    if (!record) return false;
-    let found = false;
-    if (record.boot === this.#boot) {
-      found = membersOf(record, record.home, 'old').length > 0;
-      if (found) await killSession(this.#clock, record, END_MS, record.home, 'old');
-    }
+  /** Resolves with processes that could not be ended. */
+  async end({ name, leader, home }: FormerRecord): Promise<readonly number[]> {
+    const left = await killSession(this.#clock, leader, END_MS, home, 'old');
     await this.remove(name);
-    return found;
+    return left;
+  }
+
+  /** The run folder of a guest. */
+  folder(name: string): string {
+    return join(this.#directory, name);
+  }
+
+  async #formerOf(name: string): Promise<FormerRecord | undefined> {
+    const record = parse(await readFile(this.#file(name), 'utf8').catch(() => ''));
+    if (!record) return undefined;
+    const { pid, startTime, home, boot } = record;
+    if (boot === this.#boot && membersOf(record, home, 'old').length > 0)
+      return { name, leader: { pid, startTime }, home };
+    await this.remove(name);
+    return undefined;
   }
 
   #file(name: string): string {

@@ -48,7 +48,7 @@ function childOf(parent: number): number | undefined {
 }
 
 /**
- * Every process that is left of an app: those of its session, whatever groups they made, those below its first process, and those that made a session of
+ * Every process that is left of a guest: those of its session, whatever groups they made, those below its first process, and those that made a session of
  * their own but still have its home, which is its data folder and nobody else's. Where the leader has gone long ago its id may have been given again: then
  * the home alone decides.
  */
@@ -82,7 +82,7 @@ function livesIn(pid: number, home: string): boolean {
   return readProc(pid, 'environ')?.split('\0').includes(`HOME=${home}`) ?? false;
 }
 
-/** Kills what is left of an app until nothing is. Resolves with the processes that outlived the deadline; normally none. */
+/** Kills what is left of a guest until nothing is. Resolves with the processes that outlived the deadline; normally none. */
 export async function killSession(
   clock: Clock,
   leader: SessionLeader,

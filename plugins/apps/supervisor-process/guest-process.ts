@@ -1,11 +1,8 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { constants } from 'node:fs';
-import { access, open, stat } from 'node:fs/promises';
 import { constants as osConstants } from 'node:os';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { type Clock, reasonOf, settlesWithin, type WalledProgram } from '@device-core/plugin-api';
-import type { AppLog } from './app-log.ts';
+import type { GuestLog } from './guest-log.ts';
 import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 
 /** What SIGKILL is given to take effect, and the output to run dry. */
@@ -14,9 +11,10 @@ const DRAIN_MS = 500;
 
 export interface Launch {
   readonly walled: WalledProgram;
-  /** HOME of the environment, the app's alone. */
+  /** HOME of the environment, the guest's alone. */
   readonly home: string;
-  readonly log: AppLog;
+  readonly run: string;
+  readonly log: GuestLog;
   readonly clock: Clock;
 }
 
@@ -25,9 +23,10 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The processes of one run of an app: a session of their own, so that all of them can be found and ended. */
-export class AppProcess {
+/** The processes of one run of a guest: a session of their own, so that all of them can be found and ended. */
+export class GuestProcess {
   readonly leader: SessionLeader;
+  /** Rejects where the program could not be run at all. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #drained: Promise<unknown>;
@@ -37,7 +36,7 @@ export class AppProcess {
   #program: number | undefined;
   #over = false;
 
-  /** Synchronous but for the look-up of the program, which the caller has done: the process must be known before it can connect anywhere. */
+  /** Synchronous: the process must be known before it can connect anywhere. */
   constructor(launch: Launch) {
     const { command, args, cwd, env, feeds, above } = launch.walled;
     const child = spawn(command, args, {
@@ -69,15 +68,16 @@ export class AppProcess {
     const streams = (['stdout', 'stderr'] as const).map((name) => {
       const stream: Readable | undefined = child[name];
       stream?.setEncoding('utf8');
-      return stream && launch.log.follow(stream, name);
+      return stream && launch.log.follow(stream, name, launch.run);
     });
     this.#drained = Promise.all(streams);
   }
 
-  /** Of the program itself, which may have walls around it; of the outermost process while it has not begun. */
-  get pid(): number {
-    if (this.#above > 0 && !this.#over) this.#program ??= programOf(this.leader.pid, this.#above);
-    return this.#program ?? this.leader.pid;
+  /** Of the program itself, which may have walls around it; undefined while it has not begun. */
+  get pid(): number | undefined {
+    if (this.#above === 0) return this.leader.pid || undefined;
+    if (!this.#over) this.#program ??= programOf(this.leader.pid, this.#above);
+    return this.#program;
   }
 
   /** False when the program could not be run at all; `exited` rejects with the reason. */
@@ -85,12 +85,7 @@ export class AppProcess {
     return this.leader.pid > 0;
   }
 
-  /** Its last words are written, or nobody waits for them any more: a process that it left behind may hold its output open. */
-  async drained(): Promise<void> {
-    await settlesWithin(this.#clock, DRAIN_MS, this.#drained);
-  }
-
-  /** SIGTERM to the group, SIGKILL to every process of the app when the grace is over. Resolves with processes that could not be ended. */
+  /** SIGTERM to the program, SIGKILL to every process of the guest when the grace is over. Resolves with processes that could not be ended. */
   async end(graceMs: number): Promise<readonly number[]> {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
@@ -99,6 +94,7 @@ export class AppProcess {
     }
     const left = await killSession(this.#clock, this.leader, KILL_MS, this.#home, 'recent');
     await settlesWithin(this.#clock, KILL_MS, this.exited);
+    // A process that could not be ended may hold its output open.
     if (!(await settlesWithin(this.#clock, DRAIN_MS, this.#drained))) {
       this.#child.stdout?.destroy();
       this.#child.stderr?.destroy();
@@ -124,59 +120,4 @@ function exitInside(code: number | null, exitSignal: NodeJS.Signals | null): Exi
 export function describeFailure(thrown: unknown): string {
   const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
   return `${reasonOf(thrown)}${absent ? ' (is the program after #! in its first line there?)' : ''}`;
-}
-
-export function describeExit(exit: Exit): string {
-  return exit.signal ? `it was ended by ${exit.signal}` : `it ended with code ${exit.code}`;
-}
-
-/**
- * Path of the program: a file of the app's folder where the command has a slash or such a file exists, the Core's own `node`, or the first one in the
- * search path. Rejects with the reason.
- */
-export async function findProgram(command: string, folder: string, searchPath: string): Promise<string> {
-  const own = resolve(folder, command);
-  if (command.includes('/')) {
-    await access(own, constants.X_OK).catch((thrown) => {
-      throw new Error(`cannot run ${command}: ${reasonOf(thrown)}`);
-    });
-    await checkInterpreter(command, own);
-    return own;
-  }
-  if (command === 'node') return process.execPath;
-  const places = searchPath.split(delimiter).filter((place) => isAbsolute(place));
-  for (const file of [own, ...places.map((place) => join(place, command))]) {
-    if (!(await runnable(file))) continue;
-    await checkInterpreter(command, file);
-    return file;
-  }
-  throw new Error(`cannot find ${command} in the app's folder or in ${searchPath}`);
-}
-
-const FIRST_LINE = 256;
-
-/** The system tells it of the program that it was to run, which inside walls is another. */
-async function checkInterpreter(command: string, file: string): Promise<void> {
-  const handle = await open(file).catch(() => undefined); // what may be run need not be readable
-  if (!handle) return;
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_LINE), 0, FIRST_LINE, 0);
-    const interpreter = /^#![ \t]*([^ \t\n]+)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
-    if (interpreter === undefined) return;
-    await access(interpreter, constants.X_OK).catch((thrown) => {
-      throw new Error(`cannot run ${command}: ${describeFailure(thrown)}`);
-    });
-  } finally {
-    await handle.close();
-  }
-}
-
-async function runnable(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    // Not there or not to be run: the next place is looked at.
-    return false;
-  }
 }

@@ -1,0 +1,42 @@
+import type { Enforced, Enforcement, EnforcementReport, Wall, WallsReport } from '@device-core/plugin-api';
+
+/** The walls of the launcher that stand for a kind; what is missing here needs no wall of it. */
+const WALLS_OF: Readonly<Partial<Record<Enforced, readonly Wall[]>>> = {
+  user: ['user'],
+  // Whoever may signal or trace the processes of others need not read their files.
+  files: ['files', 'signals'],
+  devices: ['files'],
+  network: ['network'],
+  syscalls: ['syscalls'],
+};
+
+/** Walls that have to be made where this is demanded. */
+export function wallsFor(demand: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>): readonly Wall[] {
+  const kinds = Object.entries(demand) as readonly (readonly [Enforced, 'kernel' | 'watched'])[];
+  return [...new Set(kinds.flatMap(([kind, least]) => (least === 'kernel' ? (WALLS_OF[kind] ?? []) : [])))];
+}
+
+/** What is enforced of a guest without a user of its own and without the network. */
+export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementReport {
+  const why = reason ?? `${by} does not keep it`;
+  const kept = (kind: Enforced) =>
+    WALLS_OF[kind]?.every((wall) => walls[wall] === 'kernel') === true ? ('kernel' as const) : ('none' as const);
+  const enforced: Enforcement = {
+    user: kept('user'),
+    files: kept('files'),
+    // Without a root of its own a guest opens whatever its user may.
+    devices: by === 'bubblewrap' ? kept('devices') : 'none',
+    network: kept('network'),
+    syscalls: kept('syscalls'),
+    memory: 'none',
+    tasks: 'none',
+    mac: 'none',
+  };
+  const reasons: Partial<Record<Enforced, string>> = {
+    memory: 'no limit is set by this supervisor yet',
+    tasks: 'no limit is set by this supervisor yet',
+    mac: 'only supervisor-systemd loads profiles of AppArmor',
+  };
+  for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;
+  return { by: 'process', enforced, reasons };
+}

@@ -1,0 +1,169 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Clock, type OutputLine, redactText } from '@device-core/plugin-api';
+import { appendFile } from '@device-core/plugin-api/durable';
+import { entryOf, lineOf, linesOf, type OutputStream } from './output-entry.ts';
+
+/** Of each stream. A stack of a long chain of causes fits. */
+const TAIL_LINES = 80;
+const TAIL_WIDTH = 400;
+/** What has no end of a line by then is written without one. */
+const LONGEST_LINE = 8_192;
+/** One look for secrets. */
+const LONGEST_PIECE = 32_768;
+/** Tokens of launches that may still be printed: the present one and that before it. */
+const MOST_SECRETS = 2;
+
+export interface GuestLogOptions {
+  readonly file: string;
+  /** Bytes. */
+  readonly limit: number;
+  readonly clock: Clock;
+  readonly onError: (thrown: unknown) => void;
+}
+
+/**
+ * A guest's log file: one JSON object a line, with time and level. It is put aside as `<file>.1` when it is full. Whoever writes waits for the disk:
+ * nothing piles up and nothing is lost.
+ */
+export class GuestLog {
+  readonly #options: GuestLogOptions;
+  #turn: Promise<void> = Promise.resolve();
+  /** By where they came from, each line with its number. */
+  #tails: Record<OutputLine['from'], (readonly [number: number, line: OutputLine])[]> = {
+    ...{ stdout: [], stderr: [], log: [] },
+  };
+  #count = 0;
+  readonly #listeners = new Set<(line: OutputLine) => void>();
+  #failing = false;
+  #secrets: readonly string[] = [];
+
+  constructor(options: GuestLogOptions) {
+    this.#options = options;
+  }
+
+  /** A text that is never written: the token of a launch. The last two are remembered. */
+  conceal(secret: string): void {
+    this.#secrets = [...this.#secrets, secret].slice(-MOST_SECRETS);
+  }
+
+  /** Output of a process until it ends; the last lines of it are kept at hand. */
+  async follow(output: AsyncIterable<string>, stream: OutputStream, run: string): Promise<void> {
+    let rest = '';
+    try {
+      // A secret may stand in two pieces of output: whole lines are looked at.
+      for await (const text of output) {
+        const end = `${rest}${text}`.lastIndexOf('\n') + 1;
+        const all = `${rest}${text}`;
+        const cut = end === 0 && all.length > LONGEST_LINE ? all.length : end;
+        rest = all.slice(cut);
+        for (let from = 0; from < cut; from += LONGEST_PIECE)
+          await this.#take(all.slice(from, Math.min(cut, from + LONGEST_PIECE)), stream, run);
+      }
+      if (rest !== '') await this.#take(rest, stream, run);
+    } catch (thrown) {
+      this.#options.onError(thrown);
+    }
+  }
+
+  /** A line that came another way. Never rejects: a guest runs on although its log cannot be written. */
+  write({ level, text, fields }: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    const msg = this.#hide(text);
+    const at = this.#options.clock.now();
+    this.#note({ at, level, from: 'log', text: msg, ...(fields && { fields }) });
+    return this.#write(`${JSON.stringify({ level, time: at, msg, ...(fields && { fields }) })}\n`);
+  }
+
+  /** The newest lines, the oldest of them first: what was written since this Core began, and what the file holds of before. */
+  async lines(most: number): Promise<readonly OutputLine[]> {
+    const kept = Object.values(this.#tails)
+      .flat()
+      .toSorted(([a], [b]) => a - b)
+      .map(([, line]) => line)
+      .slice(-most);
+    // Each stream keeps its newest: others are missing between them where one wrote much more.
+    if (kept.length >= most || most <= TAIL_LINES) return kept.length > 0 ? kept : this.#read(most);
+    const all = await this.#read(most);
+    return all.length > kept.length ? all : kept;
+  }
+
+  listen(listener: (line: OutputLine) => void): Disposable {
+    const entry = (line: OutputLine) => listener(line);
+    this.#listeners.add(entry);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
+  }
+
+  async #take(text: string, stream: OutputStream, run: string): Promise<void> {
+    const lines = this.#hide(redactText(text)).split('\n');
+    const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, this.#options.clock.now()));
+    for (const entry of entries) this.#note(lineOf(entry, run));
+    // What is put aside ends with a whole line.
+    let batch = '';
+    for (const entry of entries) {
+      // The level tells enough of where it was printed.
+      const { from: _from, ...line } = entry;
+      batch += `${JSON.stringify(line)}\n`;
+      if (batch.length < LONGEST_LINE) continue;
+      await this.#write(batch);
+      batch = '';
+    }
+    if (batch !== '') await this.#write(batch);
+  }
+
+  #note(line: OutputLine): void {
+    const { from, text } = line;
+    const tail = this.#tails[from];
+    tail.push([this.#count++, text.length > TAIL_WIDTH ? { ...line, text: text.slice(0, TAIL_WIDTH) } : line]);
+    if (tail.length > TAIL_LINES) tail.shift();
+    for (const listener of this.#listeners) listener(line);
+  }
+
+  /** Text of whole lines. */
+  #write(text: string): Promise<void> {
+    this.#turn = this.#turn
+      .then(() => this.#appendAll(Buffer.from(text, 'utf8')))
+      .then(
+        () => {
+          this.#failing = false;
+        },
+        (thrown) => {
+          // A full disk is told once, not with every line.
+          if (!this.#failing) this.#options.onError(thrown);
+          this.#failing = true;
+        },
+      );
+    return this.#turn;
+  }
+
+  /** From the file and, where that is not enough, from the one put aside. */
+  async #read(most: number): Promise<readonly OutputLine[]> {
+    await this.#turn;
+    const { file } = this.#options;
+    const now = linesOf(await textOf(file));
+    if (now.length >= most) return now.slice(-most);
+    return [...linesOf(await textOf(`${file}.1`)), ...now].slice(-most);
+  }
+
+  #hide(text: string): string {
+    return this.#secrets.reduce((all, secret) => all.replaceAll(secret, '[redacted]'), text);
+  }
+
+  /** One read of a busy pipe may be more than a whole file takes. */
+  async #appendAll(bytes: Buffer): Promise<void> {
+    const { limit } = this.#options;
+    for (let from = 0; from < bytes.length; from += limit) await this.#append(bytes.subarray(from, from + limit));
+  }
+
+  async #append(bytes: Buffer): Promise<void> {
+    const { file, limit } = this.#options;
+    await mkdir(dirname(file), { recursive: true, mode: 0o750 });
+    await appendFile(file, bytes, { mode: 0o640, sync: false, most: limit });
+  }
+}
+
+async function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return '';
+    throw thrown;
+  });
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { appSupervisor, definePlugin, device, identity, launcher, type PluginHost } from '@device-core/plugin-api';
+import { ProcessRecords } from './former-processes.ts';
+import { ProcessSupervisor } from './process-supervisor.ts';
+
+interface Config {
+  readonly logBytes: number;
+}
+
+export const plugin = definePlugin({
+  requires: { device, identity, launcher },
+  async setup(host: PluginHost<Config>, services) {
+    const { paths } = await services.device.info();
+    const supervisor = new ProcessSupervisor({
+      ...services,
+      records: await ProcessRecords.open(join(paths.run, 'apps'), host.clock),
+      logs: join(paths.var, 'log', 'apps'),
+      logBytes: host.config.logBytes,
+      clock: host.clock,
+      log: host.log,
+    });
+    // Whoever started them has stopped before.
+    host.scope.defer('guests', () => supervisor.endAll());
+    host.provide(appSupervisor, supervisor);
+  },
+});

@@ -1,0 +1,247 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type AppSupervisor,
+  type Clock,
+  CoreError,
+  type EnforcementReport,
+  type GuestEnd,
+  type GuestRun,
+  type GuestStart,
+  type GuestUsage,
+  type Identity,
+  type Launcher,
+  type Logger,
+  type OutputLine,
+  reasonOf,
+} from '@device-core/plugin-api';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import { specProblem } from '@device-core/plugin-api/sandbox';
+import { enforcementOf, wallsFor } from './enforcement.ts';
+import type { FormerRecord, ProcessRecords } from './former-processes.ts';
+import { GuestLog } from './guest-log.ts';
+import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
+import { ownedBy } from './owner.ts';
+import { writePrivateFile } from './private-file.ts';
+import { usageOf } from './process-usage.ts';
+
+export interface ProcessSupervisorOptions {
+  readonly identity: Identity;
+  readonly launcher: Launcher;
+  readonly records: ProcessRecords;
+  /** Folder of log files, and the size at which one is put aside, bytes. */
+  readonly logs: string;
+  readonly logBytes: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A run of a Core before this one. */
+interface FormerRun extends FormerRecord {
+  readonly guest: GuestRun;
+  readonly ended: PromiseWithResolvers<GuestEnd>;
+}
+
+interface Run {
+  readonly guest: GuestRun;
+  readonly spec: AppSpec;
+  readonly process: GuestProcess;
+  readonly ended: PromiseWithResolvers<GuestEnd>;
+  over: boolean;
+  /** It did not end by itself. */
+  stopped: boolean;
+}
+
+/** The short name of a guest, from that of its sandbox. */
+const nameOf = ({ kind, name }: Pick<AppSpec, 'kind' | 'name'>) => name.slice(kind.length + 1);
+const homeOf = ({ data, env, run }: AppSpec) => data ?? env.HOME ?? run;
+
+/** Outside, where the guest may see it in another place. */
+function credentialsOf({ env, run, files }: AppSpec): string {
+  const seen = env.CREDENTIALS_DIRECTORY ?? join(run, 'credentials');
+  return files.placed?.[seen] ?? seen;
+}
+
+/** Guests as child processes, inside the walls that the kernel's launcher makes. */
+export class ProcessSupervisor implements AppSupervisor {
+  readonly #options: ProcessSupervisorOptions;
+  readonly #runs = new Map<string, Run>();
+  readonly #former = new Map<string, FormerRun>();
+  readonly #logs = new Map<string, GuestLog>();
+  #count = 0;
+
+  constructor(options: ProcessSupervisorOptions) {
+    this.#options = options;
+  }
+
+  async enforcement(): Promise<EnforcementReport> {
+    return enforcementOf(await this.#options.launcher.report());
+  }
+
+  async prepare(spec: AppSpec): Promise<void> {
+    const problem = spec.kind === 'app' ? specProblem(spec) : 'plugins are no guests of this supervisor';
+    if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
+    for (const folder of [spec.data, spec.cache]) {
+      if (folder === undefined) continue;
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await ownedBy(spec.uid, folder);
+    }
+    await ownedBy(spec.uid, join(spec.run, 'rpc.sock'));
+  }
+
+  async start(spec: AppSpec, { token, demand = {} }: GuestStart): Promise<GuestRun> {
+    await this.prepare(spec);
+    const { clock, identity, launcher, records } = this.#options;
+    const name = nameOf(spec);
+    const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
+    const log = this.#log(name);
+    log.conceal(token);
+    const file = join(credentialsOf(spec), 'token');
+    await writePrivateFile(file, token);
+    await ownedBy(spec.uid, credentialsOf(spec), file);
+    for (const [id, { guest, over }] of this.#runs) if (over && guest.name === name) this.#runs.delete(id);
+    const run = `${name}.${++this.#count}`;
+    const process = new GuestProcess({ walled, home: homeOf(spec), run, log, clock });
+    // In this very turn, so that no connection of the process is taken for somebody else's.
+    const known = process.spawned
+      ? identity.launched({
+          app: spec.id,
+          pid: process.leader.pid,
+          ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+        })
+      : Promise.resolve();
+    if (process.spawned) records.write(name, process.leader, homeOf(spec));
+    const entry: Run = {
+      guest: { run, name, leader: process.leader },
+      ...{ spec, process, ended: Promise.withResolvers<GuestEnd>(), over: false, stopped: false },
+    };
+    this.#runs.set(run, entry);
+    void this.#end(entry);
+    await known;
+    return this.#told(entry);
+  }
+
+  async ended(run: string): Promise<GuestEnd> {
+    const former = this.#former.get(run);
+    if (former) return former.ended.promise;
+    return this.#find(run).ended.promise;
+  }
+
+  async ready(run: string): Promise<GuestRun> {
+    return this.#told(this.#find(run));
+  }
+
+  async stop(run: string, graceMs: number): Promise<readonly number[]> {
+    const former = this.#former.get(run);
+    if (former) {
+      const left = await this.#options.records.end(former);
+      this.#former.delete(run);
+      former.ended.resolve({ cause: 'stopped' });
+      return left;
+    }
+    const entry = this.#find(run);
+    if (entry.over) return entry.ended.promise.then(() => []);
+    entry.stopped = true;
+    const left = await entry.process.end(graceMs);
+    // What cannot be ended may never tell its end.
+    if (left.length > 0) await this.#finish(entry, left, { code: null, signal: null });
+    await entry.ended.promise;
+    return left;
+  }
+
+  async usage(run: string): Promise<GuestUsage> {
+    const { process, spec } = this.#find(run);
+    return usageOf(process.leader, homeOf(spec));
+  }
+
+  output(name: string, lines: number): Promise<readonly OutputLine[]> {
+    return this.#log(name).lines(lines);
+  }
+
+  write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    return this.#log(name).write(line);
+  }
+
+  onOutput(name: string, listener: (line: OutputLine) => void): Disposable {
+    return this.#log(name).listen(listener);
+  }
+
+  async former(): Promise<readonly GuestRun[]> {
+    for (const found of await this.#options.records.former()) {
+      const guest = { run: `${found.name}.former`, name: found.name, leader: found.leader };
+      if (!this.#former.has(guest.run))
+        this.#former.set(guest.run, { ...found, guest, ended: Promise.withResolvers() });
+    }
+    return [...this.#former.values()].map(({ guest }) => guest);
+  }
+
+  async forget(name: string): Promise<void> {
+    for (const [run, { guest }] of this.#runs) {
+      if (guest.name !== name) continue;
+      await this.stop(run, 0);
+      this.#runs.delete(run);
+    }
+    this.#logs.delete(name);
+    await rm(this.#options.records.folder(name), { recursive: true, force: true });
+  }
+
+  /** Nothing of any run is left. */
+  async endAll(): Promise<void> {
+    await Promise.all([...this.#runs.keys()].map((run) => this.stop(run, 0)));
+  }
+
+  /** When the first process ended, what it left behind goes, too, and then all its words are there. */
+  async #end(entry: Run): Promise<void> {
+    const { process } = entry;
+    const exit = await process.exited.catch((thrown: unknown) => ({ failure: describeFailure(thrown) }));
+    await this.#finish(entry, await process.end(0), exit);
+  }
+
+  async #finish(entry: Run, left: readonly number[], exit: Exit | { readonly failure: string }): Promise<void> {
+    if (entry.over) return;
+    entry.over = true;
+    const { guest, spec, stopped } = entry;
+    const { log, records } = this.#options;
+    try {
+      if (left.length > 0) log.error({ guest: guest.name, processes: left }, 'processes of a guest could not be ended');
+      else await records.remove(guest.name);
+      await rm(credentialsOf(spec), { recursive: true, force: true });
+    } catch (thrown) {
+      log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot take back from a guest');
+    }
+    entry.ended.resolve(endOf(exit, stopped));
+  }
+
+  #told({ guest, process }: Run): GuestRun {
+    const { pid } = process;
+    return { ...guest, ...(pid === undefined ? {} : { pid }) };
+  }
+
+  #find(run: string): Run {
+    const found = this.#runs.get(run);
+    if (!found) throw new CoreError('PARAMS_INVALID', { where: 'run', reason: `there is no run ${run}` });
+    return found;
+  }
+
+  #log(name: string): GuestLog {
+    let log = this.#logs.get(name);
+    if (!log) {
+      const { clock, logs, logBytes } = this.#options;
+      const onError = (thrown: unknown) =>
+        this.#options.log.warn({ guest: name, reason: reasonOf(thrown) }, "cannot write a guest's log");
+      log = new GuestLog({ file: join(logs, `${name}.log`), limit: logBytes, clock, onError });
+      this.#logs.set(name, log);
+    }
+    return log;
+  }
+}
+
+function endOf(exit: Exit | { readonly failure: string }, stopped: boolean): GuestEnd {
+  if ('failure' in exit) return { cause: 'start', reason: exit.failure };
+  const { code, signal } = exit;
+  return {
+    ...(code === null ? {} : { code }),
+    ...(signal === null ? {} : { signal }),
+    cause: stopped ? 'stopped' : signal === null ? 'exit' : 'signal',
+  };
+}
