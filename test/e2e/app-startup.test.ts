@@ -66,7 +66,9 @@ const rest = (method: string, path: string, token: string | undefined, body?: ob
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body ? { 'content-type': 'application/json' } : {}),
     };
-    const sent = request({ socketPath: join(core.paths.run, 'core.sock'), method, path, headers }, (answer) => {
+    // A stop cuts connections, and one that was kept may be taken before that is seen.
+    const options = { socketPath: join(core.paths.run, 'core.sock'), method, path, headers, agent: false } as const;
+    const sent = request(options, (answer) => {
       let text = '';
       answer.on('data', (chunk) => {
         text += chunk;

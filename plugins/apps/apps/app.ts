@@ -211,7 +211,12 @@ export class App {
 
   sessionClosed(session: string): void {
     this.#sessions.delete(session);
-    if (this.#sessions.size > 0 || this.#state !== 'running' || !this.#awaitsSession) return;
+    if (this.#sessions.size === 0 && this.#state === 'running') this.#awaitSession();
+  }
+
+  /** It has none, and is given as long as for its start. */
+  #awaitSession(): void {
+    if (!this.#awaitsSession) return;
     if (this.#around.scope.signal.aborted) return;
     const limit = this.#startTimeout;
     const process = this.#process;
@@ -267,10 +272,13 @@ export class App {
     const outcome = await this.#outcome(process);
     if (outcome === 'cancelled') return;
     if (outcome === 'ready') {
+      const known = this.#ready(process);
+      // Who has a session runs already, so that this takes no time.
+      if (this.#awaitsSession) await known;
       this.#enter('running');
       this.#heard = this.#moment();
-      void this.#ready(process);
       this.#watch(process);
+      if (this.#sessions.size === 0) this.#awaitSession();
       void process.ended.then((end) => this.#enqueueQuietly(() => this.#exited(process, end)));
     } else if (typeof outcome === 'object' && 'late' in outcome) {
       await this.#crashed(`it was not ready after ${spentText(this.#startTimeout, outcome.late)}`);

@@ -16,6 +16,17 @@ export function wallsFor(demand: Readonly<Partial<Record<Enforced, 'kernel' | 'w
   return [...new Set(kinds.flatMap(([kind, least]) => (least === 'kernel' ? (WALLS_OF[kind] ?? []) : [])))];
 }
 
+/** Kinds that are not enforced as well as is demanded, of those for which there is no wall: the launcher speaks of those. */
+export function lacking(
+  demand: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>,
+  { enforced }: EnforcementReport,
+): readonly Enforced[] {
+  return (Object.keys(demand) as Enforced[]).filter((kind) => {
+    if (WALLS_OF[kind]) return false;
+    return enforced[kind] === 'none' || (demand[kind] === 'kernel' && enforced[kind] === 'watched');
+  });
+}
+
 /** What is enforced of a guest without a user of its own and without the network. */
 export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementReport {
   const why = reason ?? `${by} does not keep it`;

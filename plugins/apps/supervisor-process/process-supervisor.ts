@@ -1,4 +1,5 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type AppSupervisor,
@@ -17,7 +18,7 @@ import {
 } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { specProblem } from '@device-core/plugin-api/sandbox';
-import { enforcementOf, wallsFor } from './enforcement.ts';
+import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
@@ -35,6 +36,10 @@ export interface ProcessSupervisorOptions {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** How long, and how often, it is looked for a program inside its walls. */
+const PROGRAM_MS = 2_000;
+const LOOK_MS = 10;
 
 /** A run of a Core before this one. */
 interface FormerRun extends FormerRecord {
@@ -67,6 +72,8 @@ export class ProcessSupervisor implements AppSupervisor {
   readonly #options: ProcessSupervisorOptions;
   readonly #runs = new Map<string, Run>();
   readonly #former = new Map<string, FormerRun>();
+  /** By guest, the last one whose program was not there. */
+  readonly #unstarted = new Map<string, { readonly run: string; readonly end: GuestEnd }>();
   readonly #logs = new Map<string, GuestLog>();
   #count = 0;
 
@@ -93,6 +100,13 @@ export class ProcessSupervisor implements AppSupervisor {
     await this.prepare(spec);
     const { clock, identity, launcher, records } = this.#options;
     const name = nameOf(spec);
+    const report = await this.enforcement();
+    const short = lacking(demand, report);
+    if (short.length > 0)
+      throw new CoreError('SANDBOX_UNAVAILABLE', {
+        ...{ what: spec.name, walls: short.join(', ') },
+        reason: [...new Set(short.map((kind) => report.reasons[kind] ?? 'it is not enforced'))].join('; '),
+      });
     const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
     const log = this.#log(name);
     log.conceal(token);
@@ -101,6 +115,13 @@ export class ProcessSupervisor implements AppSupervisor {
     await ownedBy(spec.uid, credentialsOf(spec), file);
     for (const [id, { guest, over }] of this.#runs) if (over && guest.name === name) this.#runs.delete(id);
     const run = `${name}.${++this.#count}`;
+    // Inside walls it would be bubblewrap that ends.
+    const absent = await access(spec.program, constants.X_OK).then(() => undefined, describeFailure);
+    if (absent !== undefined) {
+      this.#unstarted.set(name, { run, end: { cause: 'start', reason: absent } });
+      await this.#void(spec);
+      return { run, name, leader: { pid: 0, startTime: '' } };
+    }
     const process = new GuestProcess({ walled, home: homeOf(spec), run, log, clock });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
@@ -124,11 +145,18 @@ export class ProcessSupervisor implements AppSupervisor {
   async ended(run: string): Promise<GuestEnd> {
     const former = this.#former.get(run);
     if (former) return former.ended.promise;
+    const unstarted = this.#unstartedOf(run);
+    if (unstarted) return unstarted;
     return this.#find(run).ended.promise;
   }
 
   async ready(run: string): Promise<GuestRun> {
-    return this.#told(this.#find(run));
+    const entry = this.#find(run);
+    const { clock } = this.#options;
+    // Walls take a few milliseconds until the program is there.
+    const end = clock.monotonic() + PROGRAM_MS;
+    while (entry.process.pid === undefined && !entry.over && clock.monotonic() < end) await clock.sleep(LOOK_MS);
+    return this.#told(entry);
   }
 
   async stop(run: string, graceMs: number): Promise<readonly number[]> {
@@ -139,6 +167,7 @@ export class ProcessSupervisor implements AppSupervisor {
       former.ended.resolve({ cause: 'stopped' });
       return left;
     }
+    if (this.#unstartedOf(run)) return [];
     const entry = this.#find(run);
     if (entry.over) return entry.ended.promise.then(() => []);
     entry.stopped = true;
@@ -205,11 +234,24 @@ export class ProcessSupervisor implements AppSupervisor {
     try {
       if (left.length > 0) log.error({ guest: guest.name, processes: left }, 'processes of a guest could not be ended');
       else await records.remove(guest.name);
+    } catch (thrown) {
+      log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot remove the record of a guest');
+    }
+    await this.#void(spec);
+    entry.ended.resolve(endOf(exit, stopped));
+  }
+
+  /** Its token is of no more use. */
+  async #void(spec: AppSpec): Promise<void> {
+    try {
       await rm(credentialsOf(spec), { recursive: true, force: true });
     } catch (thrown) {
-      log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot take back from a guest');
+      this.#options.log.warn({ guest: spec.name, reason: reasonOf(thrown) }, 'cannot remove the token of a guest');
     }
-    entry.ended.resolve(endOf(exit, stopped));
+  }
+
+  #unstartedOf(run: string): GuestEnd | undefined {
+    return [...this.#unstarted.values()].find((one) => one.run === run)?.end;
   }
 
   #told({ guest, process }: Run): GuestRun {

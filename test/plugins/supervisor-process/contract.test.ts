@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe } from 'node:test';
+import type { AppLaunch } from '@device-core/plugin-api';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { appSupervisorContract, BEHAVIOURS } from '../../contracts/app-supervisor.ts';
+import { FakeSupervisor } from '../../fixtures/fake-supervisor.ts';
+import { shellSpec } from '../../fixtures/guest-spec.ts';
+import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
+import { openSupervisor } from './fixture.ts';
+
+after(leakCheck());
+
+describe('supervisor-process, with bubblewrap', { skip: WITHOUT_BWRAP }, () => {
+  appSupervisorContract(() => openSupervisor('bubblewrap'));
+});
+
+describe('supervisor-process, without walls', () => {
+  appSupervisorContract(() => openSupervisor('none'));
+});
+
+describe('the supervisor that tests play with', () => {
+  appSupervisorContract(async () => {
+    const root = mkdtempSync(join(tmpdir(), 'fake-'));
+    const launched: AppLaunch[] = [];
+    return {
+      launched,
+      supervisor: new FakeSupervisor({
+        enforced: { mac: 'none' },
+        launched: (launch) => void launched.push(launch),
+        play: (guest) => BEHAVIOURS.find(({ script }) => script === guest.spec.args[1])?.play(guest),
+      }),
+      spec: (name, script) => shellSpec(root, name, script),
+      impossible: { mac: 'kernel' },
+      [Symbol.asyncDispose]: async () => rmSync(root, { recursive: true, force: true }),
+    };
+  });
+});

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type AppLaunch,
+  type AppSupervisor,
+  appSupervisor,
+  type DeviceInfo,
+  device,
+  identity,
+  launcher,
+  type WallMaker,
+} from '@device-core/plugin-api';
+import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
+import { WallLauncher } from '../../../kernel/walls/launcher.ts';
+import { plugin } from '../../../plugins/apps/supervisor-process/index.ts';
+import type { SupervisorUnderTest } from '../../contracts/app-supervisor.ts';
+import { shellSpec } from '../../fixtures/guest-spec.ts';
+
+const MANIFEST = new URL('../../../manifests/plugins/apps/supervisor-process.yaml', import.meta.url).pathname;
+
+export interface Bench extends SupervisorUnderTest {
+  readonly host: TestHost;
+  readonly root: string;
+  readonly launched: readonly AppLaunch[];
+}
+
+/** The plugin alone, with walls no better than these. */
+export async function openSupervisor(best: WallMaker, config: object = {}): Promise<Bench> {
+  const root = mkdtempSync(join(tmpdir(), 'sup-'));
+  const paths: DeviceInfo['paths'] = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+  const launched: AppLaunch[] = [];
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    config,
+    services: [
+      given(device, { info: async () => ({ paths }) as DeviceInfo }),
+      given(identity, { launched: async (launch) => void launched.push(launch) }),
+      [launcher, new WallLauncher(best)],
+    ],
+  });
+  return {
+    host,
+    root,
+    launched,
+    supervisor: host.service(appSupervisor) as AppSupervisor,
+    spec: (name, script) => shellSpec(root, name, script),
+    impossible: { mac: 'kernel' },
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
