@@ -104,6 +104,7 @@ export {
   type GuestStart,
   type GuestUsage,
   type OutputLine,
+  type OutputStream,
 } from './services/app-supervisor.ts';
 export {
   APP_STATES,

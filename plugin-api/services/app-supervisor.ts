@@ -44,12 +44,14 @@ export interface GuestUsage {
   readonly ioBytes?: number;
 }
 
+/** `log`: it came by write(). */
+export type OutputStream = 'stdout' | 'stderr' | 'log';
+
 export interface OutputLine {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** `log`: it came by write(). */
-  readonly from: 'stdout' | 'stderr' | 'log';
+  readonly from: OutputStream;
   readonly text: string;
   /** The run that wrote it; absent for what was written before this Core began. */
   readonly run?: string;

@@ -10,6 +10,7 @@ import {
   CrashPolicy,
   type GuestEnd,
   type OutputLine,
+  type OutputStream,
   reasonOf,
   type Spent,
   STRETCH,
@@ -452,9 +453,10 @@ export class App {
     const lines = (await this.#around.appSupervisor.output(this.manifest.name, LAST_LINES)).filter(
       (line) => line.run === run,
     );
-    const of = (stream: OutputLine['from']) => lines.filter(({ from }) => from === stream).map(({ text }) => text);
-    const stderr = of('stderr');
-    return (stderr.some((line) => line.trim() !== '') ? stderr : of('stdout')).slice(-TAIL_LINES);
+    const said = (stream: OutputStream) =>
+      lines.flatMap((line) => (line.from === stream && line.text.trim() !== '' ? [line.text] : []));
+    const stderr = said('stderr');
+    return (stderr.length > 0 ? stderr : said('stdout')).slice(-TAIL_LINES);
   }
 
   /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */

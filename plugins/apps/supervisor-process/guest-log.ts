@@ -1,8 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, type OutputLine, redactText } from '@device-core/plugin-api';
+import { type Clock, type OutputLine, type OutputStream, redactText } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
-import { entryOf, lineOf, linesOf, type OutputStream } from './output-entry.ts';
+import { entryOf, lineOf, linesOf } from './output-entry.ts';
 
 /** Of each stream. A stack of a long chain of causes fits. */
 const TAIL_LINES = 80;
@@ -30,7 +30,7 @@ export class GuestLog {
   readonly #options: GuestLogOptions;
   #turn: Promise<void> = Promise.resolve();
   /** By where they came from, each line with its number. */
-  #tails: Record<OutputLine['from'], (readonly [number: number, line: OutputLine])[]> = {
+  #tails: Record<OutputStream, (readonly [number: number, line: OutputLine])[]> = {
     ...{ stdout: [], stderr: [], log: [] },
   };
   #count = 0;
@@ -48,7 +48,7 @@ export class GuestLog {
   }
 
   /** Output of a process until it ends; the last lines of it are kept at hand. */
-  async follow(output: AsyncIterable<string>, stream: OutputStream, run: string): Promise<void> {
+  async follow(output: AsyncIterable<string>, stream: 'stdout' | 'stderr', run: string): Promise<void> {
     let rest = '';
     try {
       // A secret may stand in two pieces of output: whole lines are looked at.
@@ -93,7 +93,7 @@ export class GuestLog {
     return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
   }
 
-  async #take(text: string, stream: OutputStream, run: string): Promise<void> {
+  async #take(text: string, stream: 'stdout' | 'stderr', run: string): Promise<void> {
     const lines = this.#hide(redactText(text)).split('\n');
     const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, this.#options.clock.now()));
     for (const entry of entries) this.#note(lineOf(entry, run));

@@ -1,7 +1,6 @@
 /** What an app prints, as lines of its log: with the time when it came and a level. Pure. */
-import { type OutputLine, redact } from '@device-core/plugin-api';
+import { type OutputLine, type OutputStream, redact } from '@device-core/plugin-api';
 
-export type OutputStream = 'stdout' | 'stderr';
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 export interface OutputEntry {
@@ -9,7 +8,7 @@ export interface OutputEntry {
   /** Milliseconds since the Unix epoch: when the line came. */
   readonly time: number;
   readonly msg: string;
-  readonly from: OutputStream;
+  readonly from: Exclude<OutputStream, 'log'>;
   /** What else a line of JSON says. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -34,7 +33,7 @@ const LEVELS: Readonly<Record<string, OutputLevel>> = {
 };
 
 /** A line of stdout is `info`, of stderr `warn`. A JSON object with `level` and `msg` or `message` keeps its level; its own time is not believed. */
-export function entryOf(line: string, from: OutputStream, time: number): OutputEntry {
+export function entryOf(line: string, from: Exclude<OutputStream, 'log'>, time: number): OutputEntry {
   const plain: OutputEntry = { level: from === 'stdout' ? 'info' : 'warn', time, msg: line, from };
   const said = line.startsWith('{') ? parsed(line) : undefined;
   if (!said) return plain;

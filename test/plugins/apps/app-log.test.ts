@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
-import type { OutputStream } from '../../../plugins/apps/supervisor-process/output-entry.ts';
+
+type OutputStream = 'stdout' | 'stderr';
 
 const folder = mkdtempSync(join(tmpdir(), 'al-'));
 after(() => rmSync(folder, { recursive: true }));
