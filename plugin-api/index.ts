@@ -176,6 +176,7 @@ export {
   config,
 } from './services/config.ts';
 export { type Device, type DeviceInfo, device } from './services/device.ts';
+export { type Egress, type EgressRefusal, type EgressUsage, egress } from './services/egress.ts';
 export {
   type Endpoint,
   type EndpointEvent,

@@ -55,6 +55,7 @@ function wrongMember(spec: AppSpec): string | undefined {
     ['listen is no boolean', typeof spec.listen === 'boolean'],
     ['listen needs the open network', !spec.listen || spec.network === 'open'],
     ['hosts need network hosts', Array.isArray(spec.hosts) && spec.hosts.length > 0 === (spec.network === 'hosts')],
+    ['way out is not its own', spec.wayOut === (spec.network === 'hosts' ? `${spec.run}/egress.sock` : undefined)],
     ['args are no texts', texts(spec.args)],
     ['env is none', isTable(spec.env)],
     ['lists of files are none', texts(files.read) && texts(files.write)],
