@@ -96,21 +96,12 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
 
   #refuse(caller: Caller, capability: string): never {
     const hint = grantHint(caller, capability);
-    const level = this.#remember(caller, capability, hint);
-    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
-  }
-
-  async remember(caller: Caller, capability: CapabilityId, hint: string): Promise<void> {
-    this.#remember(caller, capability, hint);
-  }
-
-  #remember(caller: Caller, capability: string, hint: string): string {
     const level = classOf(capability) ?? 'oem';
     const last = this.#refusals.at(-1);
     // The same request, refused before its params were read.
     if (last?.caller === caller && last.capability.endsWith('>')) this.#refusals.pop();
     this.#refusals.push({ ts: Date.now(), caller, capability, hint, class: level });
     if (this.#refusals.length > REFUSALS) this.#refusals.shift();
-    return level;
+    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
   }
 }

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { SandboxSpec } from './spec.ts';
 
 /** What every guest sees of the system: programs and libraries, never the device's own files. */
@@ -29,7 +28,7 @@ export interface Forwarder {
 /** By the Node that runs the Core. */
 export const FORWARDER: Forwarder = {
   node: process.execPath,
-  main: fileURLToPath(new URL('./forwarder.js', import.meta.url)),
+  main: decodeURIComponent(new URL('./forwarder.js', import.meta.url).pathname),
 };
 /** Two processes in one: little heap is enough for what only passes through. */
 const FORWARDER_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];

@@ -1,5 +1,4 @@
 import type { Caller } from '../caller.ts';
-import type { CapabilityId } from '../capabilities.ts';
 import { serviceRef } from '../service-ref.ts';
 
 /** One refusal of the capability checker, for `devicectl why`. */
@@ -20,8 +19,6 @@ export interface Grants {
   set(caller: Caller, capabilities: readonly string[]): Promise<void>;
   clear(caller: Caller): Promise<void>;
   of(caller: Caller): Promise<readonly string[]>;
-  /** Notes a refusal by a plugin that looks at more than a capability, a port of a host; `hint` is the line that would change it. */
-  remember(caller: Caller, capability: CapabilityId, hint: string): Promise<void>;
   /** The last refusals, newest first; at most 256 are kept. */
   refusals(): Promise<readonly Refusal[]>;
 }
