@@ -92,6 +92,7 @@ export {
   type ReadyMessage,
   type SessionInfo,
 } from './services/app-sockets.ts';
+export { type AppStore, appStore, type StoredApp, type StoredApps } from './services/app-store.ts';
 export {
   type AppSupervisor,
   appSupervisor,

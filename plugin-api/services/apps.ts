@@ -87,6 +87,10 @@ export interface Apps {
   /** Resolves when none of its processes is left. */
   stop(app: string): Promise<AppStatus>;
   restart(app: string): Promise<AppStatus>;
+  /** Checks the manifest of a folder as that of an app that is there. Nothing of it runs. Throws MANIFEST_INVALID, CAPABILITY_UNKNOWN. */
+  inspect(folder: string): Promise<AppManifest>;
+  /** Looks for apps anew: those that went are stopped, changed ones begin anew, new ones start. Resolves when that is done. */
+  refresh(): Promise<void>;
   /** After each change of a state. */
   onChange(listener: (status: AppStatus) => void): Disposable;
 }
