@@ -58,12 +58,9 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
   async set(caller: Caller, capabilities: readonly string[]): Promise<void> {
     const unknown = capabilities.find((capability) => !describeCapability(capability));
     if (unknown !== undefined) throw unknownCapability(unknown);
-    if (caller.kind !== 'app' && caller.kind !== 'plugin') {
-      throw new CoreError('CALLER_DENIED', {
-        verb: `grant to ${callerName(caller)}`,
-        reason: 'only apps and plugins hold grants',
-      });
-    }
+    const verb = `grant to ${callerName(caller)}`;
+    if (caller.kind !== 'app' && caller.kind !== 'plugin')
+      throw new CoreError('CALLER_DENIED', { verb, reason: 'only apps and plugins hold grants' });
     const grants = [...new Set(capabilities)];
     this.#holders[caller.kind].set(caller.id, { grants, answers: new Map() });
     for (const watcher of this.#watchers) watcher(caller, grants);
@@ -86,6 +83,10 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     return this.#holder(caller)?.grants ?? [];
   }
 
+  async used(caller: Caller): Promise<readonly string[]> {
+    return [...(this.#holder(caller)?.answers ?? [])].filter(([, held]) => held).map(([capability]) => capability);
+  }
+
   async refusals(): Promise<readonly Refusal[]> {
     return this.#refusals.toReversed();
   }
@@ -95,13 +96,12 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
   }
 
   #refuse(caller: Caller, capability: string): never {
-    const hint = grantHint(caller, capability);
-    const level = classOf(capability) ?? 'oem';
+    const refused = { capability, hint: grantHint(caller, capability), class: classOf(capability) ?? 'oem' };
     const last = this.#refusals.at(-1);
     // The same request, refused before its params were read.
     if (last?.caller === caller && last.capability.endsWith('>')) this.#refusals.pop();
-    this.#refusals.push({ ts: Date.now(), caller, capability, hint, class: level });
+    this.#refusals.push({ ts: Date.now(), caller, ...refused });
     if (this.#refusals.length > REFUSALS) this.#refusals.shift();
-    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), capability, hint, class: level });
+    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), ...refused });
   }
 }

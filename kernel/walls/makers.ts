@@ -6,7 +6,6 @@ import {
   asUser,
   bwrapCommandOf,
   bwrapOf,
-  isForwarded,
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/sandbox';
@@ -29,7 +28,7 @@ export interface Maker {
   /** A guest may have a user of its own. */
   readonly users: boolean;
   /** Processes between the one that is spawned and the guest. */
-  above(spec: SandboxSpec): WalledProgram['above'];
+  readonly above: WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
   /** `feed` is the first descriptor that is free. */
   wrap(spec: SandboxSpec, feed: number): Wrapped;
@@ -59,7 +58,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   return {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
-    above: (spec) => (isForwarded(spec) ? 3 : 2),
+    above: 2,
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
       files: 'kernel',
@@ -95,7 +94,7 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
   return {
     by: 'namespaces',
     users: root,
-    above: () => 1,
+    above: 1,
     walls: ({ uid, network }) => ({
       user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
       files: uid === undefined ? 'none' : 'kernel',
@@ -116,7 +115,7 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
   return {
     by: 'user',
     users: true,
-    above: () => 0,
+    above: 0,
     walls: ({ uid }) =>
       uid === undefined ? NO_WALLS : { ...NO_WALLS, user: 'kernel', files: 'kernel', signals: 'kernel' },
     wrap: ({ uid, groups, program, args: own }) => {
@@ -128,7 +127,7 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
 }
 
 export const nothing: Maker = {
-  ...{ by: 'none', users: false, above: () => 0 },
+  ...{ by: 'none', users: false, above: 0 },
   walls: () => NO_WALLS,
   wrap: ({ program, args }) => ({ words: [program, ...args], feeds: [] }),
 };

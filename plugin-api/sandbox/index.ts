@@ -5,9 +5,6 @@ export {
   type BwrapOptions,
   bwrapCommandOf,
   bwrapOf,
-  FORWARDER,
-  type Forwarder,
-  isForwarded,
   MERGED_USR,
   type SystemFiles,
 } from './bwrap.ts';

@@ -19,6 +19,11 @@ export interface Grants {
   set(caller: Caller, capabilities: readonly string[]): Promise<void>;
   clear(caller: Caller): Promise<void>;
   of(caller: Caller): Promise<readonly string[]>;
+  /**
+   * What it was asked for and held, since its grants were last set: the capabilities that a call of it needed, and those that widened what it was told. At
+   * most 512 are kept.
+   */
+  used(caller: Caller): Promise<readonly string[]>;
   /** The last refusals, newest first; at most 256 are kept. */
   refusals(): Promise<readonly Refusal[]>;
 }

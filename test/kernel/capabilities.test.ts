@@ -105,3 +105,17 @@ test('an unknown capability is refused with the nearest one', async () => {
   });
   await assert.rejects(checker.set(operator, []), { code: 'CALLER_DENIED' });
 });
+
+test('what was used is what was asked for and held, since the grants were set', async () => {
+  const checker = new CapabilityChecker();
+  assert.deepEqual(await checker.used(app), []);
+  await checker.set(app, ['bridges.spi', 'display.notify', 'audio.intent']);
+  checker.require(app, 'bridges.spi:flash');
+  checker.holds(app, 'display.notify');
+  checker.holds(app, 'audio');
+  assert.throws(() => checker.require(app, 'network.listen'));
+  assert.deepEqual(await checker.used(app), ['bridges.spi:flash', 'display.notify']);
+  assert.deepEqual(await checker.used(operator), []);
+  await checker.set(app, ['bridges.spi']);
+  assert.deepEqual(await checker.used(app), [], 'a start begins anew');
+});

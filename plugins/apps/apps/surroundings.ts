@@ -12,7 +12,6 @@ import type {
   Scope,
 } from '@device-core/plugin-api';
 import type { PingLimits } from './liveness.ts';
-import type { StoredAppList } from './stored-apps.ts';
 
 /** The plugin's configuration section. */
 export interface AppsConfig {
@@ -39,6 +38,5 @@ export interface Surroundings {
   readonly scope: Scope;
   readonly log: Logger;
   readonly config: AppsConfig;
-  readonly stored: StoredAppList;
   optional: { config?: Config; functions?: Functions; http?: HttpServer };
 }

@@ -5,7 +5,6 @@ import {
   CoreError,
   type Isolation,
   intents,
-  ledger,
   operations,
   speech,
   type VoiceTurn,
@@ -14,7 +13,7 @@ import {
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually as until } from '../../fixtures/eventually.ts';
-import { eventually, FakeAudio, FakeIntents, FakeLedger, FakeSpeech, Words, waits } from './fakes.ts';
+import { eventually, FakeAudio, FakeIntents, FakeSpeech, Words, waits } from './fakes.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/voice.yaml');
 /** No busy machine comes near them; a test in which one is reached names it. */
@@ -27,7 +26,6 @@ export async function start(
   config: object = {},
   sentences: ConstructorParameters<typeof FakeIntents>[0] = {},
   isolation?: Isolation,
-  there: { readonly ledger: boolean } = { ledger: true },
 ) {
   const { limits, ...others } = config as { readonly limits?: object };
   const words = new Words();
@@ -49,7 +47,6 @@ export async function start(
     ...sentences,
   });
   const table = new TestOperations();
-  const book = new FakeLedger();
   const host = await createTestHost(plugin, {
     manifest,
     ...(isolation && { isolation }),
@@ -68,7 +65,6 @@ export async function start(
       [audio, sound],
       [speech, engines.service()],
       [intents, known.service()],
-      ...(there.ledger ? [[ledger, book] as const] : []),
     ],
   });
   const service = host.service(voice);
@@ -89,5 +85,5 @@ export async function start(
   const becomes = async (state: string) => {
     await until(async () => (await service.state()).state === state, state);
   };
-  return { host, service, sound, engines, known, table, book, events, turns, over, states, becomes };
+  return { host, service, sound, engines, known, table, events, turns, over, states, becomes };
 }

@@ -105,6 +105,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
 
   'apps.list': get('/apps'),
   'apps.status': get(`/apps/${AGENDA}`),
+  'apps.uses': get(`/apps/${AGENDA}/uses`),
   'apps.socket': get('/getDeviceSocketPath', byApp),
   'apps.stop': ask(`/apps/${FLASH}/stop`, {}),
   'apps.start': ask(`/apps/${FLASH}/start`, {}),
@@ -166,8 +167,6 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'voice.mute': ask('/voice/mute', { muted: false }),
   'voice.turns': get('/voice/turns?limit=1', { varies: ['spans'] }),
   'voice.ledger': get('/voice/ledger'),
-  'ledger.list': get('/ledger'),
-  'ledger.sums': get('/ledger/sums'),
 
   'system.refusals': get('/refusals?limit=1', { refused: '/bridge' }),
   'plugins.list': get('/plugins', PLUGIN),
