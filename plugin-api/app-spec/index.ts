@@ -1,4 +1,5 @@
 /** One run of a guest as plain data, and what the system's kernel is told of it. */
+export { accountOf } from './account.ts';
 export { apparmorOf } from './apparmor.ts';
 export { appSpecProblem, SERVICE } from './check.ts';
 export { egressUnitOf, WAY_OUT } from './egress-unit.ts';

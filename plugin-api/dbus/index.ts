@@ -3,3 +3,5 @@ export { connectDBus, type DBus, type DBusCall, type DBusOptions, type Signal, t
 export { DBusError } from './error.ts';
 export { type DBusValue, marshal, unmarshal, Variant } from './marshal.ts';
 export { decode, encode, lengthOf, type Message } from './message.ts';
+export { NO_SCOPE } from './no-scope.ts';
+export { Units } from './systemd.ts';

@@ -35,6 +35,7 @@ export const LANES: readonly Lane[] = [
       'test/architecture/**/*.test.ts',
       'test/kernel/**/*.test.ts',
       'test/runner/**/*.test.ts',
+      'test/systemd/**/*.test.ts',
       'test/bench/*.test.ts',
     ],
     // Until no wait of these suites is by the clock of the wall: one in some thousand runs out on a busy machine.

@@ -1,0 +1,23 @@
+/**
+ * The warden: makes, starts and ends the units of guests as root, for the Core, which is not. It believes nothing: it takes specifications, never text, and
+ * holds them against a file of root's (docs/adr/0077). Started by systemd with its socket, and gone when nobody has asked for a minute.
+ *
+ *   node main.ts SERVICE
+ */
+import { lstatSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { readConfig } from './config.ts';
+import { Refused } from './refused.ts';
+import { serve } from './serve.ts';
+import { UnitFiles } from './unit-files.ts';
+import { wardenOf } from './warden.ts';
+
+const service = process.argv[2] ?? '';
+const config = readConfig(`/etc/${service}/warden.json`);
+if (config.service !== service) throw new Refused(`its configuration is that of ${config.service}`);
+// Who may connect is the system's to keep: the socket must be one user's alone, and that user is the Core.
+const { uid: core, mode } = lstatSync(`/run/${service}-warden.sock`);
+if (core === 0 || (mode & 0o177) !== 0) throw new Refused('its socket is not that of one user alone');
+const parts = { config, core, files: new UnitFiles(), bus: '/run/dbus/system_bus_socket' };
+await serve(createServer().listen({ fd: 3 }), wardenOf(parts));
+process.exit();

@@ -1,0 +1,2 @@
+/** What the warden will not do, with the reason: nothing was done. */
+export class Refused extends Error {}

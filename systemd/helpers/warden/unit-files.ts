@@ -1,0 +1,81 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type AppSpec, accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/app-spec';
+import type { WardenConfig } from './config.ts';
+import { Refused } from './refused.ts';
+
+/** What stands in the first line of a unit that the warden made, for itself. */
+export interface Guest extends Pick<AppSpec, 'name' | 'kind' | 'id' | 'run'> {
+  readonly uid: number;
+  readonly own: readonly string[];
+}
+
+/** Where else units lie; theirs would stand above the warden's. */
+const OTHERS = ['/etc/systemd/system', '/run/systemd/transient', '/usr/lib/systemd/system', '/lib/systemd/system'];
+const MARK = '# of the warden: ';
+const NAME = /^(app|plugin)-[a-z][a-z0-9-]{0,39}$/;
+
+/** Units and user records of guests, in folders that are root's. */
+export class UnitFiles {
+  readonly #units: string;
+  readonly #records: string;
+
+  constructor(units = '/run/systemd/system', records = '/run/userdb') {
+    this.#units = units;
+    this.#records = records;
+  }
+
+  /** Throws Refused for a name of which there is no unit of the warden. */
+  guest(name: unknown): Guest {
+    const text = typeof name === 'string' && NAME.test(name) ? this.#read(name) : '';
+    if (!text.startsWith(MARK)) throw new Refused(`there is no guest ${JSON.stringify(name)}`);
+    return JSON.parse(text.slice(MARK.length, text.indexOf('\n'))) as Guest;
+  }
+
+  guests(): readonly Guest[] {
+    const names = readdirSync(this.#units).map((file) => file.replace(/\.service$/, ''));
+    return names.filter((name) => NAME.test(name) && this.#read(name).startsWith(MARK)).map((name) => this.guest(name));
+  }
+
+  /** Writes what differs. Whether something did. */
+  put(spec: AppSpec & { readonly uid: number }, own: readonly string[], { run, most }: WardenConfig): boolean {
+    const { name, kind, id, uid } = spec;
+    const others = this.guests().filter((guest) => guest.name !== name);
+    const rival = others.find((guest) => guest.uid === uid || (guest.id === id && guest.kind === kind));
+    if (rival) throw new Refused(`user ${uid} or id ${id} is that of ${rival.name}`);
+    if (others.length >= most) throw new Refused(`${most} guests are the limit`);
+    const foreign = OTHERS.find((folder) => existsSync(`${folder}/${name}.service`));
+    if (foreign) throw new Refused(`there is another ${name}.service in ${foreign}`);
+    const egress = egressUnitOf(spec, { run });
+    const guest: Guest = { name, kind, id, uid, run: spec.run, own };
+    const files = [
+      ...Object.entries(accountOf(spec)).map(([file, text]) => [`${this.#records}/${file}`, text] as const),
+      ...(egress === undefined ? [] : [[`${this.#units}/${egressUnitNameOf(spec)}`, egress] as const]),
+      [this.#path(name), `${MARK}${JSON.stringify(guest)}\n${unitOf(spec, { run })}`] as const,
+    ];
+    return files.map(([path, text]) => write(path, text)).includes(true);
+  }
+
+  drop(guest: Guest): void {
+    const records = Object.keys(accountOf(guest)).map((file) => `${this.#records}/${file}`);
+    for (const path of [this.#path(guest.name), `${this.#units}/${egressUnitNameOf(guest)}`, ...records])
+      rmSync(path, { force: true });
+  }
+
+  #read(name: string): string {
+    return existsSync(this.#path(name)) ? readFileSync(this.#path(name), 'utf8') : '';
+  }
+
+  #path(name: string): string {
+    return `${this.#units}/${name}.service`;
+  }
+}
+
+/** As a whole or not at all; /run is gone with the power, so that nothing is flushed. */
+function write(path: string, text: string): boolean {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return false;
+  rmSync(`${path}.new`, { force: true });
+  writeFileSync(`${path}.new`, text, { flag: 'wx' });
+  chmodSync(`${path}.new`, 0o644);
+  renameSync(`${path}.new`, path);
+  return true;
+}

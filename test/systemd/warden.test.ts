@@ -1,0 +1,484 @@
+/** The warden, asked by a Core that somebody else has taken over: nothing of it becomes root, and each refusal is named. Without a systemd. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chownSync,
+  existsSync,
+  globSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import { Variant } from '@device-core/plugin-api/dbus';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import fc from 'fast-check';
+import { readConfig, type WardenConfig } from '../../systemd/helpers/warden/config.ts';
+import { serve } from '../../systemd/helpers/warden/serve.ts';
+import { UnitFiles } from '../../systemd/helpers/warden/unit-files.ts';
+import { wardenOf } from '../../systemd/helpers/warden/warden.ts';
+import { FakeBus } from '../fixtures/dbus-peer.ts';
+import { runs } from '../fixtures/runs.ts';
+
+after(leakCheck());
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const WITHOUT_ROOT = process.getuid?.() === 0 ? false : 'files are given away by root alone';
+
+describe('the program of the warden', () => {
+  test('loads its own files and three doors of plugin-api, and no package', () => {
+    const told = `import { registerHooks } from 'node:module';
+      registerHooks({ resolve: (name, context, next) => { const found = next(name, context); console.log(found.url); return found; } });
+      await import(${JSON.stringify(pathToFileURL(join(ROOT, 'systemd/helpers/warden/main.ts')))}).catch(() => undefined);`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', told], { encoding: 'utf8' });
+    const loaded = stdout.split('\n').filter((url) => url.startsWith('file:'));
+    assert.ok(loaded.some((url) => url.endsWith('/dbus/connection.ts')));
+    const own = new RegExp(
+      `^${pathToFileURL(ROOT)}/(systemd/helpers/warden|plugin-api/(sandbox|app-spec|dbus))/[^/]+$`,
+    );
+    assert.deepEqual(
+      loaded.filter((url) => !own.test(url)),
+      [],
+    );
+  });
+
+  test('has 400 lines at most', () => {
+    const lines = globSync('systemd/helpers/warden/*.ts', { cwd: ROOT }).map(
+      (file) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1,
+    );
+    assert.ok(lines.reduce((sum, count) => sum + count, 0) <= 400);
+  });
+});
+
+/** A folder with all that a device has, in which everything belongs to whoever runs the test. */
+class Device implements AsyncDisposable {
+  readonly root = mkdtempSync(join(tmpdir(), 'warden-'));
+  readonly config: WardenConfig;
+  readonly files: UnitFiles;
+  #bus: FakeBus | undefined;
+
+  constructor() {
+    const at = (path: string) => join(this.root, path);
+    for (const folder of ['units', 'userdb', 'run/apps', 'state/apps', 'store'])
+      mkdirSync(at(folder), { recursive: true });
+    this.config = {
+      ...{
+        form: 1,
+        service: 'device',
+        run: at('run'),
+        state: at('state'),
+        code: [at('store')],
+        read: ['/usr/lib/node'],
+      },
+      ...{ programs: ['/usr/bin/node'], uids: { app: [40_000, 40_099], plugin: [50_000, 50_099] } },
+      nodes: { camera: { path: '/dev/video0', access: 'r', group: 'video' } },
+      ...{ ceilings: { memoryMaxMB: 256, cpuPercent: 100 }, most: 10 },
+    };
+    this.files = new UnitFiles(at('units'), at('userdb'));
+  }
+
+  async ask(request: unknown): Promise<Record<string, unknown>> {
+    const core = process.getuid?.() ?? 0;
+    this.#bus ??= await FakeBus.open({
+      answer: ({ member }) =>
+        member === 'LoadUnit'
+          ? { signature: 'o', body: ['/unit'] }
+          : member === 'GetAll'
+            ? { signature: 'a{sv}', body: [new Map([['LoadState', new Variant('s', 'loaded')]])] }
+            : {},
+    });
+    const answer = wardenOf({ config: this.config, core, files: this.files, bus: this.#bus.path });
+    return JSON.parse(await answer(typeof request === 'string' ? request : JSON.stringify(request))) as never;
+  }
+
+  /** What systemd was asked to change. */
+  get changes(): readonly string[] {
+    const all = this.#bus?.calls.map(({ member = '' }) => member) ?? [];
+    return all.filter((member) => /^(Start|Stop|Kill|Set|Reset|Reload)/.test(member));
+  }
+
+  get units(): readonly string[] {
+    return readdirSync(join(this.root, 'units'));
+  }
+
+  spec(name = 'agenda', uid = 40_001): AppSpec {
+    const at = (path: string) => join(this.root, path);
+    const [code, state, run] = [at(`store/${name}`), at(`state/apps/com.example.${name}`), at(`run/apps/${name}`)];
+    for (const folder of [code, `${state}/data`, `${state}/cache`, run]) mkdirSync(folder, { recursive: true });
+    return {
+      ...{
+        form: 1,
+        kind: 'app',
+        service: 'device',
+        id: `com.example.${name}`,
+        title: name,
+        version: '1.0.0',
+        name: `app-${name}`,
+      },
+      ...{
+        runtime: 'node',
+        bare: false,
+        program: '/usr/bin/node',
+        args: ['main.js'],
+        cwd: code,
+        env: {},
+        code,
+        run,
+        uid,
+      },
+      ...{
+        data: `${state}/data`,
+        cache: `${state}/cache`,
+        files: { read: [code], write: [`${state}/data`, `${state}/cache`] },
+      },
+      ...{
+        sockets: [run],
+        network: 'none',
+        hosts: [],
+        listen: false,
+        devices: [],
+        nodes: [],
+        groups: [],
+        stopTimeoutMs: 1_000,
+      },
+      limits: { memoryMaxMB: 64, cpuPercent: 50, tasksMax: 16, storageMB: 16, cacheMB: 16, openFiles: 64, logKBps: 16 },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#bus?.[Symbol.asyncDispose]();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+const camera = (more: object) => {
+  const device = { name: 'camera', path: '/dev/video0', access: 'r', group: 'video', ...more };
+  return { devices: [device], nodes: [device.path] };
+};
+
+describe('a specification is refused', () => {
+  type Change = (spec: AppSpec, device: Device) => unknown;
+  const CASES: readonly [why: string, reason: RegExp, change: Change][] = [
+    ['of user root', /user/, (spec) => ({ ...spec, uid: 0 })],
+    ['of a user of the system', /user is not 40000 to 40099: 33/, (spec) => ({ ...spec, uid: 33 })],
+    ['of a user of plugins', /user is not/, (spec) => ({ ...spec, uid: 50_000 })],
+    ['without a user', /user is not/, ({ uid: _, ...spec }) => spec],
+    ['of a user that is a text', /user/, (spec) => ({ ...spec, uid: '40001' })],
+    ['of another service', /service/, (spec) => ({ ...spec, service: 'other' })],
+    [
+      'with code outside of the store',
+      /code is not below a store: \/usr/,
+      (spec) => ({ ...spec, code: '/usr', cwd: '/usr' }),
+    ],
+    [
+      'with the store itself as code',
+      /code is not below a store/,
+      (spec, { root }) => ({ ...spec, code: join(root, 'store') }),
+    ],
+    ['with code by ..', /\.\./, (spec, { root }) => ({ ...spec, code: join(root, 'store') + '/../x' })],
+    ['with a program that is none of the device', /program/, (spec) => ({ ...spec, program: '/bin/sh' })],
+    ['that begins elsewhere', /working folder/, (spec) => ({ ...spec, cwd: '/etc' })],
+    [
+      'with the run folder of another',
+      /run folder/,
+      (spec, { root }) => ({ ...spec, run: join(root, 'run/apps/other'), sockets: [] }),
+    ],
+    [
+      'with the data of another',
+      /folder is not its own/,
+      (spec, { root }) => ({
+        ...spec,
+        data: join(root, 'state/apps/com.example.other/data'),
+        files: { read: [], write: [join(root, 'state/apps/com.example.other/data')] },
+      }),
+    ],
+    ['that writes /etc', /its own/, (spec) => ({ ...spec, files: { read: [], write: ['/etc'] } })],
+    [
+      'that is shown a folder of the device in place of another',
+      /folder is not its own: \/etc/,
+      (spec) => ({ ...spec, files: { ...spec.files, placed: { '/tmp/x': '/etc' } } }),
+    ],
+    ['that reads everything', /file is not its own: \//, (spec) => ({ ...spec, files: { read: ['/'], write: [] } })],
+    ['with the socket of systemd', /socket is not its own/, (spec) => ({ ...spec, sockets: ['/run/systemd'] })],
+    ['with another shared folder', /shared folder/, (spec) => ({ ...spec, shared: '/run/dbus' })],
+    [
+      'with a node that is not in the list',
+      /node disk \(\/dev\/sda\) is not in its list/,
+      (spec) => ({ ...spec, ...camera({ name: 'disk', path: '/dev/sda', group: undefined }) }),
+    ],
+    [
+      'with another node by a name of the list',
+      /node camera \(\/dev\/mem\)/,
+      (spec) => ({ ...spec, ...camera({ path: '/dev/mem' }) }),
+    ],
+    ['with more access to a node', /is not in its list/, (spec) => ({ ...spec, ...camera({ access: 'rw' }) })],
+    [
+      'with another group of a node',
+      /is not in its list/,
+      (spec) => ({ ...spec, ...camera({ group: 'disk' }), groups: ['disk'] }),
+    ],
+    [
+      'with a node named constructor',
+      /is not in its list/,
+      (spec) => ({ ...spec, ...camera({ name: 'constructor' }) }),
+    ],
+    ['in a group of no node', /group/, (spec) => ({ ...spec, groups: ['sudo'] })],
+    [
+      'above a ceiling',
+      /memoryMaxMB of 512 is above the ceiling of 256/,
+      (spec) => ({ ...spec, limits: { ...spec.limits, memoryMaxMB: 512 } }),
+    ],
+    ['with a name with slashes', /name/, (spec) => ({ ...spec, name: 'app-../../../etc/x' })],
+    ['with the name of another unit', /name/, (spec) => ({ ...spec, name: 'ssh' })],
+    ['with a name of two lines', /name/, (spec) => ({ ...spec, name: 'app-a\nUser=root' })],
+    ['with a kind of its own', /kind/, (spec) => ({ ...spec, kind: 'constructor' })],
+    ['of another form', /form/, (spec) => ({ ...spec, form: 2 })],
+    ['that is null', /specification/, () => null],
+    ['that is a text for a unit', /form/, () => '[Service]\nUser=root'],
+  ];
+  for (const [why, reason, change] of CASES)
+    test(why, async () => {
+      await using device = new Device();
+      const answer = await device.ask({ verb: 'put', spec: change(device.spec(), device) });
+      assert.match(String(answer.refused), reason, JSON.stringify(answer));
+      assert.deepEqual(device.units, []);
+    });
+
+  const PLACES: readonly [what: string, path: (spec: AppSpec) => string][] = [
+    ['its code', ({ code }) => code],
+    ['its run folder', ({ run }) => run],
+    ['a folder above its code', ({ code }) => join(code, '..')],
+  ];
+  for (const [what, path] of PLACES)
+    test(`where ${what} is a symbolic link`, async () => {
+      await using device = new Device();
+      const spec = device.spec();
+      renameSync(path(spec), `${device.root}/moved`);
+      symlinkSync(`${device.root}/moved`, path(spec));
+      assert.match(String((await device.ask({ verb: 'put', spec })).refused), /leads through a link/);
+      assert.deepEqual(device.units, []);
+    });
+
+  test('of a user or an id that another guest has, and beyond the limit of guests; 10,000 of them make no more', async () => {
+    await using device = new Device();
+    assert.deepEqual(await device.ask({ verb: 'put', spec: device.spec() }), { ok: true });
+    assert.match(
+      String((await device.ask({ verb: 'put', spec: device.spec('other') })).refused),
+      /is that of app-agenda/,
+    );
+    const count = runs(10_000);
+    for (let at = 0; at < count; at++) {
+      const spec = { ...device.spec(`n${at % 50}`, 40_002 + (at % 50)) };
+      const answer = await device.ask({ verb: 'put', spec });
+      if (at >= 50) assert.ok(answer.ok !== undefined || /10 guests are the limit/.test(String(answer.refused)));
+    }
+    assert.equal(device.units.length, 10);
+  });
+});
+
+describe('a request', () => {
+  const REQUESTS: readonly [why: string, reason: RegExp, request: unknown][] = [
+    ['that is no JSON', /JSON/, '{'],
+    ['that is nothing', /JSON/, ''],
+    ['of null', /no verb/, null],
+    ['with an unknown verb', /no verb "run"/, { verb: 'run', command: 'id' }],
+    ['with a verb of every object', /no verb "constructor"/, { verb: 'constructor' }],
+    ['to start what it did not make', /no guest "ssh"/, { verb: 'start', name: 'ssh' }],
+    ['to stop what it did not make', /no guest "app-shop"/, { verb: 'stop', name: 'app-shop' }],
+    ['to kill by a path', /no guest "..\/..\/etc\/passwd"/, { verb: 'kill', name: '../../etc/passwd' }],
+    ['to own by an object', /no guest/, { verb: 'own', name: { toString: 'app-agenda' } }],
+    ['for no limit at all', /cpuPercent/, { verb: 'limit', name: 'app-agenda', cpuPercent: null }],
+    [
+      'for more than the ceiling',
+      /cpuPercent 5000 is not 1 to 100/,
+      { verb: 'limit', name: 'app-agenda', cpuPercent: 5_000 },
+    ],
+  ];
+  for (const [why, reason, request] of REQUESTS)
+    test(`${why} is refused`, async () => {
+      await using device = new Device();
+      assert.match(String((await device.ask(request)).refused), reason);
+      assert.deepEqual(device.changes, []);
+    });
+
+  test('for a unit that somebody else wrote is refused', async () => {
+    await using device = new Device();
+    writeFileSync(join(device.root, 'units/app-shop.service'), '[Service]\nExecStart=/bin/true\n');
+    assert.match(String((await device.ask({ verb: 'start', name: 'app-shop' })).refused), /no guest/);
+    assert.deepEqual(await device.ask({ verb: 'list' }), { ok: [] });
+  });
+
+  test('of anything at all is answered, and asks nothing of systemd', async () => {
+    await using device = new Device();
+    const verb = fc.constantFrom('put', 'drop', 'own', 'start', 'limit', 'stop', 'kill', 'list');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ verb, name: fc.anything(), spec: fc.anything(), cpuPercent: fc.anything() }),
+        async (request) => {
+          const answer = await device.ask(
+            JSON.stringify(request, (_, value) => (typeof value === 'bigint' ? 1 : value)),
+          );
+          assert.ok('ok' in answer || typeof answer.refused === 'string', JSON.stringify(answer));
+        },
+      ),
+      { numRuns: runs(1_000) },
+    );
+    assert.deepEqual(device.units, []);
+    assert.deepEqual(device.changes, []);
+  });
+});
+
+describe('files change hands', { skip: WITHOUT_ROOT }, () => {
+  /** The guest is made; `state` is its folder, and a stranger's file lies beside it. */
+  async function made(device: Device): Promise<AppSpec & { readonly secret: string }> {
+    const spec = device.spec();
+    assert.deepEqual(await device.ask({ verb: 'put', spec }), { ok: true });
+    const secret = join(device.root, 'secret');
+    writeFileSync(secret, 'x');
+    chownSync(secret, 12, 12);
+    return { ...spec, secret };
+  }
+
+  test('once, with all that is in them, and back again is not asked', async () => {
+    await using device = new Device();
+    const { data = '' } = await made(device);
+    mkdirSync(join(data, 'deep/er'), { recursive: true });
+    writeFileSync(join(data, 'deep/er/file'), 'x');
+    symlinkSync('/etc/passwd', join(data, 'link'));
+    const before = statSync('/etc/passwd').uid;
+    assert.deepEqual(await device.ask({ verb: 'start', name: 'app-agenda' }), { ok: true });
+    for (const path of ['', 'deep', 'deep/er', 'deep/er/file'])
+      assert.equal(statSync(join(data, path)).uid, 40_001, path);
+    assert.equal(statSync('/etc/passwd').uid, before);
+    assert.deepEqual(device.changes, ['SetUnitProperties', 'StartUnit']);
+  });
+
+  const TRICKS: readonly [why: string, reason: RegExp, trick: (spec: AppSpec & { readonly secret: string }) => void][] =
+    [
+      [
+        'a link in place of the folder',
+        /leads through a link, data/,
+        ({ data = '', secret }) => {
+          rmSync(data, { recursive: true });
+          symlinkSync(join(secret, '..'), data);
+        },
+      ],
+      [
+        'a link in place of a folder above it',
+        /leads through a link/,
+        ({ data = '', secret }) => {
+          rmSync(join(data, '..'), { recursive: true });
+          symlinkSync(join(secret, '..'), join(data, '..'));
+        },
+      ],
+      [
+        'a file in place of the folder',
+        /is no folder/,
+        ({ data = '' }) => {
+          rmSync(data, { recursive: true });
+          writeFileSync(data, '');
+        },
+      ],
+      [
+        'a second name of a file of others',
+        /is not the Core's alone/,
+        ({ data = '', secret }) => linkSync(secret, join(data, 'mine')),
+      ],
+      [
+        'a file of others',
+        /is not the Core's alone/,
+        ({ data = '', secret }) => renameSync(secret, join(data, 'mine')),
+      ],
+    ];
+  for (const [why, reason, trick] of TRICKS)
+    test(`not with ${why}`, async () => {
+      await using device = new Device();
+      const spec = await made(device);
+      trick(spec);
+      const answer = await device.ask({ verb: 'start', name: 'app-agenda' });
+      assert.match(String(answer.refused), reason);
+      assert.deepEqual(device.changes, []);
+      const secret = [spec.secret, join(spec.data ?? '', 'mine')].find((path) => existsSync(path));
+      assert.equal(statSync(secret ?? '').uid, 12);
+    });
+});
+
+describe('its configuration', () => {
+  const config = (device: Device, text = JSON.stringify(device.config), mode = 0o644): string => {
+    const path = join(device.root, 'warden.json');
+    writeFileSync(path, text, { mode });
+    return path;
+  };
+  const own = process.getuid?.() ?? 0;
+
+  test("is read where it is the owner's alone", async () => {
+    await using device = new Device();
+    assert.deepEqual(readConfig(config(device), own), device.config);
+  });
+
+  test('is refused where others could have written it, or where it is none', async () => {
+    await using device = new Device();
+    assert.throws(() => readConfig(config(device), own + 1), /could have been written/);
+    assert.throws(
+      () =>
+        readConfig(config(device, JSON.stringify({ ...device.config, uids: { app: [0, 10], plugin: [1, 2] } })), own),
+      /no configuration/,
+    );
+    symlinkSync(config(device), join(device.root, 'link.json'));
+    assert.throws(() => readConfig(join(device.root, 'link.json'), own), { code: 'ELOOP' });
+  });
+});
+
+describe('the socket of the warden', () => {
+  async function served(idleMs: number, answer: (line: string) => Promise<string>) {
+    const folder = mkdtempSync(join(tmpdir(), 'warden-'));
+    const server = createServer();
+    await once(server.listen(join(folder, 'sock')), 'listening');
+    const over = serve(server, answer, idleMs).finally(() => rmSync(folder, { recursive: true }));
+    const ask = async (request: string) => {
+      const socket = connect(join(folder, 'sock'));
+      socket.write(request);
+      return text(socket).catch((error: NodeJS.ErrnoException) => error.code ?? '');
+    };
+    return { ask, over, path: join(folder, 'sock') };
+  }
+
+  test('takes one line and gives one, in whatever order many ask; it closes when nobody asks', async () => {
+    let together = 0;
+    const { ask, over } = await served(300, async (line) => {
+      assert.equal(together++, 0);
+      await new Promise((resolve) => setImmediate(resolve));
+      together--;
+      return line.toUpperCase();
+    });
+    assert.deepEqual(await Promise.all(['a\n', 'b\nmore\n', 'c\n'].map(ask)), ['A\n', 'B\n', 'C\n']);
+    await over;
+  });
+
+  test('survives lines without end, half of one, and more callers than it takes', async () => {
+    const { ask, over, path } = await served(300, async () => '{}');
+    assert.match(await ask('x'.repeat(70_000)), /too long|ECONNRESET|EPIPE/);
+    const many = await Promise.all(Array.from({ length: 40 }, () => ask('{"verb":"list"}\n')));
+    assert.ok(many.includes('{}\n'));
+    assert.equal(await ask('{}\n'), '{}\n');
+    const half = connect(path);
+    half.write('{"verb":');
+    assert.equal(await ask('{}\n'), '{}\n');
+    half.destroy();
+    await over;
+  });
+});
