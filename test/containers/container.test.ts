@@ -22,6 +22,11 @@ suite('a container for tests', { skip: WITHOUT_CONTAINERS }, () => {
       assert.match(await container.output('/checkout/node_modules/.bin/node --version'), /^v24/);
       assert.ok(existsSync(container.path('/run/systemd/private')));
       assert.equal(await container.output('id -u', { user: 'nobody' }), '65534\n');
+      if (existsSync('/sys/fs/cgroup/memory/cgroup.procs')) {
+        const hog = `python3 -c 'len(b"a" * 200_000_000)'`;
+        assert.equal((await container.run(`systemd-run -q --wait -p MemoryMax=50M ${hog}`)).status, 255);
+        assert.equal((await container.run(`systemd-run -q --wait -p MemoryMax=500M ${hog}`)).status, 0);
+      }
     }
     assert.equal(existsSync(root), false);
   });
