@@ -1,0 +1,70 @@
+import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { connectNotify, type Notify } from './notify.ts';
+import { Watchdog } from './watchdog.ts';
+
+export interface Surroundings {
+  /** What systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly connect: (path: string) => Promise<Notify>;
+}
+
+/** Where this plugin came after the device had become ready, nobody tells it so. */
+const READY_LOOK_MS = 3_000;
+/** What begins an orderly end. */
+const ENDING = ['SIGTERM', 'SIGINT'] as const;
+
+export function makeSystemd({ env, connect }: Surroundings) {
+  return definePlugin({
+    requires: { pluginManager },
+    async setup(host: PluginHost, services) {
+      const { NOTIFY_SOCKET: socket } = env;
+      if (socket === undefined || socket === '') return;
+      const notify = host.scope.use('notify socket', await connect(socket));
+      const manager = services.pluginManager;
+      let ready = false;
+      let ending = false;
+
+      const tell = (message: string): boolean => {
+        const failure = notify.tell(message);
+        if (failure !== undefined)
+          host.log.warn(`the service manager was not told ${message.split('=')[0]}: ${failure}`);
+        return failure === undefined;
+      };
+      const status = async () => {
+        const all = await manager.list();
+        const active = all.filter(({ state }) => state === 'active').length;
+        return { line: `STATUS=${active} of ${all.length} plugins active`, all };
+      };
+      const begin = async () => {
+        if (ready || ending) return;
+        ready = true;
+        const { line } = await status();
+        if (tell(`READY=1\n${line}`)) return;
+        // Who is never told would end the Core for it.
+        ready = false;
+        host.scope.timeout('ready once more', READY_LOOK_MS, begin);
+      };
+      const look = async () => {
+        const { all } = await status();
+        if (all.some(({ state }) => state === 'starting')) host.scope.timeout('is it ready', READY_LOOK_MS, look);
+        else await begin();
+      };
+      host.tap('kernel.ready', begin);
+      host.scope.timeout('is it ready', READY_LOOK_MS, look);
+      host.bus.subscribe('plugin.changed', async () => void (ready && !ending && tell((await status()).line)));
+
+      const end = () => {
+        ending = true;
+        tell('STOPPING=1');
+      };
+      for (const signal of ENDING) {
+        process.once(signal, end);
+        host.scope.defer(signal, () => void process.off(signal, end));
+      }
+      const watchdog = Watchdog.of(env);
+      if (watchdog) watchdog.keep(host, tell, () => ending);
+    },
+  });
+}
+
+export const plugin = makeSystemd({ env: process.env, connect: connectNotify });
