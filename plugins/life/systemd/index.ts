@@ -27,7 +27,7 @@ export function makeSystemd({ env, connect }: Surroundings) {
       const tell = (message: string): boolean => {
         const failure = notify.tell(message);
         if (failure !== undefined)
-          host.log.warn(`the service manager was not told ${message.split('=')[0]}: ${failure}`);
+          host.log.warn({ failure }, `the service manager was not told ${message.split('=')[0]}`);
         return failure === undefined;
       };
       const status = async () => {
