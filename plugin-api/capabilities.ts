@@ -110,6 +110,8 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
 const CAPABILITY = /^(?<id>[a-z][a-z-]*(?:\.[a-z][a-z0-9_-]*)*)(?::(?<scope>[A-Za-z0-9][A-Za-z0-9._-]*))?$/;
 /** `bridges.spi:<handle>`: any scope, as refusals name it. */
 const PLACEHOLDER = /:<\w+>$/;
+/** A port of a host, as refusals name it: the host was granted, this port was not. */
+const PORT = /^(?<host>network\.outbound:[^:]+):(?<port>\d+)$/;
 const NODE = /^\w+\.node(:|$)/;
 const BY_ID = new Map(CAPABILITIES.map((info) => [info.id, info]));
 
@@ -131,7 +133,7 @@ export function describeCapability(capability: string): CapabilityInfo | undefin
 
 /** Class that decides who may be granted this capability. */
 export function classOf(named: string): CapabilityClass | undefined {
-  const capability = named.replace(PLACEHOLDER, ':scope');
+  const capability = named.replace(PLACEHOLDER, ':scope').replace(PORT, '$<host>');
   const info = describeCapability(capability);
   if (!info) return undefined;
   const scoped = parseCapability(capability)?.scope !== undefined || !BY_ID.has(capability);
@@ -170,6 +172,8 @@ export function unknownCapability(capability: string): CoreError {
 export function grantHint(subject: { readonly kind: string; readonly id: string }, capability: string): string {
   if (subject.kind === 'plugin') return `capabilities: [${capability}]`;
   if (subject.kind !== 'app') return 'call with the token of an app or of the operator';
+  const { host, port } = PORT.exec(capability)?.groups ?? {};
+  if (host !== undefined) return `ports: [${port}] beside id: ${host} in app.yaml`;
   const line = `capabilities: [{ id: ${capability}, reason: ... }]`;
   if (classOf(capability) === 'normal') return line;
   return `${line} in app.yaml and grants: { ${subject.id}: ["${capability}"] } in the SKU`;

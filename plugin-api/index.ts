@@ -92,6 +92,7 @@ export {
   type ReadyMessage,
   type SessionInfo,
 } from './services/app-sockets.ts';
+export { type AppStore, appStore, type StoredApp, type StoredApps } from './services/app-store.ts';
 export {
   type AppSupervisor,
   appSupervisor,
@@ -176,6 +177,7 @@ export {
   config,
 } from './services/config.ts';
 export { type Device, type DeviceInfo, device } from './services/device.ts';
+export { type Egress, type EgressRefusal, type EgressUsage, egress } from './services/egress.ts';
 export {
   type Endpoint,
   type EndpointEvent,

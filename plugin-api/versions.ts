@@ -16,6 +16,14 @@ export function isRange(text: string): boolean {
   return CARET.test(text) || semver().validRange(text) !== null;
 }
 
+/** As a comparison for sort: below 0 where the first is the older one. Throws where one is not valid. */
+export function compare(a: string, b: string): number {
+  const [one, other] = [VERSION.exec(a), VERSION.exec(b)];
+  if (!one || !other) return semver().compare(a, b);
+  const difference = (part: number): number => Number(one[part]) - Number(other[part]);
+  return difference(1) || difference(2) || difference(3);
+}
+
 /** False where one of the two is not valid. */
 export function satisfies(version: string, range: string): boolean {
   const [least, there] = [CARET.exec(range), VERSION.exec(version)];

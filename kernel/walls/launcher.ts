@@ -53,9 +53,11 @@ export class WallLauncher implements Launcher {
     if (missing.length > 0) throw unavailable(spec.name, missing, reason);
     const { words, feeds } = maker.wrap(spec, descriptors);
     const [command, ...args] = words;
-    const { above } = maker;
+    const above = maker.above(spec);
     // Outside, the folder of a guest of another user may be closed to it: bubblewrap and unshare go there themselves.
-    return { command, args, cwd: above > 0 ? '/' : spec.cwd, env: spec.env, feeds, walls, above };
+    // Where nobody keeps it from the network nobody listens on its way out either.
+    const env = spec.network === 'hosts' && walls.network === 'none' ? withoutProxy(spec.env) : spec.env;
+    return { command, args, cwd: above > 0 ? '/' : spec.cwd, env, feeds, walls, above };
   }
 
   /** A trial that took too long says nothing for good: the next one who asks has it made again. */
@@ -89,4 +91,10 @@ function why(reasons: readonly string[]): { readonly reason?: string } {
 function unavailable(name: string, missing: readonly Wall[], reason: string): CoreError {
   const walls = WALLS.filter((wall) => missing.includes(wall)).join(', ');
   return new CoreError('SANDBOX_UNAVAILABLE', { what: name, walls, reason });
+}
+
+function withoutProxy(env: SandboxSpec['env']): SandboxSpec['env'] {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^((https?|no)_proxy|node_use_env_proxy)$/i.test(name)),
+  );
 }

@@ -6,6 +6,7 @@ import {
   asUser,
   bwrapCommandOf,
   bwrapOf,
+  isForwarded,
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/sandbox';
@@ -28,7 +29,7 @@ export interface Maker {
   /** A guest may have a user of its own. */
   readonly users: boolean;
   /** Processes between the one that is spawned and the guest. */
-  readonly above: WalledProgram['above'];
+  above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
   /** `feed` is the first descriptor that is free. */
   wrap(spec: SandboxSpec, feed: number): Wrapped;
@@ -58,7 +59,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   return {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
-    above: 2,
+    above: (spec) => (isForwarded(spec) ? 3 : 2),
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
       files: 'kernel',
@@ -94,7 +95,7 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
   return {
     by: 'namespaces',
     users: root,
-    above: 1,
+    above: () => 1,
     walls: ({ uid, network }) => ({
       user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
       files: uid === undefined ? 'none' : 'kernel',
@@ -115,7 +116,7 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
   return {
     by: 'user',
     users: true,
-    above: 0,
+    above: () => 0,
     walls: ({ uid }) =>
       uid === undefined ? NO_WALLS : { ...NO_WALLS, user: 'kernel', files: 'kernel', signals: 'kernel' },
     wrap: ({ uid, groups, program, args: own }) => {
@@ -127,7 +128,7 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
 }
 
 export const nothing: Maker = {
-  ...{ by: 'none', users: false, above: 0 },
+  ...{ by: 'none', users: false, above: () => 0 },
   walls: () => NO_WALLS,
   wrap: ({ program, args }) => ({ words: [program, ...args], feeds: [] }),
 };

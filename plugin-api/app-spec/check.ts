@@ -2,6 +2,7 @@ import { GROUP_NAME, isPlain, specProblem } from '../sandbox/spec.ts';
 import { hostProblem, portsProblem } from './hosts.ts';
 import { LIMIT_BOUNDS, LIMIT_NAMES } from './limits.ts';
 import type { AppSpec } from './spec.ts';
+import { steersLoader } from './variables.ts';
 
 /** `<service>` of a device: a dash would nest slices. */
 export const SERVICE = /^[a-z][a-z0-9]{0,15}$/;
@@ -55,6 +56,7 @@ function wrongMember(spec: AppSpec): string | undefined {
     ['listen is no boolean', typeof spec.listen === 'boolean'],
     ['listen needs the open network', !spec.listen || spec.network === 'open'],
     ['hosts need network hosts', Array.isArray(spec.hosts) && spec.hosts.length > 0 === (spec.network === 'hosts')],
+    ['way out is not its own', spec.wayOut === (spec.network === 'hosts' ? `${spec.run}/egress.sock` : undefined)],
     ['args are no texts', texts(spec.args)],
     ['env is none', isTable(spec.env)],
     ['lists of files are none', texts(files.read) && texts(files.write)],
@@ -93,6 +95,8 @@ function textProblem(spec: AppSpec): string | undefined {
   if (strange !== undefined) return `its path ${JSON.stringify(strange)} has a control character`;
   const variable = Object.keys(spec.env).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) return `its variable ${JSON.stringify(variable)} does not fit ${VARIABLE}`;
+  const loader = Object.keys(spec.env).find(steersLoader);
+  if (loader !== undefined) return `its variable ${loader} steers the loader`;
   const all = [...paths, ...spec.args, ...Object.values(spec.env)];
   if (!all.every((text) => text.isWellFormed())) return 'one of its texts is no Unicode';
   return undefined;

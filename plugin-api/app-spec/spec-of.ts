@@ -98,6 +98,7 @@ export function specOf(manifest: GuestManifest, grants: Iterable<string>, sku: S
     },
     sockets: [run, ...(shared ? [shared.folder] : [])],
     network,
+    ...(network === 'hosts' ? { wayOut: `${run}/egress.sock` } : {}),
     hosts,
     listen: granted.has('network') || granted.has('network.listen'),
     devices,

@@ -17,6 +17,22 @@ const ETC = ['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ca-certif
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'host.conf'];
 
 /** A file that is made inside, of what bubblewrap reads from a descriptor. It is in no folder of the device. */
+/** What runs first in a guest that reaches named hosts, and leads what it connects to there to the socket of its way out. */
+export interface Forwarder {
+  /** Absolute path of a Node. */
+  readonly node: string;
+  /** Absolute path of forwarder.js. */
+  readonly main: string;
+}
+
+/** By the Node that runs the Core. */
+export const FORWARDER: Forwarder = {
+  node: process.execPath,
+  main: decodeURIComponent(new URL('./forwarder.js', import.meta.url).pathname),
+};
+/** Two processes in one: little heap is enough for what only passes through. */
+const FORWARDER_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];
+
 export interface BwrapFile {
   /** Absolute path inside; the folders above it are made. */
   readonly path: string;
@@ -32,6 +48,8 @@ export interface BwrapOptions {
   /** Path of setpriv, which takes a user of its own; `/usr/bin/setpriv` if absent. */
   readonly setpriv?: string;
   readonly files?: readonly BwrapFile[];
+  /** FORWARDER, if absent. */
+  readonly forwarder?: Forwarder;
 }
 
 /**
@@ -54,8 +72,9 @@ export function bwrapCommandOf(
  * of its own) and, without a grant, the network; a root of its own that is read-only; no capability.
  */
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
-  const { system = MERGED_USR, seccomp, setpriv, files: made = [] } = options;
+  const { system = MERGED_USR, seccomp, setpriv, files: made = [], forwarder = FORWARDER } = options;
   const { uid, network, name, cwd, program, files } = spec;
+  const first = forwarded(spec, forwarder);
   return [
     ...(uid === undefined ? ['--unshare-user-try'] : []),
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
@@ -67,7 +86,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
     // Where everything was claimed, that is part of it.
     ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
-    ...mounts(spec, system),
+    ...mounts(first === undefined ? spec : withRead(spec, [forwarder.node, forwarder.main]), system),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
     ...made.flatMap(({ path, descriptor, kind }) => {
       // With a user of its own bubblewrap is another one when it makes the file, and nobody else is inside.
@@ -79,8 +98,24 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...(seccomp === undefined ? [] : ['--seccomp', String(seccomp)]),
     '--',
     ...(uid === undefined ? [] : asUser(setpriv, uid, spec.groups)),
+    ...(first ?? []),
     ...[program, ...spec.args],
   ];
+}
+
+/** What comes before the program where the guest reaches named hosts. Without the system's libraries no Node runs: such a guest has no way out here. */
+function forwarded({ network, wayOut, bare }: SandboxSpec, { node, main }: Forwarder): readonly string[] | undefined {
+  if (network !== 'hosts' || wayOut === undefined || bare) return undefined;
+  return [node, ...FORWARDER_FLAGS, main, wayOut];
+}
+
+/** True where the program of a guest is not the first process inside. */
+export function isForwarded(spec: SandboxSpec): boolean {
+  return forwarded(spec, FORWARDER) !== undefined;
+}
+
+function withRead(spec: SandboxSpec, more: readonly string[]): SandboxSpec {
+  return { ...spec, files: { ...spec.files, read: [...spec.files.read, ...more] } };
 }
 
 /** setpriv and its arguments: what follows runs as this user, and can become nobody else. */

@@ -5,6 +5,9 @@ export {
   type BwrapOptions,
   bwrapCommandOf,
   bwrapOf,
+  FORWARDER,
+  type Forwarder,
+  isForwarded,
   MERGED_USR,
   type SystemFiles,
 } from './bwrap.ts';

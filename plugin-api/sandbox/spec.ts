@@ -14,6 +14,8 @@ export interface SandboxSpec {
   readonly sockets: readonly string[];
   /** `none`: a network of its own without a way out; `hosts`: the same, with a proxy of the device inside it. */
   readonly network: 'none' | 'hosts' | 'open';
+  /** Socket of the device's proxy for named hosts, absolute, in one of the `sockets`; with network `hosts` only. */
+  readonly wayOut?: string;
   /** Device nodes, absolute. */
   readonly nodes: readonly string[];
   /** User and group of its own; the Core's, if absent. Only root can give one. */
@@ -40,7 +42,7 @@ const NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
 
 /** Why nothing can be run by this; undefined when it can. */
 export function specProblem(spec: SandboxSpec): string | undefined {
-  const { name, program, cwd, files, sockets, nodes, uid, groups = [] } = spec;
+  const { name, program, cwd, files, sockets, nodes, uid, wayOut, groups = [] } = spec;
   if (!NAME.test(name)) return `its name "${name}" does not fit ${NAME}`;
   const { read, write, placed = {}, links = {} } = files;
   const paths = [
@@ -51,6 +53,7 @@ export function specProblem(spec: SandboxSpec): string | undefined {
     ...Object.keys(links),
     ...Object.entries(placed).flat(),
     ...sockets,
+    ...(wayOut === undefined ? [] : [wayOut]),
     ...nodes,
   ];
   const bad = paths.find((path) => !isPlain(path));

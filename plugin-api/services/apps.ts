@@ -1,3 +1,4 @@
+import type { GuestLimits } from '../app-spec/spec.ts';
 import type { CapabilityId } from '../capabilities.ts';
 import { serviceRef } from '../service-ref.ts';
 import type { FunctionEntry } from './functions.ts';
@@ -13,9 +14,30 @@ export interface AppManifest {
   readonly version: string;
   readonly title: string;
   readonly description?: string;
+  readonly author?: string;
+  readonly license?: string;
+  /** A PNG of at most 64 KiB in its folder. */
+  readonly icon?: string;
+  /** By language tag: `de`. */
+  readonly locales?: Readonly<Record<string, { readonly title?: string; readonly description?: string }>>;
   readonly minCore?: string;
-  readonly exec: { readonly command: string; readonly args?: readonly string[] };
-  readonly capabilities: readonly { readonly id: CapabilityId; readonly reason: string; readonly optional?: boolean }[];
+  /** Default `any`. */
+  readonly platform?: 'any' | readonly ('linux-x64' | 'linux-arm64')[];
+  /** Told from the command if absent. `version` is a semver range. */
+  readonly runtime?: { readonly kind: 'node' | 'python' | 'native' | 'static'; readonly version?: string };
+  readonly exec: {
+    readonly command: string;
+    readonly args?: readonly string[];
+    /** Constants, no secrets. */
+    readonly env?: Readonly<Record<string, string>>;
+  };
+  /** `ports` of `network.outbound:<host>` only; 443 if absent. */
+  readonly capabilities: readonly {
+    readonly id: CapabilityId;
+    readonly ports?: readonly number[];
+    readonly reason: string;
+    readonly optional?: boolean;
+  }[];
   readonly functions?: readonly FunctionEntry[];
   readonly events?: {
     readonly subscribe?: readonly string[];
@@ -23,16 +45,37 @@ export interface AppManifest {
     /** Topics, or filters, below `app.<its id>.` that every identified app may read. */
     readonly public?: readonly string[];
   };
-  readonly config?: { readonly schema?: JsonSchema; readonly defaults?: object };
-  readonly resources?: Readonly<Partial<Record<'memoryMaxMB' | 'cpuPercent' | 'tasksMax' | 'storageMB', number>>>;
+  /** `secrets`: names of values that are kept as secrets. */
+  readonly config?: { readonly schema?: JsonSchema; readonly defaults?: object; readonly secrets?: readonly string[] };
+  readonly resources?: Readonly<Partial<GuestLimits>>;
   readonly lifecycle?: {
-    readonly autostart?: boolean;
+    /** `on-demand`: with the first call of one of its functions. */
+    readonly autostart?: boolean | 'on-demand';
+    /** Apps that start before it, where they are there. */
+    readonly after?: readonly string[];
+    /** Of `on-demand`: it is stopped after so long without a call. */
+    readonly idleStopMs?: number;
     readonly startTimeoutMs?: number;
     readonly stopTimeoutMs?: number;
     readonly restart?: 'always' | 'on-failure' | 'never';
   };
-  readonly health?: { readonly kind: 'session' | 'report' | 'none'; readonly intervalMs?: number };
-  readonly signature?: string;
+  readonly health?: {
+    readonly kind: 'session' | 'report' | 'none';
+    readonly intervalMs?: number;
+    readonly liveness?: { readonly intervalMs?: number; readonly timeoutMs?: number; readonly failures?: number };
+  };
+  /** Form of its files, raised when a version changes it. */
+  readonly data?: { readonly version: number; readonly migrateTimeoutMs?: number };
+  readonly ui?: {
+    readonly surfaces?: readonly {
+      readonly id: string;
+      readonly kind: 'page' | 'widget' | 'idle';
+      readonly title: string;
+    }[];
+    readonly settings?: boolean;
+  };
+  /** `breaking`: versions that are never taken unasked. */
+  readonly update?: { readonly channel?: string; readonly breaking?: readonly string[] };
 }
 
 export const APP_STATES = ['stopped', 'starting', 'running', 'stopping', 'backoff', 'failed', 'quarantined'] as const;
@@ -87,6 +130,10 @@ export interface Apps {
   /** Resolves when none of its processes is left. */
   stop(app: string): Promise<AppStatus>;
   restart(app: string): Promise<AppStatus>;
+  /** Checks the manifest of a folder as that of an app that is there. Nothing of it runs. Throws MANIFEST_INVALID, CAPABILITY_UNKNOWN. */
+  inspect(folder: string): Promise<AppManifest>;
+  /** Looks for apps anew: those that went are stopped, changed ones begin anew, new ones start. Resolves when that is done. */
+  refresh(): Promise<void>;
   /** After each change of a state. */
   onChange(listener: (status: AppStatus) => void): Disposable;
 }

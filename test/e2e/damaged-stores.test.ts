@@ -21,7 +21,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';
 
 const IDS =
-  'operations identity system http rpc events functions config plugin-store changes logs cli audio-sim audio speech intent voice';
+  'operations identity system http rpc events functions config plugin-store changes logs cli audio-sim audio speech intent ledger voice';
 const SKU = {
   skuVersion: 1,
   id: 'damaged',
@@ -101,6 +101,7 @@ const STORES = [
   'var/intent/timers.json',
   'var/voice/budget.json',
   'var/voice/ledger.jsonl',
+  'var/ledger/voice.jsonl',
   'run/operator.token',
   'run/subscriptions.json',
   'run/functions.json',

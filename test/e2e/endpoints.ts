@@ -232,6 +232,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'voice.state': get('/voice'),
   'voice.turns': get('/voice/turns', [], admin),
   'voice.ledger': get('/voice/ledger', [], admin),
+  'ledger.list': get('/ledger', [], admin),
+  'ledger.sums': get('/ledger/sums', [], admin),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),

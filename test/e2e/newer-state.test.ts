@@ -21,6 +21,7 @@ const STATE: Readonly<Record<string, string>> = {
   'intent/timers.json': '{ "format": 2, "alarms": [] }\n',
   'voice/budget.json': '{ "format": 2, "day": "2026-01-01", "month": "2026-01" }\n',
   'voice/ledger.jsonl': '{ "format": 2, "at": 1, "sent": "x" }\n',
+  'ledger/egress.jsonl': '{ "format": 2, "at": 1, "sent": "x" }\n',
 };
 
 test('state of a newer form is left alone, nothing is swept, and the health says so', async () => {
@@ -32,7 +33,7 @@ test('state of a newer form is left alone, nothing is swept, and the health says
     writeFileSync(place(name), text);
   }
   const ids = ['operations', 'identity', 'system', 'config', 'plugin-store'];
-  ids.push('audio-sim', 'audio', 'speech', 'intent', 'voice');
+  ids.push('audio-sim', 'audio', 'speech', 'intent', 'ledger', 'voice');
   {
     await using core = await startCore({ plugins: Object.fromEntries(ids.map((id) => [id, '*'])), root });
     assert.equal((await core.kernel.status()).state, 'ok');

@@ -1,5 +1,7 @@
+import type { JsonSchema } from '@device-core/plugin-api';
 import type { Input } from './input.ts';
 import { code, fence, page, table } from './markdown.ts';
+import { schemaTable } from './schema.ts';
 import { declaration, readSource } from './source.ts';
 
 /** docs/reference/manifests.md */
@@ -33,8 +35,19 @@ export function manifestsPage({ manifests }: Input): string {
     '## App',
     '`app.yaml` in the folder of the app.',
     fence('ts', `${declaration(apps, 'AppManifest')}\n\n${declaration(functions, 'FunctionEntry')}`),
+    'Every member, its bounds and its meaning, from `manifests/schema/app.json`. Members of your own begin with `x-`. What is wrong is shown with its line.',
+    schemaTable(appSchema()) ?? '',
     'Names of functions match `^[a-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`. Types are `string`, `int`, `number`, `bool`, `object`, `array`, `bytes` (base64) and `any`, each with an optional `?`. An app that crashes is started again after 1, 2, 4, 8, 16 and 30 seconds. After five crashes in ten minutes it is `quarantined` until the operator starts it.',
   );
+}
+
+/** The schema of app.yaml with its definitions in their places. */
+function appSchema(): JsonSchema {
+  const schema = JSON.parse(readSource('manifests/schema/app.json'));
+  return JSON.parse(JSON.stringify(schema), (_, value) => {
+    const name = /^#\/definitions\/(\w+)$/.exec(value?.$ref ?? '')?.[1];
+    return name === undefined ? value : { ...schema.definitions[name], ...value };
+  });
 }
 
 function ids(services: Readonly<Record<string, string>> = {}): string {

@@ -1,8 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type AppManifest, CoreError, reasonOf, toCoreError } from '@device-core/plugin-api';
+import { type AppManifest, CoreError, reasonOf, type StoredApp, toCoreError } from '@device-core/plugin-api';
+import { compare } from '@device-core/plugin-api/versions';
 import type { AppManifestReader } from './app-manifest.ts';
 import type { LastGoodManifests } from './last-good.ts';
+import { waitingForThemselves } from './start-order.ts';
 
 export const MANIFEST = 'app.yaml';
 
@@ -30,23 +32,31 @@ export interface Catalog {
   readonly again?: number | undefined;
 }
 
+interface Places {
+  readonly folders: readonly string[];
+  /** `<var>/apps`. */
+  readonly installed: string;
+  readonly reader: AppManifestReader;
+  readonly lastGood: LastGoodManifests;
+}
+
 /**
- * The apps that are there: those of the named folders first, then the installed ones, `<installed>/<id>/app.yaml`. Where two have the same id or name the
- * first one counts, so that a developer's folder stands before the installed app. A manifest that cannot be used any more leaves the last good one in
- * force (decisions D7a).
+ * The apps that are there: those of the named folders first, then those of the store, then those of `<installed>/<id>/app.yaml`. A named folder stands
+ * before an app of the store unless that one is newer: so apps of the image are the floor, and a developer's folder is what runs. Where two have the
+ * same id or name otherwise the first one counts. A manifest that cannot be used any more leaves the last good one in force (decisions D7a).
  */
-export async function scanApps(
-  folders: readonly string[],
-  installed: string,
-  reader: AppManifestReader,
-  lastGood: LastGoodManifests,
-): Promise<Catalog> {
+export async function scanApps(places: Places, stored: readonly StoredApp[]): Promise<Catalog> {
+  const { folders, installed, reader, lastGood } = places;
   const apps: FoundApp[] = [];
   const bad: BadApp[] = [];
   let again: number | undefined;
+  const packages = await readPackages(stored, reader, bad);
   const admit = (found: FoundApp, expected: string | undefined) => {
-    const { id, name } = found.manifest;
+    const { id, name, version } = found.manifest;
     const file = join(found.folder, MANIFEST);
+    const over = packages.get(id);
+    if (over && expected === undefined && isNewer(over.manifest.version, version)) return;
+    if (expected === undefined) packages.delete(id);
     const clash = apps.find((app) => app.manifest.id === id || app.manifest.name === name);
     if (clash) {
       const same = clash.manifest.id === id ? `id ${id}` : `name ${name}`;
@@ -56,11 +66,15 @@ export async function scanApps(
       throw new CoreError('MANIFEST_INVALID', { file, reason: `its folder must be named ${id}, not ${expected}` });
     apps.push(found);
   };
-  const candidates = [
-    ...folders.map((folder) => ({ folder, expected: undefined })),
-    ...(await installedFolders(installed, lastGood)).map((folder) => ({ folder, expected: basename(folder) })),
-  ];
-  for (const { folder, expected } of candidates) {
+  const attempt = (found: FoundApp, expected: string | undefined) => {
+    try {
+      admit(found, expected);
+    } catch (clash) {
+      const { folder, manifest } = found;
+      bad.push({ folder, id: expected ?? manifest.id, error: toCoreError(clash, `reading ${folder}`) });
+    }
+  };
+  const look = async (folder: string, expected: string | undefined) => {
     const file = join(folder, MANIFEST);
     try {
       const read = await reader.read(file);
@@ -72,17 +86,55 @@ export async function scanApps(
       if (soon !== undefined) again = soon;
       const former = there ? await lastGood.of(folder) : undefined;
       if (!there) await lastGood.forget(folder);
-      try {
-        if (former) admit({ folder, ...former, complaint: error }, expected);
-        // Of an installed app whose folder has gone nothing is left to complain about.
-        else if (there || expected === undefined || (await hasManifest(folder)))
-          bad.push({ folder, id: basename(folder), error });
-      } catch (clash) {
-        bad.push({ folder, id: basename(folder), error: toCoreError(clash, `reading ${file}`) });
+      if (former) {
+        try {
+          admit({ folder, ...former, complaint: error }, expected);
+        } catch (clash) {
+          bad.push({ folder, id: basename(folder), error: toCoreError(clash, `reading ${file}`) });
+        }
       }
+      // Of an installed app whose folder has gone nothing is left to complain about.
+      else if (there || expected === undefined || (await hasManifest(folder)))
+        bad.push({ folder, id: basename(folder), error });
+    }
+  };
+  for (const folder of folders) await look(folder, undefined);
+  for (const [id, found] of packages) attempt(found, id);
+  for (const folder of await installedFolders(installed, lastGood)) await look(folder, basename(folder));
+  return { ...withoutCircles(apps, bad), again };
+}
+
+/** What lies in the store is not mended by anybody: there is no last good one to fall back to. */
+async function readPackages(
+  stored: readonly StoredApp[],
+  reader: AppManifestReader,
+  bad: BadApp[],
+): Promise<Map<string, FoundApp>> {
+  const found = new Map<string, FoundApp>();
+  for (const { id, folder } of stored) {
+    try {
+      found.set(id, { folder, ...(await reader.read(join(folder, MANIFEST))) });
+    } catch (thrown) {
+      bad.push({ folder, id, error: toCoreError(thrown, `reading ${folder}`) });
     }
   }
-  return { apps, bad, again };
+  return found;
+}
+
+function isNewer(version: string, than: string): boolean {
+  return compare(version, than) > 0;
+}
+
+/** Apps that wait for themselves cannot start: these are refused, and no others. */
+function withoutCircles(apps: readonly FoundApp[], bad: readonly BadApp[]): Pick<Catalog, 'apps' | 'bad'> {
+  const circles = waitingForThemselves(apps.map(({ manifest }) => manifest));
+  const refused = apps.flatMap(({ folder, manifest: { id } }) => {
+    const way = circles.get(id);
+    if (!way) return [];
+    const reason = `lifecycle.after leads round: ${way.join(' after ')}`;
+    return [{ folder, id, error: new CoreError('MANIFEST_INVALID', { file: join(folder, MANIFEST), reason }) }];
+  });
+  return { apps: apps.filter(({ manifest }) => !circles.has(manifest.id)), bad: [...bad, ...refused] };
 }
 
 /** Folders that hold a manifest, or held one that was in use; a folder of an app's data alone is none. */

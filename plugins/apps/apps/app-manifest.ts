@@ -1,21 +1,24 @@
 import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   type AppManifest,
   CoreError,
   describeCapability,
   nearest,
-  parseFilter,
   reasonOf,
   suggestCapability,
 } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { manifestComplaints } from './manifest-rules.ts';
 
 const semver = packageLater<typeof import('semver')>('semver', import.meta.url);
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 const MAX_BYTES = 256 * 1024;
 const SCHEMA = new URL('../../../manifests/schema/app.json', import.meta.url);
+
+const SIGNATURE = 'is no member of app manifests any more: the signature of a package is its file app.sig';
 
 type Path = readonly (string | number)[];
 
@@ -47,7 +50,9 @@ export class AppManifestReader {
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
   async read(file: string): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
     const text = await readText(file);
-    return { manifest: this.check(text, file), text };
+    const manifest = this.check(text, file);
+    await checkIcon(manifest, file);
+    return { manifest, text };
   }
 
   /** Throws as read() does; `file` is what the complaint names. */
@@ -65,8 +70,10 @@ export class AppManifestReader {
       // A typo is a member too many and one that is missing: the first says where.
       const error = all?.find(({ keyword }) => keyword === 'additionalProperties') ?? all?.[0];
       if (!error) return refuse([], 'it does not fit the schema');
-      return refuse(pathOf(error), `${pathOf(error).join('.') || 'the manifest'} ${explain(error)}`);
+      return refuse(pathOf(error), `${shown(pathOf(error)) || 'the manifest'} ${explain(error)}`);
     }
+    const [complaint] = manifestComplaints(manifest);
+    if (complaint) refuse(complaint.path, complaint.reason);
     for (const [index, { id }] of manifest.capabilities.entries()) {
       if (describeCapability(id)) continue;
       const near = suggestCapability(id);
@@ -74,17 +81,9 @@ export class AppManifestReader {
       const suggestion = ` (${place})${near ? `; did you mean ${near}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
-    const namespace = `app.${manifest.id}.`;
-    for (const list of ['subscribe', 'publish', 'public'] as const)
-      for (const [index, filter] of (manifest.events?.[list] ?? []).entries()) {
-        try {
-          parseFilter(filter);
-        } catch (thrown) {
-          refuse(['events', list, index], reasonOf(thrown));
-        }
-        if (list === 'public' && !filter.startsWith(namespace))
-          refuse(['events', list, index], `${filter} is not below ${namespace}`);
-      }
+    const { version } = manifest.runtime ?? {};
+    if (version !== undefined && semver().validRange(version) === null)
+      refuse(['runtime', 'version'], `${version} is no range of versions`);
     if (manifest.minCore && semver().gt(manifest.minCore, this.#coreVersion))
       refuse(['minCore'], `it needs Core ${manifest.minCore} or newer, this is ${this.#coreVersion}`);
     return manifest;
@@ -103,19 +102,40 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Where the fault is: of a member that is too many, that member itself. */
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const MAX_ICON = 64 * 1024;
+
+async function checkIcon({ icon }: AppManifest, file: string): Promise<void> {
+  if (icon === undefined) return;
+  const refuse = (reason: string): never => {
+    throw new CoreError('MANIFEST_INVALID', { file, reason: `icon ${icon}: ${reason}` });
+  };
+  const path = join(dirname(file), icon);
+  const { size } = await stat(path).catch((thrown) => refuse(reasonOf(thrown)));
+  if (size > MAX_ICON) refuse(`it has ${size} bytes, at most ${MAX_ICON} are taken`);
+  const bytes = await readFile(path).catch((thrown) => refuse(reasonOf(thrown)));
+  if (!bytes.subarray(0, PNG.length).equals(PNG)) refuse('it is no PNG');
+}
+
+/** Where the fault is: of a member that is too many, or has no name that it may have, that member itself. */
 function pathOf(error: ErrorObject): Path {
   const path = error.instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const extra = error.params.additionalProperty;
+  const extra = error.params.additionalProperty ?? error.propertyName;
   return typeof extra === 'string' ? [...path, extra] : path;
+}
+
+/** What somebody else wrote stays in its line. */
+function shown(path: Path): string {
+  return path.join('.').replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
 }
 
 function explain(error: ErrorObject): string {
   if (error.keyword === 'additionalProperties') {
+    if (error.instancePath === '' && error.params.additionalProperty === 'signature') return SIGNATURE;
     const members = Object.keys((error.parentSchema?.properties ?? {}) as object);
     const meant = nearest(String(error.params.additionalProperty), members);
     const hint = meant === undefined ? 'members of your own begin with "x-"' : `did you mean ${meant}?`;

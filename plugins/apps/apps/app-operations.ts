@@ -89,7 +89,7 @@ export function appOperations(
     capability: 'system.apps',
     cli: { progress: `waiting for its ${verb}` },
     rest: { method: 'POST', path: `/apps/:id/${verb}` },
-    errors: ['APP_NOT_FOUND', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
+    errors: ['APP_NOT_FOUND', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN', 'APP_CONFLICT'],
     timeoutMs: CHANGE_MS,
     run: async ({ id }) => ({ app: await supervisor[verb](id) }),
   });

@@ -32,6 +32,8 @@ const DEMANDED = { files: 'kernel', network: 'kernel' } as const;
 /** More than the tails of its streams. */
 const LAST_LINES = 240;
 const TAIL_LINES = 80;
+/** Told with their code: somebody has to do something about them. */
+const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const START_MS = 10_000;
 const STOP_MS = 3_000;
 /** What an app may take when the whole plugin stops: less than the plugin's own time. */
@@ -264,9 +266,10 @@ export class App {
     this.#decision = decideGrants(this.manifest, this.#around.device.grants);
     let process: Running;
     try {
+      await this.#around.stored.check(this.folder);
       process = await this.#spawn(await this.#lease.take(this.#decision));
     } catch (thrown) {
-      const refused = thrown instanceof CoreError && thrown.code === 'SANDBOX_UNAVAILABLE';
+      const refused = thrown instanceof CoreError && REFUSALS.includes(thrown.code);
       await this.#end(refused ? thrown.toWire() : reasonOf(thrown), 'failed');
       return;
     }
@@ -291,11 +294,12 @@ export class App {
   }
 
   async #spawn({ environment, sockets, token }: Lent): Promise<Running> {
-    const { config, appSupervisor, device } = this.#around;
+    const { config, appSupervisor, device, stored } = this.#around;
     const { manifest, folder } = this;
     const program = await findProgram(manifest.exec.command, folder, config.path);
     const { granted } = this.#decision;
-    const run = { manifest, folder, place: this.#place, program, environment, granted, sockets };
+    const env = { ...environment, ...stored.environmentOf(folder) };
+    const run = { manifest, folder, place: this.#place, program, environment: env, granted, sockets };
     const spec = guestSpec({ service: device.service, ...run });
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
     const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : DEMANDED });

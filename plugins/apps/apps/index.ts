@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import {
   afterQuiet,
   appSockets,
+  appStore,
   appSupervisor,
   apps,
   type callerName,
   config,
+  type DeviceInfo,
   definePlugin,
   device,
   functions,
@@ -20,14 +22,15 @@ import {
   pluginManager,
   reasonOf,
 } from '@device-core/plugin-api';
-import { scanApps } from './app-catalog.ts';
+import type { Catalog } from './app-catalog.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
-import { watchFolders } from './folder-watch.ts';
+import { AppSearch } from './app-search.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { reportingOperations } from './reporting-operations.ts';
+import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
 import { useOperation } from './use-operations.ts';
@@ -53,12 +56,17 @@ export const plugin = definePlugin({
       scope: host.scope,
       log: host.log,
       config: host.config,
+      stored: new StoredAppList(),
       optional: {},
     };
     // After the apps, which see it until they end.
     host.scope.defer('shared socket', () => unshareSocket(info.paths.run));
+    let ready = false;
+    const search = await searchFor(host, info, around.stored, (catalog) => supervisor.adopt(catalog, ready));
     const supervisor = new Supervisor({
       around,
+      inspect: (folder) => search.inspect(folder),
+      refresh: () => search.look(),
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
       publish(event, said) {
         const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
@@ -78,6 +86,7 @@ export const plugin = definePlugin({
       services.appSockets.onSession((event) => supervisor.session(event)),
     );
     useOptionalServices(host, around, supervisor);
+    followStore(host, around.stored, search);
 
     const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
       host.capabilities.holds(caller, 'system.apps');
@@ -100,7 +109,12 @@ export const plugin = definePlugin({
     host.provide(apps, supervisor);
     // Registered last of what an app leans on, so that apps are the first to go.
     host.scope.defer('apps', () => supervisor.stopAll('the device stops it'));
-    await findApps(host, info.core.version, info.paths.var, supervisor, services.pluginManager);
+    const begin = async () => {
+      if (ready || host.scope.signal.aborted) return;
+      ready = true;
+      await supervisor.autostart();
+    };
+    await findApps(host, search, begin, services.pluginManager);
   },
 });
 
@@ -140,46 +154,50 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
   });
 }
 
-async function findApps(
+/** Its last word holds while it restarts: apps that run go on. */
+function followStore(host: PluginHost<AppsConfig>, stored: StoredAppList, search: AppSearch): void {
+  host.when(appStore, async (service, scope) => {
+    stored.follow(service);
+    scope.defer('store of apps', () => stored.follow(undefined));
+    scope.use(
+      'store listener',
+      service.onChange(() => void search.look()),
+    );
+    await search.look();
+  });
+}
+
+async function searchFor(
   host: PluginHost<AppsConfig>,
-  coreVersion: string,
-  state: string,
-  supervisor: Supervisor,
-  plugins: { list(): Promise<readonly { readonly id: string; readonly generation: number }[]> },
-): Promise<void> {
-  const installed = join(state, 'apps');
+  { core, paths }: DeviceInfo,
+  stored: StoredAppList,
+  adopt: (catalog: Catalog) => Promise<void>,
+): Promise<AppSearch> {
+  const installed = join(paths.var, 'apps');
   const folders = host.config.folders.map((folder) => resolve(CORE, folder));
   await mkdir(installed, { recursive: true, mode: 0o711 });
-  const reader = await AppManifestReader.load(coreVersion);
-  const directory = join(state, 'app-manifests');
-  const lastGood = await LastGoodManifests.open({ directory, reader, clock: host.clock, log: host.log });
+  const reader = await AppManifestReader.load(core.version);
+  const directory = join(paths.var, 'app-manifests');
+  const { clock, log, scope } = host;
+  const lastGood = await LastGoodManifests.open({ directory, reader, clock, log });
   host.tap('health.collect', (report) => {
     for (const { code, message } of lastGood.newer) report.warn(code, message);
   });
-  let ready = false;
-  const scan = async () => {
-    const catalog = await scanApps(folders, installed, reader, lastGood);
-    if (catalog.again !== undefined) host.scope.timeout('look for apps again', catalog.again, look);
-    await supervisor.adopt(catalog, ready);
-  };
-  // One scan at a time: a folder may change while the apps of the last change still start.
-  let turn: Promise<void> = Promise.resolve();
-  const look = () => {
-    turn = turn.then(scan).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot look for apps'));
-    return turn;
-  };
-  await scan();
+  return new AppSearch({ folders, installed, reader, lastGood, stored, scope, log, adopt });
+}
 
-  const begin = async () => {
-    if (ready || host.scope.signal.aborted) return;
-    ready = true;
-    await supervisor.autostart();
-  };
+/** Starts what is there once the device is ready, and what comes from then on. */
+async function findApps(
+  host: PluginHost<AppsConfig>,
+  search: AppSearch,
+  begin: () => Promise<void>,
+  plugins: { list(): Promise<readonly { readonly id: string; readonly generation: number }[]> },
+): Promise<void> {
+  await search.scan();
   // Not awaited by the device: apps that take long to start do not hold up its readiness.
   host.tap('kernel.ready', () => void host.scope.timeout('autostart', 0, begin));
   const self = (await plugins.list()).find(({ id }) => id === host.id);
   const again = self !== undefined && self.generation > 1;
   host.scope.timeout('autostart', again ? 0 : READY_AT_THE_LATEST_MS, begin);
-
-  if (host.config.watch) watchFolders(folders, installed, host.scope, host.log, look);
+  if (host.config.watch) search.watch();
 }

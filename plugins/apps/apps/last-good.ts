@@ -8,7 +8,7 @@ import type { AppManifestReader } from './app-manifest.ts';
 const FORMAT = 1;
 const MANIFEST = 'app.yaml';
 /** Of an installed app this is all that an uninstalled one leaves behind. */
-const DATA = 'data';
+const DATA = ['data', 'cache', 'before', 'config.yaml'];
 /** A manifest that is replaced is away for a moment. */
 const AWAY_MS = 2_000;
 
@@ -76,7 +76,7 @@ export class LastGoodManifests {
       return { there: true };
     }
     // What lies beside the manifest belongs to an app that is still there, except for its data.
-    if (!installed || names.some((name) => name !== DATA)) return { there: true };
+    if (!installed || names.some((name) => !DATA.includes(name))) return { there: true };
     const now = this.#options.clock.monotonic();
     const since = this.#away.get(folder) ?? now;
     this.#away.set(folder, since);

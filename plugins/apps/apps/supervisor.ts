@@ -1,4 +1,11 @@
-import { type AppStatus, type Apps, CoreError, type EventEnvelope, type SessionInfo } from '@device-core/plugin-api';
+import {
+  type AppManifest,
+  type AppStatus,
+  type Apps,
+  CoreError,
+  type EventEnvelope,
+  type SessionInfo,
+} from '@device-core/plugin-api';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -14,6 +21,10 @@ export interface SupervisorOptions {
   /** `said` is the reason with the line that the app wrote: for the log, not for everybody. */
   readonly publish: (event: AppStateEvent, said: string | undefined) => EventEnvelope | void;
   readonly listenerFailed: (thrown: unknown) => void;
+  /** Reads and checks the manifest of a folder. */
+  readonly inspect: (folder: string) => Promise<AppManifest>;
+  /** Looks for apps anew. */
+  readonly refresh: () => Promise<void>;
 }
 
 /** All apps of the device. */
@@ -53,8 +64,17 @@ export class Supervisor implements Apps {
     return this.find(app).manifest;
   }
 
+  inspect(folder: string): Promise<AppManifest> {
+    return this.#options.inspect(folder);
+  }
+
+  refresh(): Promise<void> {
+    return this.#options.refresh();
+  }
+
   async start(app: string): Promise<AppStatus> {
     const found = this.find(app);
+    this.#checkOn(found.manifest.id);
     await found.start();
     return found.status();
   }
@@ -67,9 +87,17 @@ export class Supervisor implements Apps {
 
   async restart(app: string): Promise<AppStatus> {
     const found = this.find(app);
+    this.#checkOn(found.manifest.id);
     await found.stop('it is restarted');
     await found.start();
     return found.status();
+  }
+
+  /** Throws APP_CONFLICT for an app that is switched off. */
+  #checkOn(app: string): void {
+    if (!this.#options.around.stored.isOff(app)) return;
+    const reason = `it is switched off; "devicectl app enable ${app}" switches it on`;
+    throw new CoreError('APP_CONFLICT', { verb: 'start', app, reason });
   }
 
   onChange(listener: (status: AppStatus) => void): Disposable {
@@ -140,7 +168,8 @@ export class Supervisor implements Apps {
 
   /** A few at a time: each start is a burst of work, and each has a time limit. */
   async #startAll(ids: readonly string[]): Promise<void> {
-    const waiting = [...ids];
+    const { stored } = this.#options.around;
+    const waiting = ids.filter((id) => !stored.isOff(id));
     const work = async () => {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await this.#apps.get(id)?.app.start();
     };

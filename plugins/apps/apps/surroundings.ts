@@ -12,6 +12,7 @@ import type {
   Scope,
 } from '@device-core/plugin-api';
 import type { PingLimits } from './liveness.ts';
+import type { StoredAppList } from './stored-apps.ts';
 
 /** The plugin's configuration section. */
 export interface AppsConfig {
@@ -38,5 +39,6 @@ export interface Surroundings {
   readonly scope: Scope;
   readonly log: Logger;
   readonly config: AppsConfig;
+  readonly stored: StoredAppList;
   optional: { config?: Config; functions?: Functions; http?: HttpServer };
 }

@@ -6,6 +6,7 @@ import {
   device,
   type FeedbackSound,
   intents,
+  ledger as ledgerService,
   operations,
   reasonOf,
   speech,
@@ -48,10 +49,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const { scope, log, config } = host;
     const { language, limits, prompts } = config;
     const { paths } = await services.device.info();
-    const ledger = new Ledger(join(paths.var, 'voice', 'ledger.jsonl'), config.ledger);
-    await ledger.load();
-    if (ledger.broken > 0) log.warn({ lines: ledger.broken }, 'lines of the ledger were broken, and left out');
-    if (ledger.damage !== undefined) log.error({ file: ledger.file }, ledger.damage);
+    const ledger = new Ledger(config.ledger);
     const budget = await Budget.open(join(paths.var, 'voice', 'budget.json'), config.router.budget, scope, log);
 
     const traces = new Traces(config.turns);
@@ -124,6 +122,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       part.use('changes of the configuration', settings.watch({}, changed));
       await read();
     });
+    host.when(ledgerService, (service, part) => ledger.use(service, part));
     host.when(audio, (service, part) => attention.useAudio(service, part));
     host.when(speech, (service, part) => attention.useSpeech(service, part));
     host.when(intents, (service, part) => attention.useIntents(service, part));
@@ -135,7 +134,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
       mute: (muted) => attention.mute(muted),
       turns: async (limit = config.turns) => traces.newest(limit),
-      ledger: async (limit = config.ledger) => ledger.newest(limit),
+      ledger: (limit = config.ledger) => ledger.newest(limit),
     });
     const rows = voiceOperations({
       conductor,
@@ -148,11 +147,10 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     });
     for (const row of rows) scope.use(`operation ${row.name}`, services.operations.add(row));
 
-    host.tap('health.collect', async (report) => {
+    host.tap('health.collect', (report) => {
       const { machine } = conductor;
       const { deaf, wakeProblem } = attention;
       const [unsent] = router.unsent;
-      await ledger.tell(report);
       budget.tell(report);
       if (unsent) report.warn('VOICE_UNSENT', `a turn could not be sent to the cloud: ${unsent.reason}`);
       if (machine.state === 'error')

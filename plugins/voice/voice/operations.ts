@@ -63,7 +63,7 @@ export function voiceOperations(parts: {
   readonly conductor: Conductor;
   readonly traces: Traces;
   readonly router: Router;
-  readonly ledger: { newest(limit: number): readonly LedgerEntry[] };
+  readonly ledger: { newest(limit: number): Promise<readonly LedgerEntry[]> };
   readonly used: () => { readonly daySeconds: number; readonly monthSeconds: number };
   /** A turn, and an announcement that waited for others, at most. */
   readonly turnMs: number;
@@ -169,7 +169,7 @@ export function voiceOperations(parts: {
     },
     rest: { method: 'GET', path: '/voice/ledger' },
     errors: [],
-    run: async ({ limit = 20 }) => ({ entries: ledger.newest(limit), unsent: router.unsent, used: used() }),
+    run: async ({ limit = 20 }) => ({ entries: await ledger.newest(limit), unsent: router.unsent, used: used() }),
   };
   return [say, ask, listen, mute, state, turns, sent] as readonly Operation<never, unknown>[];
 }

@@ -14,7 +14,7 @@ export interface OthersParts {
   /** Throws SERVICE_MISSING. */
   readonly intents: () => Intents;
   /** Resolves when it is on the disk. */
-  readonly note: (entry: LedgerEntry) => Promise<void>;
+  readonly note: (entry: Omit<LedgerEntry, 'at'>) => Promise<void>;
   /** Why no text may be sent now. */
   readonly refusal: () => string | undefined;
   /** One that failed; `stage` says what is lost by it. */
@@ -42,7 +42,7 @@ export class Others {
         if (stage === 'cloud') {
           if (refusal() !== undefined) return undefined;
           const to = `${one.id} (${one.title})`;
-          await note({ at: Date.now(), turn, to, what: 'text', bytes: Buffer.byteLength(text), rule });
+          await note({ turn, to, what: 'text', bytes: Buffer.byteLength(text), rule });
           // What the user says meanwhile counts.
           if (refusal() !== undefined) return undefined;
         }

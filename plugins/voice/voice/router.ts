@@ -6,7 +6,6 @@ import {
   FRAME_SAMPLES,
   type IntentPlan,
   type Intents,
-  type LedgerEntry,
   monotonicMs,
   reasonOf,
   type Scope,
@@ -220,7 +219,7 @@ export class Router {
       let told = 0;
       const tell = async (frames: number) => {
         told += frames;
-        await ledger.append({ ...entry, at: Date.now(), bytes: frames * FRAME_BYTES } satisfies LedgerEntry);
+        await ledger.append({ ...entry, bytes: frames * FRAME_BYTES });
         await budget.spend((frames * FRAME_SAMPLES) / 16_000, Date.now());
       };
       const work = speech.transcribe(

@@ -5,6 +5,7 @@ import { type AppSpec, apparmorOf, egressUnitOf, specOf, unitOf } from '@device-
 import { ARCHITECTURES, bwrapCommandOf, seccompOf } from '@device-core/plugin-api/sandbox';
 import { MANIFESTS, PATHS, placeOf, SKU } from './manifests.ts';
 
+const FORWARDER = { node: '/opt/core/node', main: '/opt/core/forwarder.js' };
 export const GOLDEN = join(import.meta.dirname, 'golden');
 
 /** Everything that was claimed is granted. */
@@ -28,10 +29,12 @@ export function goldenFiles(): Readonly<Record<string, string>> {
     files[`${name}.service`] = unitOf(spec, PATHS);
     const egress = egressUnitOf(spec, PATHS);
     if (egress !== undefined) files[`${name}-egress.service`] = egress;
-    files[`${name}.bwrap`] = lines(bwrapCommandOf('bwrap', spec, { seccomp: 3 }));
+    files[`${name}.bwrap`] = lines(bwrapCommandOf('bwrap', spec, { seccomp: 3, forwarder: FORWARDER }));
     const { uid: _, groups: __, ...plain } = spec;
     const token = { path: `/run/credentials/${spec.name}.service/token`, descriptor: 4, kind: 'secret' } as const;
-    files[`${name}.user.bwrap`] = lines(bwrapCommandOf('bwrap', plain, { seccomp: 3, files: [token] }));
+    files[`${name}.user.bwrap`] = lines(
+      bwrapCommandOf('bwrap', plain, { seccomp: 3, files: [token], forwarder: FORWARDER }),
+    );
     files[`${name}.apparmor`] = apparmorOf(spec);
   }
   for (const network of ['none', 'hosts', 'open'] as const)

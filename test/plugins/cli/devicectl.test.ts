@@ -85,6 +85,8 @@ describe('human output', () => {
         /^UNSENT\n.*\n.*hedge {2}the device is offline$/m,
       ],
     ],
+    ['ledger', [/^1970-01-01T00:00:00\.000Z {2}egress {2}app\.com\.a {2}a\.example:443 {2}tunnel +12/m]],
+    ['ledger sums', [/^app\.com\.a {2}a\.example:443 +3 +40$/m]],
     ['sensors', [/^air {5}celsius 21\.5 {9}3$/m]],
     ['sensors read air', [/^celsius {2}21\.5\npascal {3}100$/]],
     ['nfc read', [/^uri {3}https:\/\/example\.com$/m, /^tag {2}uid 04a1$/m]],

@@ -154,6 +154,13 @@ export const REPLIES: Record<string, Reply> = {
     unsent: [{ at: 0, turn: 't', rule: 'hedge', reason: 'the device is offline' }],
     used: { daySeconds: 0.02, monthSeconds: 1 },
   },
+  'GET /ledger': {
+    ok: true,
+    departures: [
+      { id: 'a', at: 0, part: 'egress', for: 'app.com.a', to: 'a.example:443', what: 'tunnel', bytes: 12, details: {} },
+    ],
+  },
+  'GET /ledger/sums': { ok: true, sums: [{ for: 'app.com.a', to: 'a.example:443', count: 3, bytes: 40 }] },
   'GET /sensors': { ok: true, sensors: [{ name: 'air', latest: { at: 1, values: { celsius: 21.5 } }, readings: 3 }] },
   'GET /sensors/air': { ok: true, at: 1, values: { celsius: 21.5, pascal: 100 } },
   'POST /NFC_read': { ok: true, tag: { uid: '04a1' }, records: [{ type: 'uri', uri: 'https://example.com' }] },

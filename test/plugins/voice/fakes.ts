@@ -4,6 +4,9 @@ import {
   type AudioFrame,
   type AudioState,
   CoreError,
+  type Departure,
+  type DepartureLine,
+  type DeparturesLedger,
   FRAME_MS,
   FRAME_SAMPLES,
   type IntentAnswer,
@@ -36,6 +39,31 @@ export class Words {
 
   word(frame: AudioFrame): string {
     return this.#words[frame.samples[0]!]!;
+  }
+}
+
+/** A ledger without a disk. */
+export class FakeLedger implements DeparturesLedger {
+  refuses: CoreError | undefined;
+  readonly #lines: DepartureLine[] = [];
+
+  async write(departure: Departure): Promise<string> {
+    if (this.refuses) throw this.refuses;
+    const id = `${this.#lines.length}`;
+    this.#lines.push({ ...departure, id, at: Date.now() });
+    return id;
+  }
+
+  async count(): Promise<void> {
+    // nobody asks how much it was
+  }
+
+  async list({ limit }: { readonly limit: number }): Promise<readonly DepartureLine[]> {
+    return this.#lines.slice(-limit).reverse();
+  }
+
+  async sums(): Promise<readonly never[]> {
+    return [];
   }
 }
 

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CoreError, config, type HealthReport, type LedgerEntry, type VoiceTurn } from '@device-core/plugin-api';
+import { CoreError, config, type LedgerEntry, type VoiceTurn } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import fc from 'fast-check';
 import { Budget } from '../../../plugins/voice/voice/budget.ts';
-import { Ledger } from '../../../plugins/voice/voice/ledger.ts';
-import { runs } from '../../fixtures/runs.ts';
 import { part } from '../../fixtures/scope.ts';
-import { NO_DISK, SmallDisk } from '../../fixtures/small-disk.ts';
 import { eventually, type FakeSpeech } from './fakes.ts';
 import { start } from './started.ts';
 
@@ -218,6 +214,35 @@ describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
     assert.deepEqual([turn!.said, engines.sent], ['I am offline.', 0]);
   });
 
+  for (const [title, refuses, reason] of [
+    [
+      'there is no ledger',
+      undefined,
+      'service ledger ^1.0.0 is not there: nothing is sent that cannot be written down before',
+    ],
+    [
+      'the disk of the ledger is full',
+      new CoreError('STORAGE_FULL', { file: 'ledger.jsonl', what: 'the ledger', reason: 'it is full' }),
+      undefined,
+    ],
+  ] as const)
+    it(`sends nothing where ${title}, and says so`, async () => {
+      const { host, sound, engines, over, table, book } = await start({ router: { local: false } }, {}, undefined, {
+        ledger: title !== 'there is no ledger',
+      });
+      await using _host = host;
+      engines.cloudThere = true;
+      book.refuses = refuses;
+      sound.say('_ hey-computer next _ _ _ _ _ _');
+      const [turn] = await over();
+      const told = (await table.run('voice.ledger', {})) as Told;
+      assert.deepEqual([turn!.outcome, engines.sent, told.entries], ['failed', 0, []]);
+      assert.deepEqual(
+        told.unsent.map((one) => one.reason),
+        [reason ?? refuses?.message],
+      );
+    });
+
   it('keeps the word of the user that nothing leaves', async () => {
     const { host, sound, engines, over } = await start({ router: { local: false } });
     await using _host = host;
@@ -262,86 +287,7 @@ describe('the word of the user', { timeout: 300_000 }, () => {
   });
 });
 
-describe('the ledger', () => {
-  const entry = (bytes: number): LedgerEntry => ({ at: 1, turn: 't', to: 'x', what: 'audio', bytes, rule: 'unsure' });
-
-  it('keeps the newest entries over restarts, whatever a crash did to the last line', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dc-ledger-'));
-    const cut = fc.record({ entries: fc.nat(25), cut: fc.nat(80) });
-    let run = 0;
-    await fc.assert(
-      fc.asyncProperty(cut, async ({ entries, cut: bytes }) => {
-        const file = join(folder, `${run++}`, 'ledger.jsonl');
-        const ledger = new Ledger(file, 10);
-        await ledger.load();
-        await Promise.all(Array.from({ length: entries }, (_, index) => ledger.append(entry(index))));
-        const whole = ledger.newest(10).map((one) => one.bytes);
-        assert.deepEqual(whole, Array.from({ length: entries }, (_, index) => entries - 1 - index).slice(0, 10));
-        const line = `${JSON.stringify(entry(99))}\n`;
-        await appendFile(file, line.slice(0, Math.min(bytes, line.length)));
-        const again = new Ledger(file, 10);
-        await again.load();
-        const kept = again.newest(10).map((one) => one.bytes);
-        assert.deepEqual(kept, bytes >= line.length - 1 ? [99, ...whole].slice(0, 10) : whole);
-        await again.append(entry(7));
-        const third = new Ledger(file, 10);
-        await third.load();
-        assert.equal(third.newest(1)[0]!.bytes, 7);
-        assert.equal(third.broken, 0);
-        assert.ok((await readFile(file, 'utf8')).split('\n').length <= 21, 'the file has a bound');
-      }),
-      { numRuns: runs(30) },
-    );
-    await rm(folder, { recursive: true });
-  });
-
-  it('refuses what a full disk does not take, whole, and is well again by itself', { skip: NO_DISK }, async () => {
-    using disk = new SmallDisk(256);
-    const file = join(disk.path, 'voice/ledger.jsonl');
-    const ledger = new Ledger(file, 1_000);
-    await ledger.load();
-    await ledger.append(entry(1));
-    disk.fill();
-    let taken = 1;
-    const full = await eventually('a full disk', () =>
-      ledger.append(entry(++taken)).then(
-        () => undefined,
-        (error: CoreError) => error.code,
-      ),
-    );
-    assert.equal(full, 'STORAGE_FULL');
-    const told: string[] = [];
-    const report: HealthReport = {
-      add: (part, { code }) => told.push(`${part} ${code}`),
-      bridge: () => assert.fail(),
-      warn: () => assert.fail(),
-    };
-    await ledger.tell(report);
-    assert.deepEqual(told, ['voice.ledger STORAGE_FULL']);
-    disk.free();
-    await ledger.tell(report);
-    assert.equal(told.length, 1, 'it was asked again, and takes it');
-    await ledger.append(entry(7));
-    const again = new Ledger(file, 1_000);
-    await again.load();
-    assert.equal(again.broken, 0);
-    assert.deepEqual(
-      again.newest(2).map(({ bytes }) => bytes),
-      [7, taken - 1],
-    );
-  });
-
-  it('starts anew beside a file that cannot be read, which is kept', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'dc-ledger-'));
-    const file = join(folder, 'ledger.jsonl');
-    await mkdir(file);
-    const ledger = new Ledger(file, 10);
-    await ledger.load();
-    assert.match(ledger.damage ?? '', /it is a folder.*set aside/);
-    await ledger.append(entry(1));
-    await rm(folder, { recursive: true });
-  });
-
+describe('the budget', () => {
   it('counts the seconds of the day and of the month over restarts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'dc-budget-'));
     const file = join(folder, 'budget.json');

@@ -5,6 +5,7 @@ import {
   CoreError,
   type Isolation,
   intents,
+  ledger,
   operations,
   speech,
   type VoiceTurn,
@@ -13,7 +14,7 @@ import {
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually as until } from '../../fixtures/eventually.ts';
-import { eventually, FakeAudio, FakeIntents, FakeSpeech, Words, waits } from './fakes.ts';
+import { eventually, FakeAudio, FakeIntents, FakeLedger, FakeSpeech, Words, waits } from './fakes.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/voice.yaml');
 /** No busy machine comes near them; a test in which one is reached names it. */
@@ -26,6 +27,7 @@ export async function start(
   config: object = {},
   sentences: ConstructorParameters<typeof FakeIntents>[0] = {},
   isolation?: Isolation,
+  there: { readonly ledger: boolean } = { ledger: true },
 ) {
   const { limits, ...others } = config as { readonly limits?: object };
   const words = new Words();
@@ -47,6 +49,7 @@ export async function start(
     ...sentences,
   });
   const table = new TestOperations();
+  const book = new FakeLedger();
   const host = await createTestHost(plugin, {
     manifest,
     ...(isolation && { isolation }),
@@ -65,6 +68,7 @@ export async function start(
       [audio, sound],
       [speech, engines.service()],
       [intents, known.service()],
+      ...(there.ledger ? [[ledger, book] as const] : []),
     ],
   });
   const service = host.service(voice);
@@ -85,5 +89,5 @@ export async function start(
   const becomes = async (state: string) => {
     await until(async () => (await service.state()).state === state, state);
   };
-  return { host, service, sound, engines, known, table, events, turns, over, states, becomes };
+  return { host, service, sound, engines, known, table, book, events, turns, over, states, becomes };
 }

@@ -167,6 +167,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'voice.mute': ask('/voice/mute', { muted: false }),
   'voice.turns': get('/voice/turns?limit=1', { varies: ['spans'] }),
   'voice.ledger': get('/voice/ledger'),
+  'ledger.list': get('/ledger'),
+  'ledger.sums': get('/ledger/sums'),
 
   'system.refusals': get('/refusals?limit=1', { refused: '/bridge' }),
   'plugins.list': get('/plugins', PLUGIN),

@@ -1,0 +1,130 @@
+/** Apps of the store beside those of folders: which one runs, what it has to hold, and what stays when the store goes away. */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api';
+import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/packages';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { eventually } from '../../fixtures/eventually.ts';
+import { type Bench, CONNECT, manifestOf, putApp, startBench } from './fixture.ts';
+
+const ID = 'com.example.agenda';
+const root = mkdtempSync(join(tmpdir(), 'st-'));
+after(() => rmSync(root, { recursive: true }));
+after(leakCheck());
+
+class FakeStore implements AppStore {
+  apps: readonly StoredApp[] = [];
+  off: readonly string[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  async list() {
+    return { apps: this.apps, off: this.off };
+  }
+
+  async uidOf(): Promise<number> {
+    return 40_000;
+  }
+
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** A package as it lies in the store. */
+async function stored(version: string, more: Partial<StoredApp> = {}): Promise<StoredApp> {
+  const folder = await putApp(mkdtempSync(join(root, 'v')), manifestOf(ID, { version }), CONNECT);
+  const { hash, list } = await readTree(APP_PACKAGE, folder, await filesOf(folder, 100), 1 << 20);
+  writeFileSync(`${folder}.sha256`, list);
+  return { id: ID, version, folder, hash, ...more };
+}
+
+async function withStore(apps: readonly StoredApp[], folders: readonly string[] = []): Promise<[Bench, FakeStore]> {
+  const store = new FakeStore();
+  store.apps = apps;
+  const bench = await startBench({ config: { folders, watch: false } });
+  await bench.host.appear(appStore, store);
+  await bench.host.hook('kernel.ready').promise();
+  return [bench, store];
+}
+
+async function versionThatRuns(bench: Bench): Promise<string> {
+  return (await bench.reach(ID, 'running')).version;
+}
+
+test('an installed app runs from the folder of the store, and a newer version takes its place', async () => {
+  const [bench, store] = await withStore([await stored('1.0.0')]);
+  await using _ = bench;
+  assert.equal(await versionThatRuns(bench), '1.0.0');
+  store.apps = [await stored('1.1.0')];
+  store.changed();
+  await eventually(async () => (await versionThatRuns(bench)) === '1.1.0', 'version 1.1.0');
+});
+
+test('a folder that was named stands before the store, unless the store has a newer version', async () => {
+  for (const [folder, version, runs] of [
+    ['1.0.0', '1.0.0', 'folder'],
+    ['2.0.0', '1.9.0', 'folder'],
+    ['1.0.0', '1.0.1', 'store'],
+  ] as const) {
+    const named = await putApp(
+      mkdtempSync(join(root, 'n')),
+      manifestOf(ID, { version: folder, title: 'of the image' }),
+    );
+    const [bench, store] = await withStore([await stored(version)], [named]);
+    await using _ = bench;
+    await bench.reach(ID, 'running');
+    await eventually(
+      async () => (await bench.status(ID)).title === (runs === 'folder' ? 'of the image' : 'agenda'),
+      `${version} over ${folder}`,
+    );
+    assert.equal((await bench.status(ID)).title === 'of the image', runs === 'folder');
+    store.apps = [];
+    store.changed();
+    await eventually(async () => (await bench.reach(ID, 'running')).title === 'of the image', 'the floor');
+  }
+});
+
+test('files that were changed keep an app from its start, and the first one is named', async () => {
+  const app = await stored('1.0.0');
+  chmodSync(join(app.folder, 'main.cjs'), 0o644);
+  writeFileSync(join(app.folder, 'main.cjs'), '// something else');
+  const [bench] = await withStore([app]);
+  await using _ = bench;
+  const { reason } = await bench.reach(ID, 'failed');
+  assert.match(reason ?? '', /^APP_CHANGED: .*main\.cjs has another content/);
+});
+
+test('an app that is switched off does not start, by nobody', async () => {
+  const [bench, store] = await withStore([]);
+  await using _ = bench;
+  store.apps = [await stored('1.0.0')];
+  store.off = [ID];
+  await bench.apps.refresh();
+  assert.equal((await bench.status(ID)).state, 'stopped');
+  await assert.rejects(bench.apps.start(ID), { code: 'APP_CONFLICT', message: /devicectl app enable/ });
+  await assert.rejects(bench.apps.restart(ID), { code: 'APP_CONFLICT' });
+  store.off = [];
+  await bench.apps.refresh();
+  assert.equal((await bench.apps.start(ID)).state, 'running');
+});
+
+test('a run with data of an older form is told so', async () => {
+  const folder = await putApp(
+    mkdtempSync(join(root, 'v')),
+    manifestOf(ID),
+    `require('node:fs').writeFileSync(process.env.DEVICE_DATA_DIR + '/seen', String(process.env.DEVICE_DATA_FROM)); ${CONNECT}`,
+  );
+  const { hash } = await readTree(APP_PACKAGE, folder, await filesOf(folder, 100), 1 << 20);
+  const [bench] = await withStore([{ id: ID, version: '1.0.0', folder, hash, dataFrom: 2 }]);
+  await using _ = bench;
+  await bench.reach(ID, 'running');
+  assert.equal(readFileSync(join(bench.paths.var, 'apps', ID, 'data/seen'), 'utf8'), '2');
+});
