@@ -127,6 +127,13 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     retained: true,
     payload: record(['plugin', 'state'], { plugin: TEXT, state: TEXT, reason: TEXT }),
   },
+  'prompt.state': {
+    summary: 'a question to the person who owns the device is open, or what became of it',
+    payload: record(['id', 'kind', 'subject', 'state', 'until'], {
+      ...{ id: TEXT, kind: oneOf('consent', 'confirm', 'update'), subject: TEXT, until: MS },
+      state: oneOf('open', 'answered', 'expired', 'withdrawn'),
+    }),
+  },
   'system.bus.dropped': {
     summary: 'events were lost for this subscriber; told to it alone',
     payload: record(Object.keys(LOSS), LOSS),

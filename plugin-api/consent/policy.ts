@@ -23,18 +23,6 @@ export interface ConsentPolicy {
 
 export const DEFAULT_POLICY: ConsentPolicy = { normal: 'auto', sensitive: 'ask', oem: 'deny' };
 
-/** The configuration section of it. */
-export const POLICY_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    normal: { enum: RULINGS, default: DEFAULT_POLICY.normal },
-    sensitive: { enum: RULINGS, default: DEFAULT_POLICY.sensitive },
-    oem: { enum: ['deny'], default: DEFAULT_POLICY.oem },
-    overrides: { type: 'object', additionalProperties: { enum: RULINGS } },
-  },
-} as const;
-
 export interface Ruled {
   readonly ruling: Ruling;
   /** The line of the policy that says so. */

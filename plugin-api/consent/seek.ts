@@ -1,7 +1,7 @@
 /** From the question to what is granted: what a change that brings a version calls in its step `consent`. */
 import { CoreError } from '../errors.ts';
-import type { Consent, Consents, PromptOutcome, Prompts } from '../services/prompts.ts';
-import { type Asking, type Claim, portsOf } from './claim.ts';
+import type { Consent, Consents, PromptOutcome, PromptQuestion, Prompts } from '../services/prompts.ts';
+import { type Asking, portsOf } from './claim.ts';
 import { type Decision, decide, grantsOf, type SkuGrants } from './decide.ts';
 import { DEFAULT_POLICY } from './policy.ts';
 
@@ -24,7 +24,7 @@ export interface SeekingServices {
 
 /**
  * Resolves with what the app gets, which may take as long as a person does; nobody is asked where the rules decide. Optional capabilities that were not
- * allowed are left out. Answers are kept, silence is not. Throws CONSENT_REQUIRED, which names each capability that it cannot do without and what would
+ * allowed are left out. The board has kept the answers by then; silence is not kept. Throws CONSENT_REQUIRED, which names each capability that it cannot do without and what would
  * grant it, and the codes of prompts.ask() and consents.keep().
  */
 export async function seekConsent(seeking: Seeking, services: SeekingServices): Promise<readonly Decision[]> {
@@ -40,7 +40,6 @@ export async function seekConsent(seeking: Seeking, services: SeekingServices): 
     return first;
   }
   const outcome = await services.prompts.ask(questionOf(seeking, open));
-  if (outcome.state === 'answered') await services.consents.keep(app.id, answersOf(app, open, outcome));
   const settled = await decisionsOf(seeking, services);
   refuse(app, settled, ({ verdict }) => verdict !== 'granted', whyNot(outcome));
   return settled;
@@ -48,11 +47,10 @@ export async function seekConsent(seeking: Seeking, services: SeekingServices): 
 
 /** One answer for each capability that was asked about. */
 export function answersOf(
-  { version }: Pick<Asking, 'version'>,
-  asked: readonly Claim[],
+  { version = '', what }: Pick<PromptQuestion, 'version' | 'what'>,
   { allow, by = 'operator', at }: PromptOutcome,
 ): readonly Consent[] {
-  return asked.map(({ capability, params }) => ({
+  return what.map(({ capability, params }) => ({
     capability,
     ...(params ? { params } : {}),
     ...{ allowed: allow.includes(capability), by, at, version },

@@ -9,7 +9,7 @@ import type { ExitCode } from './failure.ts';
 export { type Waiting, whenChanged } from './change.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
-export { cell, duration, timeOf } from './text.ts';
+export { cell, duration, quoted, timeOf } from './text.ts';
 
 /** The Core that is meant, and where its secrets lie. */
 export interface ProgramTarget {

@@ -1,0 +1,33 @@
+/** What may be asked: a question that fits a screen, from whoever asks. Pure. */
+import { CoreError, type PromptQuestion } from '@device-core/plugin-api';
+
+export const DEFAULT_MS = 600_000;
+const MOST_MS = 86_400_000;
+const MOST_ITEMS = 128;
+/** The one word that answers a question without capabilities. */
+export const YES = 'yes';
+const KINDS: readonly string[] = ['consent', 'confirm', 'update'];
+const LENGTHS = { subject: 128, title: 200, signer: 200, version: 100 } as const;
+
+/** Throws PARAMS_INVALID. */
+export function checkQuestion(question: PromptQuestion): void {
+  const refuse = (reason: string): never => {
+    throw new CoreError('PARAMS_INVALID', { where: 'the question', reason });
+  };
+  const { kind, what, ms = DEFAULT_MS } = question;
+  if (!KINDS.includes(kind)) refuse(`its kind is none of ${KINDS.join(', ')}`);
+  for (const [member, most] of Object.entries(LENGTHS)) {
+    const text = question[member as keyof typeof LENGTHS];
+    if (text === undefined && (member === 'signer' || member === 'version')) continue;
+    if (typeof text !== 'string' || text.length === 0 || text.length > most)
+      refuse(`${member} must be a text of 1 to ${most} characters`);
+  }
+  if (!Array.isArray(what) || what.length > MOST_ITEMS) refuse(`what must be a list of at most ${MOST_ITEMS}`);
+  if (kind === 'consent' && what.length === 0) refuse('it asks for nothing');
+  if (!Number.isInteger(ms) || ms <= 0 || ms > MOST_MS) refuse(`ms must be 1 to ${MOST_MS}`);
+}
+
+/** What an answer may allow. */
+export function choicesOf({ what }: Pick<PromptQuestion, 'what'>): readonly string[] {
+  return what.length === 0 ? [YES] : [...new Set(what.map(({ capability }) => capability))];
+}
