@@ -131,6 +131,7 @@ describe('every endpoint refuses as documented', () => {
       ['spi.transfer', '/SPI_transfer_txrx', { ...SPI, handle: 'absent' }, 500, 'HANDLE_NOT_FOUND'],
       ['apps.start', '/apps/no.such/start', {}, 404, 'APP_NOT_FOUND'],
       ['plugins.restart', '/plugins/absent/restart', {}, 404, 'PLUGIN_NOT_FOUND'],
+      ['prompts.answer', '/prompts/deadbeef', { allow: [] }, 404, 'CONSENT_NOT_FOUND'],
       ['apps.socket', '/getDeviceSocketPath', undefined, 403, 'CALLER_DENIED'],
       ['config.set', '/config/a?app=no.such', { value: 1 }, 400, 'PARAMS_INVALID'],
     ];

@@ -153,6 +153,13 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.apply': post('/plugins/apply', {}, [], admin),
   'changes.list': get('/changes'),
   'changes.get': get('/changes/999'),
+  'prompts.list': get('/prompts', [['an app', '/prompts', 403, 'CALLER_DENIED']]),
+  'prompts.answer': post('/prompts/deadbeef', { allow: [] }, [
+    ['an app', { allow: ['audio.capture'] }, 403, 'CALLER_DENIED'],
+    ['a text', { allow: 'audio.capture' }, 400, 'PARAMS_INVALID'],
+    ['numbers', { allow: [1] }, 400, 'PARAMS_INVALID'],
+  ]),
+  'consents.list': get('/consents', [['an app', '/consents', 403, 'CALLER_DENIED']]),
   'plugins.usage': get('/plugins/usage', [], admin),
   'plugins.sample': post('/plugins/sample', {}, [], admin),
   'plugins.install': post('/plugins/install', { source: '/nowhere' }, [], admin),
