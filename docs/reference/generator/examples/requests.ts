@@ -23,6 +23,8 @@ export interface Asked {
   readonly most?: number;
   /** The answer may be lost with what it stops: it is asked again then. */
   readonly mayBeLost?: true;
+  /** Status of a failure that is the example. */
+  readonly fails?: number;
   /** A path that the app asks first, and is refused. */
   readonly refused?: string;
   /** A version of `guest` that is installed first, once the one before counts as good; not shown. */
@@ -182,6 +184,9 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'plugins.install': ask('/plugins/install', ({ guest }) => ({ source: guest('1.0.0') })),
   'changes.get': get('/changes/1'),
   'changes.list': get('/changes'),
+  'prompts.list': get('/prompts'),
+  'prompts.answer': ask('/prompts/3f9a1c2e', { allow: ['audio.capture'] }, { fails: 404 }),
+  'consents.list': get('/consents'),
   'plugins.installed': get('/plugins/installed'),
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
