@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consent, Consents, PromptOutcome, PromptQuestion } from '@device-core/plugin-api';
-import { type ConsentPolicy, DEFAULT_POLICY, seekConsent } from '@device-core/plugin-api/consent';
+import { answersOf, type ConsentPolicy, DEFAULT_POLICY, seekConsent } from '@device-core/plugin-api/consent';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 function seeking(outcome: Partial<PromptOutcome>, kept: readonly Consent[] = [], policy: Partial<ConsentPolicy> = {}) {
@@ -11,12 +11,14 @@ function seeking(outcome: Partial<PromptOutcome>, kept: readonly Consent[] = [],
   const consents = {
     policy: async () => ({ ...DEFAULT_POLICY, ...policy }),
     of: async () => [...answers],
-    keep: async (_app: string, more: readonly Consent[]) => void answers.push(...more),
   } as Partial<Consents> as Consents;
   const prompts = {
     ask: async (question: PromptQuestion) => {
       asked.push(question);
-      return { state: 'answered' as const, allow: [], at: 5, by: 'operator', ...outcome };
+      const settled = { state: 'answered' as const, allow: [], at: 5, by: 'operator', ...outcome };
+      // As the board does.
+      if (settled.state === 'answered') answers.push(...answersOf(question, settled));
+      return settled;
     },
     withdraw: async () => undefined,
     list: async () => [],
