@@ -86,8 +86,11 @@ export interface AppSupervisor {
   /** SIGTERM to the program, SIGKILL to all of it when the grace is over. Resolves with processes that could not be ended. */
   stop(run: string, graceMs: number): Promise<readonly number[]>;
   usage(run: string): Promise<GuestUsage>;
-  /** The newest lines that a guest wrote, in this run and before, the oldest first. */
-  output(name: string, lines: number): Promise<readonly OutputLine[]>;
+  /**
+   * The newest lines that a guest wrote, in this run and before, the oldest first. With a run its alone, and then of each stream the last ones at least, so that
+   * a guest that talks much does not push out why it failed.
+   */
+  output(name: string, lines: number, run?: string): Promise<readonly OutputLine[]>;
   /** A line that its owner adds to what it wrote itself (log.write). Resolves when it is written as durably as the others. */
   write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void>;
   /** Called with each line from now on. */

@@ -27,8 +27,6 @@ import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Without these no app runs, unless the SKU says otherwise. */
-const DEMANDED = { files: 'kernel', network: 'kernel' } as const;
 /** More than the tails of its streams. */
 const LAST_LINES = 240;
 const TAIL_LINES = 80;
@@ -302,7 +300,7 @@ export class App {
     const run = { manifest, folder, place: this.#place, program, environment: env, granted, sockets };
     const spec = guestSpec({ service: device.service, ...run });
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
-    const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : DEMANDED });
+    const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : config.demand });
     const leader = guest.leader.pid;
     const ended = appSupervisor
       .ended(guest.run)
@@ -454,9 +452,8 @@ export class App {
   /** The last lines that it wrote in this run: to stderr, or to stdout where that is silent. */
   async #lastWords(): Promise<readonly string[]> {
     const run = this.#process?.run;
-    const lines = (await this.#around.appSupervisor.output(this.manifest.name, LAST_LINES)).filter(
-      (line) => line.run === run,
-    );
+    if (run === undefined) return [];
+    const lines = await this.#around.appSupervisor.output(this.manifest.name, LAST_LINES, run);
     const said = (stream: OutputStream) =>
       lines.flatMap((line) => (line.from === stream && line.text.trim() !== '' ? [line.text] : []));
     const stderr = said('stderr');

@@ -28,6 +28,7 @@ import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { AppSearch } from './app-search.ts';
+import { doctorOperation, enforcementHealth } from './doctor.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { reportingOperations } from './reporting-operations.ts';
 import { StoredAppList } from './stored-apps.ts';
@@ -94,9 +95,11 @@ export const plugin = definePlugin({
       ...appOperations(supervisor, mayAdminister),
       ...reportingOperations(supervisor, host.log, host.clock),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
+      doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    host.tap('health.collect', (report) => {
+    host.tap('health.collect', async (report) => {
+      await enforcementHealth(report, services.appSupervisor, host.config.demand, host.config.insecure);
       for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app));
       for (const { id, error } of supervisor.bad)
         report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });

@@ -11,6 +11,7 @@ import type {
   Logger,
   Scope,
 } from '@device-core/plugin-api';
+import type { Demand } from './doctor.ts';
 import type { PingLimits } from './liveness.ts';
 import type { StoredAppList } from './stored-apps.ts';
 
@@ -24,6 +25,7 @@ export interface AppsConfig {
   readonly logRate: number;
   readonly crash: CrashLimits;
   readonly ping: PingLimits;
+  readonly demand: Demand;
   /** Apps start where no walls can be made, too. */
   readonly insecure: boolean;
 }

@@ -16,13 +16,15 @@ export function wallsFor(demand: Readonly<Partial<Record<Enforced, 'kernel' | 'w
   return [...new Set(kinds.flatMap(([kind, least]) => (least === 'kernel' ? (WALLS_OF[kind] ?? []) : [])))];
 }
 
+const NO_GROUP = 'the Core makes no control groups; it looks every two seconds, and ends what took too much';
+
 /** Kinds that are not enforced as well as is demanded, of those for which there is no wall: the launcher speaks of those. */
 export function lacking(
   demand: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>,
   { enforced }: EnforcementReport,
 ): readonly Enforced[] {
   return (Object.keys(demand) as Enforced[]).filter((kind) => {
-    if (WALLS_OF[kind]) return false;
+    if (WALLS_OF[kind] && kind !== 'devices') return false;
     return enforced[kind] === 'none' || (demand[kind] === 'kernel' && enforced[kind] === 'watched');
   });
 }
@@ -39,13 +41,13 @@ export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementRe
     devices: by === 'bubblewrap' ? kept('devices') : 'none',
     network: kept('network'),
     syscalls: kept('syscalls'),
-    memory: 'none',
-    tasks: 'none',
+    memory: 'watched',
+    tasks: 'watched',
     mac: 'none',
   };
   const reasons: Partial<Record<Enforced, string>> = {
-    memory: 'no limit is set by this supervisor yet',
-    tasks: 'no limit is set by this supervisor yet',
+    memory: NO_GROUP,
+    tasks: NO_GROUP,
     mac: 'only supervisor-systemd loads profiles of AppArmor',
   };
   for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;

@@ -2,11 +2,15 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, type OutputLine, type OutputStream, redactText } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
+import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
 
 /** Of each stream. A stack of a long chain of causes fits. */
 const TAIL_LINES = 80;
 const TAIL_WIDTH = 400;
+/** Characters of what is dropped. */
+const LAST_WORDS = 4_096;
+const KIB = 1_024;
 /** What has no end of a line by then is written without one. */
 const LONGEST_LINE = 8_192;
 /** One look for secrets. */
@@ -20,6 +24,8 @@ export interface GuestLogOptions {
   readonly limit: number;
   readonly clock: Clock;
   readonly onError: (thrown: unknown) => void;
+  /** Once for all that is dropped in a row. */
+  readonly onDrop?: () => void;
 }
 
 /**
@@ -36,6 +42,8 @@ export class GuestLog {
   #count = 0;
   readonly #listeners = new Set<(line: OutputLine) => void>();
   #failing = false;
+  #rate: ByteRate | undefined;
+  #dropped = { lines: 0, bytes: 0 };
   #secrets: readonly string[] = [];
 
   constructor(options: GuestLogOptions) {
@@ -45,6 +53,11 @@ export class GuestLog {
   /** A text that is never written: the token of a launch. The last two are remembered. */
   conceal(secret: string): void {
     this.#secrets = [...this.#secrets, secret].slice(-MOST_SECRETS);
+  }
+
+  /** KiB a second from now on; a guest may write the like of several seconds at once, and what is more is dropped. */
+  limit(kibPerSecond: number): void {
+    if (this.#rate?.perSecond !== kibPerSecond) this.#rate = new ByteRate(kibPerSecond);
   }
 
   /** Output of a process until it ends; the last lines of it are kept at hand. */
@@ -61,6 +74,7 @@ export class GuestLog {
           await this.#take(all.slice(from, Math.min(cut, from + LONGEST_PIECE)), stream, run);
       }
       if (rest !== '') await this.#take(rest, stream, run);
+      await this.#tellDropped();
     } catch (thrown) {
       this.#options.onError(thrown);
     }
@@ -74,17 +88,18 @@ export class GuestLog {
     return this.#write(`${JSON.stringify({ level, time: at, msg, ...(fields && { fields }) })}\n`);
   }
 
-  /** The newest lines, the oldest of them first: what was written since this Core began, and what the file holds of before. */
-  async lines(most: number): Promise<readonly OutputLine[]> {
-    const kept = Object.values(this.#tails)
+  /** The newest lines, the oldest of them first; of a run alone, at most the tails of its streams. */
+  async lines(most: number, run?: string): Promise<readonly OutputLine[]> {
+    const numbered = Object.values(this.#tails)
       .flat()
-      .toSorted(([a], [b]) => a - b)
-      .map(([, line]) => line)
-      .slice(-most);
-    // Each stream keeps its newest: others are missing between them where one wrote much more.
-    if (kept.length >= most || most <= TAIL_LINES) return kept.length > 0 ? kept : this.#read(most);
-    const all = await this.#read(most);
-    return all.length > kept.length ? all : kept;
+      .toSorted(([a], [b]) => a - b);
+    const kept = numbered.map(([, line]) => line);
+    if (run !== undefined) return kept.filter((line) => line.run === run).slice(-most);
+    // Where one stream wrote much more than another, lines are missing between those that are kept.
+    if (numbered.at(-most)?.[0] === this.#count - most) return kept.slice(-most);
+    const all = await this.#read(most + kept.length);
+    const whole = kept.length === this.#count;
+    return (whole ? [...all.slice(0, Math.max(0, all.length - kept.length)), ...kept] : all).slice(-most);
   }
 
   listen(listener: (line: OutputLine) => void): Disposable {
@@ -94,9 +109,14 @@ export class GuestLog {
   }
 
   async #take(text: string, stream: 'stdout' | 'stderr', run: string): Promise<void> {
-    const lines = this.#hide(redactText(text)).split('\n');
-    const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, this.#options.clock.now()));
-    for (const entry of entries) this.#note(lineOf(entry, run));
+    const { clock } = this.#options;
+    const taken = this.#rate?.take(text.length, clock.monotonic()) ?? true;
+    // Of what is dropped its end may yet say why it crashed.
+    const lines = this.#hide(redactText(taken ? text : text.slice(-LAST_WORDS))).split('\n');
+    const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, clock.now()));
+    for (const entry of entries) this.#note(lineOf(entry, run), taken);
+    if (!taken) return this.#drop(text);
+    await this.#tellDropped();
     // What is put aside ends with a whole line.
     let batch = '';
     for (const entry of entries) {
@@ -110,12 +130,27 @@ export class GuestLog {
     if (batch !== '') await this.#write(batch);
   }
 
-  #note(line: OutputLine): void {
+  #drop(text: string): void {
+    if (this.#dropped.lines === 0) this.#options.onDrop?.();
+    const lines = text.split('\n').length - 1 || 1;
+    this.#dropped = { lines: this.#dropped.lines + lines, bytes: this.#dropped.bytes + text.length };
+  }
+
+  async #tellDropped(): Promise<void> {
+    const { lines, bytes } = this.#dropped;
+    if (lines === 0) return;
+    this.#dropped = { lines: 0, bytes: 0 };
+    const kib = Math.ceil(bytes / KIB);
+    const text = `${lines} lines (${kib} KiB) were dropped here: it wrote more than ${this.#rate?.perSecond} KiB a second`;
+    await this.write({ level: 'warn', text });
+  }
+
+  #note(line: OutputLine, told = true): void {
     const { from, text } = line;
     const tail = this.#tails[from];
     tail.push([this.#count++, text.length > TAIL_WIDTH ? { ...line, text: text.slice(0, TAIL_WIDTH) } : line]);
     if (tail.length > TAIL_LINES) tail.shift();
-    for (const listener of this.#listeners) listener(line);
+    if (told) for (const listener of this.#listeners) listener(line);
   }
 
   /** Text of whole lines. */

@@ -11,6 +11,8 @@ const DRAIN_MS = 500;
 
 export interface Launch {
   readonly walled: WalledProgram;
+  /** Words before its command. */
+  readonly limits: readonly string[];
   /** HOME of the environment, the guest's alone. */
   readonly home: string;
   readonly run: string;
@@ -39,7 +41,8 @@ export class GuestProcess {
   /** Synchronous: the process must be known before it can connect anywhere. */
   constructor(launch: Launch) {
     const { command, args, cwd, env, feeds, above } = launch.walled;
-    const child = spawn(command, args, {
+    const [first = command, ...rest] = [...launch.limits, command, ...args];
+    const child = spawn(first, rest, {
       ...{ cwd, env, detached: true },
       stdio: ['ignore', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)],
     }) as ChildProcessByStdio<null, Readable, Readable>;
@@ -80,9 +83,19 @@ export class GuestProcess {
     return this.#program;
   }
 
+  /** Whatever it starts stays below it. */
+  get walled(): boolean {
+    return this.#above > 0;
+  }
+
   /** False when the program could not be run at all; `exited` rejects with the reason. */
   get spawned(): boolean {
     return this.leader.pid > 0;
+  }
+
+  /** At once; what it leaves behind goes when its end is seen. */
+  kill(): void {
+    signal(this.leader.pid, 'SIGKILL');
   }
 
   /** SIGTERM to the program, SIGKILL to every process of the guest when the grace is over. Resolves with processes that could not be ended. */

@@ -17,6 +17,7 @@ export const plugin = definePlugin({
       logs: join(paths.var, 'log', 'apps'),
       logBytes: host.config.logBytes,
       clock: host.clock,
+      scope: host.scope,
       log: host.log,
     });
     // Whoever started them has stopped before.

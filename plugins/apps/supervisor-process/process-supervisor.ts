@@ -15,6 +15,7 @@ import {
   type Logger,
   type OutputLine,
   reasonOf,
+  type Scope,
 } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { specProblem } from '@device-core/plugin-api/sandbox';
@@ -22,9 +23,12 @@ import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
+import { type Excess, GuestWatch } from './guest-watch.ts';
+import { limitWords } from './limits.ts';
 import { ownedBy } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
-import { usageOf } from './process-usage.ts';
+import { membersOf } from './process-session.ts';
+import { treeOf, usageOf } from './process-usage.ts';
 
 export interface ProcessSupervisorOptions {
   readonly identity: Identity;
@@ -34,6 +38,7 @@ export interface ProcessSupervisorOptions {
   readonly logs: string;
   readonly logBytes: number;
   readonly clock: Clock;
+  readonly scope: Scope;
   readonly log: Logger;
 }
 
@@ -53,13 +58,16 @@ interface Run {
   readonly process: GuestProcess;
   readonly ended: PromiseWithResolvers<GuestEnd>;
   over: boolean;
+  watched?: Disposable;
+  /** It took too much, which is why it was ended. */
+  excess?: Excess;
   /** It did not end by itself. */
   stopped: boolean;
 }
 
 /** The short name of a guest, from that of its sandbox. */
 const nameOf = ({ kind, name }: Pick<AppSpec, 'kind' | 'name'>) => name.slice(kind.length + 1);
-const homeOf = ({ data, env, run }: AppSpec) => data ?? env.HOME ?? run;
+const homeOf = ({ env, run }: AppSpec) => env.HOME ?? run;
 
 /** Outside, where the guest may see it in another place. */
 function credentialsOf({ env, run, files }: AppSpec): string {
@@ -75,10 +83,12 @@ export class ProcessSupervisor implements AppSupervisor {
   /** By guest, the last one whose program was not there. */
   readonly #unstarted = new Map<string, { readonly run: string; readonly end: GuestEnd }>();
   readonly #logs = new Map<string, GuestLog>();
+  readonly #watch: GuestWatch;
   #count = 0;
 
   constructor(options: ProcessSupervisorOptions) {
     this.#options = options;
+    this.#watch = new GuestWatch(options.scope);
   }
 
   async enforcement(): Promise<EnforcementReport> {
@@ -108,8 +118,10 @@ export class ProcessSupervisor implements AppSupervisor {
         reason: [...new Set(short.map((kind) => report.reasons[kind] ?? 'it is not enforced'))].join('; '),
       });
     const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
+    const limits = await limitWords(spec);
     const log = this.#log(name);
     log.conceal(token);
+    log.limit(spec.limits.logKBps);
     const file = join(credentialsOf(spec), 'token');
     await writePrivateFile(file, token);
     await ownedBy(spec.uid, credentialsOf(spec), file);
@@ -122,7 +134,7 @@ export class ProcessSupervisor implements AppSupervisor {
       await this.#void(spec);
       return { run, name, leader: { pid: 0, startTime: '' } };
     }
-    const process = new GuestProcess({ walled, home: homeOf(spec), run, log, clock });
+    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
       ? identity.launched({
@@ -137,7 +149,10 @@ export class ProcessSupervisor implements AppSupervisor {
       ...{ spec, process, ended: Promise.withResolvers<GuestEnd>(), over: false, stopped: false },
     };
     this.#runs.set(run, entry);
-    void this.#end(entry);
+    if (process.spawned) this.#watchOver(entry);
+    this.#end(entry).catch((thrown: unknown) =>
+      this.#options.log.error({ guest: name, reason: reasonOf(thrown) }, 'the end of a guest failed'),
+    );
     await known;
     return this.#told(entry);
   }
@@ -179,12 +194,11 @@ export class ProcessSupervisor implements AppSupervisor {
   }
 
   async usage(run: string): Promise<GuestUsage> {
-    const { process, spec } = this.#find(run);
-    return usageOf(process.leader, homeOf(spec));
+    return this.#usage(this.#find(run));
   }
 
-  output(name: string, lines: number): Promise<readonly OutputLine[]> {
-    return this.#log(name).lines(lines);
+  output(name: string, lines: number, run?: string): Promise<readonly OutputLine[]> {
+    return this.#log(name).lines(lines, run);
   }
 
   write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
@@ -229,7 +243,8 @@ export class ProcessSupervisor implements AppSupervisor {
   async #finish(entry: Run, left: readonly number[], exit: Exit | { readonly failure: string }): Promise<void> {
     if (entry.over) return;
     entry.over = true;
-    const { guest, spec, stopped } = entry;
+    entry.watched?.[Symbol.dispose]();
+    const { guest, spec } = entry;
     const { log, records } = this.#options;
     try {
       if (left.length > 0) log.error({ guest: guest.name, processes: left }, 'processes of a guest could not be ended');
@@ -238,7 +253,24 @@ export class ProcessSupervisor implements AppSupervisor {
       log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot remove the record of a guest');
     }
     await this.#void(spec);
-    entry.ended.resolve(endOf(exit, stopped));
+    entry.ended.resolve(endOf(exit, entry));
+  }
+
+  /** Inside walls nothing leaves the tree of processes; without them it is looked for among all. */
+  #usage({ process, spec }: Run): GuestUsage {
+    const { leader, walled } = process;
+    return usageOf(walled ? treeOf(leader.pid) : membersOf(leader, homeOf(spec), 'recent'));
+  }
+
+  #watchOver(entry: Run): void {
+    entry.watched = this.#watch.add({
+      limits: entry.spec.limits,
+      usage: () => (entry.over ? undefined : this.#usage(entry)),
+      over: (excess) => {
+        entry.excess = excess;
+        entry.process.kill();
+      },
+    });
   }
 
   /** Its token is of no more use. */
@@ -271,19 +303,22 @@ export class ProcessSupervisor implements AppSupervisor {
       const { clock, logs, logBytes } = this.#options;
       const onError = (thrown: unknown) =>
         this.#options.log.warn({ guest: name, reason: reasonOf(thrown) }, "cannot write a guest's log");
-      log = new GuestLog({ file: join(logs, `${name}.log`), limit: logBytes, clock, onError });
+      const onDrop = () =>
+        this.#options.log.warn({ guest: name }, 'a guest writes more than it may: lines are dropped');
+      log = new GuestLog({ file: join(logs, `${name}.log`), limit: logBytes, clock, onError, onDrop });
       this.#logs.set(name, log);
     }
     return log;
   }
 }
 
-function endOf(exit: Exit | { readonly failure: string }, stopped: boolean): GuestEnd {
+function endOf(
+  exit: Exit | { readonly failure: string },
+  { stopped, excess }: Pick<Run, 'stopped' | 'excess'>,
+): GuestEnd {
   if ('failure' in exit) return { cause: 'start', reason: exit.failure };
   const { code, signal } = exit;
-  return {
-    ...(code === null ? {} : { code }),
-    ...(signal === null ? {} : { signal }),
-    cause: stopped ? 'stopped' : signal === null ? 'exit' : 'signal',
-  };
+  const how = { ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) };
+  if (excess) return { ...how, cause: excess.of === 'memory' ? 'memory' : 'signal', reason: excess.reason };
+  return { ...how, cause: stopped ? 'stopped' : signal === null ? 'exit' : 'signal' };
 }

@@ -22,7 +22,11 @@ export const KINDS = {
   events: { wing: 'interface', summary: 'listens to events and publishes its own', needs: ['events'] },
   stt: { wing: 'voice', summary: 'turns speech into words', needs: [...VOICE, 'tts-flite'] },
   tts: { wing: 'voice', summary: 'turns words into speech', needs: VOICE },
-  stream: { wing: 'interface', summary: 'offers a stream of bytes to apps', needs: ['rpc', 'apps'] },
+  stream: {
+    wing: 'interface',
+    summary: 'offers a stream of bytes to apps',
+    needs: ['rpc', 'supervisor-process', 'apps'],
+  },
 } as const satisfies Record<string, Kinds>;
 
 export type Kind = keyof typeof KINDS;
