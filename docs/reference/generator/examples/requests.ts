@@ -107,6 +107,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
 
   'apps.list': get('/apps'),
   'apps.status': get(`/apps/${AGENDA}`),
+  'apps.doctor': get('/apps/doctor'),
   'apps.uses': get(`/apps/${AGENDA}/uses`),
   'apps.socket': get('/getDeviceSocketPath', byApp),
   'apps.stop': ask(`/apps/${FLASH}/stop`, {}),
