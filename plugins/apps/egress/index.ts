@@ -1,0 +1,56 @@
+import {
+  appSupervisor,
+  type DeparturesLedger,
+  definePlugin,
+  device,
+  egress,
+  ledger as ledgerService,
+  reasonOf,
+} from '@device-core/plugin-api';
+import { Turns } from './copy.ts';
+import { Names } from './names.ts';
+import type { WayOutLimits } from './way-out.ts';
+import { WaysOut } from './ways-out.ts';
+
+interface Settings extends WayOutLimits {
+  readonly hosts: Readonly<Record<string, readonly string[]>>;
+  readonly allowPrivate: readonly string[];
+  readonly servers: readonly string[];
+  readonly resolveMs: number;
+  readonly lookUps: number;
+}
+
+const requires = { device };
+
+export const plugin = definePlugin<typeof requires, Settings>({
+  requires,
+  async setup(host, services) {
+    const { scope, log, config, capabilities } = host;
+    const { paths } = await services.device.info();
+    let ledger: DeparturesLedger | undefined;
+    const ways = new WaysOut(paths.run, scope, {
+      ...{ log, capabilities, limits: config },
+      names: new Names({ scope, ...config }),
+      turns: new Turns(),
+      ledger: () => ledger,
+    });
+    host.when(ledgerService, (service, part) => {
+      ledger = service;
+      part.defer('ledger', () => {
+        if (ledger === service) ledger = undefined;
+      });
+    });
+    // Inside, a refusal is a number at most: why stands in the log of the app.
+    host.when(appSupervisor, (service, part) => {
+      const tell = ways.onRefusal(({ app, code, message }) => {
+        const name = ways.nameOf(app);
+        if (name === undefined) return;
+        service
+          .write(name, { level: 'warn', text: `${code}: ${message}` })
+          .catch((thrown: unknown) => log.warn({ app, reason: reasonOf(thrown) }, 'a refusal is not in its log'));
+      });
+      part.use('refusals', tell);
+    });
+    host.provide(egress, ways);
+  },
+});

@@ -1,0 +1,96 @@
+import {
+  CoreError,
+  type Egress,
+  type EgressRefusal,
+  type EgressUsage,
+  type Logger,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+import { makingPath, wayOutPath } from './socket-file.ts';
+import { WayOut, type WayOutApp, type WayOutWorld } from './way-out.ts';
+
+interface Place {
+  readonly path: string;
+  readonly way: WayOut;
+  readonly ready: Promise<void>;
+}
+
+/** The ways out of all apps. */
+export class WaysOut implements Egress {
+  readonly #run: string;
+  readonly #scope: Scope;
+  readonly #log: Logger;
+  readonly #world: WayOutWorld;
+  readonly #places = new Map<string, Place>();
+  readonly #listeners = new Set<(refusal: EgressRefusal) => void>();
+
+  constructor(run: string, scope: Scope, world: Omit<WayOutWorld, 'refused'>) {
+    this.#run = run;
+    this.#scope = scope;
+    this.#log = world.log;
+    this.#world = { ...world, refused: (refusal) => this.#tell(refusal) };
+    scope.defer('ways out', async () => {
+      await Promise.all([...this.#places.keys()].map((app) => this.close(app)));
+    });
+  }
+
+  async open(app: WayOutApp): Promise<{ readonly path: string }> {
+    const there = this.#places.get(app.id);
+    if (there && there.way.app.name === app.name && there.way.app.uid === app.uid) {
+      there.way.grant(app.hosts);
+      await there.ready;
+      return { path: there.path };
+    }
+    if (there) await this.close(app.id);
+    const path = wayOutPath(this.#run, app.name);
+    for (const [other, place] of this.#places)
+      if (place.path === path && other !== app.id)
+        throw new CoreError('PARAMS_INVALID', { where: 'the name of an app', reason: `${app.name} is taken` });
+    const way = new WayOut(app, this.#scope.child(`way out of ${app.id}`), this.#world);
+    const place: Place = { path, way, ready: way.listen(makingPath(this.#run, app.name), path) };
+    this.#places.set(app.id, place);
+    try {
+      await place.ready;
+    } catch (thrown) {
+      if (this.#places.get(app.id) === place) this.#places.delete(app.id);
+      await way[Symbol.asyncDispose]();
+      throw thrown;
+    }
+    return { path };
+  }
+
+  async close(app: string): Promise<void> {
+    const place = this.#places.get(app);
+    if (!place) return;
+    this.#places.delete(app);
+    await place.ready.catch(() => undefined); // whoever opened it was told
+    await place.way[Symbol.asyncDispose]();
+  }
+
+  async usage(): Promise<readonly EgressUsage[]> {
+    return [...this.#places.values()].map(({ way }) => way.usage());
+  }
+
+  onRefusal(listener: (refusal: EgressRefusal) => void): Disposable {
+    const own = (refusal: EgressRefusal) => listener(refusal);
+    this.#listeners.add(own);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
+  }
+
+  #tell(refusal: EgressRefusal): void {
+    this.#log.warn({ app: refusal.app, to: refusal.to, code: refusal.code }, `an app was refused: ${refusal.message}`);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(refusal);
+      } catch (thrown) {
+        this.#log.error({ reason: reasonOf(thrown) }, 'a listener of refusals failed');
+      }
+    }
+  }
+
+  /** Short name of an app that has a way out. */
+  nameOf(app: string): string | undefined {
+    return this.#places.get(app)?.way.app.name;
+  }
+}
