@@ -12,7 +12,7 @@ export function wayOutPath(run: string, name: string): string {
   if (!NAME.test(name))
     throw new CoreError('PARAMS_INVALID', { where: 'the name of an app', reason: `"${name}" does not fit ${NAME}` });
   const path = join(run, 'apps', name, 'egress.sock');
-  const bytes = Buffer.byteLength(makingPath(run, name));
+  const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) {
     const reason = `its path has ${bytes} bytes, ${MAX_PATH_BYTES} are possible; choose a shorter root`;
     throw new CoreError('UNAVAILABLE', { what: `the way out of app ${name}`, reason });
@@ -20,16 +20,15 @@ export function wayOutPath(run: string, name: string): string {
   return path;
 }
 
-/** Where it is made: a folder of the Core's own, for in that of the app a link could take its place. */
+/** Where it is made: in a folder of the Core's own, for in that of the app a link could take its place. */
 export function makingPath(run: string, name: string): string {
-  return join(run, 'egress', `${name}.sock`);
+  return join(run, 'apps', `.${name}.out`);
 }
 
 /** Makes the folders, and removes what a Core that was killed left behind. */
 export async function prepare(making: string, path: string): Promise<void> {
-  await mkdir(dirname(making), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(making), { recursive: true, mode: 0o711 });
   await rm(making, { force: true });
-  await mkdir(dirname(dirname(path)), { recursive: true, mode: 0o711 });
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   if ((await lstat(dirname(path))).isDirectory()) return;
   throw new CoreError('UNAVAILABLE', { what: path, reason: 'its folder is no folder' });

@@ -11,9 +11,9 @@ import {
   type EgressRefusal,
   type EgressUsage,
   type Logger,
-  type NamedHost,
   type Scope,
 } from '@device-core/plugin-api';
+import type { NamedHost } from '@device-core/plugin-api/app-spec';
 import { Book } from './book.ts';
 import { copy, type Turns } from './copy.ts';
 import { dial } from './dial.ts';
