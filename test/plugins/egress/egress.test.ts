@@ -167,6 +167,9 @@ describe('a refusal', () => {
     const { host, service } = await start({ grants: [] });
     await using _host = host;
     const { path } = await service.open({ ...APP, hosts: [{ host: HOST, ports: [443] }] });
-    assert.match(await asked(path, tunnel(443)), /^HTTP\/1\.1 403 EGRESS_DENIED: .*does not hold network\.outbound:api/);
+    assert.match(
+      await asked(path, tunnel(443)),
+      /^HTTP\/1\.1 403 EGRESS_DENIED: .*does not hold network\.outbound:api/,
+    );
   });
 });

@@ -153,4 +153,5 @@ export async function asked(path: string, request: string | Buffer): Promise<str
   return await client.say(request).closed;
 }
 
-export const tunnel = (port: number, host = HOST): string => `CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+export const tunnel = (port: number, host = HOST): string =>
+  `CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
