@@ -1,5 +1,5 @@
 /** The file of an app's way out. The folder is that of its socket, which may belong to the app: nothing that lies there is followed. */
-import { chmod, lchown, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, lchown, link, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 
@@ -37,9 +37,10 @@ export async function prepare(making: string, path: string): Promise<void> {
 /** Nobody but the app may connect. Without the right to give files away, app and Core share a user, or the supervisor gives it away. */
 export async function handOver(making: string, path: string, uid: number | undefined): Promise<void> {
   await chmod(making, 0o600);
-  if (uid !== undefined && process.geteuid?.() === 0) await lchown(making, uid, uid);
   await rm(path, { recursive: true, force: true });
-  await rename(making, path);
+  await link(making, path);
+  if (uid !== undefined && process.geteuid?.() === 0) await lchown(making, uid, uid);
+  await rm(making);
 }
 
 export function unavailable(name: string, thrown: unknown): CoreError {
