@@ -1,7 +1,7 @@
 /** A simulated device for the desk of a developer: a Core of this checkout with a root of its own, which ends with the command that began it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
@@ -37,6 +37,7 @@ export class Simulator implements AsyncDisposable {
   readonly root: string;
   readonly client: CoreClient;
   readonly ended: Promise<number | string>;
+  readonly #options: SimulatorOptions;
   readonly #child: ChildProcess;
   readonly #kept: boolean;
   #app = '';
@@ -48,8 +49,8 @@ export class Simulator implements AsyncDisposable {
     // A short path: those of Unix sockets end at 107 bytes.
     this.root = options.root ?? mkdtempSync(join(tmpdir(), 'app-'));
     mkdirSync(this.root, { recursive: true });
-    const sku = join(this.root, 'sku.yaml');
-    writeFileSync(sku, JSON.stringify(skuFor(options), null, 2));
+    this.#options = options;
+    const sku = this.#writeSku(options.grants);
     const tcp = options.port === undefined ? ['--no-tcp'] : ['--port', String(options.port)];
     const args = [join(CHECKOUT, 'kernel/start.js'), '--sku', sku, '--root', this.root, ...tcp];
     this.#child = spawn(process.execPath, [...args, '--app', options.folder], {
@@ -89,6 +90,20 @@ export class Simulator implements AsyncDisposable {
     }
   }
 
+  /** Other grants from now on: the running device takes its SKU as it is written. */
+  grant(grants: SimulatorOptions['grants']): void {
+    this.#writeSku(grants);
+  }
+
+  #writeSku(grants: SimulatorOptions['grants']): string {
+    // Another device may run in this root, which must not take this one's SKU for its own.
+    const sku = join(this.root, `sku-${process.pid}.yaml`);
+    const text = JSON.stringify(skuFor({ ...this.#options, grants }), null, 2);
+    writeFileSync(`${sku}.new`, text);
+    renameSync(`${sku}.new`, sku);
+    return sku;
+  }
+
   async #settles(signal: AbortSignal): Promise<void> {
     const end = performance.now() + START_MS;
     for (;;) {
@@ -98,11 +113,20 @@ export class Simulator implements AsyncDisposable {
         const { body } = await this.client.get('/apps', { timeoutMs: 5_000 });
         const [app] = body.apps as readonly { readonly id: string }[];
         this.#app = app?.id ?? '';
-        if (app) return;
+        if (app && this.#isIts()) return;
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
       }
       await later(LOOK_MS);
+    }
+  }
+
+  /** The Core that answers is this one: in a root that is kept another may run. */
+  #isIts(): boolean {
+    try {
+      return readFileSync(join(this.root, 'run/core.pid'), 'utf8').trim() === String(this.#child.pid);
+    } catch {
+      return false; // not yet written
     }
   }
 
@@ -117,7 +141,8 @@ export class Simulator implements AsyncDisposable {
     const limit = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     await this.ended;
     clearTimeout(limit);
-    if (!this.#kept) rmSync(this.root, { recursive: true, force: true });
+    if (this.#kept) rmSync(join(this.root, `sku-${process.pid}.yaml`), { force: true });
+    else rmSync(this.root, { recursive: true, force: true });
   }
 }
 

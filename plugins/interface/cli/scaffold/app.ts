@@ -100,6 +100,7 @@ export async function appFiles(
   for (const folder of ['common', language]) {
     for (const name of (await readdir(join(TEMPLATES, folder))).sort()) {
       const text = (await readFile(join(TEMPLATES, folder, name), 'utf8'))
+        .replace('RUNTIME', language)
         .replace('EXEC', exec(names.name))
         .replace('FILES', purposes)
         .replace('TEST\n', `${test}\n`);

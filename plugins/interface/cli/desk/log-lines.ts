@@ -1,0 +1,41 @@
+/** Lines of the log of an app, and what the Core complains about, as they come. */
+import { cell, type ProgramClient, type ProgramOutput } from '@device-core/plugin-api/program';
+
+const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
+
+interface Entry {
+  readonly level: string;
+  readonly app?: string;
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Resolves when the signal is aborted. */
+export async function followLogs(
+  client: ProgramClient,
+  app: string,
+  out: ProgramOutput,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = follow(client, { app, tail: 0 }, signal, (entry) => show(out, 'app', entry));
+  const core = follow(client, { level: 'warn', tail: 0 }, signal, async (entry) => {
+    // What the app itself complained about stands in its own log.
+    if (entry.fields?.from === undefined) await show(out, 'core', entry);
+  });
+  await Promise.all([own, core]);
+}
+
+async function follow(
+  client: ProgramClient,
+  query: Readonly<Record<string, string | number>>,
+  signal: AbortSignal,
+  told: (entry: Entry) => Promise<void>,
+): Promise<void> {
+  for await (const { data } of client.stream('/logs/stream', { query }, signal)) await told(JSON.parse(data) as Entry);
+}
+
+async function show(out: ProgramOutput, who: string, { level, message }: Entry): Promise<void> {
+  const colour = COLOURS[level as keyof typeof COLOURS];
+  const text = cell(message);
+  await out.line(`${out.paint('dim', who.padEnd(5))} ${colour ? out.paint(colour, text) : text}`);
+}

@@ -1,0 +1,85 @@
+import { basename, dirname } from 'node:path';
+import type { AppStatus } from '@device-core/plugin-api';
+import { defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
+import { AppFolder } from '../desk/app-folder.ts';
+import { followLogs } from '../desk/log-lines.ts';
+import { Saves } from '../desk/saves.ts';
+import { Simulator } from '../desk/simulator.ts';
+
+interface RunOptions {
+  readonly folder: string;
+  readonly port?: number;
+}
+
+/** `devicectl app run` */
+export const program = defineProgram<RunOptions>({
+  description:
+    'A simulated device with the app, its log, and a restart at each save, until Ctrl-C. It is granted all that its app.yaml claims. Other terminals reach the device as they reach `npm start`.',
+  params: {
+    type: 'object',
+    properties: {
+      folder: { type: 'string', default: '.', description: 'of the app' },
+      port: { type: 'integer', minimum: 0, maximum: 65535, description: 'of REST over TCP (default: no TCP)' },
+    },
+  },
+  cli: { fixed: ['folder'] },
+  async run({ args, out, target, signal }) {
+    const folder = new AppFolder(args.folder);
+    const root = basename(target.run) === 'run' ? dirname(target.run) : target.run;
+    const { port } = args;
+    await using device = await Simulator.start({ folder: folder.path, grants: grantsOf(folder), root, port }, signal);
+    await out.line(`${folder.id} on a simulated device, in ${root}; stop it with Ctrl-C`);
+    const over = new AbortController();
+    const end = () => over.abort();
+    signal.addEventListener('abort', end);
+    const ended = device.ended.then(end);
+    const logs = followLogs(device.client, device.app, out, over.signal).catch((error: unknown) => {
+      if (!over.signal.aborted) throw error;
+    });
+    try {
+      await tell(out, await stateOf(device, 'start'), 'it runs');
+      await Promise.all([logs, restartAtSaves(device, folder.path, out, over.signal)]);
+    } finally {
+      over.abort();
+      signal.removeEventListener('abort', end);
+    }
+    if (signal.aborted) return;
+    await ended;
+    throw new Failure(EXIT.unreachable, 'UNAVAILABLE', 'the simulated device has ended');
+  },
+});
+
+async function restartAtSaves(device: Simulator, path: string, out: ProgramOutput, signal: AbortSignal): Promise<void> {
+  using saves = new Saves(path);
+  for (let names = await saves.next(signal); names; names = await saves.next(signal)) {
+    const began = performance.now();
+    try {
+      // Of a changed manifest the Core takes note by itself; what it claims now is granted with it.
+      if (names.includes('app.yaml')) device.grant(grantsOf(new AppFolder(path)));
+      if (names.every((name) => name === 'app.yaml')) {
+        await out.line('app.yaml: it is read again');
+        continue;
+      }
+      const app = await stateOf(device, 'restart');
+      await tell(out, app, `${names.join(' ')}: runs again after ${Math.round(performance.now() - began)} ms`);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof Failure)) throw error;
+      await out.line(out.paint('red', `${names.join(' ')}: ${error.message}`));
+    }
+  }
+}
+
+async function stateOf(device: Simulator, verb: 'start' | 'restart'): Promise<AppStatus> {
+  const path = `/apps/${encodeURIComponent(device.app)}/${verb}`;
+  const { body } = await device.client.post(path, {}, { timeoutMs: 165_000 });
+  return body.app as AppStatus;
+}
+
+async function tell(out: ProgramOutput, { state, reason }: AppStatus, running: string): Promise<void> {
+  await out.line(state === 'running' ? out.paint('green', running) : out.paint('red', `${state}: ${reason ?? ''}`));
+}
+
+function grantsOf({ id, claims }: AppFolder): Readonly<Record<string, readonly string[]>> {
+  return { [id]: claims.map((claim) => claim.id) };
+}
