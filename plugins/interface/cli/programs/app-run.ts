@@ -27,6 +27,8 @@ export const program = defineProgram<RunOptions>({
     const folder = new AppFolder(args.folder);
     const root = basename(target.run) === 'run' ? dirname(target.run) : target.run;
     const { port } = args;
+    // From the first moment on: what is saved while the device starts would be missed.
+    using saves = new Saves(folder.path);
     await using device = await Simulator.start({ folder: folder.path, grants: grantsOf(folder), root, port }, signal);
     await out.line(`${folder.id} on a simulated device, in ${root}; stop it with Ctrl-C`);
     const over = new AbortController();
@@ -38,7 +40,7 @@ export const program = defineProgram<RunOptions>({
     });
     try {
       await tell(out, await stateOf(device, 'start'), 'it runs');
-      await Promise.all([logs, restartAtSaves(device, folder.path, out, over.signal)]);
+      await Promise.all([logs, restartAtSaves(device, folder.path, saves, out, over.signal)]);
     } finally {
       over.abort();
       signal.removeEventListener('abort', end);
@@ -49,8 +51,13 @@ export const program = defineProgram<RunOptions>({
   },
 });
 
-async function restartAtSaves(device: Simulator, path: string, out: ProgramOutput, signal: AbortSignal): Promise<void> {
-  using saves = new Saves(path);
+async function restartAtSaves(
+  device: Simulator,
+  path: string,
+  saves: Saves,
+  out: ProgramOutput,
+  signal: AbortSignal,
+): Promise<void> {
   for (let names = await saves.next(signal); names; names = await saves.next(signal)) {
     const began = performance.now();
     try {
