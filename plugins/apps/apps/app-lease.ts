@@ -1,14 +1,14 @@
-import { dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
-import { type AppPlace, environmentOf } from './app-place.ts';
-import { type AppSocketPaths, shareSocket } from './app-sandbox.ts';
+import { shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
+import type { GuestRunOptions } from './guest-spec.ts';
+import { inactiveParts } from './manifest-rules.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What its process is told and shown. */
 export interface Lent {
-  readonly environment: Readonly<Record<string, string>>;
-  readonly sockets: AppSocketPaths;
+  readonly addresses: GuestRunOptions['addresses'];
   /** For this run alone. */
   readonly token: string;
 }
@@ -16,20 +16,18 @@ export interface Lent {
 /** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
 export class AppLease {
   readonly #manifest: AppManifest;
-  readonly #place: AppPlace;
   readonly #around: Surroundings;
   #functionsLeftOut: readonly AppLeftOut[] = [];
   #configRefused: AppLeftOut | undefined;
 
-  constructor(manifest: AppManifest, place: AppPlace, around: Surroundings) {
+  constructor(manifest: AppManifest, around: Surroundings) {
     this.#manifest = manifest;
-    this.#place = place;
     this.#around = around;
   }
 
   /** The socket is there before it runs. */
   async take(decision: GrantDecision): Promise<Lent> {
-    const { grants, identity, appSockets, config } = this.#around;
+    const { grants, identity, appSockets } = this.#around;
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     const token = await identity.issue(id);
@@ -38,11 +36,12 @@ export class AppLease {
     await this.registerFunctions();
     const { http, url } = await this.#addresses();
     const folder = await shareSocket(http, this.#around.device.paths.run);
-    return {
-      token,
-      environment: environmentOf(id, this.#place, { rpc, http, url }, config),
-      sockets: { own: dirname(rpc), shared: { path: http, ...(folder === undefined ? {} : { folder }) } },
-    };
+    // Where it cannot be put into a folder of its own, it is shown itself: the old one, after a restart of its owner.
+    const shared =
+      folder === undefined
+        ? { folder: http, socket: http }
+        : { folder, socket: join(folder, basename(http)), usual: http };
+    return { token, addresses: { rpc, shared, ...(url === undefined ? {} : { url }) } };
   }
 
   /** A run is over, another may follow: the token is void, nothing else. */
@@ -65,7 +64,8 @@ export class AppLease {
 
   /** What of the manifest is not in force, and why. */
   get leftOut(): readonly AppLeftOut[] {
-    return [...(this.#configRefused ? [this.#configRefused] : []), ...this.#functionsLeftOut];
+    const refused = this.#configRefused ? [this.#configRefused] : [];
+    return [...refused, ...this.#functionsLeftOut, ...inactiveParts(this.#manifest)];
   }
 
   /** A function that is refused is the author's or the operator's to mend, no reason for the app, or for the others, not to run. */

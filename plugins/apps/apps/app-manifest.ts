@@ -8,6 +8,7 @@ import {
   reasonOf,
   suggestCapability,
 } from '@device-core/plugin-api';
+import { type SkuOfApps, skuComplaints } from '@device-core/plugin-api/app-spec';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
@@ -26,11 +27,13 @@ type Path = readonly (string | number)[];
 export class AppManifestReader {
   readonly #schema: object;
   readonly #coreVersion: string;
+  readonly #sku: SkuOfApps;
   #compiled: ValidateFunction<AppManifest> | undefined;
 
-  private constructor(schema: object, coreVersion: string) {
+  private constructor(schema: object, coreVersion: string, sku: SkuOfApps) {
     this.#schema = schema;
     this.#coreVersion = coreVersion;
+    this.#sku = sku;
   }
 
   /** Compiled for the first app: a device without apps does not wait for it. */
@@ -42,9 +45,10 @@ export class AppManifestReader {
     return this.#compiled;
   }
 
-  static async load(coreVersion: string): Promise<AppManifestReader> {
+  /** With a SKU, manifests are also held against what this device has. */
+  static async load(coreVersion: string, sku: SkuOfApps = {}): Promise<AppManifestReader> {
     const schema = JSON.parse(await readFile(SCHEMA, 'utf8'));
-    return new AppManifestReader(schema, coreVersion);
+    return new AppManifestReader(schema, coreVersion, sku);
   }
 
   /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
@@ -81,6 +85,8 @@ export class AppManifestReader {
       const suggestion = ` (${place})${near ? `; did you mean ${near}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
+    const [beyond] = skuComplaints(manifest, this.#sku);
+    if (beyond) refuse(beyond.path, beyond.reason);
     const { version } = manifest.runtime ?? {};
     if (version !== undefined && semver().validRange(version) === null)
       refuse(['runtime', 'version'], `${version} is no range of versions`);

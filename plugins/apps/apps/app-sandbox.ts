@@ -2,52 +2,15 @@ import { readlinkSync, realpathSync } from 'node:fs';
 import { link, mkdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AppManifest, implies } from '@device-core/plugin-api';
-import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
-import type { AppPlace } from './app-place.ts';
 
 /** Apps of a checkout take the library for apps from there. */
 const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));
 
-export interface AppRun {
-  readonly manifest: AppManifest;
-  readonly folder: string;
-  readonly place: AppPlace;
-  /** Absolute path of the program. */
-  readonly program: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly granted: readonly string[];
-  readonly sockets: AppSocketPaths;
-}
-
-export interface AppSocketPaths {
-  /** Folder of its own socket; its token lies there, too. */
-  readonly own: string;
-  /** The shared socket by its usual path, and the folder in which it is seen again when it is made anew; absent where it cannot be put there. */
-  readonly shared: { readonly path: string; readonly folder?: string };
-}
-
-/** What an app sees: its code, its data folder, its own socket and token, the shared socket, and the network where a capability of it was granted. */
-export function appSandbox({ manifest, folder, place, program, environment, granted, sockets }: AppRun): SandboxSpec {
-  const { own, shared } = sockets;
+/** What a program of this folder reads besides the system and the folder: its runtime's own files, packages of a checkout. */
+export function besideOf(program: string, folder: string): readonly string[] {
   const real = realpathSync(program);
-  const { folder: inside } = shared;
   const runtime = basename(dirname(real)) === 'bin' ? [join(dirname(dirname(real)), 'lib')] : [];
-  return {
-    name: `app-${manifest.name}`,
-    program,
-    args: manifest.exec.args ?? [],
-    cwd: folder,
-    env: environment,
-    files: {
-      read: [real, ...runtime, API, folder, realpathSync(folder), ...packageFolders(folder)],
-      write: [place.data],
-      ...(inside === undefined ? {} : { links: { [shared.path]: join(inside, basename(shared.path)) } }),
-    },
-    sockets: [own, inside ?? shared.path],
-    network: granted.some((capability) => implies('network', capability)) ? 'open' : 'none',
-    nodes: [],
-  };
+  return [real, ...runtime, API, realpathSync(folder), ...packageFolders(folder)];
 }
 
 /**

@@ -100,7 +100,7 @@ export class App {
     this.#since = around.scope.clock.now();
     this.#entered = around.scope.clock.monotonic();
     this.#place = placeOf(manifest, around.device.paths);
-    this.#lease = new AppLease(manifest, this.#place, around);
+    this.#lease = new AppLease(manifest, around);
     this.#crashes = new CrashPolicy(around.config.crash);
     this.#decision = decideGrants(manifest, around.device.grants);
     this.logRate = new RateLimit(around.config.logRate);
@@ -291,13 +291,13 @@ export class App {
     }
   }
 
-  async #spawn({ environment, sockets, token }: Lent): Promise<Running> {
+  async #spawn({ addresses, token }: Lent): Promise<Running> {
     const { config, appSupervisor, device, stored } = this.#around;
     const { manifest, folder } = this;
     const program = await findProgram(manifest.exec.command, folder, config.path);
     const { granted } = this.#decision;
-    const env = { ...environment, ...stored.environmentOf(folder) };
-    const run = { manifest, folder, place: this.#place, program, environment: env, granted, sockets };
+    const tells = stored.environmentOf(folder);
+    const run = { manifest, folder, place: this.#place, program, granted, addresses, config, tells };
     const spec = guestSpec({ service: device.service, ...run });
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
     const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : config.demand });

@@ -1,35 +1,32 @@
 import { dirname } from 'node:path';
 import type { AppManifest } from '@device-core/plugin-api';
-import type { AppSpec, GuestLimits } from '@device-core/plugin-api/app-spec';
-import { type AppRun, appSandbox } from './app-sandbox.ts';
+import { type AppSpec, type GuestPlace, type SkuOfApps, specOf } from '@device-core/plugin-api/app-spec';
+import type { AppPlace } from './app-place.ts';
+import { besideOf } from './app-sandbox.ts';
 
-const STOP_MS = 3_000;
-/** Of what a manifest says nothing. */
-const LIMITS: GuestLimits = {
-  ...{ memoryMaxMB: 128, cpuPercent: 50, tasksMax: 64 },
-  ...{ storageMB: 64, cacheMB: 64, openFiles: 1_024, logKBps: 64 },
-};
-
-export interface GuestSpecOptions extends AppRun {
+export interface GuestRunOptions {
   readonly service: string;
+  readonly manifest: AppManifest;
+  readonly folder: string;
+  readonly place: AppPlace;
+  /** Absolute path of the program. */
+  readonly program: string;
+  readonly granted: readonly string[];
+  /** Path of its own socket; the shared one; the address of REST by TCP. */
+  readonly addresses: Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
+  /** PATH and LANG of every app; nodes and ceilings. */
+  readonly config: Pick<GuestPlace, 'path' | 'lang'> & SkuOfApps;
+  readonly tells: Readonly<Record<string, string>>;
 }
 
-/** One run of an app, for whoever supervises it. */
-export function guestSpec({ service, ...run }: GuestSpecOptions): AppSpec {
-  const { manifest, folder, place, sockets } = run;
-  const { folder: shared } = sockets.shared;
-  return {
-    ...appSandbox(run),
-    ...{ form: 1, kind: 'app', service, id: manifest.id, title: manifest.title, version: manifest.version },
-    ...{ code: folder, data: place.data, run: dirname(place.credentials) },
-    ...(shared === undefined ? {} : { shared }),
-    ...{ hosts: [], listen: false, devices: [] },
-    limits: limitsOf(manifest),
-    stopTimeoutMs: manifest.lifecycle?.stopTimeoutMs ?? STOP_MS,
-    runtime: 'native',
-  };
-}
-
-function limitsOf({ resources = {} }: AppManifest): GuestLimits {
-  return { ...LIMITS, ...resources };
+/** One run of an app, for whoever supervises it: what the pure `specOf` makes of it, with the places of this device. */
+export function guestSpec(options: GuestRunOptions): AppSpec {
+  const { service, manifest, folder, place, program, granted, addresses, config, tells } = options;
+  const { path, lang } = config;
+  return specOf(manifest, granted, config, {
+    ...place,
+    ...addresses,
+    ...{ service, code: folder, program, beside: besideOf(program, folder), path, lang, tells },
+    run: dirname(addresses.rpc),
+  });
 }

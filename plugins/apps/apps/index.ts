@@ -179,7 +179,7 @@ async function searchFor(
   const installed = join(paths.var, 'apps');
   const folders = host.config.folders.map((folder) => resolve(CORE, folder));
   await mkdir(installed, { recursive: true, mode: 0o711 });
-  const reader = await AppManifestReader.load(core.version);
+  const reader = await AppManifestReader.load(core.version, host.config);
   const directory = join(paths.var, 'app-manifests');
   const { clock, log, scope } = host;
   const lastGood = await LastGoodManifests.open({ directory, reader, clock, log });

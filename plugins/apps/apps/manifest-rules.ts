@@ -1,5 +1,5 @@
 /** What the schema of app.yaml cannot say. Pure. */
-import { type AppManifest, implies, parseFilter, reasonOf } from '@device-core/plugin-api';
+import { type AppLeftOut, type AppManifest, implies, parseFilter, reasonOf } from '@device-core/plugin-api';
 import { type Complaint, hostOf, hostProblem, isReserved, nodeOf } from '@device-core/plugin-api/app-spec';
 
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -84,4 +84,14 @@ function uiComplaints({ ui, capabilities }: AppManifest): readonly Complaint[] {
   return [
     { path: ['ui', 'surfaces'], reason: 'surfaces need the capability display.surface, which it does not claim' },
   ];
+}
+
+/** Parts that are right and not in force yet, because what they speak to is not built. */
+export function inactiveParts({ config, update, ui }: AppManifest): readonly AppLeftOut[] {
+  const parts: readonly (readonly [part: string, there: boolean, reason: string])[] = [
+    ['config.secrets', (config?.secrets?.length ?? 0) > 0, 'this Core keeps no secrets of apps yet'],
+    ['update', update !== undefined, 'this Core looks for no new versions by itself yet'],
+    ['ui', ui !== undefined, 'this Core draws no surfaces of apps yet'],
+  ];
+  return parts.flatMap(([part, there, reason]) => (there ? [{ part, reason }] : []));
 }

@@ -12,11 +12,12 @@ import type {
   Scope,
 } from '@device-core/plugin-api';
 import type { Demand } from './doctor.ts';
+import type { SkuOfApps } from '@device-core/plugin-api/app-spec';
 import type { PingLimits } from './liveness.ts';
 import type { StoredAppList } from './stored-apps.ts';
 
 /** The plugin's configuration section. */
-export interface AppsConfig {
+export interface AppsConfig extends SkuOfApps {
   readonly folders: readonly string[];
   readonly path: string;
   readonly lang: string;
