@@ -103,7 +103,12 @@ test('socket path 200, registration 201, READY with capabilities and subscriptio
   assert.equal(registered.status, 201);
   assert.equal(registered.body.functions.length, 4);
   assert.equal(ready.app, ID);
-  assert.deepEqual(ready.capabilities.toSorted(), ['bridges.spi:flash', 'display.notify', `functions.call:${ID}`]);
+  assert.deepEqual(ready.capabilities.toSorted(), [
+    'bridges.spi:flash',
+    'display.notify',
+    `functions.call:${ID}`,
+    'storage-scoped',
+  ]);
   assert.deepEqual(ready.subscriptions, [
     { filter: 'system.presence', accepted: true },
     { filter: `app.${ID}.event.*`, accepted: true },

@@ -70,7 +70,7 @@ async function reach({
   };
   const targets = { files, ...paths, socket: join(run, 'core.sock'), pid: process.pid, port };
   writeFileSync(join(folder, 'targets.json'), JSON.stringify(targets));
-  const claims = capabilities.map((id) => ({ id, reason: 'it is tested' }));
+  const claims = ['storage-scoped', ...capabilities].map((id) => ({ id, reason: 'it is tested' }));
   writeFileSync(
     manifest,
     stringify({

@@ -39,6 +39,9 @@ export const CONNECT = `
   require('node:net').connect(process.env.DEVICE_RPC_SOCKET).on('error', () => process.exit(9)).resume();
 `;
 
+/** It keeps files. */
+export const KEEPS = { id: 'storage-scoped', reason: 'it keeps files' } as const;
+
 export function manifestOf(id: string, more: Partial<AppManifest> & Record<string, unknown> = {}): AppManifest {
   const name = id.split('.').at(-1) ?? id;
   return {

@@ -5,7 +5,17 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
-import { alive, CONNECT, eventually, LONG_BACKOFF, manifestOf, processesAt, putApp, startBench } from './fixture.ts';
+import {
+  alive,
+  CONNECT,
+  eventually,
+  KEEPS,
+  LONG_BACKOFF,
+  manifestOf,
+  processesAt,
+  putApp,
+  startBench,
+} from './fixture.ts';
 
 const ID = 'com.example.demo';
 
@@ -31,7 +41,11 @@ test('the environment of an app holds what the guide says and nothing of the Cor
   const script = `require('node:fs').writeFileSync(process.env.DEVICE_DATA_DIR + '/env', JSON.stringify({...process.env, cwd: process.cwd(), argv: process.argv.slice(2)}));${CONNECT}`;
   await using bench = await startBench({
     prepare: (installed) =>
-      putApp(installed, manifestOf(ID, { exec: { command: 'node', args: ['main.cjs', 'a b', '$HOME'] } }), script),
+      putApp(
+        installed,
+        manifestOf(ID, { capabilities: [KEEPS], exec: { command: 'node', args: ['main.cjs', 'a b', '$HOME'] } }),
+        script,
+      ),
   });
   await bench.apps.start(ID);
   const data = join(bench.installed, ID, 'data');
@@ -46,6 +60,7 @@ test('the environment of an app holds what the guide says and nothing of the Cor
     HOME: data,
     DEVICE_APP_ID: ID,
     DEVICE_DATA_DIR: data,
+    DEVICE_CACHE_DIR: join(data, '../cache'),
     DEVICE_RPC_SOCKET: join(bench.paths.run, 'apps/demo/rpc.sock'),
     DEVICE_HTTP_SOCKET: join(bench.paths.run, 'core.sock'),
     CREDENTIALS_DIRECTORY: join(bench.paths.run, 'apps/demo/credentials'),
@@ -60,7 +75,8 @@ test('stopping takes everything back and leaves no process, whatever groups and 
     const child = spawn('sh', ['-c', 'trap "" TERM; (setsid sleep 60 & echo $! > data/away); set -m; sleep 60 & echo $! > data/deep; wait'], { stdio: 'ignore' });
     require('node:fs').writeFileSync('data/child', String(child.pid));${CONNECT}`;
   await using bench = await startBench({
-    prepare: (installed) => putApp(installed, manifestOf(ID, { lifecycle: { stopTimeoutMs: 200 } }), script),
+    prepare: (installed) =>
+      putApp(installed, manifestOf(ID, { capabilities: [KEEPS], lifecycle: { stopTimeoutMs: 200 } }), script),
   });
   await bench.host.appear(functions, bench.functions);
   await bench.apps.start(ID);
@@ -83,7 +99,9 @@ test('stopping takes everything back and leaves no process, whatever groups and 
 
 test('an app that has been told to stop may end in peace', async () => {
   const script = `setInterval(() => {}, 1000); process.on('SIGTERM', () => setTimeout(() => { require('node:fs').writeFileSync('data/peace', ''); process.exit(0); }, 50));${CONNECT.replace('process.exit(9)', '{}')}`;
-  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID), script) });
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID, { capabilities: [KEEPS] }), script),
+  });
   await bench.apps.start(ID);
   await bench.apps.stop(ID);
   assert.ok(existsSync(join(bench.installed, ID, 'data/peace')));

@@ -8,7 +8,7 @@ import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api
 import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
-import { type Bench, CONNECT, manifestOf, putApp, startBench } from './fixture.ts';
+import { type Bench, CONNECT, KEEPS, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.agenda';
 const root = mkdtempSync(join(tmpdir(), 'st-'));
@@ -119,7 +119,7 @@ test('an app that is switched off does not start, by nobody', async () => {
 test('a run with data of an older form is told so', async () => {
   const folder = await putApp(
     mkdtempSync(join(root, 'v')),
-    manifestOf(ID),
+    manifestOf(ID, { capabilities: [KEEPS] }),
     `require('node:fs').writeFileSync(process.env.DEVICE_DATA_DIR + '/seen', String(process.env.DEVICE_DATA_FROM)); ${CONNECT}`,
   );
   const { hash } = await readTree(APP_PACKAGE, folder, await filesOf(folder, 100), 1 << 20);
