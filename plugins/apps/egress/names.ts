@@ -11,7 +11,7 @@ export interface NamesOptions {
   /** `<address>[:<port>]` of name servers; those of the system if there is none. */
   readonly servers: readonly string[];
   readonly resolveMs: number;
-  /** Look-ups at a time, of all apps. */
+  /** Look-ups of one app at a time: one whose servers are silent keeps no other waiting. */
   readonly lookUps: number;
 }
 
@@ -26,7 +26,7 @@ const TRIES = 2;
  */
 export class Names {
   readonly #options: NamesOptions;
-  #busy = 0;
+  readonly #busy = new Map<string, number>();
 
   constructor(options: NamesOptions) {
     this.#options = options;
@@ -37,7 +37,7 @@ export class Names {
     const { hosts, allowPrivate } = this.#options;
     const named = Object.hasOwn(hosts, host) ? hosts[host] : undefined;
     if (named) return named.slice(0, MOST_TRIED);
-    const found = (await this.#lookUp(host, signal)).slice(0, MOST_LOOKED_AT);
+    const found = (await this.#lookUp(app, host, signal)).slice(0, MOST_LOOKED_AT);
     const allowed = allowPrivate.includes('*') || allowPrivate.includes(host);
     const outside = allowed ? found : found.filter((address) => isPublic(address) && !isOwn(address));
     if (outside.length > 0) return outside.slice(0, MOST_TRIED);
@@ -46,10 +46,11 @@ export class Names {
     throw new CoreError('EGRESS_DENIED', { app, host, reason, hint });
   }
 
-  async #lookUp(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  async #lookUp(app: string, host: string, signal: AbortSignal): Promise<readonly string[]> {
     const { scope, resolveMs, lookUps, servers } = this.#options;
-    if (this.#busy >= lookUps) throw new CoreError('BUSY', { what: 'a look-up of a name', limit: lookUps });
-    this.#busy++;
+    const busy = this.#busy.get(app) ?? 0;
+    if (busy >= lookUps) throw new CoreError('BUSY', { what: 'a look-up of a name', limit: lookUps });
+    this.#busy.set(app, busy + 1);
     const resolver = new Resolver({ timeout: Math.ceil(resolveMs / TRIES), tries: TRIES });
     try {
       if (servers.length > 0) resolver.setServers(servers);
@@ -61,7 +62,9 @@ export class Names {
       const code = (first as NodeJS.ErrnoException | undefined)?.code ?? 'it has no address';
       throw new CoreError('UNAVAILABLE', { what: host, reason: `its name cannot be looked up: ${code}` });
     } finally {
-      this.#busy--;
+      const left = (this.#busy.get(app) ?? 1) - 1;
+      if (left > 0) this.#busy.set(app, left);
+      else this.#busy.delete(app);
       resolver.cancel();
     }
   }

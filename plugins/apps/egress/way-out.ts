@@ -58,6 +58,8 @@ interface Connection {
   readonly socket: Socket;
   /** It ends with its socket, with its grant, and with all of them. */
   readonly stop: AbortController;
+  /** One request for each: what comes behind it is not looked at. */
+  asked: boolean;
   target?: Target;
   /** Bytes either way, of all that it does. */
   moved: number;
@@ -96,7 +98,7 @@ export class WayOut implements AsyncDisposable {
   async listen(making: string, path: string): Promise<void> {
     try {
       await prepare(making, path);
-      this.#server.listen({ path: making, backlog: 64 });
+      this.#server.listen({ path: making, backlog: 256 });
       await once(this.#server, 'listening');
       await handOver(making, path, this.app.uid);
     } catch (thrown) {
@@ -136,14 +138,14 @@ export class WayOut implements AsyncDisposable {
       return;
     }
     const { clock } = this.#scope;
-    const connection: Connection = { socket, stop: new AbortController(), moved: 0 };
+    const connection: Connection = { socket, stop: new AbortController(), asked: false, moved: 0 };
     this.#connections.set(socket, connection);
     connection.stop.signal.addEventListener('abort', () => socket.destroy());
     const late = afterOwnTime(
       clock,
       headerMs,
       () => {
-        if (connection.target) return;
+        if (connection.asked) return;
         this.#refused('', new CoreError('REQUEST_TIMEOUT', { reason: 'it did not come whole' }), (error) =>
           refuseSocket(socket, error),
         );
@@ -161,7 +163,8 @@ export class WayOut implements AsyncDisposable {
   async #connect(asked: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const connection = this.#connections.get(socket);
     const authority = asked.url ?? '';
-    if (!connection) return void socket.destroy();
+    if (!connection || connection.asked) return void socket.destroy();
+    connection.asked = true;
     socket.pause();
     try {
       const target = targetOf(this.app.id, authority);
@@ -184,7 +187,8 @@ export class WayOut implements AsyncDisposable {
   async #pass(asked: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket, method = 'GET', url = '', rawHeaders, headers } = asked;
     const connection = this.#connections.get(socket);
-    if (!connection) return void socket.destroy();
+    if (!connection || connection.asked) return;
+    connection.asked = true;
     response.shouldKeepAlive = false;
     const fail = (thrown: unknown) =>
       this.#refused(url, thrown, (error) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   type AppSupervisor,
   appSupervisor,
+  type Clock,
   type CoreError,
   type Departure,
   type DepartureLine,
@@ -18,6 +19,8 @@ import { plugin } from '../../../plugins/apps/egress/index.ts';
 
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/apps/egress.yaml');
 export const APP = { id: 'com.a', name: 'agenda' };
+/** An app that is never to suffer from the first. */
+export const OTHER = { id: 'com.b', name: 'other' };
 export const HOST = 'api.test';
 
 /** A ledger without a disk. */
@@ -51,6 +54,7 @@ export interface StartOptions {
   readonly ledger?: boolean;
   readonly isolation?: Isolation;
   readonly grants?: readonly string[];
+  readonly clock?: Clock;
 }
 
 export async function start(options: StartOptions = {}) {
@@ -64,7 +68,11 @@ export async function start(options: StartOptions = {}) {
       ...(options.ledger === false ? [] : [[ledger, book] as const]),
       given(appSupervisor, { write } as Partial<AppSupervisor>),
     ],
-    grants: { [`app.${APP.id}`]: options.grants ?? [`network.outbound:${HOST}`] },
+    grants: {
+      [`app.${APP.id}`]: options.grants ?? [`network.outbound:${HOST}`],
+      [`app.${OTHER.id}`]: [`network.outbound:${HOST}`],
+    },
+    ...(options.clock && { clock: options.clock }),
     ...(options.isolation && { isolation: options.isolation }),
   });
   const service = host.service(egress);
