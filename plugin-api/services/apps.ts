@@ -110,8 +110,8 @@ export interface AppStatus {
   readonly lastEnd?: { readonly reason: string; readonly at: number; readonly count: number };
   /** Declared and granted. */
   readonly capabilities: readonly string[];
-  /** Declared but not granted on this device, each with the line that would grant it. */
-  readonly denied: readonly { readonly capability: string; readonly hint: string }[];
+  /** Declared but not granted on this device, each with what would grant it, and the line or the answer by which it is not. */
+  readonly denied: readonly { readonly capability: string; readonly hint: string; readonly why?: string }[];
   /** Parts of its manifest that are not in force. */
   readonly leftOut: readonly AppLeftOut[];
   /** What it last said of itself, and when (milliseconds since the Unix epoch). */

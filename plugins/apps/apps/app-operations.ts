@@ -9,8 +9,13 @@ import {
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Supervisor } from './supervisor.ts';
 
-const ID = { type: 'string', minLength: 1, maxLength: 128, description: 'App id, or its short name.' };
-const BY_ID: JsonSchema = exactly({ id: ID });
+export const BY_APP: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 128,
+  description: 'App id, or its short name.',
+};
+const BY_ID: JsonSchema = exactly({ id: BY_APP });
 const STATUS: JsonSchema = {
   type: 'object',
   required: ['id', 'name', 'version', 'title', 'state', 'since', 'restarts', 'capabilities', 'denied', 'leftOut'],
@@ -37,7 +42,14 @@ const STATUS: JsonSchema = {
     capabilities: { type: 'array', items: { type: 'string' } },
     denied: {
       type: 'array',
-      items: { type: 'object', properties: { capability: { type: 'string' }, hint: { type: 'string' } } },
+      items: {
+        type: 'object',
+        properties: {
+          capability: { type: 'string' },
+          hint: { type: 'string', description: 'what would grant it' },
+          why: { type: 'string', description: 'the line or the answer by which it is not granted' },
+        },
+      },
     },
     leftOut: {
       type: 'array',
@@ -59,9 +71,9 @@ const STATUS: JsonSchema = {
     },
   },
 };
-const ONE: JsonSchema = { type: 'object', required: ['app'], properties: { app: STATUS } };
+export const ONE_APP: JsonSchema = { type: 'object', required: ['app'], properties: { app: STATUS } };
 /** Longer than the longest start and stop that a manifest may ask for. */
-const CHANGE_MS = 160_000;
+export const CHANGE_MS = 160_000;
 
 type ById = { readonly id: string };
 type OneApp = { readonly app: AppStatus };
@@ -85,7 +97,7 @@ export function appOperations(
     summary,
     description,
     params: BY_ID,
-    result: ONE,
+    result: ONE_APP,
     capability: 'system.apps',
     cli: { progress: `waiting for its ${verb}` },
     rest: { method: 'POST', path: `/apps/:id/${verb}` },
@@ -122,7 +134,7 @@ export function appOperations(
     summary: 'State of one app',
     description: 'Reason, process and grants are shown to the app itself and to holders of system.apps.',
     params: BY_ID,
-    result: ONE,
+    result: ONE_APP,
     cli: { command: 'app show', aliases: ['app status'] },
     rest: { method: 'GET', path: '/apps/:id' },
     errors: ['APP_NOT_FOUND'],

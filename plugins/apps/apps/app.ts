@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import {
   type AppManifest,
   type AppState,
@@ -16,11 +15,11 @@ import {
   STRETCH,
   spentText,
 } from '@device-core/plugin-api';
+import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
 import { findProgram } from './find-program.ts';
-import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import { guestSpec } from './guest-spec.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp } from './ping.ts';
@@ -53,6 +52,7 @@ interface Running {
 export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
+  readonly grants: AppGrants;
   /** Of log.write. */
   readonly logRate: RateLimit;
   /** Of what it prints, as far as it is shown in the terminal. */
@@ -65,7 +65,6 @@ export class App {
   readonly #lease: AppLease;
   readonly #crashes: CrashPolicy;
   readonly #changed: (app: App) => void;
-  #decision: GrantDecision;
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #crash: CrashLine | undefined;
@@ -102,7 +101,7 @@ export class App {
     this.#place = placeOf(manifest, around.device.paths);
     this.#lease = new AppLease(manifest, around);
     this.#crashes = new CrashPolicy(around.config.crash);
-    this.#decision = decideGrants(manifest, around.device.grants);
+    this.grants = new AppGrants(manifest, folder, around);
     this.logRate = new RateLimit(around.config.logRate);
     this.outputRate = new RateLimit(around.config.logRate);
   }
@@ -151,8 +150,8 @@ export class App {
       ...(pid ? { pid } : {}),
       restarts: this.#restarts,
       ...(this.#lastEnd ? { lastEnd: this.#lastEnd } : {}),
-      capabilities: this.#decision.granted,
-      denied: this.#decision.denied,
+      capabilities: this.grants.decision.granted,
+      denied: this.grants.decision.denied,
       leftOut: this.#lease.leftOut,
       ...(this.#health ? { health: this.#health } : {}),
     };
@@ -179,11 +178,9 @@ export class App {
     });
   }
 
-  /** Takes what the SKU grants now. True: it is something else, and the app runs with what it was told before. */
+  /** Takes what is granted now. True: it is something else, and the app runs with what it was told before. */
   decideAgain(): boolean {
-    const before = this.#decision;
-    this.#decision = decideGrants(this.manifest, this.#around.device.grants);
-    return this.active && !isDeepStrictEqual(before, this.#decision);
+    return this.grants.decideAgain() && this.active;
   }
 
   reportHealth(status: string, message: string | undefined): void {
@@ -261,11 +258,10 @@ export class App {
     this.#sessions.clear();
     this.#crash = undefined;
     this.#enter('starting');
-    this.#decision = decideGrants(this.manifest, this.#around.device.grants);
     let process: Running;
     try {
       await this.#around.stored.check(this.folder);
-      process = await this.#spawn(await this.#lease.take(this.#decision));
+      process = await this.#spawn(await this.#lease.take(await this.grants.settle()));
     } catch (thrown) {
       const refused = thrown instanceof CoreError && REFUSALS.includes(thrown.code);
       await this.#end(refused ? thrown.toWire() : reasonOf(thrown), 'failed');
@@ -295,9 +291,10 @@ export class App {
     const { config, appSupervisor, device, stored } = this.#around;
     const { manifest, folder } = this;
     const program = await findProgram(manifest.exec.command, folder, config.path);
-    const { granted } = this.#decision;
+    const { granted, claims } = this.grants.decision;
     const tells = stored.environmentOf(folder);
-    const run = { manifest, folder, place: this.#place, program, granted, addresses, config, tells };
+    const asks = { ...manifest, capabilities: claims };
+    const run = { manifest: asks, folder, place: this.#place, program, granted, addresses, config, tells };
     const spec = guestSpec({ service: device.service, ...run });
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
     const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : config.demand });

@@ -1,25 +1,42 @@
-import { type AppManifest, classOf, implies } from '@device-core/plugin-api';
+import type { AppManifest, AppStatus } from '@device-core/plugin-api';
+import { type Decision, decide, type Rules, skuGrantLine } from '@device-core/plugin-api/consent';
 
 export interface GrantDecision {
   readonly granted: readonly string[];
-  /** Declared but not granted on this device, each with the line of the SKU that would grant it. */
-  readonly denied: readonly { readonly capability: string; readonly hint: string }[];
+  /** Declared but not granted on this device, each with what would grant it and the line that says so now. */
+  readonly denied: AppStatus['denied'];
+  /** As the manifest declares them, hosts with those ports alone that were granted. */
+  readonly claims: AppManifest['capabilities'];
+  /** Nobody has decided about these yet. */
+  readonly undecided: readonly Decision[];
+}
+
+export interface GrantRules extends Rules {
+  /** There is somebody who keeps answers, so that the operator can grant what is asked. */
+  readonly askable: boolean;
 }
 
 /**
- * What of its declared capabilities an app gets (decisions D2): class `normal` always, the others as far as the SKU names them, by app id or for all by `*`.
- * An app starts also without a capability that it did not call optional: READY tells it what it holds.
+ * What of its declared capabilities an app gets: by the SKU, the kept answers and the policy (decisions D2, decision record 82). An app starts also
+ * without a capability that it did not call optional: READY tells it what it holds.
  */
-export function decideGrants(
-  manifest: AppManifest,
-  allowed: Readonly<Record<string, readonly string[]>>,
-): GrantDecision {
-  const named = [...(allowed[manifest.id] ?? []), ...(allowed['*'] ?? [])];
-  const granted = new Set<string>();
-  const denied = new Map<string, string>();
-  for (const { id } of manifest.capabilities) {
-    if (classOf(id) === 'normal' || named.some((grant) => implies(grant, id))) granted.add(id);
-    else denied.set(id, `grants: { ${manifest.id}: ["${id}"] }`);
-  }
-  return { granted: [...granted], denied: [...denied].map(([capability, hint]) => ({ capability, hint })) };
+export function decideGrants(manifest: AppManifest, rules: GrantRules): GrantDecision {
+  const decisions = decide(manifest, rules);
+  const granted = decisions.filter(({ verdict }) => verdict === 'granted');
+  const ports = new Map(granted.map(({ capability, params }) => [capability, params?.ports as number[] | undefined]));
+  return {
+    granted: [...new Set(granted.map(({ capability }) => capability))],
+    denied: decisions.filter(({ verdict }) => verdict !== 'granted').map((one) => deniedOf(manifest.id, one, rules)),
+    claims: manifest.capabilities.map((claim) => {
+      const allowed = ports.get(claim.id);
+      return allowed ? { ...claim, ports: allowed } : claim;
+    }),
+    undecided: decisions.filter(({ verdict }) => verdict === 'ask'),
+  };
+}
+
+function deniedOf(app: string, { capability, params, by, hint }: Decision, { askable }: GrantRules) {
+  const line = skuGrantLine(app, capability);
+  const ports = params?.ports === undefined ? '' : ` (port ${String(params.ports)})`;
+  return { capability, hint: (askable && hint) || line, why: `${by.line}${ports}` };
 }

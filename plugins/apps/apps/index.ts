@@ -9,6 +9,7 @@ import {
   apps,
   type callerName,
   config,
+  consents,
   type DeviceInfo,
   definePlugin,
   device,
@@ -20,15 +21,18 @@ import {
   operations,
   type PluginHost,
   pluginManager,
+  prompts,
   reasonOf,
 } from '@device-core/plugin-api';
 import type { Catalog } from './app-catalog.ts';
+import { AppConsents } from './app-consents.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { AppSearch } from './app-search.ts';
 import { doctorOperation, enforcementHealth } from './doctor.ts';
+import { grantOperations } from './grant-operations.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { reportingOperations } from './reporting-operations.ts';
 import { StoredAppList } from './stored-apps.ts';
@@ -58,6 +62,7 @@ export const plugin = definePlugin({
       log: host.log,
       config: host.config,
       stored: new StoredAppList(),
+      consents: new AppConsents(host.log),
       optional: {},
     };
     // After the apps, which see it until they end.
@@ -88,11 +93,13 @@ export const plugin = definePlugin({
     );
     useOptionalServices(host, around, supervisor);
     followStore(host, around.stored, search);
+    followConsents(host, around, supervisor);
 
     const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
       host.capabilities.holds(caller, 'system.apps');
     for (const operation of [
       ...appOperations(supervisor, mayAdminister),
+      ...grantOperations(supervisor, around),
       ...reportingOperations(supervisor, host.log, host.clock),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
@@ -154,6 +161,30 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
     if (socket !== undefined) await shareSocket(socket.slice('unix:'.length), around.device.paths.run);
     // It was made while everything ended.
     if (host.scope.signal.aborted) await unshareSocket(around.device.paths.run);
+  });
+}
+
+/** What was answered before, and what is answered now: apps that this means anything to start again. */
+function followConsents(
+  host: PluginHost<AppsConfig>,
+  { consents: answers }: Surroundings,
+  supervisor: Supervisor,
+): void {
+  const regrant = (app?: string) =>
+    supervisor.regrant(app).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot take new grants'));
+  host.when(consents, async (service, scope) => {
+    await answers.followConsents(service);
+    scope.defer('kept answers', () => answers.followConsents(undefined));
+    scope.use(
+      'answer listener',
+      service.onChange((app) => void regrant(app)),
+    );
+    // Not awaited: it may start apps, which takes as long as they do.
+    void regrant();
+  });
+  host.when(prompts, (service, scope) => {
+    answers.followPrompts(service);
+    scope.defer('questions', () => answers.followPrompts(undefined));
   });
 }
 

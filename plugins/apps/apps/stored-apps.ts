@@ -27,6 +27,11 @@ export class StoredAppList {
     this.#off = new Set(off);
   }
 
+  /** The store brought what lies in this folder. */
+  has(folder: string): boolean {
+    return this.#at(folder) !== undefined;
+  }
+
   /** It is switched off: nothing starts it. */
   isOff(id: string): boolean {
     return this.#off.has(id);

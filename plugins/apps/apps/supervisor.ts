@@ -4,6 +4,7 @@ import {
   type Apps,
   CoreError,
   type EventEnvelope,
+  reasonOf,
   type SessionInfo,
 } from '@device-core/plugin-api';
 import { App } from './app.ts';
@@ -33,6 +34,7 @@ export class Supervisor implements Apps {
   readonly #apps = new Map<string, { readonly app: App; readonly text: string }>();
   readonly #listeners = new Set<(status: AppStatus) => void>();
   #bad: readonly BadApp[] = [];
+  #regranting: Promise<void> = Promise.resolve();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -135,6 +137,7 @@ export class Supervisor implements Apps {
       // An update releases a quarantine, too.
       if (now && (app.active || app.state === 'quarantined' || app.state === 'failed')) again.add(id);
       // Known until it has stopped: nobody may take a name whose processes still run.
+      if (!now) this.#options.around.consents.withdraw(id);
       const stopped = app.stop(now ? 'its manifest changed' : 'its folder is gone');
       going.push(stopped.then(() => void this.#apps.delete(id)));
     }
@@ -147,10 +150,31 @@ export class Supervisor implements Apps {
     await this.#startAll(starting.map(({ manifest }) => manifest.id));
   }
 
-  /** The SKU grants something else now: the apps that this means anything to start again with it. */
-  async regrant(): Promise<void> {
-    const changed = this.all().filter((app) => app.decideAgain());
-    await Promise.all(changed.map((app) => app.stop('its grants changed')));
+  /**
+   * Something else is granted now, to one app or to all: those that this means anything to lose what they lost at once and start again with the rest.
+   * One after the other: who comes second waits for what the first began.
+   */
+  regrant(id?: string): Promise<void> {
+    const turn = this.#regranting.then(() => this.#regrant(id));
+    this.#regranting = turn.catch(() => undefined); // told to whoever asked
+    return turn;
+  }
+
+  async #regrant(id: string | undefined): Promise<void> {
+    const { consents, log } = this.#options.around;
+    const apps = this.all().filter(({ manifest }) => id === undefined || manifest.id === id);
+    await Promise.all(apps.map(({ manifest }) => consents.look(manifest.id)));
+    const changed = apps.filter((app) => app.decideAgain());
+    await Promise.all(
+      changed.map(async (app) => {
+        await app
+          .narrow()
+          .catch((thrown) =>
+            log.warn({ app: app.manifest.id, reason: reasonOf(thrown) }, 'its rights end with its program'),
+          );
+        await app.stop('its grants changed');
+      }),
+    );
     await this.#startAll(changed.map(({ manifest }) => manifest.id));
   }
 

@@ -11,6 +11,7 @@ import type {
   Logger,
   Scope,
 } from '@device-core/plugin-api';
+import type { AppConsents } from './app-consents.ts';
 import type { SkuOfApps } from '@device-core/plugin-api/app-spec';
 import type { Demand } from './doctor.ts';
 import type { PingLimits } from './liveness.ts';
@@ -43,5 +44,6 @@ export interface Surroundings {
   readonly log: Logger;
   readonly config: AppsConfig;
   readonly stored: StoredAppList;
+  readonly consents: AppConsents;
   optional: { config?: Config; functions?: Functions; http?: HttpServer };
 }

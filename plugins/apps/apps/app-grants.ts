@@ -1,0 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AppManifest } from '@device-core/plugin-api';
+import { decideGrants, type GrantDecision } from './grant-decision.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** What one app is granted now, and what it holds while it runs. */
+export class AppGrants {
+  readonly #manifest: AppManifest;
+  readonly #folder: string;
+  readonly #around: Surroundings;
+  #decision: GrantDecision;
+
+  constructor(manifest: AppManifest, folder: string, around: Surroundings) {
+    this.#manifest = manifest;
+    this.#folder = folder;
+    this.#around = around;
+    this.#decision = this.#decide();
+  }
+
+  get decision(): GrantDecision {
+    return this.#decision;
+  }
+
+  /** Takes what is granted now. True: it is something else. */
+  decideAgain(): boolean {
+    const before = this.#decision;
+    this.#decision = this.#decide();
+    return !isDeepStrictEqual(before, this.#decision);
+  }
+
+  /** For a run that begins; somebody is asked for what nobody has decided, and the run does not wait for that. */
+  async settle(): Promise<GrantDecision> {
+    const { consents, stored } = this.#around;
+    await consents.look(this.#manifest.id);
+    this.#decision = this.#decide();
+    // What the store brought was asked when it was brought.
+    if (!stored.has(this.#folder)) consents.ask(this.#manifest, this.#decision.undecided);
+    return this.#decision;
+  }
+
+  /** It loses at once what is not granted any more, before its program has ended. */
+  async narrow(): Promise<void> {
+    await this.#around.grants.set({ kind: 'app', id: this.#manifest.id }, this.#decision.granted);
+  }
+
+  #decide(): GrantDecision {
+    const { device, consents } = this.#around;
+    return decideGrants(this.#manifest, { skuGrants: device.grants, ...consents.rulesFor(this.#manifest.id) });
+  }
+}

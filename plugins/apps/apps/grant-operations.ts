@@ -1,0 +1,134 @@
+/** apps.grant, apps.revoke: the operator's word about one capability of one app, which takes effect at once. */
+import {
+  type AppManifest,
+  type AppStatus,
+  type CallContext,
+  type CapabilityId,
+  type Consent,
+  CoreError,
+  callerName,
+  classOf,
+  describeCapability,
+  implies,
+  type JsonSchema,
+  type Operation,
+  unknownCapability,
+} from '@device-core/plugin-api';
+import { declaredBy, grantOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
+import { exactly } from '@device-core/plugin-api/operation-kit';
+import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
+import type { Supervisor } from './supervisor.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const CAPABILITY: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 128,
+  description: 'As in app.yaml: bridges.spi:flash.',
+};
+
+interface Params {
+  readonly id: string;
+  readonly capability: string;
+}
+type OneApp = { readonly app: AppStatus };
+
+export function grantOperations(supervisor: Supervisor, around: Surroundings): readonly Operation<never, unknown>[] {
+  const operation = (
+    verb: 'grant' | 'revoke',
+    { summary, description }: { readonly summary: string; readonly description: string },
+    capabilitiesOf: (manifest: AppManifest, capability: CapabilityId) => readonly CapabilityId[],
+  ): Operation<Params, OneApp> => ({
+    name: `apps.${verb}`,
+    summary,
+    description,
+    access: 'The operator only.',
+    params: exactly({ id: BY_APP, capability: CAPABILITY }),
+    result: ONE_APP,
+    rest: { method: 'POST', path: `/apps/:id/${verb}` },
+    cli: {
+      progress: 'waiting for its restart',
+      done: `${verb === 'grant' ? 'granted' : 'revoked'} {capability}; {app.id} is {app.state}`,
+    },
+    errors: [
+      'CALLER_DENIED',
+      'APP_NOT_FOUND',
+      'APP_CONFLICT',
+      'CAPABILITY_UNKNOWN',
+      'MANIFEST_INVALID',
+      'UNAVAILABLE',
+      'STATE_UNWRITABLE',
+    ],
+    timeoutMs: CHANGE_MS,
+    async run({ id, capability }, call) {
+      requireOperator(call, verb);
+      const { manifest } = supervisor.find(id);
+      if (!describeCapability(capability)) throw unknownCapability(capability);
+      const named = capabilitiesOf(manifest, capability as CapabilityId);
+      const answers = declaredBy(manifest)
+        .filter((declared) => named.includes(declared.capability))
+        .map(({ capability: one, wants }): Consent => {
+          const { ports } = grantOf(one, wants);
+          return {
+            capability: one,
+            ...(ports && verb === 'grant' ? { params: { ports } } : {}),
+            ...{ allowed: verb === 'grant', by: callerName(call.caller), at: around.scope.clock.now() },
+            version: manifest.version,
+          };
+        });
+      await around.consents.keep(manifest.id, answers);
+      await supervisor.regrant(manifest.id);
+      return { app: await supervisor.status(manifest.id) };
+    },
+  });
+  return [
+    operation(
+      'grant',
+      {
+        summary: 'Give an app a capability that it asks for',
+        description: 'It starts again with it. Class oem comes from the SKU alone.',
+      },
+      (manifest, capability) => {
+        const refuse = (reason: string): never => {
+          throw new CoreError('APP_CONFLICT', { verb: `grant ${capability} to`, app: manifest.id, reason });
+        };
+        const declared = manifest.capabilities.map(({ id }) => id);
+        if (!declared.includes(capability)) refuse(`it asks for ${declared.join(', ') || 'nothing'}`);
+        const { ruling, line } = rulingOf(around.consents.rulesFor(manifest.id).policy, capability);
+        const sku = skuGrantLine(manifest.id, capability);
+        if (ruling !== 'deny' || isNamed(manifest.id, capability, around)) return [capability];
+        const why =
+          classOf(capability) === 'oem' ? `class oem comes from the SKU alone (${line})` : `the SKU says ${line}`;
+        return refuse(`${why}; there "${sku}" grants it`);
+      },
+    ),
+    operation(
+      'revoke',
+      {
+        summary: 'Take a capability from an app, and what it implies',
+        description:
+          'The app loses the right at once and starts again without it. This stands over the SKU, until it is granted again.',
+      },
+      (manifest, capability) => {
+        const declared = manifest.capabilities.map(({ id }) => id);
+        // What it contains goes with it, and what contains it cannot stay.
+        const all = declared.filter((one) => implies(capability, one) || implies(one, capability));
+        if (all.length === 0) {
+          const reason = `it asks for ${declared.join(', ') || 'nothing'}`;
+          throw new CoreError('APP_CONFLICT', { verb: `revoke ${capability} of`, app: manifest.id, reason });
+        }
+        return all;
+      },
+    ),
+  ];
+}
+
+function isNamed(app: string, capability: string, { device }: Surroundings): boolean {
+  return [app, '*'].some((whose) => device.grants[whose]?.some((grant) => implies(grant, capability)));
+}
+
+function requireOperator({ caller }: CallContext, verb: string): void {
+  if (caller.kind === 'operator') return;
+  const reason = `${callerName(caller)} is not the operator of the device`;
+  throw new CoreError('CALLER_DENIED', { verb: `${verb} capabilities`, reason });
+}
