@@ -153,6 +153,14 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.apply': post('/plugins/apply', {}, [], admin),
   'changes.list': get('/changes'),
   'changes.get': get('/changes/999'),
+  'apps.grant': post(`/apps/${AGENDA}/grant`, { capability: 'display.notify' }, [
+    ['an app', { capability: 'display.notify' }, 403, 'CALLER_DENIED'],
+    ['an app that wants more', { capability: 'system.apps' }, 403, 'CALLER_DENIED'],
+    ['a capability of a page', { capability: 'a'.repeat(129) }, 400, 'PARAMS_INVALID'],
+  ]),
+  'apps.revoke': post(`/apps/${AGENDA}/revoke`, { capability: 'display.notify' }, [
+    ['an app', { capability: 'display.notify' }, 403, 'CALLER_DENIED'],
+  ]),
   'prompts.list': get('/prompts', [['an app', '/prompts', 403, 'CALLER_DENIED']]),
   'prompts.answer': post('/prompts/deadbeef', { allow: [] }, [
     ['an app', { allow: ['audio.capture'] }, 403, 'CALLER_DENIED'],

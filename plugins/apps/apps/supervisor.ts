@@ -4,7 +4,6 @@ import {
   type Apps,
   CoreError,
   type EventEnvelope,
-  reasonOf,
   type SessionInfo,
 } from '@device-core/plugin-api';
 import { App } from './app.ts';
@@ -161,20 +160,11 @@ export class Supervisor implements Apps {
   }
 
   async #regrant(id: string | undefined): Promise<void> {
-    const { consents, log } = this.#options.around;
+    const { consents } = this.#options.around;
     const apps = this.all().filter(({ manifest }) => id === undefined || manifest.id === id);
     await Promise.all(apps.map(({ manifest }) => consents.look(manifest.id)));
     const changed = apps.filter((app) => app.decideAgain());
-    await Promise.all(
-      changed.map(async (app) => {
-        await app
-          .narrow()
-          .catch((thrown) =>
-            log.warn({ app: app.manifest.id, reason: reasonOf(thrown) }, 'its rights end with its program'),
-          );
-        await app.stop('its grants changed');
-      }),
-    );
+    await Promise.all(changed.flatMap((app) => [app.grants.narrow(), app.stop('its grants changed')]));
     await this.#startAll(changed.map(({ manifest }) => manifest.id));
   }
 

@@ -193,10 +193,15 @@ test('normal capabilities are granted, the others as far as the device names the
   const granted = ['display.notify', 'bridges.spi:flash', 'audio.capture'];
   assert.deepEqual(status.capabilities, granted);
   assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), granted);
+  const ask = 'consent: { sensitive: ask }';
   assert.deepEqual(status.denied, [
-    { capability: 'bridges.spi:slow', hint: `grants: { ${ID}: ["bridges.spi:slow"] }` },
-    { capability: 'system.apps', hint: `grants: { ${ID}: ["system.apps"] }` },
-    { capability: 'network.outbound:example', hint: `grants: { ${ID}: ["network.outbound:example"] }` },
+    { capability: 'bridges.spi:slow', hint: `grants: { ${ID}: ["bridges.spi:slow"] }`, why: ask },
+    { capability: 'system.apps', hint: `grants: { ${ID}: ["system.apps"] }`, why: 'consent: { oem: deny }' },
+    {
+      capability: 'network.outbound:example',
+      hint: `grants: { ${ID}: ["network.outbound:example"] }`,
+      why: `${ask} (port 443)`,
+    },
   ]);
 });
 

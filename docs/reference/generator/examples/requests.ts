@@ -187,10 +187,12 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'changes.list': get('/changes'),
   'prompts.list': get('/prompts'),
   'prompts.answer': ask('/prompts/3f9a1c2e', { allow: ['audio.capture'] }, { fails: 404 }),
-  'consents.list': get('/consents'),
   'plugins.installed': get('/plugins/installed'),
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
   'plugins.remove': ask('/plugins/guest/remove', {}),
+  'apps.revoke': ask(`/apps/${FLASH}/revoke`, { capability: 'bridges.spi:flash' }),
+  'apps.grant': ask(`/apps/${FLASH}/grant`, { capability: 'bridges.spi:flash' }),
+  'consents.list': get('/consents'),
   'bridge.reboot': ask('/bridge/reboot', {}, { mayBeLost: true }),
 };
