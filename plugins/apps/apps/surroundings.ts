@@ -11,8 +11,8 @@ import type {
   Logger,
   Scope,
 } from '@device-core/plugin-api';
-import type { AppConsents } from './app-consents.ts';
 import type { SkuOfApps } from '@device-core/plugin-api/app-spec';
+import type { AppConsents } from './app-consents.ts';
 import type { Demand } from './doctor.ts';
 import type { PingLimits } from './liveness.ts';
 import type { StoredAppList } from './stored-apps.ts';
