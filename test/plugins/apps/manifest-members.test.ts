@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { LIMIT_BOUNDS } from '@device-core/plugin-api/app-spec';
+import { LIMIT_BOUNDS, type SkuOfApps } from '@device-core/plugin-api/app-spec';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
+import { inactiveParts } from '../../../plugins/apps/apps/manifest-rules.ts';
 
 const reader = await AppManifestReader.load('1.0.0');
 
@@ -232,4 +233,41 @@ describe('the icon of an app', () => {
         rmSync(folder, { recursive: true });
       }
     });
+});
+
+describe('what the device has', () => {
+  const nodes = {
+    camera: { path: '/dev/video0', access: 'rw' },
+    meter: { path: '/dev/ttyUSB0', access: 'r' },
+  } as const;
+  const cases: readonly (readonly [what: string, text: string, sku: SkuOfApps, complaint: RegExp | undefined])[] = [
+    ['a node of the SKU', claim('sensors.node:camera'), { nodes }, undefined],
+    [
+      'a node that the SKU has not',
+      claim('sensors.node:lidar'),
+      { nodes },
+      /:8 .*no node "lidar" for apps; it has camera, meter/,
+    ],
+    ['a node where the SKU has none', claim('audio.node:mic'), {}, /:8 .*no node "mic" for apps; it has none/],
+    ['a node by a name of every object', claim('audio.node:constructor'), { nodes }, /no node "constructor"/],
+    ['a budget at the ceiling', member('resources: { memoryMaxMB: 64 }'), { ceilings: { memoryMaxMB: 64 } }, undefined],
+    [
+      'a budget above the ceiling',
+      member('resources:\n  cpuPercent: 10\n  memoryMaxMB: 65'),
+      { ceilings: { memoryMaxMB: 64 } },
+      /:10 .*memoryMaxMB 65 is above the ceiling of this device, 64/,
+    ],
+  ];
+  for (const [what, text, sku, complaint] of cases)
+    it(`${what} is ${complaint ? 'refused, by name' : 'taken'}`, async () => {
+      const ofDevice = await AppManifestReader.load('1.0.0', sku);
+      if (complaint) assert.throws(() => ofDevice.check(text, 'app.yaml'), complaint);
+      else ofDevice.check(text, 'app.yaml');
+    });
+
+  it('parts that are not in force yet are told', () => {
+    const parts = inactiveParts(reader.check(WHOLE, 'app.yaml')).map(({ part }) => part);
+    assert.deepEqual(parts, ['config.secrets', 'update', 'ui']);
+    assert.deepEqual(inactiveParts(reader.check(member(''), 'app.yaml')), []);
+  });
 });
