@@ -70,6 +70,8 @@ export interface SupervisorUnderTest extends AsyncDisposable {
   spec(name: string, script: string): Promise<AppSpec>;
   /** What identity was told, the newest last; undefined where the guests are known by their users. */
   readonly launched?: readonly AppLaunch[];
+  /** Where both streams of a guest come as one: as stdout. */
+  readonly oneStream?: boolean;
   /** Something that this one cannot enforce here. */
   readonly impossible?: Readonly<Partial<Record<Enforced, 'kernel'>>>;
 }
@@ -181,11 +183,12 @@ export function appSupervisorContract(open: () => Promise<SupervisorUnderTest>):
     const lines = await target.supervisor.output('demo', 50);
     const of = (run: string | undefined) =>
       lines.filter((line) => line.run === run).map(({ from, level, text, fields }) => ({ from, level, text, fields }));
+    const other = target.oneStream ? { from: 'stdout', level: 'info' } : { from: 'stderr', level: 'warn' };
     const spoken = [
-      { from: 'stderr', level: 'warn', text: 'two', fields: undefined },
+      { ...other, text: 'two', fields: undefined },
       { from: 'stdout', level: 'info', text: 'one', fields: undefined },
     ];
-    const sorted = (run: string) => of(run).toSorted((a, b) => (a.from < b.from ? -1 : 1));
+    const sorted = (run: string) => of(run).toSorted((a, b) => (a.text > b.text ? -1 : 1));
     assert.deepEqual([sorted(first.run), sorted(second.run)], [spoken, spoken]);
     assert.deepEqual(of(undefined), [{ from: 'log', level: 'error', text: 'between', fields: { oven: 1 } }]);
     assert.deepEqual(

@@ -56,7 +56,7 @@ function give(fd: number, path: string, giving: Giving): void {
     throw new Refused(`${path} is not the Core's alone`);
   if (stat.isDirectory()) {
     // Root without further rights reads only what is its own; and nobody else changes it meanwhile.
-    chownSync(self(fd), process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    chownSync(self(fd), process.getuid?.() ?? 0, 0);
     for (const name of readdirSync(self(fd)))
       visit(openAt(fd, name), (child) => give(child, `${path}/${name}`, giving));
   }

@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { ENFORCED, type Enforced, type EnforcementReport, type GuestStart } from '@device-core/plugin-api';
+
+const CGROUPS = '/sys/fs/cgroup';
+
+/** What units of systemd are kept from on this device. */
+export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
+  const limits = controllers(cgroups);
+  const limited = (name: string) => (limits.includes(name) ? 'kernel' : 'none');
+  const [memory, tasks] = [limited('memory'), limited('pids')] as const;
+  const absent = 'the system has no control group for it';
+  return {
+    by: 'systemd',
+    enforced: {
+      ...{ user: 'kernel', files: 'kernel', devices: 'kernel', network: 'kernel', syscalls: 'kernel' },
+      ...{ memory, tasks, mac: 'none' },
+    },
+    reasons: {
+      mac: 'no AppArmor profile of a guest is loaded',
+      ...(memory === 'none' ? { memory: absent } : {}),
+      ...(tasks === 'none' ? { tasks: absent } : {}),
+    },
+  };
+}
+
+/** Of version 2 in one file, of version 1 each in a folder. */
+function controllers(cgroups: string): readonly string[] {
+  const file = `${cgroups}/cgroup.controllers`;
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim().split(' ');
+  return ['memory', 'pids'].filter((name) => existsSync(`${cgroups}/${name}`));
+}
+
+/** What is demanded and not there. */
+export function lacking(demand: GuestStart['demand'] = {}, { enforced }: EnforcementReport): readonly Enforced[] {
+  return ENFORCED.filter((kind) => {
+    const asked = demand[kind];
+    return asked !== undefined && enforced[kind] !== 'kernel' && !(asked === 'watched' && enforced[kind] === 'watched');
+  });
+}

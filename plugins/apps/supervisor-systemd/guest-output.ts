@@ -1,0 +1,64 @@
+import type { OutputLine } from '@device-core/plugin-api';
+import type { Journal } from './journal.ts';
+import type { JournalLine } from './journal-line.ts';
+
+/** Starts of a guest whose lines are told with their run. */
+const MOST_RUNS = 8;
+/** Tokens of launches that may still be printed: the present one and that before it. */
+const MOST_SECRETS = 2;
+
+interface Guest {
+  /** systemd's name of a start -> the supervisor's. */
+  readonly runs: Map<string, string>;
+  secrets: readonly string[];
+}
+
+/** What guests wrote, from the journal: with the run that wrote it, and without their tokens. Units are named without their ending. */
+export class GuestOutput {
+  readonly #journal: Journal;
+  readonly #guests = new Map<string, Guest>();
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+  }
+
+  conceal(unit: string, secret: string): void {
+    const guest = this.#guest(unit);
+    guest.secrets = [...guest.secrets, secret].slice(-MOST_SECRETS);
+  }
+
+  began(unit: string, invocation: string, run: string): void {
+    const { runs } = this.#guest(unit);
+    runs.set(invocation, run);
+    for (const old of [...runs.keys()].slice(0, -MOST_RUNS)) runs.delete(old);
+  }
+
+  forget(unit: string): void {
+    this.#guests.delete(unit);
+  }
+
+  async lines(unit: string, most: number): Promise<readonly OutputLine[]> {
+    return (await this.#journal.lines(unit, most)).map((line) => this.#told(unit, line));
+  }
+
+  write(unit: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    return this.#journal.write(unit, line);
+  }
+
+  listen(unit: string, listener: (line: OutputLine) => void): Disposable {
+    return this.#journal.follow(unit, (line) => listener(this.#told(unit, line)));
+  }
+
+  #told(unit: string, { line, invocation }: JournalLine): OutputLine {
+    const { runs, secrets } = this.#guest(unit);
+    const run = runs.get(invocation);
+    const text = secrets.reduce((all, secret) => all.replaceAll(secret, '[redacted]'), line.text);
+    return { ...line, text, ...(run === undefined ? {} : { run }) };
+  }
+
+  #guest(unit: string): Guest {
+    const guest = this.#guests.get(unit) ?? { runs: new Map<string, string>(), secrets: [] };
+    this.#guests.set(unit, guest);
+    return guest;
+  }
+}

@@ -1,0 +1,48 @@
+import { appSupervisor, definePlugin, device, identity, type PluginHost } from '@device-core/plugin-api';
+import { credentialsOf } from '@device-core/plugin-api/app-spec';
+import { Credentials } from './credentials.ts';
+import { GuestOutput } from './guest-output.ts';
+import { Journal } from './journal.ts';
+import { loadSocketNames } from './native.ts';
+import { SystemBus } from './system-bus.ts';
+import { SystemdSupervisor } from './systemd-supervisor.ts';
+import { WardenClient } from './warden-client.ts';
+
+interface Config {
+  readonly bus: string;
+  readonly journal: string;
+}
+
+export const plugin = definePlugin({
+  requires: { device, identity },
+  async setup(host: PluginHost<Config>, services) {
+    const { clock, log, scope } = host;
+    const { service, paths } = await services.device.info();
+    const bus = new SystemBus({ path: host.config.bus, scope, clock, log, back: () => void supervisor.resume() });
+    const warden = new WardenClient(`/run/${service}-warden.sock`, scope);
+    const journal = new Journal({ core: `${service}-core.service`, sockets: host.config.journal, scope, clock, log });
+    const path = credentialsOf({ service });
+    const tokens = { names: await loadSocketNames(), identity: services.identity, path, log };
+    let credentials: Credentials | undefined;
+    const supervisor = new SystemdSupervisor({
+      ...{ warden, bus, clock, log, run: paths.run, identity: services.identity },
+      output: new GuestOutput(journal),
+      credentials: () => {
+        credentials ??= scope.use('tokens of launches', new Credentials(tokens));
+        return credentials;
+      },
+    });
+    // Whoever started guests has ended them before; what is left ends with the unit of the Core, or is told by former().
+    host.tap('health.collect', (report) => {
+      const { gone } = bus;
+      if (gone === undefined) report.add('supervisor-systemd', { status: 'okay' });
+      else
+        report.add('supervisor-systemd', {
+          status: 'error',
+          code: 'UNAVAILABLE',
+          message: `cannot reach systemd: ${gone}`,
+        });
+    });
+    host.provide(appSupervisor, supervisor);
+  },
+});

@@ -1,0 +1,72 @@
+import { type OutputLine, redact, redactText } from '@device-core/plugin-api';
+
+/** Members of a line of `journalctl -o json` that are read. */
+export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCATION_ID', '_TRANSPORT'] as const;
+
+export interface JournalLine {
+  readonly line: OutputLine;
+  /** Which start of a unit wrote it. */
+  readonly invocation: string;
+}
+
+/** syslog's numbers. */
+const LEVELS = ['error', 'error', 'error', 'error', 'warn', 'info', 'info', 'debug'] as const;
+const NAMES: Readonly<Record<string, OutputLine['level']>> = {
+  ...{
+    '10': 'debug',
+    '20': 'debug',
+    '30': 'info',
+    '40': 'warn',
+    '50': 'error',
+    '60': 'error',
+    trace: 'debug',
+    debug: 'debug',
+  },
+  ...{ info: 'info', notice: 'info', warn: 'warn', warning: 'warn', error: 'error', critical: 'error', fatal: 'error' },
+};
+
+/** A line that this unit wrote, or that its owner wrote of it; undefined for what is none. */
+export function journalLine(text: string, unit: string): JournalLine | undefined {
+  const said = objectOf(text);
+  const message = textOf(said?.MESSAGE);
+  const at = Math.floor(Number(said?.__REALTIME_TIMESTAMP) / 1_000);
+  if (said === undefined || message === undefined || !Number.isFinite(at)) return undefined;
+  const own = said._SYSTEMD_UNIT === unit;
+  const level = LEVELS[Number(said.PRIORITY)] ?? 'info';
+  const {
+    level: name,
+    msg,
+    message: other,
+    ...fields
+  } = (message.startsWith('{') ? objectOf(message) : undefined) ?? {};
+  const inner = typeof msg === 'string' ? msg : other;
+  const known = Object.hasOwn(NAMES, String(name).toLowerCase()) ? NAMES[String(name).toLowerCase()] : undefined;
+  const from = own ? 'stdout' : 'log';
+  if (known === undefined || typeof inner !== 'string')
+    return {
+      line: { at, level, from, text: redactText(message) },
+      invocation: own ? String(said._SYSTEMD_INVOCATION_ID) : '',
+    };
+  // Its own time is not believed.
+  const { time: _time, ts: _ts, timestamp: _timestamp, ...more } = fields;
+  const given = Object.keys(more).length > 0 ? { fields: redact(more) as Readonly<Record<string, unknown>> } : {};
+  return {
+    line: { at, level: known, from, text: redactText(inner), ...given },
+    invocation: own ? String(said._SYSTEMD_INVOCATION_ID) : '',
+  };
+}
+
+/** Bytes that are no text come as a list of numbers. */
+function textOf(message: unknown): string | undefined {
+  if (typeof message === 'string') return message;
+  return Array.isArray(message) ? Buffer.from(message as number[]).toString('utf8') : undefined;
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined; // it only looks like JSON, or the journal was cut off
+  }
+}

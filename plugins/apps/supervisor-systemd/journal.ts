@@ -1,0 +1,91 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { type Clock, CoreError, type Logger, type OutputLine, reasonOf, type Scope } from '@device-core/plugin-api';
+import { FIELDS, type JournalLine, journalLine } from './journal-line.ts';
+
+export interface JournalOptions {
+  /** Unit of the Core itself. */
+  readonly core: string;
+  /** Folder of the journal's sockets: `/run/systemd/journal`. */
+  readonly sockets: string;
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const READ_MS = 10_000;
+const MOST_LINES = 10_000;
+const PRIORITY: Readonly<Record<OutputLine['level'], number>> = { debug: 7, info: 6, warn: 4, error: 3 };
+
+/** The journal of systemd: read on demand, and followed only while somebody listens. */
+export class Journal {
+  readonly #options: JournalOptions;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** The newest lines, the oldest of them first; of one start of the unit alone where it is named. */
+  async lines(name: string, most: number, invocation?: string): Promise<readonly JournalLine[]> {
+    const count = String(Math.min(most, MOST_LINES));
+    const of = invocation === undefined ? [] : [`_SYSTEMD_INVOCATION_ID=${invocation}`];
+    return this.#options.scope.within(`the journal of ${name}`, READ_MS, async (signal) => {
+      const child = this.#spawn(name, ['-n', count, ...of]);
+      signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
+      const closed = once(child, 'close');
+      const lines: JournalLine[] = [];
+      for await (const text of createInterface(child.stdout)) {
+        const line = journalLine(text, `${name}.service`);
+        if (line) lines.push(line);
+      }
+      await closed;
+      return lines;
+    });
+  }
+
+  /** Calls back with each line from now on. */
+  follow(name: string, listener: (line: JournalLine) => void): Disposable {
+    const { clock, log } = this.#options;
+    const since = clock.now();
+    const child = this.#spawn(name, ['-f', '-n', 'all', '--since', `@${Math.floor(since / 1_000)}`]);
+    createInterface(child.stdout).on('line', (text) => {
+      const line = journalLine(text, `${name}.service`);
+      if (line && line.line.at >= since) listener(line);
+    });
+    child.on('error', (error) => log.warn({ guest: name, reason: reasonOf(error) }, 'cannot follow the journal'));
+    return { [Symbol.dispose]: () => void child.kill('SIGKILL') };
+  }
+
+  /** A line of the guest's owner; it has the name of the guest, and is known by the unit that wrote it. */
+  async write(name: string, { level, text, fields }: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    const { scope, sockets } = this.#options;
+    const line = JSON.stringify({ level, msg: text, ...fields });
+    await scope.within(`a line for ${name}`, READ_MS, async (signal) => {
+      const socket = connect({ path: `${sockets}/stdout`, signal });
+      const closed = once(socket, 'close');
+      // sd_journal_stream_fd(3): identifier, unit, priority, prefixes, syslog, kmsg, console.
+      socket.end(`${name}\n\n${PRIORITY[level]}\n0\n0\n0\n0\n${line}\n`);
+      socket.resume();
+      await closed;
+    });
+  }
+
+  #spawn(name: string, args: readonly string[]): ChildProcessByStdio<null, Readable, null> {
+    const words = ['-o', 'json', '--no-pager', '-q', '-a', `--output-fields=${FIELDS.join(',')}`, ...args];
+    const [own, owners] = [
+      `_SYSTEMD_UNIT=${name}.service`,
+      [`SYSLOG_IDENTIFIER=${name}`, `_SYSTEMD_UNIT=${this.#options.core}`],
+    ];
+    const only = args.some((word) => word.startsWith('_SYSTEMD_INVOCATION_ID'));
+    const child = spawn('journalctl', [...words, own, ...(only ? [] : ['+', ...owners])], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    if (child.pid === undefined) child.once('error', () => undefined);
+    if (!child.stdout)
+      throw new CoreError('UNAVAILABLE', { what: 'the journal', reason: 'journalctl could not be started' });
+    return child;
+  }
+}

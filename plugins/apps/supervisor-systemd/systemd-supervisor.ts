@@ -1,0 +1,212 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  type AppSupervisor,
+  type Clock,
+  CoreError,
+  type EnforcementReport,
+  type GuestEnd,
+  type GuestRun,
+  type GuestStart,
+  type GuestUsage,
+  type Identity,
+  type Logger,
+  type OutputLine,
+  reasonOf,
+  settlesWithin,
+} from '@device-core/plugin-api';
+import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/app-spec';
+import type { Credentials } from './credentials.ts';
+import { enforcementOf, lacking } from './enforcement.ts';
+import type { GuestOutput } from './guest-output.ts';
+import type { SystemBus } from './system-bus.ts';
+import { UnitRun } from './unit-run.ts';
+import { usageOf } from './unit-usage.ts';
+import type { WardenClient } from './warden-client.ts';
+
+export interface SystemdSupervisorOptions {
+  readonly warden: WardenClient;
+  readonly bus: SystemBus;
+  readonly output: GuestOutput;
+  /** Throws UNAVAILABLE where systemd cannot be given a token. */
+  readonly credentials: () => Credentials;
+  readonly identity: Pick<Identity, 'launched'>;
+  /** `<run>` of the device. */
+  readonly run: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What SIGKILL is given to take effect, and systemd to see it. */
+const KILL_MS = 5_000;
+/** Runs that are over, of which ended() still tells. */
+const MOST_OVER = 64;
+
+interface Run {
+  readonly unit: UnitRun;
+  readonly cpuPercent: number | undefined;
+}
+
+/** `agenda` of `app-agenda`. */
+const shortOf = (name: string) => name.replace(/^(app|plugin)-/, '');
+
+/** Guests as units of systemd: the warden changes them, the bus of the system tells what becomes of them. */
+export class SystemdSupervisor implements AppSupervisor {
+  readonly #options: SystemdSupervisorOptions;
+  readonly #runs = new Map<string, Run>();
+  #count = 0;
+
+  constructor(options: SystemdSupervisorOptions) {
+    this.#options = options;
+  }
+
+  async enforcement(): Promise<EnforcementReport> {
+    return enforcementOf();
+  }
+
+  async prepare(spec: AppSpec): Promise<void> {
+    const problem = appSpecProblem(spec) ?? (spec.uid === undefined ? 'it has no user of its own' : undefined);
+    if (problem) throw new CoreError('PARAMS_INVALID', { where: `the unit of ${spec.name}`, reason: problem });
+    for (const folder of [spec.data, spec.cache]) {
+      if (folder === undefined) continue;
+      await mkdir(dirname(folder), { recursive: true, mode: 0o750 });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    }
+    await mkdir(spec.run, { recursive: true });
+    // The warden looks for sockets in it, and the guest goes through it.
+    await chmod(spec.run, 0o755);
+    await this.#options.warden.ask({ verb: 'put', spec });
+    await this.#options.warden.ask({ verb: 'own', name: spec.name });
+  }
+
+  async start(spec: AppSpec, { token, demand }: GuestStart): Promise<GuestRun> {
+    const { bus, credentials, identity, log, output, warden } = this.#options;
+    await this.prepare(spec);
+    const report = await this.enforcement();
+    const short = lacking(demand, report);
+    if (short.length > 0)
+      throw new CoreError('SANDBOX_UNAVAILABLE', {
+        ...{ what: spec.name, walls: short.join(', ') },
+        reason: short.map((kind) => report.reasons[kind] ?? 'it is not enforced').join('; '),
+      });
+    const name = shortOf(spec.name);
+    const run = `${name}.${++this.#count}`;
+    const failed = (thrown: unknown) => log.warn({ guest: name, reason: reasonOf(thrown) }, 'cannot look at a unit');
+    const unit = new UnitRun({ run, name, unit: `${spec.name}.service`, bus, failed });
+    output.conceal(spec.name, token);
+    using _ = spec.kind === 'app' ? credentials().offer(spec.name, token) : { [Symbol.dispose]: () => undefined };
+    await unit.attend();
+    this.#runs.set(run, { unit, cpuPercent: spec.limits.cpuPercent });
+    this.#forgetOver();
+    // Known by its user before it could reach anybody.
+    await identity.launched({ app: spec.id, ...(spec.uid === undefined ? {} : { uid: spec.uid }) });
+    try {
+      await warden.ask({ verb: 'start', name: spec.name });
+    } catch (thrown) {
+      unit.abandon({ cause: 'start', reason: reasonOf(thrown) });
+      this.#runs.delete(run);
+      throw thrown;
+    }
+    await unit.begun();
+    output.began(spec.name, unit.invocation, run);
+    return unit.guest;
+  }
+
+  ended(run: string): Promise<GuestEnd> {
+    return this.#find(run).then(({ unit }) => unit.ended);
+  }
+
+  async ready(run: string): Promise<GuestRun> {
+    const { unit, cpuPercent } = await this.#find(run);
+    if (cpuPercent !== undefined && !unit.over)
+      await this.#options.warden.ask({ verb: 'limit', name: unitName(unit), cpuPercent });
+    return unit.guest;
+  }
+
+  async stop(run: string, graceMs: number): Promise<readonly number[]> {
+    const { unit } = await this.#find(run);
+    if (unit.over) return [];
+    const { clock, warden } = this.#options;
+    unit.stopped = true;
+    const name = unitName(unit);
+    await warden.ask({ verb: graceMs > 0 ? 'stop' : 'kill', name });
+    if (graceMs > 0 && (await settlesWithin(clock, graceMs, unit.ended))) return [];
+    await warden.ask({ verb: 'kill', name });
+    if (await settlesWithin(clock, KILL_MS, unit.ended)) return [];
+    const { pid } = unit.guest.leader;
+    unit.abandon({ cause: 'stopped', reason: 'its processes could not be ended' });
+    return [pid];
+  }
+
+  async usage(run: string): Promise<GuestUsage> {
+    const { unit } = await this.#find(run);
+    return usageOf(await unit.properties());
+  }
+
+  output(name: string, lines: number): Promise<readonly OutputLine[]> {
+    return this.#options.output.lines(`app-${name}`, lines);
+  }
+
+  write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    return this.#options.output.write(`app-${name}`, line);
+  }
+
+  onOutput(name: string, listener: (line: OutputLine) => void): Disposable {
+    return this.#options.output.listen(`app-${name}`, listener);
+  }
+
+  async former(): Promise<readonly GuestRun[]> {
+    const { bus, log, warden } = this.#options;
+    const known = [...this.#runs.values()].filter(({ unit }) => !unit.over).map(({ unit }) => unitName(unit));
+    const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
+    for (const { name } of guests) {
+      if (known.includes(name)) continue;
+      const [short, run] = [shortOf(name), `${shortOf(name)}.former`];
+      const failed = (thrown: unknown) => log.warn({ guest: short, reason: reasonOf(thrown) }, 'cannot look at a unit');
+      const unit = new UnitRun({ run, name: short, unit: `${name}.service`, bus, failed });
+      await unit.attend(true);
+      if (unit.invocation === '') unit.abandon({ cause: 'stopped' });
+      if (!unit.over) this.#runs.set(run, { unit, cpuPercent: undefined });
+    }
+    return [...this.#runs.values()].flatMap(({ unit }) =>
+      !unit.over && unit.options.run.endsWith('.former') ? [unit.guest] : [],
+    );
+  }
+
+  async forget(name: string): Promise<void> {
+    const { output, run, warden } = this.#options;
+    for (const [id, { unit }] of this.#runs) {
+      if (unit.options.name !== name) continue;
+      await this.stop(id, 0);
+      this.#runs.delete(id);
+    }
+    const unit = `app-${name}`;
+    const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
+    if (guests.some((guest) => guest.name === unit)) await warden.ask({ verb: 'drop', name: unit });
+    output.forget(unit);
+    await rm(`${run}/apps/${name}`, { recursive: true, force: true });
+  }
+
+  /** The bus is there again. */
+  async resume(): Promise<void> {
+    for (const { unit } of this.#runs.values())
+      await unit.resume().catch((thrown: unknown) => {
+        this.#options.log.warn({ guest: unit.options.name, reason: reasonOf(thrown) }, 'cannot watch a unit again');
+      });
+  }
+
+  async #find(run: string): Promise<Run> {
+    const found = this.#runs.get(run);
+    if (!found) throw new CoreError('PARAMS_INVALID', { where: 'run', reason: `there is no run ${run}` });
+    return found;
+  }
+
+  #forgetOver(): void {
+    const over = [...this.#runs].filter(([, { unit }]) => unit.over).map(([run]) => run);
+    for (const run of over.slice(0, -MOST_OVER)) this.#runs.delete(run);
+  }
+}
+
+function unitName(unit: UnitRun): string {
+  return unit.options.unit.replace('.service', '');
+}

@@ -1,0 +1,33 @@
+import { constants } from 'node:os';
+import type { GuestEnd } from '@device-core/plugin-api';
+import type { DBusValue } from '@device-core/plugin-api/dbus';
+
+/** CLD_* of wait(2), as systemd tells them. */
+const EXITED = 1;
+/** What systemd itself ends with before the program runs (systemd.exec, "Process Exit Codes"). */
+const STEPS: Readonly<Record<number, string>> = {
+  ...{ 200: 'its working folder', 203: 'its program could not be executed', 217: 'its user', 218: 'its capabilities' },
+  ...{ 219: 'its control group', 225: 'its network', 226: 'its folders', 228: 'its filter of calls', 231: 'AppArmor' },
+  ...{ 216: 'its group', 243: 'its token was not handed over' },
+};
+
+/** How a unit ended, by the properties of its service (org.freedesktop.systemd1.Service). `ran`: its program was executed. */
+export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, stopped: boolean): GuestEnd {
+  const result = String(service.get('Result') ?? '');
+  const code = Number(service.get('ExecMainCode') ?? 0);
+  const status = Number(service.get('ExecMainStatus') ?? 0);
+  const how = code === 0 ? {} : code === EXITED ? { code: status } : { signal: signalName(status) };
+  if (stopped) return { ...how, cause: 'stopped' };
+  if (result === 'oom-kill') return { ...how, cause: 'memory' };
+  if (!ran) {
+    const step = code === EXITED ? STEPS[status] : undefined;
+    return { cause: 'start', reason: step ?? `systemd could not start it: ${result} (${code}/${status})` };
+  }
+  if (result === 'success' && code !== EXITED)
+    return { ...how, cause: 'stopped', reason: 'somebody else stopped its unit' };
+  return { ...how, cause: code === EXITED ? 'exit' : 'signal' };
+}
+
+function signalName(number: number): string {
+  return Object.entries(constants.signals).find(([, one]) => one === number)?.[0] ?? `signal ${number}`;
+}

@@ -1,0 +1,22 @@
+import type { GuestUsage } from '@device-core/plugin-api';
+import type { DBusValue } from '@device-core/plugin-api/dbus';
+
+/** What systemd answers for what it does not count. */
+const UNKNOWN = 2n ** 64n - 1n;
+
+/** What a unit takes now, by the properties of its service. */
+export function usageOf(service: ReadonlyMap<string, DBusValue>): GuestUsage {
+  const number = (name: string): number | undefined => {
+    const value = service.get(name);
+    return typeof value === 'bigint' && value !== UNKNOWN ? Number(value) : undefined;
+  };
+  const peak = number('MemoryPeak');
+  const [read, written] = [number('IOReadBytes'), number('IOWriteBytes')];
+  return {
+    memory: number('MemoryCurrent') ?? 0,
+    ...(peak === undefined ? {} : { memoryPeak: peak }),
+    cpuMs: Math.round((number('CPUUsageNSec') ?? 0) / 1e6),
+    tasks: number('TasksCurrent') ?? 0,
+    ...(read === undefined && written === undefined ? {} : { ioBytes: (read ?? 0) + (written ?? 0) }),
+  };
+}
