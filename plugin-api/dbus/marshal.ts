@@ -215,7 +215,7 @@ export class Reader {
     const begin = this.take(ALIGNMENT[element.code]!, 0);
     const end = begin + size;
     if (end > this.#bytes.length) throw malformed('an array ends behind the message');
-    if (element.code === 'y') return this.#bytes.slice(this.take(1, size), end);
+    if (element.code === 'y') return Uint8Array.from(this.#bytes.subarray(this.take(1, size), end));
     const values: DBusValue[] = [];
     while (this.#at < end) values.push(this.value(element, depth + 1));
     if (this.#at > end) throw malformed('an element ends behind its array');

@@ -1,7 +1,14 @@
 /** The contract of supervisors for units of systemd: run as the Core's own unit in the box of the warden. */
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { after, describe } from 'node:test';
-import { type AppLaunch, appSupervisor, type DeviceInfo, device, identity } from '@device-core/plugin-api';
+import {
+  type AppLaunch,
+  type AppSupervisor,
+  appSupervisor,
+  type DeviceInfo,
+  device,
+  identity,
+} from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/supervisor-systemd/index.ts';
@@ -19,6 +26,7 @@ async function shellSpec(name: string, script: string): Promise<AppSpec> {
     `/run/device/apps/${name}`,
   ];
   await mkdir(code, { recursive: true });
+  await chmod(code, 0o755);
   return {
     ...{ form: 1, kind: 'app', service: 'device', id, title: name, version: '1.0.0', name: `app-${name}` },
     ...{ program: '/bin/sh', args: ['-c', script], cwd: code, code, data, run, uid: USERS[name] ?? 40_003 },
@@ -47,12 +55,20 @@ async function open(): Promise<SupervisorUnderTest> {
   });
   return {
     launched,
-    supervisor: host.service(appSupervisor),
+    supervisor: sinceNow(host.service(appSupervisor)),
     spec: shellSpec,
     impossible: { mac: 'kernel' },
     oneStream: true,
     [Symbol.asyncDispose]: () => host.stop(),
   };
+}
+
+/** The journal keeps what guests of former tests wrote, who had the same names. */
+function sinceNow(supervisor: AppSupervisor): AppSupervisor {
+  const began = Date.now();
+  const output: AppSupervisor['output'] = async (name, lines) =>
+    (await supervisor.output(name, lines)).filter(({ at }) => at >= began);
+  return { ...supervisor, output };
 }
 
 after(leakCheck());
