@@ -31,6 +31,8 @@ export class CoreClient implements ProgramClient {
     path: string,
     options: RequestOptions = {},
   ): Promise<ProgramAnswer> {
+    // Who logs in somewhere first has the time to.
+    await this.target.reach();
     const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
     const response = await this.#send(method, path, options, signal);
     const status = response.statusCode ?? 0;
@@ -69,7 +71,7 @@ export class CoreClient implements ProgramClient {
     if (!signal.aborted) throw this.#unreachable('it ended the stream');
   }
 
-  #send(
+  async #send(
     method: string,
     path: string,
     options: RequestOptions,
@@ -78,7 +80,8 @@ export class CoreClient implements ProgramClient {
   ): Promise<IncomingMessage> {
     const payload = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
     const token = this.target.token();
-    const { url, socket } = this.target;
+    const { url } = this.target;
+    const socket = await this.target.reach();
     const base = url?.pathname.replace(/\/$/, '') ?? '';
     const place = url ? { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port || 80 } : { socketPath: socket };
     const headers: Record<string, string | number> = {
@@ -125,6 +128,11 @@ export class CoreClient implements ProgramClient {
   }
 
   #unreachable(why: string): Failure {
+    const { device, name } = this.target;
+    if (device) {
+      const hint = `ssh reached the machine; does a Core run there? ${device.trouble}`.trim();
+      return new Failure(EXIT.unreachable, 'UNAVAILABLE', `cannot reach the Core at ${name}: ${why}`, { hint });
+    }
     return new Failure(EXIT.unreachable, 'UNAVAILABLE', `cannot reach the Core at ${this.target.name}: ${why}`, {
       hint: 'is it running? start it with: npm start, or say where it is with --root, --socket or --url',
     });

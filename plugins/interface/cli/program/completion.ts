@@ -16,13 +16,16 @@ import type { Method } from './table.ts';
 
 /** A shell waits for us at every Tab. */
 const TIMEOUT_MS = 1000;
+const NOWHERE = '/dev/null';
 
 /** Candidates for the last of `words`. Never fails: without a Core there are no names. */
 export async function candidates(words: readonly string[], globals: Globals): Promise<readonly string[]> {
   const typed = words.at(-1) ?? '';
   const { said, rest, open } = globalsIn(words.slice(0, -1));
   if (open) return []; // files and addresses are for the shell
-  const session = openSession({ ...globals, ...said });
+  const where = { ...globals, ...said };
+  // A Tab logs in nowhere: there are the words of this checkout then, and no names.
+  const session = openSession(where.device === undefined ? where : { socket: NOWHERE });
   const found = await complete(session, rest, typed);
   return [...new Set(found)].filter((candidate) => candidate.startsWith(typed)).sort();
 }

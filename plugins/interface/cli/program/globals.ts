@@ -30,6 +30,10 @@ export const GLOBALS: readonly GlobalOption[] = [
   },
   { flag: '--socket', key: 'socket', value: 'file', summary: 'shared Unix socket (default: <run>/core.sock)' },
   {
+    ...{ flag: '--device', key: 'device', value: 'address' },
+    summary: 'the Core of another machine, by ssh: ssh://[user@]host[:port][/run/folder]',
+  },
+  {
     ...{ flag: '--url', key: 'url', value: 'address' },
     summary: 'talk over TCP instead, for example http://127.0.0.1:55280',
   },

@@ -25,6 +25,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
     json = globals.json === true;
     const words = rest[0] === 'help' ? rest.slice(1) : rest;
     const session = openSession(globals, streams.stdout);
+    using _target = session.target;
     if (words[0] === 'completion') return await completionScript(session, words.slice(1), globals.help === true);
     if (globals.help || rest[0] === 'help' || words.length === 0) {
       await help(session, leading(words));

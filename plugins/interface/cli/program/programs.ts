@@ -43,7 +43,13 @@ export async function corePrograms(client: CoreClient, timeoutMs?: number): Prom
   try {
     const { body } = await client.get('/plugins', timeoutMs === undefined ? {} : { timeoutMs });
     const plugins = (body.plugins ?? []) as readonly PluginStatus[];
-    return plugins.flatMap(({ id, programs = [] }) => programs.map((one) => ({ ...one, plugin: id })));
+    const named = plugins.flatMap(({ id, programs = [] }) => programs.map((one) => ({ ...one, plugin: id })));
+    if (!client.target.device) return named;
+    // Paths of another machine mean nothing here: this checkout has the same programs, or none.
+    const tree = await treePrograms();
+    return named.flatMap(
+      ({ plugin, command }) => tree.find((one) => one.plugin === plugin && one.command === command) ?? [],
+    );
   } catch (error) {
     if (error instanceof Failure && error.exit === EXIT.answered && error.code !== 'UNAUTHENTICATED') return [];
     throw error;

@@ -8,12 +8,12 @@ export interface Session {
   readonly target: Target;
   readonly client: CoreClient;
   readonly out: Output;
-  /** The Core is reached over its Unix socket. */
+  /** The Core is reached over its Unix socket, on this machine. */
   readonly overSocket: boolean;
 }
 
 export function openSession(globals: Globals, stdout?: Terminal): Session {
   const target = new Target(globals);
   const out = new Output(globals.json === true, stdout);
-  return { target, client: new CoreClient(target), out, overSocket: target.url === undefined };
+  return { target, client: new CoreClient(target), out, overSocket: target.url === undefined && !target.device };
 }

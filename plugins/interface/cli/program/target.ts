@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EXIT, Failure, type ProgramTarget, usage } from '@device-core/plugin-api/program';
+import { SshDevice } from './ssh-device.ts';
 
 /** Options of every command that say which Core is meant. */
 export interface TargetOptions {
@@ -10,6 +11,8 @@ export interface TargetOptions {
   readonly socket?: string;
   readonly url?: string;
   readonly tokenFile?: string;
+  /** `ssh://host`: the Core of another machine. */
+  readonly device?: string;
   /** Of the Core whose launcher was called: what is meant if nothing else is said. */
   readonly launched?: { readonly run: string; readonly socket: string };
 }
@@ -17,7 +20,9 @@ export interface TargetOptions {
 const CHECKOUT_ROOT = fileURLToPath(new URL('../../../../.device', import.meta.url));
 
 /** Which Core is meant, and where its secrets lie. */
-export class Target implements ProgramTarget {
+export class Target implements ProgramTarget, Disposable {
+  /** It is on another machine. */
+  readonly device: SshDevice | undefined;
   /** Base address of the TCP listener; undefined: the Unix socket is used. */
   readonly url: URL | undefined;
   readonly socket: string;
@@ -27,6 +32,9 @@ export class Target implements ProgramTarget {
 
   constructor(given: TargetOptions) {
     const options = fromLauncher(given);
+    if (options.device !== undefined && [options.root, options.run, options.socket, options.url].some(Boolean))
+      throw usage('--device says which Core is meant: --root, --run, --socket and --url are of this machine');
+    this.device = options.device === undefined ? undefined : new SshDevice(options.device);
     this.run = resolve(
       options.run ?? (options.root === undefined ? defaultRun(options.socket) : join(options.root, 'run')),
     );
@@ -37,7 +45,12 @@ export class Target implements ProgramTarget {
 
   /** How the target is named in messages. */
   get name(): string {
-    return this.url?.href ?? `unix:${this.socket}`;
+    return this.device?.name ?? this.url?.href ?? `unix:${this.socket}`;
+  }
+
+  /** Path of the Unix socket to connect to. Rejects with a Failure where the machine cannot be reached. */
+  async reach(): Promise<string> {
+    return this.device ? this.device.socket() : this.socket;
   }
 
   /** The bearer token of a request. On the Unix socket the kernel of the machine says who calls, so none is needed. */
@@ -47,19 +60,29 @@ export class Target implements ProgramTarget {
   }
 
   operatorToken(): string {
+    this.#isHere();
     return readToken(this.#tokenFile ?? join(this.run, 'operator.token'));
   }
 
   /** Token of the running app with this name (not id). */
   appToken(name: string): string {
+    this.#isHere();
     if (!/^[a-z][a-z0-9-]{0,39}$/.test(name)) throw usage(`"${name}" is not the name of an app`);
     return readToken(join(this.run, 'apps', name, 'credentials', 'token'));
+  }
+
+  #isHere(): void {
+    if (this.device) throw usage('tokens stay on the device; over ssh none is needed', 'ask there: devicectl token');
+  }
+
+  [Symbol.dispose](): void {
+    this.device?.[Symbol.dispose]();
   }
 }
 
 /** A Core that is named is the one that is meant, whichever launcher is called; over TCP the launcher's own has the token. */
 function fromLauncher({ launched, ...said }: TargetOptions): TargetOptions {
-  if (!launched || (said.root ?? said.run ?? said.socket) !== undefined) return said;
+  if (!launched || (said.root ?? said.run ?? said.socket ?? said.device) !== undefined) return said;
   const { run, socket } = launched;
   return { ...said, run, ...(socket !== '' && said.url === undefined && { socket }) };
 }
