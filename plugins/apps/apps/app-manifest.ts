@@ -27,10 +27,10 @@ type Path = readonly (string | number)[];
 export class AppManifestReader {
   readonly #schema: object;
   readonly #coreVersion: string;
-  readonly #sku: SkuOfApps;
+  readonly #sku: SkuOfApps | undefined;
   #compiled: ValidateFunction<AppManifest> | undefined;
 
-  private constructor(schema: object, coreVersion: string, sku: SkuOfApps) {
+  private constructor(schema: object, coreVersion: string, sku: SkuOfApps | undefined) {
     this.#schema = schema;
     this.#coreVersion = coreVersion;
     this.#sku = sku;
@@ -46,7 +46,7 @@ export class AppManifestReader {
   }
 
   /** With a SKU, manifests are also held against what this device has. */
-  static async load(coreVersion: string, sku: SkuOfApps = {}): Promise<AppManifestReader> {
+  static async load(coreVersion: string, sku?: SkuOfApps): Promise<AppManifestReader> {
     const schema = JSON.parse(await readFile(SCHEMA, 'utf8'));
     return new AppManifestReader(schema, coreVersion, sku);
   }
@@ -85,7 +85,7 @@ export class AppManifestReader {
       const suggestion = ` (${place})${near ? `; did you mean ${near}?` : ''}`;
       throw new CoreError('CAPABILITY_UNKNOWN', { capability: id, suggestion, file: place });
     }
-    const [beyond] = skuComplaints(manifest, this.#sku);
+    const [beyond] = this.#sku ? skuComplaints(manifest, this.#sku) : [];
     if (beyond) refuse(beyond.path, beyond.reason);
     const { version } = manifest.runtime ?? {};
     if (version !== undefined && semver().validRange(version) === null)
