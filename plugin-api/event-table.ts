@@ -37,6 +37,14 @@ const SURFACE = {
 };
 
 export const EVENTS: Readonly<Record<string, EventDescription>> = {
+  'app.budget': {
+    summary: 'an app comes near a budget, goes over it, or is back below it',
+    payload: record(['app', 'budget', 'used', 'limit', 'state'], {
+      ...{ app: TEXT, name: TEXT, used: { type: 'number' }, limit: { type: 'number' } },
+      budget: oneOf('memory', 'cpu', 'tasks', 'storage', 'cache'),
+      state: oneOf('near', 'over', 'back'),
+    }),
+  },
   'app.state': {
     summary: 'an app started, stopped, or failed',
     retained: true,

@@ -9,26 +9,26 @@ import {
   CrashPolicy,
   type GuestEnd,
   type OutputLine,
-  type OutputStream,
   reasonOf,
   type Spent,
   STRETCH,
   spentText,
 } from '@device-core/plugin-api';
 import { AppGrants } from './app-grants.ts';
+import { limitsOf } from '@device-core/plugin-api/app-spec';
+import { AppBudget } from './app-budget.ts';
 import { AppLease, type Lent } from './app-lease.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
+import { type AppRun, describeEnd, startRun } from './app-run.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
 import { findProgram } from './find-program.ts';
 import { guestSpec } from './guest-spec.ts';
+import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** More than the tails of its streams. */
-const LAST_LINES = 240;
-const TAIL_LINES = 80;
 /** Told with their code: somebody has to do something about them. */
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const START_MS = 10_000;
@@ -38,21 +38,13 @@ const LAST_STOP_MS = 5_000;
 
 type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
 
-/** What runs now. */
-interface Running {
-  readonly run: string;
-  /** Of its first process, which may be that of its walls. */
-  readonly leader: number;
-  /** As far as it is known, of the program itself. */
-  pid: number;
-  readonly ended: Promise<GuestEnd>;
-}
-
 /** One app: its state, and the one queue in which everything that changes the state happens. */
 export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
   readonly grants: AppGrants;
+  /** What it took. */
+  readonly budget: AppBudget;
   /** Of log.write. */
   readonly logRate: RateLimit;
   /** Of what it prints, as far as it is shown in the terminal. */
@@ -75,7 +67,7 @@ export class App {
   /** The same moment, monotonic. */
   #entered: number;
   #restarts = 0;
-  #process: Running | undefined;
+  #process: AppRun | undefined;
   #retry: Disposable | undefined;
   #lostSession: Disposable | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -102,6 +94,7 @@ export class App {
     this.#lease = new AppLease(manifest, around);
     this.#crashes = new CrashPolicy(around.config.crash);
     this.grants = new AppGrants(manifest, folder, around);
+    this.budget = new AppBudget(limitsOf(manifest.resources, around.config.ceilings));
     this.logRate = new RateLimit(around.config.logRate);
     this.outputRate = new RateLimit(around.config.logRate);
   }
@@ -176,6 +169,23 @@ export class App {
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
     });
+  }
+
+  /** Ends it for good, until somebody starts it. */
+  fail(reason: string): Promise<void> {
+    return this.#enqueue(async () => {
+      if (this.active) await this.#end(reason, 'failed');
+    });
+  }
+
+  /** The supervisor's name for what runs of it now. */
+  get run(): string | undefined {
+    return this.#process?.run;
+  }
+
+  /** Where it keeps what it stores. */
+  get folders(): { readonly data: string; readonly cache: string } {
+    return this.#place;
   }
 
   /** Takes what is granted now. True: it is something else, and the app runs with what it was told before. */
@@ -258,7 +268,7 @@ export class App {
     this.#sessions.clear();
     this.#crash = undefined;
     this.#enter('starting');
-    let process: Running;
+    let process: AppRun;
     try {
       await this.#around.stored.check(this.folder);
       process = await this.#spawn(await this.#lease.take(await this.grants.settle()));
@@ -283,11 +293,11 @@ export class App {
     } else if (outcome.cause === 'start') {
       await this.#end(`cannot run ${this.manifest.exec.command}: ${outcome.reason}`, 'failed');
     } else {
-      await this.#crashed(`${describeExit(outcome)} before it was ready`, outcome);
+      await this.#crashed(`${describeEnd(outcome)} before it was ready`, outcome);
     }
   }
 
-  async #spawn({ addresses, token }: Lent): Promise<Running> {
+  async #spawn({ addresses, token }: Lent): Promise<AppRun> {
     const { config, appSupervisor, device, stored } = this.#around;
     const { manifest, folder } = this;
     const program = await findProgram(manifest.exec.command, folder, config.path);
@@ -297,16 +307,12 @@ export class App {
     const run = { manifest: asks, folder, place: this.#place, program, granted, addresses, config, tells };
     const spec = guestSpec({ service: device.service, ...run });
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
-    const guest = await appSupervisor.start(spec, { token, demand: config.insecure ? {} : config.demand });
-    const leader = guest.leader.pid;
-    const ended = appSupervisor
-      .ended(guest.run)
-      .catch((thrown): GuestEnd => ({ cause: 'stopped', reason: reasonOf(thrown) }));
-    this.#process = { run: guest.run, leader, pid: guest.pid ?? leader, ended };
+    const demand = config.insecure ? {} : config.demand;
+    this.#process = await startRun(appSupervisor, spec, { token, demand });
     return this.#process;
   }
 
-  #outcome(process: Running): Promise<Outcome> {
+  #outcome(process: AppRun): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     void process.ended.then(resolve);
     if (this.#cancel.signal.aborted) return Promise.resolve('cancelled');
@@ -323,7 +329,7 @@ export class App {
   }
 
   /** Limits that would have held up its start hold from now on, and by now its program is known. */
-  async #ready(process: Running): Promise<void> {
+  async #ready(process: AppRun): Promise<void> {
     try {
       process.pid = (await this.#around.appSupervisor.ready(process.run)).pid ?? process.pid;
     } catch (thrown) {
@@ -332,7 +338,7 @@ export class App {
   }
 
   /** Asks it while it runs, and ends it when it does not answer. */
-  #watch(process: Running): void {
+  #watch(process: AppRun): void {
     if (!this.#awaitsSession) return;
     const { id } = this.manifest;
     this.#liveness = new Liveness({
@@ -364,9 +370,9 @@ export class App {
     return this.#around.scope.clock;
   }
 
-  async #exited(process: Running, exit: GuestEnd): Promise<void> {
+  async #exited(process: AppRun, exit: GuestEnd): Promise<void> {
     if (this.#process !== process) return;
-    await this.#crashed(describeExit(exit), exit);
+    await this.#crashed(describeEnd(exit), exit);
   }
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
@@ -375,7 +381,10 @@ export class App {
     const ran = this.#state === 'running' ? now - this.#entered : 0;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
     const wellDone = exit?.code === 0 && this.#state === 'running';
-    if (!wellDone) this.#crash = crashLine(await this.#lastWords(), this.folder);
+    const { appSupervisor } = this.#around;
+    const run = this.#process?.run;
+    const words = wellDone || run === undefined ? [] : await lastWords(appSupervisor, this.manifest.name, run);
+    if (!wellDone) this.#crash = crashLine(words, this.folder);
     this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
@@ -446,17 +455,6 @@ export class App {
     return this.#around.appSupervisor.write(this.manifest.name, line);
   }
 
-  /** The last lines that it wrote in this run: to stderr, or to stdout where that is silent. */
-  async #lastWords(): Promise<readonly string[]> {
-    const run = this.#process?.run;
-    if (run === undefined) return [];
-    const lines = await this.#around.appSupervisor.output(this.manifest.name, LAST_LINES, run);
-    const said = (stream: OutputStream) =>
-      lines.flatMap((line) => (line.from === stream && line.text.trim() !== '' ? [line.text] : []));
-    const stderr = said('stderr');
-    return (stderr.length > 0 ? stderr : said('stdout')).slice(-TAIL_LINES);
-  }
-
   /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
   #shout({ level, from, text }: OutputLine): void {
     const { log } = this.#around;
@@ -478,8 +476,4 @@ export class App {
       this.#around.log.error({ app: this.manifest.id, reason: reasonOf(thrown) }, 'a change of an app failed'),
     );
   }
-}
-
-function describeExit({ code, signal, reason }: GuestEnd): string {
-  return reason ?? (signal === undefined ? `it ended with code ${code}` : `it was ended by ${signal}`);
 }

@@ -28,6 +28,7 @@ import type { Catalog } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
+import { AppMeter } from './app-meter.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { AppSearch } from './app-search.ts';
@@ -38,6 +39,7 @@ import { reportingOperations } from './reporting-operations.ts';
 import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
+import { usageOperations } from './usage-operations.ts';
 import { useOperation } from './use-operations.ts';
 
 const CORE = fileURLToPath(new URL('../../../', import.meta.url));
@@ -87,6 +89,25 @@ export const plugin = definePlugin({
         }
       },
     });
+    const meter = new AppMeter({
+      ...{ scope: host.scope, log: host.log, supervisor: services.appSupervisor },
+      apps: () => supervisor.all(),
+      storage: host.config.fullStorage,
+      publish(event) {
+        const level = event.state === 'over' ? 'warn' : 'info';
+        host.log[level](event, `app ${event.app}: ${event.budget} is ${event.state} its budget`);
+        try {
+          host.bus.publish('app.budget', event);
+        } catch (thrown) {
+          host.log.warn({ ...event, reason: reasonOf(thrown) }, 'cannot publish the budget of an app');
+        }
+      },
+    });
+    const metered = supervisor.onChange(({ id }) => {
+      const app = supervisor.all().find(({ manifest }) => manifest.id === id);
+      if (app) meter.changed(app);
+    });
+    host.scope.use('usage of apps', metered);
     host.scope.use(
       'sessions',
       services.appSockets.onSession((event) => supervisor.session(event)),
@@ -102,6 +123,7 @@ export const plugin = definePlugin({
       ...grantOperations(supervisor, around),
       ...reportingOperations(supervisor, host.log, host.clock),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
+      ...usageOperations(supervisor, meter),
       doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));

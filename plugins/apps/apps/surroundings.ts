@@ -27,6 +27,8 @@ export interface AppsConfig extends SkuOfApps {
   readonly logRate: number;
   readonly crash: CrashLimits;
   readonly ping: PingLimits;
+  /** What becomes of an app that keeps more files than its budget allows. */
+  readonly fullStorage: 'stop' | 'warn';
   readonly demand: Demand;
   /** Apps start where no walls can be made, too. */
   readonly insecure: boolean;

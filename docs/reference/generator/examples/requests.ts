@@ -108,6 +108,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.list': get('/apps'),
   'apps.status': get(`/apps/${AGENDA}`),
   'apps.doctor': get('/apps/doctor'),
+  'apps.top': get('/apps/usage'),
+  'apps.usage': get(`/apps/${AGENDA}/usage`),
   'apps.uses': get(`/apps/${AGENDA}/uses`),
   'apps.socket': get('/getDeviceSocketPath', byApp),
   'apps.stop': ask(`/apps/${FLASH}/stop`, {}),

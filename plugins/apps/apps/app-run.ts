@@ -1,0 +1,25 @@
+import { type AppSupervisor, type GuestEnd, type GuestStart, reasonOf } from '@device-core/plugin-api';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
+
+/** What runs of an app now. */
+export interface AppRun {
+  /** The supervisor's name for it. */
+  readonly run: string;
+  /** Of its first process, which may be that of its walls. */
+  readonly leader: number;
+  /** Of the program itself, as far as it is known. */
+  pid: number;
+  /** Never rejects. */
+  readonly ended: Promise<GuestEnd>;
+}
+
+export async function startRun(supervisor: AppSupervisor, spec: AppSpec, start: GuestStart): Promise<AppRun> {
+  const { run, leader, pid } = await supervisor.start(spec, start);
+  // Where the supervisor goes, apps go as well.
+  const ended = supervisor.ended(run).catch((thrown): GuestEnd => ({ cause: 'stopped', reason: reasonOf(thrown) }));
+  return { run, leader: leader.pid, pid: pid ?? leader.pid, ended };
+}
+
+export function describeEnd({ code, signal, reason }: GuestEnd): string {
+  return reason ?? (signal === undefined ? `it ended with code ${code}` : `it was ended by ${signal}`);
+}
