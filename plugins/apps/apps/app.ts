@@ -14,9 +14,9 @@ import {
   STRETCH,
   spentText,
 } from '@device-core/plugin-api';
-import { AppGrants } from './app-grants.ts';
 import { limitsOf } from '@device-core/plugin-api/app-spec';
 import { AppBudget } from './app-budget.ts';
+import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { type AppRun, describeEnd, startRun } from './app-run.ts';

@@ -10,6 +10,8 @@ import { type Bench, CONNECT, eventually, manifestOf, processesAt, putApp, start
 after(leakCheck());
 
 const ID = 'com.example.demo';
+/** It may keep files. */
+const KEEPS = [{ id: 'storage-scoped', reason: 'tells what became of it' }];
 const LONG = { crash: { backoffMs: [60_000], limit: 5, windowMs: 600_000 } };
 
 interface Row {
@@ -45,7 +47,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'fills its disk gets an error of the system at once',
     script: `${CONNECT}; const fs = require('node:fs'); try { fs.writeFileSync('data/big', ''); fs.truncateSync('data/big', 80 << 20); fs.writeFileSync('data/told', 'done'); } catch (error) { fs.writeFileSync('data/told', error.code); }`,
-    manifest: { resources: { storageMB: 1 } },
+    manifest: { resources: { storageMB: 1 }, capabilities: KEEPS },
     async comes(bench, file) {
       await running(bench);
       // Writing begins with an empty file.
@@ -58,6 +60,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'opens files without end gets an error of the system',
     script: `${CONNECT}; const fs = require('node:fs'); const open = []; try { for (let i = 0; i < 5000; i++) open.push(fs.openSync('/dev/null')); } catch (error) { for (const one of open) fs.closeSync(one); fs.writeFileSync('data/told', error.code); }`,
+    manifest: { capabilities: KEEPS },
     async comes(bench, file) {
       await running(bench);
       assert.equal(
