@@ -11,7 +11,7 @@ after(leakCheck());
 
 const ID = 'com.example.demo';
 /** It may keep files. */
-const KEEPS = [{ id: 'storage-scoped', reason: 'tells what became of it' }];
+const KEEPS = [{ id: 'storage-scoped', reason: 'tells what became of it' }] as const;
 const LONG = { crash: { backoffMs: [60_000], limit: 5, windowMs: 600_000 } };
 
 interface Row {
