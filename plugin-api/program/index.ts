@@ -17,6 +17,8 @@ export interface ProgramTarget {
   readonly name: string;
   /** Directory of its sockets and tokens. */
   readonly run: string;
+  /** What `--root` said, if it was given: for a program that needs no Core it is the folder that it works on. */
+  readonly root?: string;
   operatorToken(): string;
   /** Of the running app with this name. */
   appToken(name: string): string;

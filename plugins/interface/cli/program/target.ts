@@ -28,6 +28,7 @@ export class Target implements ProgramTarget, Disposable {
   readonly socket: string;
   /** Directory of sockets and tokens. */
   readonly run: string;
+  readonly root?: string;
   readonly #tokenFile: string | undefined;
 
   constructor(given: TargetOptions) {
@@ -35,6 +36,7 @@ export class Target implements ProgramTarget, Disposable {
     if (options.device !== undefined && [options.root, options.run, options.socket, options.url].some(Boolean))
       throw usage('--device says which Core is meant: --root, --run, --socket and --url are of this machine');
     this.device = options.device === undefined ? undefined : new SshDevice(options.device);
+    if (given.root !== undefined) this.root = given.root;
     this.run = resolve(
       options.run ?? (options.root === undefined ? defaultRun(options.socket) : join(options.root, 'run')),
     );

@@ -1,0 +1,53 @@
+/** The files of the system that make a device of a checkout: where each lies, and what it says. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { render, type Values } from './render.ts';
+
+/** Text of `systemd/` -> its place. */
+const PLACES: Readonly<Record<string, string>> = {
+  'core.service': 'usr/lib/systemd/system/@SERVICE@-core.service',
+  'safe.service': 'usr/lib/systemd/system/@SERVICE@-safe.service',
+  'warden.service': 'usr/lib/systemd/system/@SERVICE@-warden.service',
+  'warden.socket': 'usr/lib/systemd/system/@SERVICE@-warden.socket',
+  'credentials.socket': 'usr/lib/systemd/system/@SERVICE@-credentials.socket',
+  'apps.slice': 'usr/lib/systemd/system/@SERVICE@-apps.slice',
+  'sysusers.conf': 'usr/lib/sysusers.d/@SERVICE@.conf',
+  'tmpfiles.conf': 'usr/lib/tmpfiles.d/@SERVICE@.conf',
+  preset: 'usr/lib/systemd/system-preset/50-@SERVICE@.preset',
+  'udev.rules': 'usr/lib/udev/rules.d/70-@SERVICE@.rules',
+  'apparmor/core': 'etc/apparmor.d/@SERVICE@-core',
+};
+/** Links that make systemd start them at boot. */
+const WANTED: Readonly<Record<string, string>> = {
+  'etc/systemd/system/multi-user.target.wants/@SERVICE@-core.service': '@SERVICE@-core.service',
+  'etc/systemd/system/sockets.target.wants/@SERVICE@-warden.socket': '@SERVICE@-warden.socket',
+  'etc/systemd/system/sockets.target.wants/@SERVICE@-credentials.socket': '@SERVICE@-credentials.socket',
+};
+const UNITS = 'usr/lib/systemd/system';
+
+export interface SystemFiles {
+  /** Path below the root -> text. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** Path below the root -> what the link leads to. */
+  readonly links: Readonly<Record<string, string>>;
+}
+
+/** `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. */
+export async function systemFiles(
+  checkout: string,
+  values: Values,
+  { sku, dropIn, warden }: { readonly sku: string; readonly dropIn: string; readonly warden: object },
+): Promise<SystemFiles> {
+  const { service } = values;
+  const texts: Record<string, string> = {};
+  for (const [name, place] of Object.entries(PLACES))
+    texts[render(place, values)] = render(await readFile(join(checkout, 'systemd', name), 'utf8'), values);
+  texts[`${UNITS}/${service}-core.service.d/50-sku.conf`] = dropIn;
+  texts[`etc/${service}/sku.yaml`] = sku;
+  texts[`etc/${service}/warden.json`] = `${JSON.stringify(warden, null, 2)}\n`;
+  const links = Object.entries(WANTED).map(([link, unit]) => [
+    render(link, values),
+    `/${UNITS}/${render(unit, values)}`,
+  ]);
+  return { texts, links: Object.fromEntries(links) };
+}

@@ -1,0 +1,67 @@
+/** What the Core's own unit must open for the plugins of a SKU. */
+import type { SkuManifest } from '@device-core/plugin-api';
+
+export interface Needs {
+  /** Values of DeviceAllow=, without the access. */
+  readonly devices: readonly string[];
+  readonly groups: readonly string[];
+  /** Plugin that reaches beyond the device, if one does. */
+  readonly network?: string;
+}
+
+type Config = Readonly<Record<string, unknown>>;
+type Need = (config: Config) => Partial<Needs>;
+
+const NODE = /^\/dev\/[A-Za-z0-9][A-Za-z0-9._/-]*$/;
+const CHIP = /^gpiochip\d{1,4}$/;
+
+/** Of plugins that open nodes of the host; those that reach out say so in their manifests (`network.outbound`). */
+const NEEDS: Readonly<Record<string, Need>> = {
+  'port-spidev': ({ device, dataReady, reset }) => {
+    const chips = [dataReady, reset].flatMap((pin) => {
+      const { chip } = (pin ?? {}) as { readonly chip?: unknown };
+      return typeof chip === 'string' && CHIP.test(chip) ? [`/dev/${chip}`] : [];
+    });
+    return { devices: [String(device), ...chips], groups: ['spi', ...(chips.length > 0 ? ['gpio'] : [])] };
+  },
+  'audio-alsa': () => ({ devices: ['char-alsa'], groups: ['audio'] }),
+  wyoming: (config) => (Object.keys(config).length > 0 ? { network: 'wyoming' } : {}),
+};
+
+/** `reachesOut`: whether the manifest of a plugin says that it reaches beyond the device. Throws for a path that is no node. */
+export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) => boolean): Needs {
+  const devices = new Set<string>();
+  const groups = new Set<string>();
+  let network: string | undefined;
+  for (const [id, line] of Object.entries(plugins)) {
+    const { enabled = true, config = {} } = typeof line === 'string' ? {} : line;
+    if (!enabled) continue;
+    const need = NEEDS[id]?.(config) ?? {};
+    for (const device of need.devices ?? []) {
+      if (device !== 'char-alsa' && !NODE.test(device)) throw new Error(`plugin ${id} names no device node: ${device}`);
+      devices.add(device);
+    }
+    for (const group of need.groups ?? []) groups.add(group);
+    network ??= need.network ?? (reachesOut(id) ? id : undefined);
+  }
+  return {
+    devices: [...devices].sort(),
+    groups: [...groups].sort(),
+    ...(network === undefined ? {} : { network }),
+  };
+}
+
+/** `50-sku.conf`: what the unit of the Core opens for a SKU, and nothing else. */
+export function dropInOf({ devices, groups, network }: Needs, sku: string): string {
+  const lines = [`# What SKU ${sku} needs beyond the unit. Made by devicectl system install.`, '[Service]'];
+  if (devices.length > 0) {
+    lines.push(
+      "# PrivateDevices would hide the nodes; the device's own list still refuses all others.",
+      'PrivateDevices=no',
+    );
+    lines.push(...devices.map((device) => `DeviceAllow=${device} rw`));
+    lines.push('# The nodes are their groups’.', `SupplementaryGroups=${groups.join(' ')}`);
+  }
+  if (network !== undefined) lines.push(`# Plugin ${network} reaches beyond the device.`, 'IPAddressAllow=any');
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,38 @@
+/** `/etc/<service>/warden.json`: what the warden allows, from the SKU. It believes this file alone, never the Core. */
+import type { SkuManifest } from '@device-core/plugin-api';
+import type { Values } from './render.ts';
+
+/** Users of guests; the first and last of each kind. */
+const UIDS = { app: [40_000, 49_999], plugin: [50_000, 59_999] } as const;
+/** Guests at the same time. */
+const MOST = 128;
+
+interface Config {
+  readonly nodes?: unknown;
+  readonly ceilings?: unknown;
+  readonly folders?: unknown;
+}
+
+export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Values, node: string): object {
+  const line = plugins.apps;
+  const {
+    nodes = {},
+    ceilings = {},
+    folders = [],
+  }: Config = (typeof line === 'object' ? line.config : undefined) ?? {};
+  const state = `/var/lib/${service}`;
+  const own = Array.isArray(folders) ? folders.filter((one) => typeof one === 'string' && one.startsWith('/')) : [];
+  return {
+    form: 1,
+    service,
+    run: `/run/${service}`,
+    state,
+    code: [`${state}/app-store`, `${state}/apps`, `${prefix}/apps`, ...own],
+    read: [prefix],
+    programs: [node, '/usr/bin/python3', '/usr/bin/node'],
+    uids: UIDS,
+    nodes,
+    ceilings,
+    most: MOST,
+  };
+}
