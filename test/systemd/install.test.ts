@@ -232,7 +232,7 @@ describe('devicectl system install', () => {
   test('refuses the user of somebody else', () => {
     const root = tree('taken');
     mkdirSync(join(root, 'etc'));
-    writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\ndevice:x:1000:1000::/home/device:/bin/sh\n');
+    writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\ndevice:x:1000:1000::/srv/x:/bin/sh\n');
     const { status, stderr } = devicectl('system', 'install', '--root', root, '--sku', SMALL);
     assert.equal(status, 2);
     assert.match(stderr, /somebody else/);

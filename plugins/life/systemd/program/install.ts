@@ -61,7 +61,7 @@ export const program = defineProgram<InstallOptions>({
       warden: wardenConfigOf(sku, values, await nodeOf(checkout, values.prefix)),
     });
     const code = await productionFiles(checkout);
-    if (args.dryRun === true) return told(out, root, values, files, code.length, false);
+    if (args.dryRun === true) return told(out, root, { ...values, files, count: code.length, done: false });
     for (const path of [values.prefix, ...Object.keys(files.texts), ...Object.keys(files.links)])
       await root.inside(path);
     await installCode(root, checkout, code, values, files);
@@ -69,7 +69,7 @@ export const program = defineProgram<InstallOptions>({
     for (const [path, to] of Object.entries(files.links)) await root.link(path, to);
     await accounts(root, service);
     if (root.live) starts(service);
-    await told(out, root, values, files, code.length, true);
+    await told(out, root, { ...values, files, count: code.length, done: true });
   },
 });
 
@@ -133,13 +133,17 @@ function starts(service: string): void {
   }
 }
 
+interface Told extends Values {
+  readonly files: SystemFiles;
+  /** Files of the code. */
+  readonly count: number;
+  readonly done: boolean;
+}
+
 async function told(
   out: ProgramOutput,
   root: Root,
-  { service, prefix }: Values,
-  { texts, links }: SystemFiles,
-  count: number,
-  done: boolean,
+  { service, prefix, files: { texts, links }, count, done }: Told,
 ): Promise<void> {
   if (out.json) {
     const files = [...Object.keys(texts), ...Object.keys(links)];
