@@ -7,6 +7,7 @@ import type { ProgramClient } from './client.ts';
 import type { ExitCode } from './failure.ts';
 
 export { type Waiting, whenChanged } from './change.ts';
+export { claimLines } from './claim-text.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
 export { cell, duration, quoted, timeOf } from './text.ts';

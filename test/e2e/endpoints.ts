@@ -153,6 +153,12 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.apply': post('/plugins/apply', {}, [], admin),
   'changes.list': get('/changes'),
   'changes.get': get('/changes/999'),
+  'apps.diff': post(
+    '/apps/diff',
+    { source: '/no/such/folder' },
+    [['a path from nowhere', { source: 'app' }, 400, 'PACKAGE_INVALID']],
+    admin,
+  ),
   'apps.grant': post(`/apps/${AGENDA}/grant`, { capability: 'display.notify' }, [
     ['an app', { capability: 'display.notify' }, 403, 'CALLER_DENIED'],
     ['an app that wants more', { capability: 'system.apps' }, 403, 'CALLER_DENIED'],

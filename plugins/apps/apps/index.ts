@@ -32,6 +32,7 @@ import { AppMeter } from './app-meter.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { AppSearch } from './app-search.ts';
+import { diffOperation } from './diff-operation.ts';
 import { doctorOperation, enforcementHealth } from './doctor.ts';
 import { grantOperations } from './grant-operations.ts';
 import { LastGoodManifests } from './last-good.ts';
@@ -121,6 +122,7 @@ export const plugin = definePlugin({
     for (const operation of [
       ...appOperations(supervisor, mayAdminister),
       ...grantOperations(supervisor, around),
+      diffOperation(supervisor, around) as Operation<never, unknown>,
       ...reportingOperations(supervisor, host.log, host.clock),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),

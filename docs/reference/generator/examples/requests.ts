@@ -1,5 +1,7 @@
 /** One request for every operation, in the order in which a Core is asked. The simulator SKU runs, with the demo apps, a tag at the reader and a package `guest`. */
 
+import { fileURLToPath } from 'node:url';
+
 /** Answers so far, by operation. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever the Core said
 export type Said = (operation: string) => any;
@@ -33,6 +35,7 @@ export interface Asked {
 
 const AGENDA = 'com.example.agenda';
 const FLASH = 'com.example.flash-reader';
+const FLASH_FOLDER = fileURLToPath(new URL('../../../examples/flash-reader', import.meta.url));
 
 /** A tenth of a second of a square wave at 16 kHz, as a WAV file. */
 function beep(): string {
@@ -193,6 +196,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
   'plugins.remove': ask('/plugins/guest/remove', {}),
+  'apps.diff': ask('/apps/diff', { source: FLASH_FOLDER }),
   'apps.revoke': ask(`/apps/${FLASH}/revoke`, { capability: 'bridges.spi:flash' }),
   'apps.grant': ask(`/apps/${FLASH}/grant`, { capability: 'bridges.spi:flash' }),
   'consents.list': get('/consents'),

@@ -1,6 +1,6 @@
 /** A question as it stands in the terminal: what is asked, in our words, and why, in those of the app. */
-import type { Prompt, PromptItem } from '@device-core/plugin-api';
-import { cell, duration, type ProgramClient, quoted, usage } from '@device-core/plugin-api/program';
+import type { Prompt } from '@device-core/plugin-api';
+import { cell, claimLines, duration, type ProgramClient, quoted, usage } from '@device-core/plugin-api/program';
 
 export async function openPrompts(client: ProgramClient): Promise<readonly Prompt[]> {
   return (await client.get('/prompts')).body.prompts as readonly Prompt[];
@@ -28,7 +28,7 @@ export function linesOf(prompt: Prompt, now: number): readonly string[] {
   return [
     `${id}: ${VERB[kind]} ${cell(subject)}${of.join('')}, ${left} left`,
     `  it calls itself ${quoted(title)}`,
-    ...what.flatMap(itemLines),
+    ...what.flatMap(claimLines).map((line) => `  ${line}`),
     `  answer with: devicectl allow ${id}${what.length > 1 ? ' [CAPABILITY...]' : ''}, or devicectl deny ${id}`,
   ];
 }
@@ -38,15 +38,3 @@ const VERB: Readonly<Record<Prompt['kind'], string>> = {
   confirm: 'confirm this about',
   update: 'update',
 };
-
-function itemLines({ capability, params, summary, reason, optional, widens }: PromptItem): readonly string[] {
-  const more = Object.entries(params ?? {}).map(
-    ([name, value]) => `${cell(name)} ${[value].flat().map(cell).join(', ')}`,
-  );
-  return [
-    `  ${[cell(capability), ...more].join(', ')}${optional ? ' (it does without, too)' : ''}`,
-    `    what it allows: ${cell(summary)}`,
-    ...(widens === undefined ? [] : [`    more than it has: ${cell(widens)}`]),
-    `    the app says why: ${quoted(reason)}`,
-  ];
-}

@@ -1,0 +1,127 @@
+/** apps.diff: what a version asks for beyond what there is, before anything of it is installed. */
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { type AppManifest, CoreError, type JsonSchema, type Operation, reasonOf } from '@device-core/plugin-api';
+import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/consent';
+import { exactly } from '@device-core/plugin-api/operation-kit';
+import { unpack } from '@device-core/plugin-api/packages';
+import type { Supervisor } from './supervisor.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const LIMITS = { files: 100_000, bytes: 1 << 30 };
+
+const TEXT: JsonSchema = { type: 'string' };
+const PARAMS: JsonSchema = { type: 'object', additionalProperties: true };
+const list = (required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  type: 'array',
+  items: { type: 'object', required, properties },
+});
+const RESULT: JsonSchema = {
+  type: 'object',
+  required: ['app', 'version', 'asks', 'dropped', 'budgets', 'functions'],
+  properties: {
+    app: TEXT,
+    version: TEXT,
+    former: { ...TEXT, description: 'the version that is there; absent where none is' },
+    asks: {
+      ...list(['capability', 'summary', 'reason', 'optional', 'verdict', 'by'], {
+        capability: TEXT,
+        params: PARAMS,
+        class: { enum: ['normal', 'sensitive', 'oem'] },
+        summary: { ...TEXT, description: 'what it allows' },
+        reason: { ...TEXT, description: "in the app's own words; to be shown as such" },
+        optional: { type: 'boolean', description: 'the app is of use without it' },
+        widens: { ...TEXT, description: 'a grant that it has now and that this one contains' },
+        verdict: { enum: ['granted', 'denied', 'ask'] },
+        by: {
+          type: 'object',
+          required: ['from', 'line'],
+          properties: { from: { enum: ['sku', 'consent', 'policy', 'catalogue'] }, line: TEXT },
+        },
+        hint: { ...TEXT, description: 'what would grant it' },
+      }),
+      description: 'capabilities that no grant of the version that is there implies, ports included',
+    },
+    dropped: list(['capability'], { capability: TEXT, ports: { type: 'array', items: { type: 'integer' } } }),
+    budgets: list(['budget'], { budget: TEXT, from: { type: 'number' }, to: { type: 'number' } }),
+    functions: list(['name', 'kind', 'utterances'], {
+      name: TEXT,
+      kind: { enum: ['added', 'changed', 'removed'] },
+      utterances: { type: 'array', items: TEXT },
+    }),
+  },
+};
+
+export interface AppDifference extends Omit<Difference, 'asked' | 'told'> {
+  readonly app: string;
+  readonly version: string;
+  readonly former?: string;
+  readonly asks: readonly Decision[];
+}
+
+export function diffOperation(
+  supervisor: Supervisor,
+  around: Surroundings,
+): Operation<{ readonly source: string }, AppDifference> {
+  return {
+    name: 'apps.diff',
+    summary: 'What a package or a folder asks for beyond what is installed',
+    description:
+      'Nothing is installed and nobody is asked. Capabilities with the rule that decides, budgets, functions.',
+    params: exactly({
+      source: {
+        ...TEXT,
+        minLength: 1,
+        maxLength: 4096,
+        description: 'Absolute path on the device: a .app file or a folder.',
+      },
+    }),
+    result: RESULT,
+    capability: 'system.apps',
+    rest: { method: 'POST', path: '/apps/diff' },
+    cli: { hide: true },
+    errors: ['PACKAGE_INVALID', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
+    timeoutMs: 120_000,
+    async run({ source }, { signal }) {
+      const next = await manifestOf(source, supervisor, signal);
+      const former = supervisor.all().find(({ manifest }) => manifest.id === next.id)?.manifest;
+      await around.consents.look(next.id);
+      const rules = { skuGrants: around.device.grants, ...around.consents.rulesFor(next.id) };
+      const held = former ? grantsOf(decide(former, rules)) : [];
+      const { asked, told, ...more } = difference(former, next, held);
+      const open = [...asked, ...told].map(({ capability: id, params, reason, optional }) => ({
+        ...{ id, reason, optional },
+        ...(params?.ports ? { ports: params.ports as readonly number[] } : {}),
+      }));
+      return {
+        ...{ app: next.id, version: next.version },
+        ...(former ? { former: former.version } : {}),
+        asks: decide({ id: next.id, capabilities: open }, { ...rules, held }),
+        ...more,
+      };
+    },
+  };
+}
+
+async function manifestOf(source: string, supervisor: Supervisor, signal: AbortSignal): Promise<AppManifest> {
+  const refuse = (reason: string) => new CoreError('PACKAGE_INVALID', { source, reason });
+  if (!isAbsolute(source)) throw refuse('it must be an absolute path on the device');
+  const found = await stat(source).catch((thrown) => {
+    throw refuse(`it cannot be read: ${reasonOf(thrown)}`);
+  });
+  if (found.isDirectory()) return supervisor.inspect(source);
+  if (!found.isFile()) throw refuse('it is neither a file nor a folder');
+  const folder = await mkdtemp(join(tmpdir(), 'app-diff-'));
+  try {
+    await unpack(source, folder, LIMITS, signal);
+    return await supervisor.inspect(folder);
+  } catch (thrown) {
+    // The folder is nothing that its author knows.
+    if (!(thrown instanceof CoreError) || thrown.code !== 'MANIFEST_INVALID') throw thrown;
+    const file = String(thrown.details.file).replace(join(folder, '/'), '');
+    throw new CoreError('MANIFEST_INVALID', { ...thrown.details, file });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
