@@ -17,6 +17,10 @@ const list = (required: readonly string[], properties: Readonly<Record<string, J
   type: 'array',
   items: { type: 'object', required, properties },
 });
+const BY: Readonly<Record<string, JsonSchema>> = {
+  from: { enum: ['sku', 'consent', 'policy', 'catalogue'] },
+  line: TEXT,
+};
 const RESULT: JsonSchema = {
   type: 'object',
   required: ['app', 'version', 'asks', 'dropped', 'budgets', 'functions'],
@@ -34,11 +38,7 @@ const RESULT: JsonSchema = {
         optional: { type: 'boolean', description: 'the app is of use without it' },
         widens: { ...TEXT, description: 'a grant that it has now and that this one contains' },
         verdict: { enum: ['granted', 'denied', 'ask'] },
-        by: {
-          type: 'object',
-          required: ['from', 'line'],
-          properties: { from: { enum: ['sku', 'consent', 'policy', 'catalogue'] }, line: TEXT },
-        },
+        by: { type: 'object', required: Object.keys(BY), properties: BY },
         hint: { ...TEXT, description: 'what would grant it' },
       }),
       description: 'capabilities that no grant of the version that is there implies, ports included',
