@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
 import type { GuestRunOptions } from './guest-spec.ts';
@@ -19,6 +20,9 @@ export class AppLease {
   readonly #around: Surroundings;
   #functionsLeftOut: readonly AppLeftOut[] = [];
   #configRefused: AppLeftOut | undefined;
+  /** Its way to named hosts, as its run has it, and why there is none. */
+  #wayOut: Pick<AppSpec, 'hosts' | 'uid'> | undefined;
+  #noWayOut: AppLeftOut | undefined;
 
   constructor(manifest: AppManifest, around: Surroundings) {
     this.#manifest = manifest;
@@ -49,9 +53,31 @@ export class AppLease {
     await this.#undo('token', () => this.#around.identity.revoke(this.#manifest.id));
   }
 
-  /** The app is told to stop; its socket goes. */
+  /** Before its run begins, and again when the service has come anew: then for the same hosts. */
+  async openWayOut(spec: Pick<AppSpec, 'hosts' | 'uid'> | undefined = this.#wayOut): Promise<void> {
+    const { id, name } = this.#manifest;
+    this.#wayOut = spec;
+    this.#noWayOut = undefined;
+    const { hosts = [], uid } = spec ?? {};
+    if (hosts.length === 0) return this.#closeWayOut();
+    try {
+      if (!this.#around.optional.egress) throw new Error('plugin egress is not there');
+      await this.#around.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
+    } catch (thrown) {
+      this.#noWayOut = { part: 'network.outbound', reason: reasonOf(thrown) };
+      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'an app has no way to its hosts');
+    }
+  }
+
+  /** The app is told to stop; its socket goes, and what it has open to hosts is cut before. */
   async closeSocket(reason: string): Promise<void> {
+    this.#wayOut = undefined;
+    await this.#closeWayOut();
     await this.#undo('socket', () => this.#around.appSockets.close(this.#manifest.id, reason));
+  }
+
+  async #closeWayOut(): Promise<void> {
+    await this.#undo('way out', async () => this.#around.optional.egress?.close(this.#manifest.id));
   }
 
   /** Everything back. */
@@ -64,7 +90,7 @@ export class AppLease {
 
   /** What of the manifest is not in force, and why. */
   get leftOut(): readonly AppLeftOut[] {
-    const refused = this.#configRefused ? [this.#configRefused] : [];
+    const refused = [this.#configRefused, this.#noWayOut].flatMap((one) => one ?? []);
     return [...refused, ...this.#functionsLeftOut, ...inactiveParts(this.#manifest)];
   }
 

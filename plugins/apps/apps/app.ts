@@ -243,6 +243,11 @@ export class App {
     if (this.active) await this.#lease.registerFunctions();
   }
 
+  /** Ways out have come again. */
+  async openWayOut(): Promise<void> {
+    if (this.active) await this.#lease.openWayOut();
+  }
+
   /** The registry of functions has changed. */
   async lookForFunctions(): Promise<void> {
     if (this.active) await this.#lease.lookForFunctions();
@@ -306,6 +311,7 @@ export class App {
     const asks = { ...manifest, capabilities: claims };
     const run = { manifest: asks, folder, place: this.#place, program, granted, addresses, config, tells };
     const spec = guestSpec({ service: device.service, ...run });
+    await this.#lease.openWayOut(spec);
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
     const demand = config.insecure ? {} : config.demand;
     this.#process = await startRun(appSupervisor, spec, { token, demand });

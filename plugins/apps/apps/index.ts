@@ -13,6 +13,7 @@ import {
   type DeviceInfo,
   definePlugin,
   device,
+  egress,
   functions,
   grants,
   httpServer,
@@ -176,6 +177,11 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
       service.onChange(() => look()),
     );
     await describe();
+  });
+  host.when(egress, async (service, scope) => {
+    optional.egress = service;
+    scope.defer('egress', () => void delete optional.egress);
+    await Promise.all(supervisor.all().map((app) => app.openWayOut()));
   });
   host.when(httpServer, async (service, scope) => {
     optional.http = service;

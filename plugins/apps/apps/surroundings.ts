@@ -4,6 +4,7 @@ import type {
   Config,
   CrashLimits,
   DeviceInfo,
+  Egress,
   Functions,
   Grants,
   HttpServer,
@@ -47,5 +48,5 @@ export interface Surroundings {
   readonly config: AppsConfig;
   readonly stored: StoredAppList;
   readonly consents: AppConsents;
-  optional: { config?: Config; functions?: Functions; http?: HttpServer };
+  optional: { config?: Config; egress?: Egress; functions?: Functions; http?: HttpServer };
 }

@@ -58,7 +58,7 @@ export class GuestProcess {
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
     child.once('exit', (code, exitSignal) => {
       this.#over = true;
-      resolve(above === 2 ? exitInside(code, exitSignal) : { code, signal: exitSignal });
+      resolve(above >= 2 ? exitInside(code, exitSignal) : { code, signal: exitSignal });
     });
     child.once('error', (thrown) => {
       if (child.pid === undefined) reject(thrown);
