@@ -7,6 +7,14 @@ export interface CrashLimits {
   readonly windowMs: number;
 }
 
+/** What a policy knows, for whoever keeps it over a restart. Plain data. */
+export interface CrashState {
+  /** Milliseconds since each failure within the window, the oldest first. */
+  readonly agesMs: readonly number[];
+  /** Pauses in a row so far. */
+  readonly row: number;
+}
+
 /** Counts the failures of one plugin or app. It keeps no time of its own. */
 export class CrashPolicy {
   readonly #limits: CrashLimits;
@@ -32,6 +40,16 @@ export class CrashPolicy {
     this.#failures = [...this.#failures.filter((at) => now - at < windowMs), now];
     if (this.#failures.length >= limit) return undefined;
     return backoffMs[Math.min(this.#row++, backoffMs.length - 1)] ?? 0;
+  }
+
+  state(now: number): CrashState {
+    return { agesMs: this.#failures.map((at) => now - at), row: this.#row };
+  }
+
+  /** Goes on where another left off. */
+  resume({ agesMs, row }: CrashState, now: number): void {
+    this.#failures = agesMs.map((age) => now - age);
+    this.#row = row;
   }
 
   /** It was released by hand, or is not what it was. */

@@ -16,7 +16,7 @@ export {
   unknownCapability,
 } from './capabilities.ts';
 export type { Clock } from './clock.ts';
-export { type CrashLimits, CrashPolicy } from './crash-policy.ts';
+export { type CrashLimits, CrashPolicy, type CrashState } from './crash-policy.ts';
 export {
   CoreError,
   type CoreErrorCode,

@@ -6,7 +6,6 @@ import {
   afterOwnTime,
   type Clock,
   CoreError,
-  CrashPolicy,
   type GuestEnd,
   type OutputLine,
   reasonOf,
@@ -16,6 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { limitsOf } from '@device-core/plugin-api/app-spec';
 import { AppBudget } from './app-budget.ts';
+import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
@@ -27,6 +27,7 @@ import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
+import { refusalsSince } from './refusals.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Told with their code: somebody has to do something about them. */
@@ -55,11 +56,14 @@ export class App {
   readonly #place: AppPlace;
   readonly #around: Surroundings;
   readonly #lease: AppLease;
-  readonly #crashes: CrashPolicy;
+  readonly #crashes: AppCrashes;
   readonly #changed: (app: App) => void;
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #crash: CrashLine | undefined;
+  /** What it was refused in the run that crashed. */
+  #refused = '';
+  #launchedAt = 0;
   /** How it last came to an end by itself, and how often it did. */
   #lastEnd: AppStatus['lastEnd'];
   #liveness: Liveness | undefined;
@@ -92,7 +96,10 @@ export class App {
     this.#entered = around.scope.clock.monotonic();
     this.#place = placeOf(manifest, around.device.paths);
     this.#lease = new AppLease(manifest, around);
-    this.#crashes = new CrashPolicy(around.config.crash);
+    const { scope, device, config, log } = around;
+    this.#crashes = new AppCrashes({ manifest, limits: config.crash, paths: device.paths, clock: scope.clock, log });
+    this.#reason = this.#crashes.quarantine;
+    if (this.#reason !== undefined) this.#state = 'quarantined';
     this.grants = new AppGrants(manifest, folder, around);
     this.budget = new AppBudget(limitsOf(manifest.resources, around.config.ceilings));
     this.logRate = new RateLimit(around.config.logRate);
@@ -272,7 +279,9 @@ export class App {
     this.#health = undefined;
     this.#sessions.clear();
     this.#crash = undefined;
+    this.#refused = '';
     this.#enter('starting');
+    this.#launchedAt = this.#since;
     let process: AppRun;
     try {
       await this.#around.stored.check(this.folder);
@@ -390,11 +399,14 @@ export class App {
     const { appSupervisor } = this.#around;
     const run = this.#process?.run;
     const words = wellDone || run === undefined ? [] : await lastWords(appSupervisor, this.manifest.name, run);
-    if (!wellDone) this.#crash = crashLine(words, this.folder);
+    if (!wellDone) {
+      this.#crash = crashLine(words, this.folder);
+      this.#refused = await refusalsSince(this.#around.grants, this.manifest.id, this.#launchedAt);
+    }
     this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
-    const pause = this.#crashes.failed(now, ran);
+    const pause = this.#crashes.failed(now, ran, reason);
     if (pause === undefined)
       return this.#end(`${this.#crashes.count} crashes in a short time; the last one: ${reason}`, 'quarantined');
     await this.#lease.voidToken();
@@ -453,7 +465,8 @@ export class App {
   }
 
   #withOutput(reason: string): string {
-    return this.#crash ? `${reason}; it wrote: ${this.#crash.text}` : reason;
+    const wrote = this.#crash && `it wrote: ${this.#crash.text}`;
+    return [reason, wrote, this.#refused].filter(Boolean).join('; ');
   }
 
   /** A line of log.write. */

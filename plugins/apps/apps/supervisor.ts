@@ -194,6 +194,7 @@ export class Supervisor implements Apps {
     const app = new App(manifest, folder, this.#options.around, (changed) => this.#changed(changed));
     this.#apps.set(manifest.id, { app, text });
     this.#complain(app, complaint);
+    if (app.state === 'quarantined') this.#changed(app);
     void app.describe();
   }
 

@@ -1,0 +1,14 @@
+import type { Grants } from '@device-core/plugin-api';
+
+/** A crash seldom follows from more. */
+const MOST = 3;
+
+/** What an app was refused since a moment (milliseconds since the Unix epoch), as the end of a reason; empty where nothing was. */
+export async function refusalsSince(grants: Grants, app: string, since: number): Promise<string> {
+  const refused = (await grants.refusals()).filter(
+    ({ caller, ts }) => caller.kind === 'app' && caller.id === app && ts >= since,
+  );
+  const hints = new Map(refused.map(({ capability, hint }) => [capability, hint]));
+  const told = [...hints].slice(0, MOST).map(([capability, hint]) => `${capability} (${hint})`);
+  return told.length === 0 ? '' : `it was refused ${told.join(', ')}`;
+}
