@@ -41,6 +41,9 @@ export interface BwrapFile {
   readonly kind: 'secret' | 'plain';
 }
 
+/** These are there already, for everybody. */
+const MADE = ['/dev', '/proc', '/tmp', '/usr'];
+
 export interface BwrapOptions {
   readonly system?: SystemFiles;
   /** Descriptor from which bubblewrap reads the bytes of seccompOf(). */
@@ -75,6 +78,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
   const { system = MERGED_USR, seccomp, setpriv, files: made = [], forwarder = FORWARDER } = options;
   const { uid, network, name, cwd, program, files } = spec;
   const first = forwarded(spec, forwarder);
+  const seen = first === undefined ? spec : withRead(spec, [forwarder.node, forwarder.main]);
   return [
     ...(uid === undefined ? ['--unshare-user-try'] : []),
     ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
@@ -82,11 +86,17 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...['--die-with-parent', '--new-session', '--hostname', name, '--cap-drop', 'ALL'],
     // Only to become the other user; setpriv drops these, too.
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
+    ...passable(spec, ['/etc/passwd', '/etc/ssl/certs']),
     ...base(spec, system, made),
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
     // Where everything was claimed, that is part of it.
     ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
-    ...mounts(first === undefined ? spec : withRead(spec, [forwarder.node, forwarder.main]), system),
+    ...passable(spec, [
+      ...shown(seen, system).keys(),
+      ...Object.keys(files.links ?? {}),
+      ...made.map(({ path }) => path),
+    ]),
+    ...mounts(seen, system),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
     ...made.flatMap(({ path, descriptor, kind }) => {
       // With a user of its own bubblewrap is another one when it makes the file, and nobody else is inside.
@@ -144,8 +154,28 @@ function base({ files, network, bare }: SandboxSpec, system: SystemFiles, made: 
   ];
 }
 
-/** Outer folders first, so that what lies deeper is laid over them; of one path named twice the wider right holds. */
-function mounts({ program, files, sockets, nodes, bare = false }: SandboxSpec, system: SystemFiles): string[] {
+/** bubblewrap makes the folders above a mount for its own user alone: one of another user could not pass them. */
+function passable({ uid, files }: SandboxSpec, paths: readonly string[]): string[] {
+  if (uid === undefined || files.read.includes('/') || files.write.includes('/')) return [];
+  const folders = new Set(paths.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'))));
+  return [...folders]
+    .filter((folder) => folder !== '' && !MADE.includes(folder))
+    .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
+    .flatMap((folder) => ['--perms', '0755', '--dir', folder]);
+}
+
+/** Outer folders first, so that what lies deeper is laid over them. */
+function mounts(spec: SandboxSpec, system: SystemFiles): string[] {
+  return [...shown(spec, system)]
+    .sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1))
+    .flatMap(([path, [option, from]]) => [option, from, path]);
+}
+
+/** What is mounted where, and how; of one path named twice the wider right holds. */
+function shown(
+  { program, files, sockets, nodes, bare = false }: SandboxSpec,
+  system: SystemFiles,
+): ReadonlyMap<string, readonly [option: string, from: string]> {
   const how = new Map<string, readonly [option: string, from: string]>();
   const lay = (option: string, paths: readonly string[]) => {
     for (const path of paths) how.set(path, [option, path]);
@@ -160,9 +190,7 @@ function mounts({ program, files, sockets, nodes, bare = false }: SandboxSpec, s
   lay('--bind-try', files.write);
   lay('--dev-bind-try', nodes);
   how.delete('/');
-  return [...how]
-    .sort(([a], [b]) => depth(a) - depth(b) || (a < b ? -1 : 1))
-    .flatMap(([path, [option, from]]) => [option, from, path]);
+  return how;
 }
 
 function depth(path: string): number {
