@@ -15,6 +15,7 @@ const RUN = [
   'docs/guides/test-an-app.md',
   'docs/guides/plugin-author.md',
   'docs/guides/i2c-sensor.md',
+  'docs/guides/grants.md',
   'docs/guides/oem.md',
   'docs/guides/buses.md',
   'docs/guides/voice.md',
