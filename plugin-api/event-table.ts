@@ -45,6 +45,18 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
       state: oneOf('near', 'over', 'back'),
     }),
   },
+  'app.installed': {
+    summary: 'an app was installed, or a new version of it; it is on probation',
+    payload: record(['id', 'version'], { id: TEXT, version: TEXT, former: TEXT, signer: TEXT }),
+  },
+  'app.removed': {
+    summary: 'an app was removed; its data are kept for a while unless they were purged',
+    payload: record(['id', 'purged'], { id: TEXT, version: TEXT, purged: { type: 'boolean' } }),
+  },
+  'app.rolledback': {
+    summary: 'a version of an app was taken back, with the reason',
+    payload: record(['id', 'version', 'reason'], { id: TEXT, version: TEXT, reason: TEXT }),
+  },
   'app.state': {
     summary: 'an app started, stopped, or failed',
     retained: true,

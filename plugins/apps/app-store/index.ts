@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import {
+  appStore,
+  appSupervisor,
+  apps,
+  type ChangeRequest,
+  type Changes,
+  CoreError,
+  changes,
+  consents,
+  definePlugin,
+  device,
+  operations,
+  prompts,
+  reasonOf,
+} from '@device-core/plugin-api';
+import { reportHealth } from './health.ts';
+import type { StoreConfig } from './outcome.ts';
+import type { Parts } from './parts.ts';
+import { PackageStore } from './store.ts';
+
+const requires = { device, apps };
+
+/** What is wrong is told in the health: apps of folders run without a store. The rest of its code is imported when it is asked for. */
+export const plugin = definePlugin<typeof requires, StoreConfig>({
+  requires,
+  async setup(host, services) {
+    const { config, log, scope, clock } = host;
+    const { paths } = await services.device.info();
+    const place = join(paths.var, 'app-store');
+    const store = new PackageStore({ place, apps: join(paths.var, 'apps'), config, log, clock });
+    let fault: string | undefined;
+    await store.begin().catch((thrown) => {
+      fault = `cannot take up the installed apps: ${reasonOf(thrown)}`;
+      log.error({ err: thrown }, fault);
+    });
+    host.tap('health.collect', (report) => reportHealth(report, store, config, fault));
+    const optional: Parts['optional'] = {};
+    const parts: Parts = {
+      ...{ store, apps: services.apps, config, scope, log, optional },
+      device: () => services.device.info(),
+      uploaded: (id) => {
+        throw new CoreError('PACKAGE_INVALID', { source: `upload:${id}`, reason: 'there is no such upload' });
+      },
+      publish(topic, payload) {
+        try {
+          host.bus.publish(topic, payload);
+        } catch (thrown) {
+          log.warn({ topic, reason: reasonOf(thrown) }, 'cannot tell what became of an app');
+        }
+      },
+    };
+    host.provide(appStore, store);
+    let service: Changes | undefined;
+    const changing = async (request: ChangeRequest) => {
+      if (service) return service.begin(request);
+      throw new CoreError('UNAVAILABLE', { what: request.kind, reason: 'no plugin keeps changes; changes is the one' });
+    };
+    const view = () => import('./operations.ts').then((it) => it.storeOperations(parts, changing));
+    let made: ReturnType<typeof view> | undefined;
+    host.when(operations, async (table, part) => {
+      made ??= view();
+      for (const operation of (await made).operations) part.use(operation.name, table.add(operation));
+    });
+    host.when(changes, async (kept, part) => {
+      service = kept;
+      part.defer('changes', () => {
+        service = undefined;
+      });
+      made ??= view();
+      for (const maker of (await made).makers) part.use(maker.kind, kept.serve(maker));
+    });
+    host.when(prompts, (it, part) => {
+      optional.prompts = it;
+      part.defer('prompts', () => void delete optional.prompts);
+    });
+    host.when(consents, (it, part) => {
+      optional.consents = it;
+      part.defer('consents', () => void delete optional.consents);
+    });
+    host.when(appSupervisor, (it, part) => {
+      optional.supervisor = it;
+      part.defer('supervisor', () => void delete optional.supervisor);
+    });
+  },
+});

@@ -1,0 +1,17 @@
+import type { AppSupervisor, Apps, Consents, DeviceInfo, Logger, Prompts, Scope } from '@device-core/plugin-api';
+import type { StoreConfig } from './outcome.ts';
+import type { PackageStore } from './store.ts';
+
+/** What every change of an app needs of the device. The optional services come and go. */
+export interface Parts {
+  readonly store: PackageStore;
+  readonly apps: Apps;
+  readonly config: StoreConfig;
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly device: () => Promise<DeviceInfo>;
+  readonly publish: (topic: string, payload: object) => void;
+  /** Resolves with the file of an upload. Throws PACKAGE_INVALID for one that is not there. */
+  readonly uploaded: (id: string) => string;
+  readonly optional: { prompts?: Prompts; consents?: Consents; supervisor?: AppSupervisor };
+}

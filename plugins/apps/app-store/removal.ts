@@ -1,0 +1,86 @@
+/** Removing an app as a change. Its data stay for a while unless they are purged. */
+import { type ChangeData, type ChangeMaker, CoreError } from '@device-core/plugin-api';
+import { ignoreMissing } from './installation.ts';
+import { type AppEntry, without } from './installed.ts';
+import type { Parts } from './parts.ts';
+import { retainedOf } from './retention.ts';
+
+export interface RemovalData extends ChangeData {
+  readonly app: string;
+  readonly entry?: AppEntry;
+  readonly purge: boolean;
+}
+
+const STEPS = [
+  { name: 'stop', summary: 'stopping' },
+  { name: 'commit', summary: 'writing it into the list' },
+  { name: 'clean', summary: 'removing its files' },
+] as const;
+
+export class Removal implements ChangeMaker {
+  readonly kind = 'apps.remove';
+  readonly capability = 'system.apps';
+  readonly steps = STEPS;
+  readonly commit = 'commit';
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** What a removal begins with: an installed app, or with `purge` the data of one that was removed. Throws APP_NOT_FOUND. */
+  begin(app: string, purge: boolean): RemovalData {
+    const { apps, retained } = this.#parts.store.installed;
+    const entry = apps[app];
+    if (!entry && !(purge && retained[app])) throw new CoreError('APP_NOT_FOUND', { app });
+    return { app, purge, ...(entry ? { entry } : {}) };
+  }
+
+  readonly perform = async (step: string, data: ChangeData): Promise<ChangeData> => {
+    const { app, entry, purge } = data as RemovalData;
+    const { store, apps, config, optional, publish } = this.#parts;
+    const { disabled, retained, rolledBack, uids } = store.installed;
+    if (step === 'stop') {
+      if (entry) await apps.stop(app).catch(ignoreMissing);
+      return {};
+    }
+    if (step === 'commit') {
+      if (!entry || store.installed.apps[app] === undefined) return {};
+      const kept = purge ? undefined : retainedOf(entry, Date.now(), config.retainDays);
+      const more = {
+        disabled: disabled.filter((one) => one !== app),
+        rolledBack: without(rolledBack, app),
+        retained: without(retained, app, kept),
+      };
+      if (await store.exchange(app, entry, undefined, more)) return {};
+      throw new CoreError('CANCELLED', { what: `the removal of ${app}`, reason: 'it was changed meanwhile' });
+    }
+    await apps.refresh();
+    if (purge) {
+      await store.data.purge(app);
+      await store.change((now) => ({ retained: without(now.retained, app), uids: without(uids, app) }));
+    }
+    await optional.consents?.forget(app);
+    const name = entry?.name;
+    if (name !== undefined) await optional.supervisor?.forget(name).catch(ignoreMissing);
+    await store.tidy();
+    publish('app.removed', { id: app, ...(entry ? { version: entry.version } : {}), purged: purge });
+    const until = store.installed.retained[app]?.until;
+    return {
+      result: { id: app, ...(entry ? { version: entry.version } : {}), purged: purge, ...(until ? { until } : {}) },
+    };
+  };
+
+  readonly undo = async (step: string, data: ChangeData): Promise<void> => {
+    const { app, entry } = data as RemovalData;
+    const { store, apps } = this.#parts;
+    if (step === 'commit' && entry && store.installed.apps[app] === undefined)
+      await store.change(({ apps: all, retained }) => ({
+        apps: without(all, app, entry),
+        retained: without(retained, app),
+      }));
+    if (step !== 'stop' || !entry) return;
+    await apps.refresh();
+    if (!store.installed.disabled.includes(app)) await apps.start(app).catch(ignoreMissing);
+  };
+}

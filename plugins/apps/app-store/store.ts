@@ -1,0 +1,183 @@
+/** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
+import {
+  type AppStore,
+  type Clock,
+  CoreError,
+  type Logger,
+  reasonOf,
+  type StoredApp,
+  type StoredApps,
+} from '@device-core/plugin-api';
+import { makeFolder } from '@device-core/plugin-api/durable';
+import type { TreeLimits } from '@device-core/plugin-api/packages';
+import { AppCode } from './code.ts';
+import { AppData } from './data.ts';
+import { type AppEntry, type Installed, without } from './installed.ts';
+import type { StoreConfig } from './outcome.ts';
+import { InstalledState, PASSAGE } from './state.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Copies of data are kept so long after an update, and no longer than until the next. */
+const COPY_DAYS = 7;
+
+export interface StoreParts {
+  /** `<var>/app-store`. */
+  readonly place: string;
+  /** `<var>/apps`. */
+  readonly apps: string;
+  readonly config: StoreConfig;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export class PackageStore implements AppStore {
+  readonly state: InstalledState;
+  readonly code: AppCode;
+  readonly data: AppData;
+  readonly limits: TreeLimits;
+  readonly #parts: StoreParts;
+  /** Apps that a change is under way for: nothing of theirs is swept. */
+  readonly underWay = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
+    this.state = new InstalledState(parts.place);
+    this.code = new AppCode(parts.place, this.limits);
+    this.data = new AppData(parts.apps);
+  }
+
+  get installed(): Installed {
+    return this.state.value;
+  }
+
+  get place(): string {
+    return this.#parts.place;
+  }
+
+  /** Before any app runs: finishes what was cut off, and removes what nobody needs any more. */
+  async begin(): Promise<void> {
+    await this.state.read();
+    if (this.state.newer) return;
+    await makeFolder(this.#parts.place, PASSAGE);
+    await this.state.mend();
+    for (const id of Object.keys(this.installed.apps)) await this.settleData(id);
+    await this.#expire();
+    await this.tidy();
+  }
+
+  async list(): Promise<StoredApps> {
+    const apps = Object.entries(this.installed.apps).map(([id, entry]): StoredApp => {
+      const { version, hash, dataFrom } = entry;
+      const folder = this.code.folderOf(id, entry);
+      return { id, version, hash, folder, ...(dataFrom === undefined ? {} : { dataFrom }) };
+    });
+    return { apps, off: this.installed.disabled };
+  }
+
+  onChange(listener: () => void): Disposable {
+    const entry = () => listener();
+    this.#listeners.add(entry);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
+  }
+
+  uidOf(app: string): Promise<number> {
+    const known = this.installed.uids[app];
+    if (known !== undefined) return Promise.resolve(known);
+    return this.serial(async () => {
+      const { uids, nextUid } = this.installed;
+      const again = uids[app];
+      if (again !== undefined) return again;
+      const uid = freeUid(new Set(Object.values(uids)), nextUid, this.#parts.config);
+      await this.state.write({ uids: { ...uids, [app]: uid }, nextUid: uid + 1 });
+      return uid;
+    });
+  }
+
+  /** One change of the list, with whatever has to be looked at for it; told to whoever follows the list. Durable when it resolves. */
+  change(make: (now: Installed) => Partial<Installed> | undefined): Promise<boolean> {
+    return this.serial(async () => {
+      const change = make(this.installed);
+      if (!change) return false;
+      await this.state.write(change);
+      this.#tell();
+      return true;
+    });
+  }
+
+  /** Puts another entry in the place of one, if it is still that one. */
+  exchange(id: string, now: AppEntry | undefined, next: AppEntry | undefined, more: Partial<Installed> = {}) {
+    return this.change(({ apps }) => {
+      if (apps[id]?.installedAt !== now?.installedAt) return undefined;
+      return { ...more, apps: without(apps, id, next) };
+    });
+  }
+
+  /** Its data are what its entry says: a copy that was to be put back is put back, once. Nothing of the app runs meanwhile. */
+  async settleData(id: string): Promise<void> {
+    const entry = this.installed.apps[id];
+    if (entry?.restore === undefined) return;
+    await this.data.restore(id, entry.restore);
+    const { restore: _, ...rest } = entry;
+    await this.exchange(id, entry, rest);
+  }
+
+  /** Removes code that no entry names and copies that are too old. */
+  tidy(): Promise<void> {
+    return this.serial(async () => {
+      // What is not in a list that cannot be read is not therefore left over.
+      if (this.state.newer) return;
+      try {
+        await this.code.sweep(this.installed);
+        const old = this.#parts.clock.now() - COPY_DAYS * DAY_MS;
+        for (const [id, { former, restore }] of Object.entries(this.installed.apps)) {
+          if (this.underWay.has(id)) continue;
+          const fresh = former?.copiedAt !== undefined && former.copiedAt > old ? former.version : undefined;
+          await this.data.forgetCopies(id, restore ?? fresh);
+        }
+      } catch (thrown) {
+        this.#parts.log.warn({ reason: reasonOf(thrown) }, 'cannot remove what is left of old apps');
+      }
+    });
+  }
+
+  serial<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#turn.then(work);
+    this.#turn = run.catch(() => undefined); // whoever asked is told
+    return run;
+  }
+
+  /** Data of apps that were removed long ago. */
+  async #expire(): Promise<void> {
+    const now = this.#parts.clock.now();
+    for (const [id, { until }] of Object.entries(this.installed.retained)) {
+      if (until > now) continue;
+      try {
+        await this.data.purge(id);
+        await this.change(({ retained, uids }) => ({ retained: without(retained, id), uids: without(uids, id) }));
+      } catch (thrown) {
+        this.#parts.log.warn({ app: id, reason: reasonOf(thrown) }, 'cannot remove the data of a removed app');
+      }
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.#parts.log.error({ reason: reasonOf(thrown) }, 'a listener of the list of apps failed');
+      }
+    }
+  }
+}
+
+/** The lowest that was never given away; one that was, where all were. Throws BUSY. */
+function freeUid(taken: ReadonlySet<number>, next: number, { firstUid, lastUid }: StoreConfig): number {
+  const from = Math.max(next, firstUid);
+  for (let uid = from; uid <= lastUid; uid++) if (!taken.has(uid)) return uid;
+  for (let uid = firstUid; uid < from; uid++) if (!taken.has(uid)) return uid;
+  throw new CoreError('BUSY', { what: 'one more app: every user id is taken', limit: lastUid - firstUid + 1 });
+}

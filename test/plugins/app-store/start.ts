@@ -1,0 +1,220 @@
+/** The app-store in a host of its own, with apps that run or crash as their titles say. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type AppManifest,
+  type AppState,
+  type AppStatus,
+  type AppStore,
+  type Apps,
+  appStore,
+  apps,
+  type Consent,
+  type Consents,
+  CoreError,
+  changes,
+  consents,
+  type DeviceInfo,
+  device,
+  type Operation,
+  operations,
+} from '@device-core/plugin-api';
+import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/apps/app-store/index.ts';
+import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
+import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
+
+interface FakeApp {
+  readonly manifest: AppManifest;
+  readonly folder: string;
+  state: AppState;
+  reason?: string;
+  health?: NonNullable<AppStatus['health']>;
+}
+
+/**
+ * Runs what the store lists without running it. What is said of an app's data when it starts lands in `started`. A title of `never` is not ready, one of
+ * `crash` crashes when its probation begins, one of `sick` says that its health is an error.
+ */
+export class FakeApps implements Apps {
+  readonly started: string[] = [];
+  readonly running = new Map<string, FakeApp>();
+  store: AppStore | undefined;
+  /** Called when one starts, with its manifest. */
+  onStart: (app: AppManifest) => void = () => undefined;
+  readonly #listeners = new Set<(status: AppStatus) => void>();
+  readonly #reader = AppManifestReader.load('9.0.0');
+
+  async inspect(folder: string): Promise<AppManifest> {
+    return (await (await this.#reader).read(join(folder, 'app.yaml'))).manifest;
+  }
+
+  async refresh(): Promise<void> {
+    const { apps: stored = [] } = (await this.store?.list()) ?? {};
+    const now = new Map(stored.map((one) => [one.id, one]));
+    for (const [id, app] of this.running) if (now.get(id)?.folder !== app.folder) this.running.delete(id);
+    for (const { id, folder } of stored) {
+      if (this.running.has(id)) continue;
+      this.running.set(id, { manifest: await this.inspect(folder), folder, state: 'stopped' });
+    }
+  }
+
+  async list(): Promise<readonly AppStatus[]> {
+    return [...this.running.values()].map(statusOf);
+  }
+
+  async status(id: string): Promise<AppStatus> {
+    return statusOf(this.#find(id));
+  }
+
+  async manifest(id: string): Promise<AppManifest> {
+    return this.#find(id).manifest;
+  }
+
+  async start(id: string): Promise<AppStatus> {
+    const app = this.#find(id);
+    this.started.push(`${id} ${app.manifest.version}`);
+    this.onStart(app.manifest);
+    const never = app.manifest.title === 'never';
+    this.#enter(app, never ? 'backoff' : 'running');
+    if (never) app.reason = 'it was not ready after 10000 ms';
+    if (app.manifest.title === 'sick') app.health = { status: 'error', message: 'it hurts', at: 0 };
+    if (app.manifest.title === 'crash') setImmediate(() => this.#enter(app, 'backoff'));
+    return statusOf(app);
+  }
+
+  async stop(id: string): Promise<AppStatus> {
+    const app = this.#find(id);
+    this.#enter(app, 'stopped');
+    return statusOf(app);
+  }
+
+  async restart(id: string): Promise<AppStatus> {
+    return this.start(id);
+  }
+
+  onChange(listener: (status: AppStatus) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #enter(app: FakeApp, state: AppState): void {
+    app.state = state;
+    for (const listener of this.#listeners) listener(statusOf(app));
+  }
+
+  #find(id: string): FakeApp {
+    const app = this.running.get(id);
+    if (!app) throw new CoreError('APP_NOT_FOUND', { app: id });
+    return app;
+  }
+}
+
+function statusOf({ manifest, state, reason, health }: FakeApp): AppStatus {
+  const { id, name, version, title } = manifest;
+  const rest = { since: 0, restarts: 0, capabilities: [], denied: [], leftOut: [] };
+  return { id, name, version, title, state, ...rest, ...(reason ? { reason } : {}), ...(health ? { health } : {}) };
+}
+
+export class FakeConsents implements Partial<Consents> {
+  readonly kept = new Map<string, readonly Consent[]>();
+
+  async of(app: string): Promise<readonly Consent[]> {
+    return this.kept.get(app) ?? [];
+  }
+
+  async keep(app: string, answers: readonly Consent[]): Promise<void> {
+    this.kept.set(app, [...(this.kept.get(app) ?? []), ...answers]);
+  }
+
+  async replace(app: string, answers: readonly Consent[]): Promise<void> {
+    this.kept.set(app, answers);
+  }
+
+  async forget(app: string): Promise<void> {
+    this.kept.delete(app);
+  }
+
+  async policy() {
+    return { normal: 'auto', sensitive: 'ask', oem: 'deny' } as const;
+  }
+
+  onChange(): Disposable {
+    return { [Symbol.dispose]: () => undefined };
+  }
+}
+
+export interface StoreBench extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly apps: FakeApps;
+  readonly store: AppStore;
+  readonly consents: FakeConsents;
+  readonly changes: InstantChanges;
+  /** `<var>`. */
+  readonly state: string;
+  readonly place: string;
+  call(name: string, params?: object): Promise<Record<string, unknown>>;
+  install(source: string, more?: object): Promise<Record<string, unknown>>;
+}
+
+export interface BenchOptions {
+  readonly config?: object;
+  /** A folder that holds `var`, of an earlier bench. */
+  readonly root?: string;
+  readonly grants?: Readonly<Record<string, readonly string[]>>;
+  readonly changes?: InstantChanges;
+}
+
+export async function startStore({
+  config,
+  root,
+  grants = {},
+  changes: kept = new InstantChanges(),
+}: BenchOptions = {}) {
+  const table = new Map<string, Operation<never, unknown>>();
+  const fake = new FakeApps();
+  const asked = new FakeConsents();
+  const paths = root && { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+  if (paths) mkdirSync(paths.var, { recursive: true });
+  const info = {
+    service: 'device',
+    sku: { id: 't', title: 'T', simulated: true },
+    grants,
+    ...(paths ? { paths } : {}),
+  };
+  const host: TestHost = await createTestHost(plugin, {
+    manifest: 'manifests/plugins/apps/app-store.yaml',
+    config: { probationMs: 20, ...config },
+    services: [
+      [apps, fake],
+      [changes, kept],
+      [consents, asked as Consents],
+      ...(paths ? [[device, { info: async () => info as never as DeviceInfo }] as const] : []),
+    ],
+  });
+  const state = paths ? paths.var : host.device.paths.var;
+  const store = host.service(appStore) as AppStore;
+  fake.store = store;
+  await fake.refresh();
+  const add = (operation: Operation<never, unknown>) => {
+    table.set(operation.name, operation);
+    return { [Symbol.dispose]: () => void table.delete(operation.name) };
+  };
+  await host.appear(operations, { add } as never);
+  const call = async (name: string, params: object = {}) => {
+    const operation = table.get(name);
+    if (!operation) throw new CoreError('METHOD_NOT_FOUND', { name });
+    const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(30_000) };
+    const answer = (await operation.run(params as never, context as never)) as Record<string, unknown>;
+    return typeof answer.change === 'string' ? settledChange(() => kept.get(String(answer.change))) : answer;
+  };
+  const bench: StoreBench = {
+    ...{ host, apps: fake, store, consents: asked, changes: kept, state, call },
+    place: join(state, 'app-store'),
+    install: (source, more = {}) => call('apps.install', { source, ...more }),
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+    },
+  };
+  return bench;
+}

@@ -1,0 +1,208 @@
+/** Installing, updating, going back, removing, switching off: what runs then, and whose data and answers it has. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/apps/app-store/index.ts';
+import { AppPackages } from '../../fixtures/app-packages.ts';
+import { type StoreBench, startStore } from './start.ts';
+
+const ID = 'com.example.guest';
+const packages = new AppPackages();
+after(() => packages[Symbol.dispose]());
+after(leakCheck());
+
+const form = (version: number) => ({ data: { version } });
+const dataOf = ({ state }: StoreBench) => join(state, 'apps', ID, 'data');
+
+/** What an app of this form writes when it starts. */
+function writing(bench: StoreBench): void {
+  bench.apps.onStart = ({ version }) => {
+    mkdirSync(dataOf(bench), { recursive: true });
+    writeFileSync(join(dataOf(bench), 'last'), version);
+    writeFileSync(join(dataOf(bench), version), '');
+  };
+}
+
+const listed = async (bench: StoreBench) =>
+  (await bench.store.list()).apps.map(({ id, version }) => `${id} ${version}`);
+const holds = (bench: StoreBench) => readFileSync(join(dataOf(bench), 'last'), 'utf8');
+
+test('plugin and manifest agree', () => {
+  assert.deepEqual(checkManifest('manifests/plugins/apps/app-store.yaml', plugin), []);
+});
+
+test('a check tells what would be installed, and leaves nothing behind', async () => {
+  await using bench = await startStore();
+  const outcome = await bench.install(await packages.pack(), { check: true });
+  assert.equal(outcome.state, 'checked');
+  assert.deepEqual(await listed(bench), []);
+  assert.deepEqual(readdirSync(join(bench.place, '.staging')), []);
+});
+
+test('code lies read-only in a folder that is named by its content, with a list beside it', async () => {
+  await using bench = await startStore();
+  await bench.install(await packages.pack({ files: { 'lib/a.js': 'a' } }));
+  const [app] = (await bench.store.list()).apps;
+  assert.ok(app);
+  assert.match(app.folder, /\/com\.example\.guest\/1\.0\.0\+[0-9a-f]{12}$/);
+  const modes = ['.', 'lib', 'lib/a.js', 'main.cjs'].map((path) => statSync(join(app.folder, path)).mode & 0o7777);
+  assert.deepEqual(modes, [0o555, 0o555, 0o444, 0o444]);
+  assert.match(readFileSync(`${app.folder}.sha256`, 'utf8'), /^[0-9a-f]{64} {2}app\.yaml$/m);
+  assert.deepEqual(bench.apps.started, [`${ID} 1.0.0`]);
+});
+
+for (const [title, reason] of [
+  ['never', /failed its probation: it is backoff: it was not ready/],
+  ['crash', /failed its probation: it is backoff/],
+  ['sick', /failed its probation: its health is an error: it hurts/],
+] as const)
+  test(`a version that fails (${title}) makes room for the one before, with its data and the owner's answers`, async () => {
+    await using bench = await startStore();
+    writing(bench);
+    await bench.install(await packages.pack({ manifest: form(1) }));
+    bench.consents.kept.set(ID, [
+      { capability: 'audio.capture', allowed: false, by: 'operator', at: 1, version: '1.0.0' },
+    ]);
+    const newer = await packages.pack({ version: '1.1.0', manifest: { title, ...form(2) } });
+    await assert.rejects(bench.install(newer), (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'APP_ROLLED_BACK');
+      assert.match(error.message, reason);
+      assert.match(error.message, /1\.0\.0 comes back/);
+      return true;
+    });
+    assert.deepEqual(await listed(bench), [`${ID} 1.0.0`]);
+    assert.equal(bench.apps.running.get(ID)?.state, 'running');
+    assert.equal(holds(bench), '1.0.0');
+    assert.deepEqual(readdirSync(dataOf(bench)).sort(), ['1.0.0', 'last']);
+    assert.equal(bench.consents.kept.get(ID)?.length, 1);
+    assert.equal(((await bench.call('apps.installed')).rolledBack as { version: string }[])[0]?.version, '1.1.0');
+    assert.equal(readdirSync(join(bench.place, ID)).length, 2);
+  });
+
+test('a first version that fails is removed, and the next one has its data', async () => {
+  await using bench = await startStore();
+  await assert.rejects(bench.install(await packages.pack({ manifest: { title: 'never' } })), {
+    code: 'APP_ROLLED_BACK',
+  });
+  assert.deepEqual(await listed(bench), []);
+  assert.equal(bench.apps.running.size, 0);
+  await bench.install(await packages.pack({ version: '1.0.1' }));
+  assert.deepEqual((await bench.call('apps.installed')).rolledBack, []);
+});
+
+test('data are copied when their form rises, told to the new version, and come back with a rollback', async () => {
+  await using bench = await startStore();
+  writing(bench);
+  await bench.install(await packages.pack({ manifest: form(1) }));
+  const seen: (number | undefined)[] = [];
+  const start = bench.apps.onStart;
+  bench.apps.onStart = (manifest) => {
+    start(manifest);
+    void bench.store.list().then(({ apps }) => seen.push(apps[0]?.dataFrom));
+  };
+  await bench.install(await packages.pack({ version: '2.0.0', manifest: form(2) }));
+  assert.deepEqual(seen, [1]);
+  assert.equal((await bench.store.list()).apps[0]?.dataFrom, undefined);
+  assert.deepEqual([holds(bench), existsSync(join(dataOf(bench), '1.0.0'))], ['2.0.0', true]);
+  bench.apps.onStart = () => undefined;
+  const back = await bench.call('apps.rollback', { id: 'guest' });
+  assert.deepEqual([back.version, back.former], ['1.0.0', '2.0.0']);
+  assert.equal(holds(bench), '1.0.0');
+  assert.deepEqual(await listed(bench), [`${ID} 1.0.0`]);
+  await assert.rejects(bench.call('apps.rollback', { id: ID }), { code: 'APP_CONFLICT', message: /no other version/ });
+});
+
+test('a version that does not know the form of the data is refused, unless it begins without', async () => {
+  await using bench = await startStore();
+  writing(bench);
+  await bench.install(await packages.pack({ version: '2.0.0', manifest: form(2) }));
+  const older = await packages.pack({ version: '1.0.0', manifest: form(1) });
+  await assert.rejects(bench.install(older), { code: 'APP_CONFLICT', message: /2\.0\.0 is there, which is newer/ });
+  await assert.rejects(bench.install(older, { downgrade: true }), { code: 'APP_CONFLICT', message: /have form 2/ });
+  bench.apps.onStart = () => undefined;
+  await bench.install(older, { downgrade: true, discardData: true });
+  assert.deepEqual(await listed(bench), [`${ID} 1.0.0`]);
+  assert.equal(existsSync(dataOf(bench)), false);
+});
+
+test('links in the data are copied as links, never followed; what is no file stays behind', async () => {
+  await using bench = await startStore();
+  writing(bench);
+  await bench.install(await packages.pack({ manifest: form(1) }));
+  mkdirSync(join(dataOf(bench), 'deep'));
+  symlinkSync('/etc/shadow', join(dataOf(bench), 'secret'));
+  symlinkSync('/etc', join(dataOf(bench), 'deep/etc'));
+  const { execFileSync } = await import('node:child_process');
+  execFileSync('mkfifo', [join(dataOf(bench), 'pipe')]);
+  await bench.install(await packages.pack({ version: '2.0.0', manifest: form(2) }));
+  const copy = join(bench.state, 'apps', ID, 'before/1.0.0');
+  const { lstatSync, readlinkSync } = await import('node:fs');
+  assert.equal(readlinkSync(join(copy, 'secret')), '/etc/shadow');
+  assert.equal(lstatSync(join(copy, 'deep/etc')).isSymbolicLink(), true);
+  assert.deepEqual(readdirSync(copy).sort(), ['1.0.0', 'deep', 'last', 'secret']);
+});
+
+test('removed data are kept for their signer, and purged on demand; the user stays as long as they do', async () => {
+  await using bench = await startStore();
+  writing(bench);
+  await bench.install(await packages.pack());
+  const uid = await bench.store.uidOf(ID);
+  assert.equal(uid, 40_000);
+  await bench.call('apps.remove', { id: 'guest' });
+  assert.deepEqual(await listed(bench), []);
+  const [kept] = (await bench.call('apps.installed')).retained as { id: string; bytes: number }[];
+  assert.equal(kept?.id, ID);
+  assert.ok(existsSync(dataOf(bench)));
+  assert.equal(await bench.store.uidOf(ID), uid);
+  assert.equal(await bench.store.uidOf('com.example.other'), uid + 1);
+  await bench.call('apps.remove', { id: ID, purge: true });
+  assert.equal(existsSync(join(bench.state, 'apps', ID)), false);
+  assert.equal(await bench.store.uidOf(ID), uid + 2);
+  await assert.rejects(bench.call('apps.remove', { id: ID, purge: true }), { code: 'APP_NOT_FOUND' });
+});
+
+test('switched off is switched off for good, over a new version and a new start', async () => {
+  await using first = await startStore();
+  await first.install(await packages.pack());
+  await first.call('apps.switch', { id: 'guest', enabled: false });
+  assert.deepEqual((await first.store.list()).off, [ID]);
+  assert.equal(first.apps.running.get(ID)?.state, 'stopped');
+  await first.install(await packages.pack({ version: '1.1.0', manifest: { title: 'never' } }));
+  assert.equal(first.apps.running.get(ID)?.state, 'stopped');
+  await assert.rejects(first.call('apps.switch', { id: 'nobody', enabled: false }), { code: 'APP_NOT_FOUND' });
+});
+
+test('an update is of the app that was named, and of one that is there', async () => {
+  await using bench = await startStore();
+  const source = await packages.pack({ version: '1.1.0' });
+  await assert.rejects(bench.call('apps.update', { id: ID, source }), { code: 'APP_NOT_FOUND' });
+  await bench.install(await packages.pack());
+  const other = await packages.pack({ id: 'com.example.other' });
+  await assert.rejects(bench.call('apps.update', { id: 'guest', source: other }), {
+    code: 'APP_CONFLICT',
+    message: /another app than com\.example\.guest/,
+  });
+  await bench.call('apps.update', { id: 'guest', source });
+  assert.deepEqual(await listed(bench), [`${ID} 1.1.0`]);
+});
+
+test('the very same version again changes nothing', async () => {
+  await using bench = await startStore();
+  const source = await packages.pack();
+  await bench.install(source);
+  const before = readFileSync(join(bench.place, 'installed.yaml'), 'utf8');
+  await bench.install(source);
+  assert.equal(readFileSync(join(bench.place, 'installed.yaml'), 'utf8'), before);
+});
+
+test('what nobody may grant holds an installation back, and names what is missing', async () => {
+  await using bench = await startStore();
+  const manifest = { capabilities: [{ id: 'audio.capture', reason: 'listens' }] };
+  const source = await packages.pack({ manifest });
+  await assert.rejects(bench.install(source), { code: 'CONSENT_REQUIRED', message: /audio\.capture/ });
+  assert.deepEqual(await listed(bench), []);
+  await bench.install(source, { grants: ['audio.capture'] });
+  assert.deepEqual(await listed(bench), [`${ID} 1.0.0`]);
+});
