@@ -80,7 +80,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async start(spec: AppSpec, { token, demand }: GuestStart): Promise<GuestRun> {
-    const { bus, credentials, identity, log, output, warden } = this.#options;
+    const { bus, credentials, identity, output, warden } = this.#options;
     await this.prepare(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -91,8 +91,7 @@ export class SystemdSupervisor implements AppSupervisor {
       });
     const name = shortOf(spec.name);
     const run = `${name}.${++this.#count}`;
-    const failed = (thrown: unknown) => log.warn({ guest: name, reason: reasonOf(thrown) }, 'cannot look at a unit');
-    const unit = new UnitRun({ run, name, unit: `${spec.name}.service`, bus, failed });
+    const unit = new UnitRun({ run, name, unit: `${spec.name}.service`, bus });
     output.conceal(spec.name, token);
     using _ = spec.kind === 'app' ? credentials().offer(spec.name, token) : { [Symbol.dispose]: () => undefined };
     await unit.attend();
@@ -156,14 +155,13 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async former(): Promise<readonly GuestRun[]> {
-    const { bus, log, warden } = this.#options;
+    const { bus, warden } = this.#options;
     const known = [...this.#runs.values()].filter(({ unit }) => !unit.over).map(({ unit }) => unitName(unit));
     const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
     for (const { name } of guests) {
       if (known.includes(name)) continue;
       const [short, run] = [shortOf(name), `${shortOf(name)}.former`];
-      const failed = (thrown: unknown) => log.warn({ guest: short, reason: reasonOf(thrown) }, 'cannot look at a unit');
-      const unit = new UnitRun({ run, name: short, unit: `${name}.service`, bus, failed });
+      const unit = new UnitRun({ run, name: short, unit: `${name}.service`, bus });
       await unit.attend(true);
       if (unit.invocation === '') unit.abandon({ cause: 'stopped' });
       if (!unit.over) this.#runs.set(run, { unit, cpuPercent: undefined });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { GuestEnd, GuestRun } from '@device-core/plugin-api';
-import type { DBusValue, Units } from '@device-core/plugin-api/dbus';
+import type { DBusValue } from '@device-core/plugin-api/dbus';
 import type { SystemBus } from './system-bus.ts';
 import { endOf } from './unit-end.ts';
 
@@ -13,24 +13,27 @@ export interface UnitRunOptions {
   readonly name: string;
   readonly unit: string;
   readonly bus: SystemBus;
-  /** Called with what could not be looked at. */
-  readonly failed: (thrown: unknown) => void;
 }
 
-/** One run of a unit, from before its start to its end. systemd tells of each change; how it ended is read when it is over. */
+/**
+ * One run of a unit, from before its start to its end. systemd tells of each change with its values, and they are kept: it forgets a unit as soon as that has
+ * ended in peace.
+ */
 export class UnitRun {
   readonly options: UnitRunOptions;
   readonly #ended = Promise.withResolvers<GuestEnd>();
   readonly #begun = Promise.withResolvers<void>();
+  /** What was told last of both interfaces. */
+  readonly #known = new Map<string, DBusValue>();
   #former = '';
   #invocation = '';
   #path = '';
   #ran = false;
   #over = false;
   #asked = false;
+  #changes = 0;
   #leader: GuestRun['leader'] = { pid: 0, startTime: '' };
   #watch: Disposable | undefined;
-  #look: Promise<void> = Promise.resolve();
   stopped = false;
 
   constructor(options: UnitRunOptions) {
@@ -58,30 +61,32 @@ export class UnitRun {
 
   /** Looks on from now; what runs already is another run, unless it is this one that is looked for. */
   async attend(running = false): Promise<void> {
-    await this.options.bus.ask(this.options.unit, async (units) => {
-      this.#path = await units.path(this.options.unit);
-      if (!running) this.#former = invocationOf(await units.properties(this.#path, 'Unit'));
-      await this.#follow(units);
-    });
+    await this.#follow();
+    if (!running) {
+      this.#former = this.#invocation;
+      this.#invocation = '';
+    }
     this.#asked = running;
-    if (running) await this.look();
+    this.#see();
   }
 
   /** systemd was asked to start it. Resolves when the program runs, or will not. */
   async begun(): Promise<void> {
+    // Its answer comes after all that it told before: whether there is a job is known then.
+    await this.#look();
     this.#asked = true;
-    await this.look();
+    this.#see();
     await this.#begun.promise;
   }
 
   /** The bus is there again: what happened meanwhile is read. */
   async resume(): Promise<void> {
     if (this.#over) return;
-    await this.options.bus.ask(this.options.unit, (units) => this.#follow(units));
-    await this.look();
+    await this.#follow();
+    this.#see();
   }
 
-  /** It will not be started. */
+  /** It will not be started, or not be seen to end. */
   abandon(end: GuestEnd): void {
     this.#finish(end);
   }
@@ -90,43 +95,58 @@ export class UnitRun {
     return this.options.bus.ask(this.options.unit, (units) => units.properties(this.#path, 'Service'));
   }
 
-  /** One look after the other, so that an older one never overtakes a newer. */
-  look(): Promise<void> {
-    this.#look = this.#look.then(() => this.#see()).catch(this.options.failed);
-    return this.#look;
-  }
-
-  async #follow(units: Units): Promise<void> {
-    this.#watch?.[Symbol.dispose]();
-    this.#watch = await units.watch(this.#path, (changed) => {
-      if (changed.has('ActiveState') || changed.has('MainPID') || changed.has('Job')) void this.look();
-    });
-  }
-
-  async #see(): Promise<void> {
-    if (this.#over || !this.#asked) return;
+  async #follow(): Promise<void> {
     const { bus, unit } = this.options;
-    const [state, service] = await bus.ask(unit, (units) =>
-      Promise.all([units.properties(this.#path, 'Unit'), units.properties(this.#path, 'Service')]),
-    );
-    const invocation = invocationOf(state);
+    this.#watch?.[Symbol.dispose]();
+    await bus.ask(unit, async (units) => {
+      this.#path = await units.path(unit);
+      this.#watch = await units.watch(this.#path, (changed) => {
+        this.#changes++;
+        this.#keep(changed);
+        this.#see();
+      });
+    });
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    let both: readonly [Properties, Properties];
+    let changes: number;
+    do {
+      // What changes meanwhile is told, and may be newer than the answer.
+      changes = this.#changes;
+      both = await this.options.bus.ask(this.options.unit, (units) =>
+        Promise.all([units.properties(this.#path, 'Unit'), units.properties(this.#path, 'Service')]),
+      );
+    } while (changes !== this.#changes);
+    // A unit that was forgotten knows nothing of its last run any more.
+    if (invocationOf(both[0]) !== '' || this.#invocation === '') for (const one of both) this.#keep(one);
+    else if (!this.#over) this.#finish({ cause: 'stopped', reason: 'it ended while nobody could see it' });
+  }
+
+  #keep(told: Properties): void {
+    for (const [name, value] of told) this.#known.set(name, value);
+    const invocation = invocationOf(this.#known);
+    if (invocation !== this.#former) this.#invocation = invocation;
+  }
+
+  #see(): void {
+    if (this.#over || !this.#asked) return;
+    const state = this.#known;
     const active = String(state.get('ActiveState'));
-    if (invocation === this.#former || invocation === '') {
+    if (this.#invocation === '') {
       // A job that has gone without a start: something that it needs was not there.
+      const reason = 'systemd did not start it: what its unit needs is not there';
       if (jobOf(state) === 0 && OVER.includes(active))
-        this.#finish({
-          cause: this.stopped ? 'stopped' : 'start',
-          reason: 'systemd did not start it: what its unit needs is not there',
-        });
+        this.#finish({ cause: this.stopped ? 'stopped' : 'start', reason });
       return;
     }
-    this.#invocation = invocation;
-    const pid = Number(service.get('MainPID') ?? 0) || Number(service.get('ExecMainPID') ?? 0);
-    if (this.#leader.pid === 0 && pid > 0) this.#leader = { pid, startTime: startOf(pid, service) };
+    const pid = Number(state.get('MainPID') ?? 0) || Number(state.get('ExecMainPID') ?? 0);
+    if (this.#leader.pid === 0 && pid > 0) this.#leader = { pid, startTime: startOf(pid, state) };
     // A program that was executed and has ended may never have been seen active.
-    this.#ran ||= active === 'active' || (state.get('ActiveEnterTimestampMonotonic') !== 0n && hasRun(state));
+    this.#ran ||= active === 'active' || hasRun(state);
     if (this.#ran) this.#begun.resolve();
-    if (OVER.includes(active)) this.#finish(endOf(service, this.#ran, this.stopped));
+    if (OVER.includes(active)) this.#finish(endOf(state, this.#ran, this.stopped));
   }
 
   #finish(end: GuestEnd): void {
@@ -137,12 +157,10 @@ export class UnitRun {
   }
 }
 
-/** It was active after it had been inactive for the last time before. */
+/** It was active after it had been inactive for the last time. */
 function hasRun(state: Properties): boolean {
-  return (
-    BigInt(state.get('ActiveEnterTimestampMonotonic') as bigint) >=
-    BigInt(state.get('InactiveExitTimestampMonotonic') as bigint)
-  );
+  const time = (name: string) => BigInt((state.get(`${name}TimestampMonotonic`) as bigint | undefined) ?? 0n);
+  return time('ActiveEnter') > 0n && time('ActiveEnter') >= time('InactiveExit');
 }
 
 function invocationOf(state: Properties): string {
