@@ -110,23 +110,34 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
     },
   );
 
-  test('is installed on a running system, and taken away again with its state kept', MS, async () => {
+  test('is installed on a running system as the guide says, and taken away again with its state kept', MS, async () => {
     await using box = await Container.start();
-    writeFileSync(join(box.folder, 'sku.yaml'), SMALL_SKU);
+    const guide = readFileSync(new URL('../../docs/guides/service.md', import.meta.url), 'utf8');
+    const blocks = (kind: string) =>
+      [...guide.matchAll(new RegExp(`^\`\`\`${kind}\\n([^]*?)^\`\`\``, 'gm'))].map(([, text]) => text!);
+    mkdirSync(join(box.folder, 'products'));
+    writeFileSync(join(box.folder, 'products/kiosk.yaml'), blocks('yaml file=products/kiosk.yaml')[0]!);
     const ctl = '/checkout/node_modules/.bin/node /checkout/plugins/interface/cli/program/devicectl.ts';
-    const said = await box.output(`${ctl} system install --sku /lab/sku.yaml`);
+    const here = (text: string) =>
+      `cd /lab && ${text.replaceAll('sudo ', '').replaceAll('npm run -s devicectl --', ctl).trim().replaceAll('\n', ' && ')}`;
+    const [install, look, check, uninstall, ...rest] = blocks('sh device').map(here);
+    assert.deepEqual(rest, []);
+    const said = await box.output(install!);
     assert.match(said, /^started: /m);
+    assert.match(said, /Status: "14 of 14 plugins active"/);
     const pid = await readyCore(box);
-    assert.equal((await health(box)).status, 'ok');
+    assert.match(await box.output(look!), /health +ok/);
+    assert.match(await box.output(check!), /^device-warden.service: fine/m);
     // The same again is an update: the Core runs on its new code.
-    await box.output(`${ctl} system install --sku /lab/sku.yaml`);
+    await box.output(install!);
     await readyCore(box, pid);
-    await box.output(`${ctl} system uninstall`);
+    await box.output(uninstall!);
     const left = await box.output(
-      'find /usr/lib /etc /run/systemd/system -path "*device*" ! -path "*udev*" ! -name "*device-mapper*" | grep -E "/device(-|/|\\.|$)" || true',
+      'find /usr/lib/systemd /usr/lib/device* /etc -name "device*" ! -name "device-mapper*" || true',
     );
-    assert.equal(left, '/etc/device\n/etc/device/sku.yaml\n/etc/device/warden.json\n');
+    assert.deepEqual(left.trim().split('\n'), ['/etc/device']);
+    assert.equal(await box.output('ls /etc/device'), 'sku.yaml\nwarden.json\n');
     assert.equal((await box.run('test -d /var/lib/device')).status, 0);
-    assert.match((await box.run(`${ctl} system uninstall`)).stderr, /NOT_FOUND/);
+    assert.match((await box.run(uninstall!)).stderr, /NOT_FOUND/);
   });
 });

@@ -17,6 +17,7 @@ const RUN = [
   'docs/guides/i2c-sensor.md',
   'docs/guides/grants.md',
   'docs/guides/oem.md',
+  'docs/guides/service.md',
   'docs/guides/buses.md',
   'docs/guides/voice.md',
 ];

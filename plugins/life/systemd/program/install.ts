@@ -110,12 +110,20 @@ async function accounts(root: Root, service: string): Promise<void> {
   await utimes(root.path('usr'), now, now);
 }
 
+/** Services first. */
+export const unitsOf = (service: string): readonly string[] =>
+  ['core.service', 'safe.service', 'warden.service', 'warden.socket', 'credentials.socket'].map(
+    (name) => `${service}-${name}`,
+  );
+
 function starts(service: string): void {
   const steps = [
     ['systemd-tmpfiles', '--create', `${service}.conf`],
     ['udevadm', 'control', '--reload'],
     ['systemctl', 'daemon-reload'],
-    ['systemctl', 'restart', `${service}-warden.socket`, `${service}-credentials.socket`, `${service}-core.service`],
+    // A socket cannot be made anew while its service runs.
+    ['systemctl', 'stop', ...unitsOf(service)],
+    ['systemctl', 'start', `${service}-warden.socket`, `${service}-credentials.socket`, `${service}-core.service`],
   ] as const;
   for (const [tool, ...args] of steps) {
     const ran = runTool(tool, ...args);

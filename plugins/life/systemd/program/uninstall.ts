@@ -1,7 +1,7 @@
 import { readFile, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
-import { type Installed, prefixOf, recordOf } from './install.ts';
+import { type Installed, prefixOf, recordOf, unitsOf } from './install.ts';
 import { SERVICE_NAME } from './render.ts';
 import { Root, runTool } from './root.ts';
 
@@ -25,8 +25,7 @@ export const program = defineProgram<{ readonly service: string; readonly purge?
     });
     const { files } = JSON.parse(record) as Installed;
     if (root.live) {
-      const units = [`${service}-core.service`, `${service}-safe.service`, `${service}-warden.service`];
-      const ended = runTool('systemctl', 'stop', ...units, `${service}-warden.socket`, `${service}-credentials.socket`);
+      const ended = runTool('systemctl', 'stop', ...unitsOf(service));
       if (ended && !ended.ok) throw new Failure(EXIT.answered, 'INTERNAL', `systemctl stop: ${ended.stderr}`);
     }
     const kept = purge ? [] : files.filter((path) => path.startsWith(`etc/${service}/`));
