@@ -16,6 +16,20 @@ describe('supervisor-process, with bubblewrap', { skip: WITHOUT_BWRAP }, () => {
   appSupervisorContract(() => openSupervisor('bubblewrap'));
 });
 
+describe('supervisor-process, with bubblewrap and a way to named hosts', { skip: WITHOUT_BWRAP }, () => {
+  appSupervisorContract(async () => {
+    const bench = await openSupervisor('bubblewrap');
+    return {
+      ...bench,
+      async spec(name, script) {
+        const spec = await bench.spec(name, script);
+        const hosts = [{ host: 'api.test', ports: [443] }];
+        return { ...spec, network: 'hosts', hosts, wayOut: join(spec.run, 'egress.sock') };
+      },
+    };
+  });
+});
+
 describe('supervisor-process, without walls', () => {
   appSupervisorContract(() => openSupervisor('none'));
 });
