@@ -25,7 +25,7 @@ import { findProgram } from './find-program.ts';
 import { guestSpec } from './guest-spec.ts';
 import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
-import { pingApp } from './ping.ts';
+import { pingApp, pingLimits } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import { refusalsSince } from './refusals.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -355,13 +355,14 @@ export class App {
   /** Asks it while it runs, and ends it when it does not answer. */
   #watch(process: AppRun): void {
     if (!this.#awaitsSession) return;
-    const { id } = this.manifest;
+    const { id, health } = this.manifest;
+    const limits = pingLimits(this.#around.config.ping, health?.liveness);
     this.#liveness = new Liveness({
       label: id,
       scope: this.#around.scope,
-      limits: this.#around.config.ping,
+      limits,
       pid: process.leader,
-      ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], this.#around.config.ping, signal),
+      ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], limits, signal),
       hung: (reason) =>
         void this.#enqueueQuietly(async () => {
           if (this.#process === process && this.#state === 'running') await this.#crashed(reason);

@@ -37,6 +37,7 @@ import { diffOperation } from './diff-operation.ts';
 import { doctorOperation, enforcementHealth } from './doctor.ts';
 import { grantOperations } from './grant-operations.ts';
 import { LastGoodManifests } from './last-good.ts';
+import { logOperation } from './log-operation.ts';
 import { reportingOperations } from './reporting-operations.ts';
 import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
@@ -127,6 +128,7 @@ export const plugin = definePlugin({
       ...reportingOperations(supervisor, host.log, host.clock),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),
+      logOperation(supervisor, services.appSupervisor),
       doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));

@@ -1,9 +1,21 @@
-import { type AppSockets, CoreError } from '@device-core/plugin-api';
+import { type AppManifest, type AppSockets, CoreError } from '@device-core/plugin-api';
 import type { PingLimits } from './liveness.ts';
 
 /** The name of the request: an app need not know it, for any answer is life. */
 const METHOD = 'ping';
 const CALLER = 'plugin.apps';
+
+/** The manifest's word, and for what it does not say the device's. */
+export function pingLimits(
+  usual: PingLimits,
+  { intervalMs, timeoutMs, failures }: NonNullable<NonNullable<AppManifest['health']>['liveness']> = {},
+): PingLimits {
+  return {
+    everyMs: intervalMs ?? usual.everyMs,
+    limitMs: timeoutMs ?? usual.limitMs,
+    misses: failures ?? usual.misses,
+  };
+}
 
 let count = 0;
 

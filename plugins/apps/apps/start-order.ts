@@ -39,3 +39,40 @@ function trace(from: string, before: ReadonlyMap<string, string>): readonly stri
   for (let at = before.get(from); at !== undefined; at = before.get(at)) way.unshift(at);
   return way;
 }
+
+/** App -> those that it comes after. */
+export type After = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Runs `start` for every app, so many at a time, each after those that it names and that are among them. One that fails to start holds up nobody: it is order
+ * only. Circles have to be left out before.
+ */
+export async function startInOrder(
+  after: After,
+  atOnce: number,
+  start: (app: string) => Promise<unknown>,
+): Promise<void> {
+  const started = new Map<string, Promise<void>>();
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  const turn = async (app: string): Promise<void> => {
+    await Promise.all((after.get(app) ?? []).flatMap((before) => (after.has(before) ? [begin(before)] : [])));
+    while (free === 0) await new Promise<void>((resolve) => void waiting.push(resolve));
+    free -= 1;
+    try {
+      await start(app);
+    } finally {
+      free += 1;
+      waiting.shift()?.();
+    }
+  };
+  const begin = (app: string): Promise<void> => {
+    let done = started.get(app);
+    if (!done) {
+      done = turn(app);
+      started.set(app, done);
+    }
+    return done;
+  };
+  await Promise.all([...after.keys()].map(begin));
+}

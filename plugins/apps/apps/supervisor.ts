@@ -8,6 +8,7 @@ import {
 } from '@device-core/plugin-api';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
+import { startInOrder } from './start-order.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Payload of `app.state`. */
@@ -180,14 +181,12 @@ export class Supervisor implements Apps {
     await Promise.all(this.all().map((app) => app.stop(reason)));
   }
 
-  /** A few at a time: each start is a burst of work, and each has a time limit. */
+  /** A few at a time: each start is a burst of work, and each has a time limit. In the order of `lifecycle.after`. */
   async #startAll(ids: readonly string[]): Promise<void> {
-    const { stored } = this.#options.around;
-    const waiting = ids.filter((id) => !stored.isOff(id));
-    const work = async () => {
-      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await this.#apps.get(id)?.app.start();
-    };
-    await Promise.all(Array.from({ length: this.#options.around.config.parallelStarts }, work));
+    const { stored, config } = this.#options.around;
+    const wanted = ids.filter((id) => !stored.isOff(id));
+    const after = new Map(wanted.map((id) => [id, this.#apps.get(id)?.app.manifest.lifecycle?.after ?? []]));
+    await startInOrder(after, config.parallelStarts, async (id) => this.#apps.get(id)?.app.start());
   }
 
   #add({ manifest, folder, text, complaint }: FoundApp): void {

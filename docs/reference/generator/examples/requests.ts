@@ -111,6 +111,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.list': get('/apps'),
   'apps.status': get(`/apps/${AGENDA}`),
   'apps.doctor': get('/apps/doctor'),
+  'apps.logs': get(`/apps/${AGENDA}/logs?lines=2`),
   'apps.top': get('/apps/usage'),
   'apps.usage': get(`/apps/${AGENDA}/usage`),
   'apps.uses': get(`/apps/${AGENDA}/uses`),
