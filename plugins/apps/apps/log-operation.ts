@@ -32,7 +32,7 @@ export function logOperation(
           type: 'array',
           items: {
             type: 'object',
-            required: ['at', 'level', 'text', 'from'],
+            required: ['at', 'level', 'text'],
             properties: {
               at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
               level: { enum: ['debug', 'info', 'warn', 'error'] },
