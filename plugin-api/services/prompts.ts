@@ -78,7 +78,7 @@ export interface Consents {
   of(app: string): Promise<readonly Consent[]>;
   /** The newest answer about a capability replaces the former one. */
   keep(app: string, answers: readonly Consent[]): Promise<void>;
-  /** Puts all of them back as they were, as a rollback does. */
+  /** Puts them back as they were, as a rollback does; what was refused meanwhile stays refused. */
   replace(app: string, answers: readonly Consent[]): Promise<void>;
   forget(app: string): Promise<void>;
   onChange(listener: (app: string) => void): Disposable;

@@ -68,7 +68,9 @@ export class KeptAnswers implements Consents {
   }
 
   async replace(app: string, answers: readonly Consent[]): Promise<void> {
-    await this.#set(app, answers);
+    // What somebody refused meanwhile stays refused: no way back gives it away again.
+    const refused = (this.#file.value.get(app) ?? []).filter(({ allowed }) => !allowed);
+    await this.#set(app, mergeAnswers(answers, refused));
   }
 
   async forget(app: string): Promise<void> {

@@ -89,10 +89,14 @@ describe('answers', () => {
     );
     await bench.consents.replace(APP, [answer('audio', false)]);
     assert.deepEqual(await bench.consents.of(APP), [answer('audio', false)]);
+    // A rollback gives back what was allowed before, but nothing that was refused since.
+    const before = [answer('audio', true), answer('display', true)];
+    await bench.consents.replace(APP, before);
+    assert.deepEqual(await bench.consents.of(APP), [answer('display', true), answer('audio', false)]);
     await bench.consents.forget(APP);
     assert.deepEqual(await bench.consents.of(APP), []);
     await bench.consents.forget(APP);
-    await eventually(() => told.length === 6, 'six changes');
+    await eventually(() => told.length === 7, 'seven changes');
     assert.deepEqual(new Set(told), new Set([APP]));
   });
 
