@@ -1,6 +1,6 @@
 /** The list of kept answers about one app. Pure. */
 import type { Consent } from '../services/prompts.ts';
-import { portsOf } from './claim.ts';
+import { type Asking, declaredBy, grantOf, portsOf } from './claim.ts';
 
 /** An app that asks for 64 capabilities with every version comes this far in four. */
 const MOST = 256;
@@ -33,4 +33,18 @@ function without(former: Consent, newer: Consent): readonly Consent[] {
   if (ports === undefined) return [former];
   const left = ports.filter((port) => !gone.includes(port));
   return left.length > 0 ? [{ ...former, params: { ...former.params, ports: left } }] : [];
+}
+
+/** Answers about those of the capabilities that the app declares. A yes holds for the ports that it names now, a no for all. */
+export function answersAbout(
+  app: Asking,
+  capabilities: readonly string[],
+  said: Pick<Consent, 'allowed' | 'by' | 'at'>,
+): readonly Consent[] {
+  return declaredBy(app)
+    .filter(({ capability }) => capabilities.includes(capability))
+    .map(({ capability, wants }) => {
+      const { ports } = grantOf(capability, wants);
+      return { capability, ...(ports && said.allowed ? { params: { ports } } : {}), ...said, version: app.version };
+    });
 }

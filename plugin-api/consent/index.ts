@@ -1,5 +1,5 @@
 /** What an app asks for, which rule decides about it, and what a new version asks beyond what there is. Pure but for `seekConsent`, which asks by service `prompts`. */
-export { mergeAnswers } from './answers.ts';
+export { answersAbout, mergeAnswers } from './answers.ts';
 export { type Asking, type Claim, declaredBy, type Grant, grantOf } from './claim.ts';
 export { type Decision, decide, grantsOf, type Rule, type Rules, type SkuGrants, skuGrantLine } from './decide.ts';
 export { type BudgetDifference, type Difference, difference, type FunctionDifference, isSame } from './difference.ts';

@@ -1,6 +1,7 @@
 /** A new version that asks for more waits for the answer, and the old one runs on: store, apps and questions together. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -14,14 +15,16 @@ const PLUGINS = [
   ...['app-store', 'prompts'],
 ];
 const ID = 'com.example.guest';
+const ADMIN = 'com.example.admin';
 const HOST = 'network.outbound:a.example';
 const packages = new AppPackages();
 after(() => packages[Symbol.dispose]());
 
 const asks = (...ids: readonly string[]) => ids.map((id) => ({ id, reason: 'to try it' }));
 
-function start(): Promise<Core> {
+function start(grants: Readonly<Record<string, readonly string[]>> = {}): Promise<Core> {
   return startCore({
+    grants,
     plugins: Object.fromEntries(PLUGINS.map((id) => [id, '^1.0.0'])),
     config: { 'app-store': { probationMs: 50 } },
   });
@@ -33,9 +36,14 @@ interface Answer {
   readonly body: any;
 }
 
-async function post(core: Core, path: string, body: object): Promise<Answer> {
+/** As the operator, or with the token of an app. */
+async function post(core: Core, path: string, body: object, app?: string): Promise<Answer> {
   const text = JSON.stringify(body);
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  const token = app && readFileSync(join(core.paths.run, 'apps', app, 'credentials/token'), 'utf8').trim();
+  const headers = {
+    ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+    ...(token ? { authorization: `Bearer ${token}` } : {}),
+  };
   const sent = request({ socketPath: join(core.paths.run, 'core.sock'), path, agent: false, method: 'POST', headers });
   sent.end(text);
   const [response] = await once(sent, 'response');
@@ -138,6 +146,27 @@ describe('a version that asks for more', () => {
     await running(core, '1.0.0', []);
     const kept = await core.service(consents).of(ID);
     assert.ok(kept.some(({ capability, allowed }) => capability === 'display.notify' && !allowed));
+  });
+
+  it('is not granted anything by another app that may install it, but by the operator it is', async () => {
+    await using core = await start({ [ADMIN]: ['system'] });
+    const admin = { id: ADMIN, name: 'admin', manifest: { capabilities: asks('system.apps') } };
+    const { body } = await post(core, '/apps/install', { source: await packages.pack(admin) });
+    assert.equal((await over(core, body.change)).state, 'done');
+    const source = await packages.pack({ manifest: { capabilities: asks('audio.capture') } });
+    const grants = ['audio.capture'];
+    await eventually(async () => {
+      const refused = await post(core, '/apps/install', { source, grants }, 'admin');
+      assert.deepEqual([refused.status, refused.body.code], [403, 'CALLER_DENIED']);
+      return true;
+    }, 'the refusal');
+    assert.deepEqual(await core.service(consents).of(ID), []);
+    const strange = await post(core, '/apps/install', { source, grants: ['audio'] });
+    assert.match((await over(core, strange.body.change)).error?.message ?? '', /does not ask for audio/);
+    const allowed = await post(core, '/apps/install', { source, grants });
+    assert.equal((await over(core, allowed.body.change)).state, 'done');
+    await running(core, '1.0.0', grants);
+    assert.deepEqual(await questions(core), []);
   });
 
   it('is no question any more when its app is removed, and answers go with it', async () => {

@@ -9,7 +9,7 @@ import {
   callerName,
   reasonOf,
 } from '@device-core/plugin-api';
-import { seekConsent } from '@device-core/plugin-api/consent';
+import { answersAbout, seekConsent } from '@device-core/plugin-api/consent';
 import { removeTree } from './code.ts';
 import { type AppEntry, type Retained, without } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';
@@ -80,6 +80,11 @@ export class Installation implements ChangeMaker {
 
   /** What a change begins with: the package is unpacked and checked, and lies there until the change takes it. */
   async begin(request: InstallRequest, caller: Caller) {
+    // What an app may do is the owner's word, also where another app installs it.
+    if (request.grants && request.grants.length > 0 && caller.kind !== 'operator') {
+      const reason = `${callerName(caller)} is not the operator of the device`;
+      throw new CoreError('CALLER_DENIED', { verb: 'grant capabilities', reason });
+    }
     const { outcome, staged } = await this.#prepare(request);
     const { id, version, former } = outcome;
     const verb = former === undefined ? 'install' : 'update';
@@ -193,13 +198,14 @@ export class Installation implements ChangeMaker {
     const { optional, device, config, apps, log } = this.#parts;
     const { candidate, admitted } = this.#known(data);
     const { manifest } = candidate;
-    const { app, version, by, grants = [] } = data;
+    const { app, by, grants = [] } = data;
     if (grants.length > 0) {
       if (!optional.consents)
         throw new CoreError('UNAVAILABLE', { what: 'grants', reason: 'no plugin keeps consents; prompts is the one' });
-      const at = Date.now();
-      const answers = grants.map((capability) => ({ capability, allowed: true, by, at, version }));
-      await optional.consents.keep(app, answers as readonly Consent[]);
+      const strange = grants.find((capability) => !manifest.capabilities.some(({ id }) => id === capability));
+      if (strange !== undefined)
+        throw new CoreError('PARAMS_INVALID', { where: 'grants', reason: `${app} does not ask for ${strange}` });
+      await optional.consents.keep(app, answersAbout(manifest, grants, { allowed: true, by, at: Date.now() }));
     }
     const former = data.before
       ? await apps

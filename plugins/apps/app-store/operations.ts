@@ -74,6 +74,7 @@ const OPTIONS: Readonly<Record<string, JsonSchema>> = {
 const DISK: readonly CoreErrorCode[] = ['STATE_UNWRITABLE', 'STORAGE_FULL', 'STORAGE_READ_ONLY', 'STORAGE_FAILED'];
 const BEGINS: readonly CoreErrorCode[] = ['BUSY', 'UNAVAILABLE', ...DISK];
 const REFUSES: readonly CoreErrorCode[] = [
+  'CALLER_DENIED',
   ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN', 'SIGNATURE_INVALID', 'APP_CONFLICT'] as const),
   ...(['PLATFORM_UNSUPPORTED', 'RUNTIME_MISSING', 'CONSENT_REQUIRED', 'APP_ROLLED_BACK'] as const),
 ];

@@ -4,7 +4,6 @@ import {
   type AppStatus,
   type CallContext,
   type CapabilityId,
-  type Consent,
   CoreError,
   callerName,
   classOf,
@@ -14,7 +13,7 @@ import {
   type Operation,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { declaredBy, grantOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
+import { answersAbout, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -65,17 +64,8 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
       const { manifest } = supervisor.find(id);
       if (!describeCapability(capability)) throw unknownCapability(capability);
       const named = capabilitiesOf(manifest, capability as CapabilityId);
-      const answers = declaredBy(manifest)
-        .filter((declared) => named.includes(declared.capability))
-        .map(({ capability: one, wants }): Consent => {
-          const { ports } = grantOf(one, wants);
-          return {
-            capability: one,
-            ...(ports && verb === 'grant' ? { params: { ports } } : {}),
-            ...{ allowed: verb === 'grant', by: callerName(call.caller), at: around.scope.clock.now() },
-            version: manifest.version,
-          };
-        });
+      const said = { allowed: verb === 'grant', by: callerName(call.caller), at: around.scope.clock.now() };
+      const answers = answersAbout(manifest, named, said);
       await around.consents.keep(manifest.id, answers);
       await supervisor.regrant(manifest.id);
       return { app: await supervisor.status(manifest.id) };
