@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { ReadEntry } from 'tar';
+import { isStorageTrouble, storageError } from '../durable/storage-error.ts';
 import { CoreError, reasonOf } from '../errors.ts';
 import { pathProblem } from './paths.ts';
 import type { TreeLimits } from './tree.ts';
@@ -76,7 +77,7 @@ class Admission {
   }
 }
 
-/** Unpacks below `folder`, without the top folder of the archive. Throws PACKAGE_INVALID; what was written by then stays there. */
+/** Unpacks below `folder`, without the top folder of the archive. Throws PACKAGE_INVALID, and the codes of a disk; what was written by then stays there. */
 export async function unpack(tarball: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {
   const admission = new Admission(limits);
   const over = Promise.withResolvers<void>();
@@ -113,6 +114,8 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
     });
     admission.check();
   } catch (error) {
+    const disk = storageError(folder, error);
+    if (admission.problem === undefined && isStorageTrouble(disk)) throw disk;
     const reason = admission.problem ?? reasonOf(error);
     throw new CoreError('PACKAGE_INVALID', { source: tarball, reason }, { cause: error });
   }

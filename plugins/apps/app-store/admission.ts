@@ -44,7 +44,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   });
   const { entry, migration } = await entryOf(id, now, request, about);
   const copied = migration === 'copy' ? await about.data.bytes(id) : 0;
-  await checkSpace(about.place, tree.bytes + copied);
+  await checkSpace(about.place, tree.bytes, copied);
   const outcome: Outcome = {
     ...{ state: 'checked', id, version, name, title, hash: tree.hash },
     capabilities: manifest.capabilities.map((one) => one.id),

@@ -35,11 +35,11 @@ export async function checkRuntime({ id, runtime, exec }: AppManifest, path: str
   throw refuse(program, `it is in none of ${path}`);
 }
 
-/** Throws STORAGE_FULL before anything is touched. */
-export async function checkSpace(place: string, bytes: number): Promise<void> {
+/** Is there room for its code, of which all that was unpacked has its room already, and for a copy of its data? Throws STORAGE_FULL before anything is touched. */
+export async function checkSpace(place: string, unpacked: number, copied: number): Promise<void> {
   const { bavail, bsize } = await statfs(place);
   const free = bavail * bsize;
-  const needed = Math.ceil(bytes * SPARE);
+  const needed = Math.ceil((unpacked + copied) * SPARE) - unpacked;
   if (free >= needed) return;
   const mib = (size: number) => `${Math.ceil(size / 2 ** 20)} MiB`;
   throw new CoreError('STORAGE_FULL', { file: place, reason: `${mib(needed)} are needed, ${mib(free)} are free` });

@@ -118,12 +118,15 @@ function statusOf({ manifest, state, reason, health }: FakeApp): AppStatus {
 
 export class FakeConsents implements Partial<Consents> {
   readonly kept = new Map<string, readonly Consent[]>();
+  /** Called when answers are kept. */
+  onKeep: () => void = () => undefined;
 
   async of(app: string): Promise<readonly Consent[]> {
     return this.kept.get(app) ?? [];
   }
 
   async keep(app: string, answers: readonly Consent[]): Promise<void> {
+    this.onKeep();
     this.kept.set(app, [...(this.kept.get(app) ?? []), ...answers]);
   }
 

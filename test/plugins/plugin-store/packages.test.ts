@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 import { Packages, QUIET } from '../../fixtures/packages.ts';
+import { archive, type Member, writeTarball } from '../../fixtures/tarballs.ts';
 import { type StoreBench, startStore } from './start.ts';
-import { archive, type Member, writeTarball } from './tarballs.ts';
 
 const packages = new Packages();
 after(() => packages[Symbol.dispose]());

@@ -1,0 +1,83 @@
+/** `app install` and `app update`: begins the change, and waits for its end. */
+import { resolve } from 'node:path';
+import {
+  defineProgram,
+  type Program,
+  type ProgramClient,
+  type ProgramOutput,
+  whenChanged,
+} from '@device-core/plugin-api/program';
+
+/** A large package is unpacked and read before the answer. */
+const TIMEOUT_MS = 130_000;
+
+export interface Bringing {
+  readonly source: string;
+  readonly id?: string;
+  readonly check?: boolean;
+  readonly downgrade?: boolean;
+  readonly discardData?: boolean;
+  readonly grants?: readonly string[];
+  readonly noWait?: boolean;
+}
+
+const FLAGS = {
+  downgrade: { type: 'boolean', description: 'take an older version, too' },
+  discardData: { type: 'boolean', description: 'begin without data where it does not know their form' },
+  grants: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'allow a capability in the same breath; may be repeated',
+  },
+  noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
+} as const;
+const SOURCE = { type: 'string', description: 'an .app file' } as const;
+
+export const install: Program<Bringing> = defineProgram<Bringing>({
+  params: {
+    type: 'object',
+    required: ['source'],
+    properties: {
+      source: SOURCE,
+      check: { type: 'boolean', description: 'only tell what would be installed' },
+      ...FLAGS,
+    },
+  },
+  cli: { fixed: ['source'], flags: { grants: ['grant'] } },
+  run: ({ client, out, args, signal }) => bring(client, out, args, '/apps/install', signal),
+});
+
+export const update: Program<Bringing> = defineProgram<Bringing>({
+  params: {
+    type: 'object',
+    required: ['id', 'source'],
+    properties: { id: { type: 'string', description: 'of the app, or its short name' }, source: SOURCE, ...FLAGS },
+  },
+  cli: { fixed: ['id', 'source'], flags: { grants: ['grant'] } },
+  run: ({ client, out, args, signal }) =>
+    bring(client, out, args, `/apps/${encodeURIComponent(String(args.id))}/update`, signal),
+});
+
+async function bring(
+  client: ProgramClient,
+  out: ProgramOutput,
+  { noWait, id: _, ...rest }: Bringing,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = { ...rest, source: resolve(rest.source) };
+  const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
+  const progress = (text: string) => void (out.terminal && !out.json && out.line(out.paint('dim', text)));
+  const answer = noWait ? begun : await whenChanged(client, begun, { signal, progress });
+  if (out.json) return out.line(answer.text);
+  if (noWait && answer.status === 202) return out.line(`change ${String(answer.body.change)} has begun`);
+  const { id, version, former, state, signer, capabilities } = answer.body;
+  const instead = former === undefined || former === version ? '' : ` instead of ${String(former)}`;
+  await out.line(
+    `${String(id)} ${String(version)} ${state === 'checked' ? 'could be installed' : 'is installed'}${instead}`,
+  );
+  await out.line(`asks for ${(capabilities as string[]).join(', ') || 'no capability'}`);
+  await out.line(
+    `files    ${String(answer.body.hash)}, ${signer ? `signed by ${String(signer)}` : 'no trusted signature'}`,
+  );
+}

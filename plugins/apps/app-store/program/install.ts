@@ -1,0 +1,1 @@
+export { install as program } from './bring.ts';

@@ -1,0 +1,1 @@
+export { update as program } from './bring.ts';
