@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { link, mkdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,8 @@ const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')
 export function besideOf(program: string, folder: string): readonly string[] {
   const real = realpathSync(program);
   const runtime = basename(dirname(real)) === 'bin' ? [join(dirname(dirname(real)), 'lib')] : [];
-  return [real, ...runtime, API, realpathSync(folder), ...packageFolders(folder)];
+  // What is not there is not asked for: a warden knows the folders of the device, and no others.
+  return [real, ...runtime, API, realpathSync(folder), ...packageFolders(folder).filter((path) => existsSync(path))];
 }
 
 /**

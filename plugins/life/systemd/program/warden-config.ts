@@ -28,7 +28,8 @@ export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Va
     run: `/run/${service}`,
     state,
     code: [`${state}/app-store`, `${state}/apps`, `${prefix}/apps`, ...own],
-    read: [prefix],
+    // Of the system's own everybody reads what everybody finds: `static` apps see none of it.
+    read: ['/usr', prefix],
     programs: [node, '/usr/bin/python3', '/usr/bin/node'],
     uids: UIDS,
     nodes,
