@@ -56,7 +56,14 @@ export const rows: readonly Row[] = [
       mkdirSync(folder, { recursive: true });
       const file = join(folder, 'main.cjs');
       writeFileSync(file, SCRIPT);
-      const manifest = { manifestVersion: 1, id: ID, name: 'bench', version: '1.0.0', title: 'Bench', capabilities: [] };
+      const manifest = {
+        manifestVersion: 1,
+        id: ID,
+        name: 'bench',
+        version: '1.0.0',
+        title: 'Bench',
+        capabilities: [],
+      };
       const lifecycle = { autostart: false };
       writeFileSync(
         join(folder, 'app.yaml'),
