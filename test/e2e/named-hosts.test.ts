@@ -163,4 +163,25 @@ describe('an app with a host by name', { skip: WITHOUT_BWRAP || WITHOUT_OPENSSL 
       assert.equal(readFileSync(join(side.data, 'signals'), 'utf8'), 'TERM\n', 'it is asked to end once');
       assert.deepEqual(await core.service(egress).usage(), []);
     });
+
+  it('has its way out again when the plugin came anew, and a way out of a former Core is no obstacle', async () => {
+    await using side = await device('Node');
+    const { core } = side;
+    const left = join(core.paths.run, 'apps/reacher/egress.sock');
+    mkdirSync(join(left, '..'), { recursive: true });
+    writeFileSync(left, 'left behind');
+    assert.equal((await core.service(apps).start(ID)).state, 'running');
+    await side.found();
+    await core.kernel.restart('egress');
+    const open = async () => (await core.service(egress).usage()).length === 1;
+    await eventually(open, 'the way out of the app that runs on');
+    const { pid } = await core.service(apps).status(ID);
+    const again = join(side.data, 'again');
+    // A client may still hold a connection that was cut: its next one is new.
+    const answered = () => {
+      process.kill(pid!, 'SIGUSR2');
+      return existsSync(again) && /^200 GET \/again /m.test(readFileSync(again, 'utf8'));
+    };
+    await eventually(answered, 'another answer', { every: 200 });
+  });
 });
