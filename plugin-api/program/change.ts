@@ -10,6 +10,8 @@ const SILENT_MS = 60_000;
 export interface Waiting {
   /** Told at each new step: `3/5 starting`. */
   readonly progress?: (text: string) => void;
+  /** Told at each look while it is under way. */
+  readonly looked?: (change: ChangeInfo) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }
 
@@ -20,7 +22,7 @@ export interface Waiting {
 export async function whenChanged(
   client: ProgramClient,
   answer: ProgramAnswer,
-  { progress, signal }: Waiting = {},
+  { progress, looked, signal }: Waiting = {},
 ): Promise<ProgramAnswer> {
   const { change: id } = answer.body;
   if (answer.status !== 202 || typeof id !== 'string') return answer;
@@ -43,6 +45,7 @@ export async function whenChanged(
       const text = `${far.done + 1}/${far.of} ${verb}${far.note === undefined ? '' : ` ${far.note}`}`;
       if (text !== told) progress?.(text);
       told = text;
+      await looked?.(change);
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

@@ -9,10 +9,11 @@ import { type AppStatus, apps, type ChangeInfo, changes, consents, type Prompt }
 import { AppPackages } from '../fixtures/app-packages.ts';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { devicectl, spawnDevicectl } from '../plugins/cli/run-devicectl.ts';
 
 const PLUGINS = [
   ...['operations', 'identity', 'system', 'http', 'rpc', 'events', 'changes', 'supervisor-process', 'apps'],
-  ...['app-store', 'prompts'],
+  ...['app-store', 'prompts', 'cli'],
 ];
 const ID = 'com.example.guest';
 const ADMIN = 'com.example.admin';
@@ -146,6 +147,24 @@ describe('a version that asks for more', () => {
     await running(core, '1.0.0', []);
     const kept = await core.service(consents).of(ID);
     assert.ok(kept.some(({ capability, allowed }) => capability === 'display.notify' && !allowed));
+  });
+
+  it('is shown to whoever waits for it in the terminal, and answered from another one', async () => {
+    await using core = await start();
+    const source = await packages.pack({ manifest: { capabilities: asks('audio.capture') } });
+    const child = spawnDevicectl(['--root', core.root, 'app', 'install', source]);
+    const ended = once(child, 'close');
+    let said = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const id = await eventually(() => /devicectl deny (\w+)\n/.exec(said)?.[1], 'the question in the terminal');
+    assert.match(said, / {2}audio\.capture\n {4}what it allows: .*\n {4}the app says why: "to try it"\n/);
+    const answered = await devicectl(['--root', core.root, 'allow', id]);
+    assert.deepEqual([answered.code, answered.stdout], [0, `${ID}: allowed audio.capture\n`]);
+    const [code] = await ended;
+    assert.equal(code, 0);
+    assert.match(said, new RegExp(`${ID} 1\\.0\\.0 is installed`));
   });
 
   it('is not granted anything by another app that may install it, but by the operator it is', async () => {

@@ -47,7 +47,7 @@ export const plugin = definePlugin<typeof requires, PromptsConfig>({
       answers.tell(report);
       const open = await board.list();
       if (open.length > 0)
-        report.add('prompts', { status: 'okay', message: `${open.length} questions wait for an answer` });
+        report.add('prompts', { status: 'okay', message: `questions that wait for an answer: ${open.length}` });
     });
     host.provide(prompts, board);
     host.provide(consents, answers);

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Prompt, PromptItem } from '@device-core/plugin-api';
-import { cell, type Program, type ProgramClient, type ProgramContext, quoted } from '@device-core/plugin-api/program';
+import {
+  cell,
+  type Program,
+  type ProgramClient,
+  type ProgramContext,
+  promptLines,
+  quoted,
+} from '@device-core/plugin-api/program';
 import fc from 'fast-check';
 import { program as allow } from '../../../plugins/interface/prompts/program/allow.ts';
 import { program as deny } from '../../../plugins/interface/prompts/program/deny.ts';
 import { program as list } from '../../../plugins/interface/prompts/program/list.ts';
-import { linesOf } from '../../../plugins/interface/prompts/program/shown.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 const ITEM: PromptItem = {
@@ -59,7 +65,7 @@ const HOSTILE: readonly (readonly [what: string, text: string, shown: string])[]
 describe('a title or a reason with', () => {
   for (const [what, text, shown] of HOSTILE)
     it(`${what} is shown as what it is`, () => {
-      const lines = linesOf(prompt({ title: text, signer: text, what: [{ ...ITEM, reason: text }] }), 0);
+      const lines = promptLines(prompt({ title: text, signer: text, what: [{ ...ITEM, reason: text }] }), 0);
       assert.deepEqual(lines, [
         `3f9a1c2e: grant this to com.example.ear 1.0.0, signed by ${shown}, 10 min left`,
         `  it calls itself ${shown}`,

@@ -1,10 +1,13 @@
 /** `app install` and `app update`: begins the change, and waits for its end. */
 import { resolve } from 'node:path';
+import type { ChangeInfo } from '@device-core/plugin-api';
 import {
   defineProgram,
+  openPrompts,
   type Program,
   type ProgramClient,
   type ProgramOutput,
+  promptLines,
   whenChanged,
 } from '@device-core/plugin-api/program';
 
@@ -68,7 +71,9 @@ async function bring(
   const body = { ...rest, source: resolve(rest.source) };
   const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const progress = (text: string) => void (out.terminal && !out.json && out.line(out.paint('dim', text)));
-  const answer = noWait ? begun : await whenChanged(client, begun, { signal, progress });
+  const answer = noWait
+    ? begun
+    : await whenChanged(client, begun, { signal, progress, looked: questions(client, out) });
   if (out.json) return out.line(answer.text);
   if (noWait && answer.status === 202) return out.line(`change ${String(answer.body.change)} has begun`);
   const { id, version, former, state, signer, capabilities } = answer.body;
@@ -80,4 +85,16 @@ async function bring(
   await out.line(
     `files    ${String(answer.body.hash)}, ${signer ? `signed by ${String(signer)}` : 'no trusted signature'}`,
   );
+}
+
+/** Whoever waits is shown what the app asks for, once, and how to answer. */
+function questions(client: ProgramClient, out: ProgramOutput) {
+  let shown = false;
+  return async ({ steps, subject }: ChangeInfo): Promise<void> => {
+    if (shown || out.json || !steps.some(({ name, state }) => name === 'consent' && state === 'doing')) return;
+    const mine = (await openPrompts(client)).find((prompt) => `app ${prompt.subject}` === subject);
+    if (!mine) return;
+    shown = true;
+    for (const line of promptLines(mine, Date.now())) await out.line(line);
+  };
 }

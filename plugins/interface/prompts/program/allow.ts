@@ -1,5 +1,4 @@
-import { cell, defineProgram, usage } from '@device-core/plugin-api/program';
-import { openPrompts, promptNamed } from './shown.ts';
+import { cell, defineProgram, openPrompts, promptNamed, usage } from '@device-core/plugin-api/program';
 
 interface Args {
   readonly question: string;

@@ -1,5 +1,4 @@
-import { cell, defineProgram } from '@device-core/plugin-api/program';
-import { openPrompts, promptNamed } from './shown.ts';
+import { cell, defineProgram, openPrompts, promptNamed } from '@device-core/plugin-api/program';
 
 /** `devicectl deny` */
 export const program = defineProgram<{ readonly question: string }>({

@@ -1,5 +1,4 @@
-import { defineProgram } from '@device-core/plugin-api/program';
-import { linesOf, openPrompts } from './shown.ts';
+import { defineProgram, openPrompts, promptLines } from '@device-core/plugin-api/program';
 
 /** `devicectl prompts` */
 export const program = defineProgram({
@@ -8,6 +7,6 @@ export const program = defineProgram({
     const prompts = await openPrompts(client);
     if (out.json) return out.line(JSON.stringify({ prompts }));
     if (prompts.length === 0) return out.line('no question is open');
-    for (const prompt of prompts) for (const line of linesOf(prompt, Date.now())) await out.line(line);
+    for (const prompt of prompts) for (const line of promptLines(prompt, Date.now())) await out.line(line);
   },
 });

@@ -1,6 +1,9 @@
 /** A question as it stands in the terminal: what is asked, in our words, and why, in those of the app. */
-import type { Prompt } from '@device-core/plugin-api';
-import { cell, claimLines, duration, type ProgramClient, quoted, usage } from '@device-core/plugin-api/program';
+import type { Prompt } from '../services/prompts.ts';
+import { claimLines } from './claim-text.ts';
+import type { ProgramClient } from './client.ts';
+import { usage } from './failure.ts';
+import { cell, duration, quoted } from './text.ts';
 
 export async function openPrompts(client: ProgramClient): Promise<readonly Prompt[]> {
   return (await client.get('/prompts')).body.prompts as readonly Prompt[];
@@ -18,7 +21,8 @@ export async function promptNamed(client: ProgramClient, named: string): Promise
   throw usage(`${what} ${cell(named)}; open: ${open || 'none'}`);
 }
 
-export function linesOf(prompt: Prompt, now: number): readonly string[] {
+/** `now`: milliseconds since the Unix epoch. */
+export function promptLines(prompt: Prompt, now: number): readonly string[] {
   const { id, kind, subject, title, version, signer, what, until } = prompt;
   const left = duration(Math.max(0, until - now));
   const of = [
