@@ -153,6 +153,11 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'apps.remove': post('/apps/absent/remove', {}, [], admin),
   'apps.switch': post('/apps/absent/switch', { enabled: false }, [], admin),
   'apps.installed': get('/apps/installed', [], admin),
+  'apps.sandbox': get(
+    `/apps/${AGENDA}/sandbox`,
+    [['an unknown app', '/apps/no.such/sandbox', 404, 'APP_NOT_FOUND']],
+    admin,
+  ),
   'apps.start': post(`/apps/${FLASH}/start`, {}, [], admin),
   'apps.stop': post(`/apps/${FLASH}/stop`, {}, [], admin),
   'apps.restart': post(`/apps/${FLASH}/restart`, {}, [], admin),

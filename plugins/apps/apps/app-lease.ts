@@ -35,7 +35,8 @@ export class AppLease {
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     const token = await identity.issue(id);
-    const { path: rpc } = await appSockets.open({ id, name });
+    const uid = await this.#around.stored.uidOf(id);
+    const { path: rpc } = await appSockets.open({ id, name, ...(uid === undefined ? {} : { uid }) });
     await this.describeConfig();
     await this.registerFunctions();
     const { http, url } = await this.#addresses();

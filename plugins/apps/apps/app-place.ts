@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AppManifest, DeviceInfo } from '@device-core/plugin-api';
+import type { GuestPlace } from '@device-core/plugin-api/app-spec';
 
 /** Where the things of one app lie. */
 export interface AppPlace {
@@ -13,5 +14,17 @@ export function placeOf(manifest: AppManifest, paths: DeviceInfo['paths']): AppP
     data: join(paths.var, 'apps', manifest.id, 'data'),
     cache: join(paths.var, 'apps', manifest.id, 'cache'),
     credentials: join(paths.run, 'apps', manifest.name, 'credentials'),
+  };
+}
+
+/** Where the sockets of a run lie as a rule: for what is told of an app that does not run. */
+export function usualAddresses(
+  { name }: AppManifest,
+  { run }: DeviceInfo['paths'],
+): Pick<GuestPlace, 'rpc' | 'shared'> {
+  const shared = join(run, 'shared');
+  return {
+    rpc: join(run, 'apps', name, 'rpc.sock'),
+    shared: { folder: shared, socket: join(shared, 'core.sock'), usual: join(run, 'core.sock') },
   };
 }

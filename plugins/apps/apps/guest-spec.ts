@@ -17,16 +17,19 @@ export interface GuestRunOptions {
   /** PATH and LANG of every app; nodes and ceilings. */
   readonly config: Pick<GuestPlace, 'path' | 'lang'> & SkuOfApps;
   readonly tells: Readonly<Record<string, string>>;
+  /** Where the device gives users to apps. */
+  readonly uid: number | undefined;
 }
 
 /** One run of an app, for whoever supervises it: what the pure `specOf` makes of it, with the places of this device. */
 export function guestSpec(options: GuestRunOptions): AppSpec {
-  const { service, manifest, folder, place, program, granted, addresses, config, tells } = options;
+  const { service, manifest, folder, place, program, granted, addresses, config, tells, uid } = options;
   const { path, lang } = config;
   return specOf(manifest, granted, config, {
     ...place,
     ...addresses,
     ...{ service, code: folder, program, beside: besideOf(program, folder), path, lang, tells },
     run: dirname(addresses.rpc),
+    ...(uid === undefined ? {} : { uid }),
   });
 }

@@ -39,6 +39,7 @@ import { grantOperations } from './grant-operations.ts';
 import { LastGoodManifests } from './last-good.ts';
 import { logOperation } from './log-operation.ts';
 import { reportingOperations } from './reporting-operations.ts';
+import { sandboxOperation } from './sandbox-operation.ts';
 import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
@@ -129,6 +130,7 @@ export const plugin = definePlugin({
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),
       logOperation(supervisor, services.appSupervisor),
+      sandboxOperation(supervisor, services.appSupervisor, () => around.device.paths.run) as Operation<never, unknown>,
       doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));

@@ -25,7 +25,7 @@ import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
 import { type Excess, GuestWatch } from './guest-watch.ts';
 import { limitWords } from './limits.ts';
-import { ownedBy } from './owner.ts';
+import { ownedBy, ownTree } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
 import { membersOf } from './process-session.ts';
 import { treeOf, usageOf } from './process-usage.ts';
@@ -101,14 +101,16 @@ export class ProcessSupervisor implements AppSupervisor {
     for (const folder of [spec.data, spec.cache]) {
       if (folder === undefined) continue;
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await ownedBy(spec.uid, folder);
+      await ownTree(spec.uid, folder);
     }
     await ownedBy(spec.uid, join(spec.run, 'rpc.sock'));
   }
 
-  async start(spec: AppSpec, { token, demand = {} }: GuestStart): Promise<GuestRun> {
-    await this.prepare(spec);
+  async start(asked: AppSpec, { token, demand = {} }: GuestStart): Promise<GuestRun> {
     const { clock, identity, launcher, records } = this.#options;
+    const { by, users } = await launcher.report();
+    const spec = users && by === 'bubblewrap' ? asked : withoutUser(asked);
+    await this.prepare(spec);
     const name = nameOf(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -310,6 +312,14 @@ export class ProcessSupervisor implements AppSupervisor {
     }
     return log;
   }
+}
+
+/**
+ * A Core that is not root can give nobody a user: the guest has the Core's, in a namespace of its own. Without bubblewrap its folders would have to be
+ * passable for every user of the system.
+ */
+function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {
+  return spec;
 }
 
 function endOf(

@@ -42,6 +42,8 @@ export async function handOver(path: string, uid: number | undefined): Promise<v
   await chmod(path, 0o600);
   await give(path, uid);
   await give(join(path, '..'), uid);
+  // A Core that may give nothing away lets the app pass; the socket is given by whoever starts it.
+  if (uid !== undefined && process.getuid?.() !== 0) await chmod(join(path, '..'), 0o711);
 }
 
 /** Without the right to give files away, app and Core share one user, as in development. Links themselves are given, not what they point to. */

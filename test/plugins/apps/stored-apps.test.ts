@@ -1,6 +1,6 @@
 /** Apps of the store beside those of folders: which one runs, what it has to hold, and what stays when the store goes away. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -8,6 +8,7 @@ import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api
 import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
+import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
 import { type Bench, CONNECT, KEEPS, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.agenda';
@@ -127,4 +128,25 @@ test('a run with data of an older form is told so', async () => {
   await using _ = bench;
   await bench.reach(ID, 'running');
   assert.equal(readFileSync(join(bench.paths.var, 'apps', ID, 'data/seen'), 'utf8'), '2');
+});
+
+test('an app runs as the user that the store keeps for it, and its files are its own', {
+  skip: process.getuid?.() === 0 ? WITHOUT_BWRAP : 'only root gives users',
+}, async () => {
+  const folder = await putApp(
+    mkdtempSync(join(root, 'v')),
+    manifestOf(ID, { capabilities: [KEEPS] }),
+    `require('node:fs').writeFileSync(process.env.DEVICE_DATA_DIR + '/user', String(process.getuid())); ${CONNECT}`,
+  );
+  const { hash, list } = await readTree(APP_PACKAGE, folder, await filesOf(folder, 100), 1 << 20);
+  writeFileSync(`${folder}.sha256`, list);
+  const [bench] = await withStore([{ id: ID, version: '1.0.0', folder, hash }]);
+  await using _ = bench;
+  await bench.reach(ID, 'running');
+  const file = join(bench.paths.var, 'apps', ID, 'data/user');
+  assert.equal(readFileSync(file, 'utf8'), '40000');
+  assert.deepEqual(
+    [file, join(file, '..')].map((path) => statSync(path).uid),
+    [40_000, 40_000],
+  );
 });

@@ -112,6 +112,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.status': get(`/apps/${AGENDA}`),
   'apps.doctor': get('/apps/doctor'),
   'apps.logs': get(`/apps/${AGENDA}/logs?lines=2`),
+  'apps.sandbox': get(`/apps/${AGENDA}/sandbox`),
   'apps.top': get('/apps/usage'),
   'apps.usage': get(`/apps/${AGENDA}/usage`),
   'apps.uses': get(`/apps/${AGENDA}/uses`),
