@@ -3,13 +3,13 @@ import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } fro
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
-import type { GuestRunOptions } from './guest-spec.ts';
+import type { GuestAddresses } from './guest-spec.ts';
 import { inactiveParts } from './manifest-rules.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What its process is told and shown. */
 export interface Lent {
-  readonly addresses: GuestRunOptions['addresses'];
+  readonly addresses: GuestAddresses;
   /** For this run alone. */
   readonly token: string;
 }

@@ -19,11 +19,10 @@ import { AppBudget } from './app-budget.ts';
 import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
-import { type AppPlace, placeOf, usualAddresses } from './app-place.ts';
+import { type AppPlace, placeOf } from './app-place.ts';
 import { type AppRun, describeEnd, startRun } from './app-run.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
-import { findProgram } from './find-program.ts';
-import { guestSpec } from './guest-spec.ts';
+import { specOfRun } from './guest-spec.ts';
 import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp, pingLimits } from './ping.ts';
@@ -313,26 +312,14 @@ export class App {
   }
 
   /** What a run of it sees now, or would see. */
-  spec(): Promise<AppSpec> {
-    return this.#specOf(usualAddresses(this.manifest, this.#around.device.paths));
-  }
-
-  async #specOf(addresses: Lent['addresses']): Promise<AppSpec> {
-    const { config, device, stored } = this.#around;
-    const { manifest, folder } = this;
-    const program = await findProgram(manifest.exec.command, folder, config.path);
-    const { granted, claims } = this.grants.decision;
-    const tells = stored.environmentOf(folder);
-    const asks = { ...manifest, capabilities: claims };
-    const uid = await stored.uidOf(manifest.id);
-    const run = { manifest: asks, folder, place: this.#place, program, granted, addresses, config, tells, uid };
-    return guestSpec({ service: device.service, ...run });
+  spec(addresses?: Lent['addresses']): Promise<AppSpec> {
+    return specOfRun(this, this.grants.decision, this.#around, addresses);
   }
 
   async #spawn({ addresses, token }: Lent): Promise<AppRun> {
     const { config, appSupervisor } = this.#around;
     const { manifest } = this;
-    const spec = await this.#specOf(addresses);
+    const spec = await this.spec(addresses);
     await this.#lease.openWayOut(spec);
     if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
     const demand = config.insecure ? {} : config.demand;

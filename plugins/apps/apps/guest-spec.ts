@@ -1,35 +1,31 @@
 import { dirname } from 'node:path';
 import type { AppManifest } from '@device-core/plugin-api';
-import { type AppSpec, type GuestPlace, type SkuOfApps, specOf } from '@device-core/plugin-api/app-spec';
-import type { AppPlace } from './app-place.ts';
+import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/app-spec';
+import { placeOf, usualAddresses } from './app-place.ts';
 import { besideOf } from './app-sandbox.ts';
+import { findProgram } from './find-program.ts';
+import type { GrantDecision } from './grant-decision.ts';
+import type { Surroundings } from './surroundings.ts';
 
-export interface GuestRunOptions {
-  readonly service: string;
-  readonly manifest: AppManifest;
-  readonly folder: string;
-  readonly place: AppPlace;
-  /** Absolute path of the program. */
-  readonly program: string;
-  readonly granted: readonly string[];
-  /** Path of its own socket; the shared one; the address of REST by TCP. */
-  readonly addresses: Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
-  /** PATH and LANG of every app; nodes and ceilings. */
-  readonly config: Pick<GuestPlace, 'path' | 'lang'> & SkuOfApps;
-  readonly tells: Readonly<Record<string, string>>;
-  /** Where the device gives users to apps. */
-  readonly uid: number | undefined;
-}
+/** Path of its own socket; the shared one; the address of REST by TCP. */
+export type GuestAddresses = Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
 
-/** One run of an app, for whoever supervises it: what the pure `specOf` makes of it, with the places of this device. */
-export function guestSpec(options: GuestRunOptions): AppSpec {
-  const { service, manifest, folder, place, program, granted, addresses, config, tells, uid } = options;
+/** One run of an app: what the pure `specOf` makes of it, with the places of this device. Rejects where its program is not there. */
+export async function specOfRun(
+  { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
+  { granted, claims }: GrantDecision,
+  { config, device, stored }: Pick<Surroundings, 'config' | 'device' | 'stored'>,
+  addresses: GuestAddresses = usualAddresses(manifest, device.paths),
+): Promise<AppSpec> {
+  const program = await findProgram(manifest.exec.command, folder, config.path);
+  const uid = await stored.uidOf(manifest.id);
   const { path, lang } = config;
-  return specOf(manifest, granted, config, {
-    ...place,
+  return specOf({ ...manifest, capabilities: claims }, granted, config, {
+    ...placeOf(manifest, device.paths),
     ...addresses,
-    ...{ service, code: folder, program, beside: besideOf(program, folder), path, lang, tells },
-    run: dirname(addresses.rpc),
+    ...{ service: device.service, code: folder, program, beside: besideOf(program, folder), path, lang },
     ...(uid === undefined ? {} : { uid }),
+    run: dirname(addresses.rpc),
+    tells: stored.environmentOf(folder),
   });
 }
