@@ -12,6 +12,8 @@ import { readTree, type Tree, type TreeLimits } from './tree.ts';
 
 const BLOCK = 512;
 const EPOCH = new Date(0);
+/** A key in a package is everybody's: whoever packs in the folder of their keys is told so. Libraries may bring keys of their tests. */
+const PRIVATE_KEY = /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 export interface PackOptions {
   /** Name of the one folder in the archive: `agenda-1.4.0`. */
@@ -78,5 +80,7 @@ async function file(
   const body = await handle.readFile();
   if (createHash('sha256').update(body).digest('hex') !== tree.files.get(path))
     throw new CoreError('PACKAGE_INVALID', { source: join(folder, path), reason: 'it changed while it was packed' });
+  if (!path.includes('node_modules/') && PRIVATE_KEY.test(body.toString('latin1', 0, 256)))
+    throw new CoreError('PACKAGE_INVALID', { source: join(folder, path), reason: 'it holds a private key' });
   member(path, mode & 0o100 ? 0o755 : 0o644, body);
 }

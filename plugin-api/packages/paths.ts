@@ -8,6 +8,8 @@ import { CoreError, reasonOf } from '../errors.ts';
 const NEVER_PACKED =
   /^(\.git|\.svn|\.hg|CVS|\.DS_Store|\.npmrc|\.gitignore|\.npmignore|package-lock\.json|npm-debug\.log)$/;
 const NEVER_BUNDLED = /^(\.bin|\.cache|\.package-lock\.json)$/;
+/** What `app pack` wrote before: a package holds no package of itself. */
+const FORMER_PACKAGE = /^[a-z][a-z0-9-]*-\d[^/]*\.app$/;
 const CORE = '@device-core';
 const MAX_PATH = 255;
 const MAX_DEPTH = 20;
@@ -48,7 +50,10 @@ export function appFilesOf(folder: string, limit: number): Promise<string[]> {
   return filesOf(
     folder,
     limit,
-    (below, name) => NEVER_PACKED.test(name) || (below.endsWith('node_modules/') && NEVER_BUNDLED.test(name)),
+    (below, name) =>
+      NEVER_PACKED.test(name) ||
+      (below === '' && FORMER_PACKAGE.test(name)) ||
+      (below.endsWith('node_modules/') && NEVER_BUNDLED.test(name)),
   );
 }
 

@@ -108,6 +108,17 @@ test('links are not packed: they are told', async () => {
   });
 });
 
+test('a private key is not packed, and neither is a former package', async () => {
+  const folder = folderOf({ ...FILES, 'a-0.9.0.app': 'former', 'node_modules/x/test.pem': newKeyPair().privateKey });
+  const { tree } = await packApp(folder, { top: 'a', limits: LIMITS });
+  assert.deepEqual([...tree.files.keys()], [...Object.keys(FILES), 'node_modules/x/test.pem'].toSorted());
+  writeFileSync(join(folder, 'me'), newKeyPair().privateKey);
+  await assert.rejects(packApp(folder, { top: 'a', limits: LIMITS }), {
+    code: 'PACKAGE_INVALID',
+    message: /\/me: it holds a private key$/,
+  });
+});
+
 test('whatever the files hold, they come back byte for byte', async () => {
   const name = fc.stringMatching(/^[a-zA-Z0-9_ ä-]{1,40}$/);
   const path = fc
