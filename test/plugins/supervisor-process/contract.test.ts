@@ -30,6 +30,11 @@ describe('supervisor-process, with bubblewrap and a way to named hosts', { skip:
   });
 });
 
+const WITHOUT_USERS = WITHOUT_BWRAP || (process.geteuid?.() !== 0 && 'only root gives a guest a user of its own');
+describe('supervisor-process as root, each guest with a user of its own', { skip: WITHOUT_USERS }, () => {
+  appSupervisorContract(() => openSupervisor('bubblewrap', { uid: 40_001 }));
+});
+
 describe('supervisor-process, without walls', () => {
   appSupervisorContract(() => openSupervisor('none'));
 });

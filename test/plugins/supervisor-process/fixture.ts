@@ -11,6 +11,7 @@ import {
   launcher,
   type WallMaker,
 } from '@device-core/plugin-api';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { WallLauncher } from '../../../kernel/walls/launcher.ts';
 import { plugin } from '../../../plugins/apps/supervisor-process/index.ts';
@@ -26,13 +27,12 @@ export interface Bench extends SupervisorUnderTest {
 }
 
 /** The plugin alone, with walls no better than these. */
-export async function openSupervisor(best: WallMaker, config: object = {}): Promise<Bench> {
+export async function openSupervisor(best: WallMaker, more: Partial<AppSpec> = {}): Promise<Bench> {
   const root = mkdtempSync(join(tmpdir(), 'sup-'));
   const paths: DeviceInfo['paths'] = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   const launched: AppLaunch[] = [];
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
-    config,
     services: [
       given(device, { info: async () => ({ paths }) as DeviceInfo }),
       given(identity, { launched: async (launch) => void launched.push(launch) }),
@@ -44,7 +44,7 @@ export async function openSupervisor(best: WallMaker, config: object = {}): Prom
     root,
     launched,
     supervisor: host.service(appSupervisor) as AppSupervisor,
-    spec: (name, script) => shellSpec(root, name, script),
+    spec: (name, script) => shellSpec(root, name, script, more),
     impossible: { mac: 'kernel' },
     async [Symbol.asyncDispose]() {
       await host.stop();
