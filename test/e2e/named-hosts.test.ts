@@ -9,7 +9,7 @@ import type { Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { apps, egress, grants, ledger } from '@device-core/plugin-api';
+import { apps, egress, grants, ledger, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { stringify } from 'yaml';
 import { startCore } from '../fixtures/core.ts';
@@ -66,7 +66,7 @@ async function device(language: keyof typeof LANGUAGES) {
       ...{ health: { kind: 'none' }, lifecycle: { autostart: false, restart: 'never' } },
     }),
   );
-  const ids = ['operations', 'identity', 'system', 'limits', 'http', 'rpc', 'ledger', 'supervisor-process', 'egress'];
+  const ids = 'operations identity system limits http rpc prompts ledger supervisor-process egress'.split(' ');
   const core = await startCore({
     root,
     grants: { [ID]: ['network.outbound:api.test'] },
@@ -183,5 +183,13 @@ describe('an app with a host by name', { skip: WITHOUT_BWRAP || WITHOUT_OPENSSL 
       return existsSync(again) && /^200 GET \/again /m.test(readFileSync(again, 'utf8'));
     };
     await eventually(answered, 'another answer', { every: 200 });
+
+    // Taken back by the operator: it runs on without, and nothing of it is open any more.
+    const call = { caller: { kind: 'operator', id: 'operator' } as const, signal: new AbortController().signal };
+    const params = { id: ID, capability: 'network.outbound:api.test' };
+    await core.service(operations).invoke('apps.revoke', params, { ...call, deadline: Date.now() + 60_000 });
+    assert.deepEqual(await core.service(egress).usage(), []);
+    const { state, capabilities } = await core.service(apps).status(ID);
+    assert.deepEqual([state, capabilities], ['running', ['storage-scoped']]);
   });
 });
