@@ -1,0 +1,119 @@
+/** The table of what an app finds when it reaches out, from units of systemd that the warden made. The same rows and the same program as under bubblewrap. */
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { suite, test } from 'node:test';
+import { specOf } from '@device-core/plugin-api/app-spec';
+import { eventually } from '../fixtures/eventually.ts';
+import { type Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
+import { type Situation, table, type World, wrong } from '../fixtures/probe/table.ts';
+import { ask, NODE, placedApp, wardenBox } from '../fixtures/warden-box.ts';
+
+const HOST = 'network.outbound:api.example.com';
+const PORT = 45_678;
+const OTHERS = {
+  'data of another': '/var/lib/device/apps/com.example.other/data/diary',
+  'code of another': '/srv/apps/other/main.js',
+  'the token of another': '/run/device/apps/other/credentials/token',
+  "the operator's token": '/run/device/operator.token',
+  'configuration of the device': '/etc/device/warden.json',
+};
+const GRANTS: readonly (readonly [name: string, grants: readonly string[], network: Situation['network']])[] = [
+  ['alone', [], 'none'],
+  ['named', [HOST, 'storage-scoped'], 'hosts'],
+  ['open', ['network.outbound', 'storage-scoped'], 'open'],
+];
+
+/** What would answer an app that got through. */
+async function listen(box: Container, paths: readonly string[]): Promise<void> {
+  const script = `import { createServer } from 'node:net';
+for (const at of [...${JSON.stringify(paths)}, { port: ${PORT}, host: '127.0.0.1' }]) createServer((socket) => { socket.on('error', () => {}); socket.destroy(); }).listen(at);`;
+  writeFileSync(box.path('/srv/listen.mjs'), script);
+  await box.output(`systemd-run -q --unit=listen --property=UMask=0000 --uid=device ${NODE} /srv/listen.mjs`);
+  await eventually(
+    async () => (await box.run(paths.map((path) => `test -S ${path}`).join(' && '))).status === 0,
+    'the listening sockets',
+  );
+}
+
+suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAINERS }, () => {
+  test('with nothing granted, with named hosts, and with the open network', async () => {
+    await using box = await wardenBox();
+    for (const file of Object.values(OTHERS).filter((path) => !path.startsWith('/etc'))) {
+      mkdirSync(dirname(box.path(file)), { recursive: true });
+      writeFileSync(box.path(file), 'secret');
+      chmodSync(box.path(file), 0o644);
+    }
+    const placed = [];
+    for (const [at, [name]] of GRANTS.entries()) placed.push(await placedApp(box, name, 40_001 + at, ''));
+    const sockets = placed.map(({ run }) => `${run}/rpc.sock`);
+    await box.output('chown -R device:device /run/device/apps/other');
+    await listen(box, [...sockets, '/run/device/shared/core.sock', '/run/device/apps/other/rpc.sock']);
+    const pid = Number(await box.output('systemctl show -P MainPID device-core'));
+    for (const [at, [name, grants, network]] of GRANTS.entries()) {
+      const { code, data = '', cache = '', run, uid = 0 } = placed[at]!;
+      const socket = '/run/device/shared/core.sock';
+      const world: World = {
+        own: {
+          code,
+          data,
+          cache,
+          token: `/run/credentials/app-${name}.service/token`,
+          socket: `${run}/rpc.sock`,
+          shared: socket,
+        },
+        ...{ others: OTHERS, otherSocket: '/run/device/apps/other/rpc.sock', otherFolder: '/run/device/apps/other' },
+        ...{ neighbour: '/dev/loop-control', pid, port: PORT },
+      };
+      const rows = table(world, { by: 'systemd', network, granted: grants.length > 0 });
+      copyFileSync(join(import.meta.dirname, '../fixtures/probe/walls.mjs'), box.path(`${code}/main.mjs`));
+      writeFileSync(
+        box.path(`${code}/tries.json`),
+        JSON.stringify(rows.map(({ name: row, try: one }) => ({ name: row, try: one }))),
+      );
+      symlinkSync('/checkout/node_modules', box.path(`${code}/node_modules`));
+      const manifest = {
+        ...{
+          id: `com.example.${name}`,
+          name,
+          title: name,
+          version: '1.0.0',
+          exec: { command: 'node', args: ['main.mjs'] },
+        },
+        capabilities: [HOST, 'network.outbound', 'storage-scoped'].map((id) => ({ id })),
+      };
+      const spec = specOf(
+        manifest,
+        grants,
+        {},
+        {
+          ...{
+            service: 'device',
+            code,
+            program: NODE,
+            beside: ['/checkout'],
+            data,
+            cache,
+            run,
+            rpc: `${run}/rpc.sock`,
+            uid,
+          },
+          ...{ shared: { folder: '/run/device/shared', socket }, path: '/usr/bin:/bin', lang: 'C.UTF-8' },
+        },
+      );
+      const answers = await ask(box, [
+        { verb: 'put', spec },
+        { verb: 'start', name: spec.name },
+      ]);
+      assert.deepEqual(answers, [{ ok: true }, { ok: true }]);
+      const said = await eventually(async () => {
+        const text = await box.output(`journalctl -q -o cat SYSLOG_IDENTIFIER=${spec.name}`);
+        return text.split('\n').find((line) => line.startsWith('{'));
+      }, `the answers of ${name}`).catch(async (error: Error) => {
+        error.message += (await box.run(`journalctl -q -o cat -u ${spec.name}; systemctl status ${spec.name}`)).stdout;
+        throw error;
+      });
+      assert.deepEqual(wrong(rows, JSON.parse(said ?? '{}')), [], name);
+    }
+  });
+});
