@@ -33,6 +33,8 @@ export interface Catalog {
 }
 
 interface Places {
+  /** What its author tries, which stands before everything else. */
+  readonly tried: { readonly apps: readonly Pick<StoredApp, 'id' | 'folder'>[] };
   readonly folders: readonly string[];
   /** `<var>/apps`. */
   readonly installed: string;
@@ -41,7 +43,7 @@ interface Places {
 }
 
 /**
- * The apps that are there: those of the named folders first, then those of the store, then those of `<installed>/<id>/app.yaml`. A named folder stands
+ * The apps that are there: those that are tried, then those of the named folders, then those of the store, then those of `<installed>/<id>/app.yaml`. A named folder stands
  * before an app of the store unless that one is newer: so apps of the image are the floor, and a developer's folder is what runs. Where two have the
  * same id or name otherwise the first one counts. A manifest that cannot be used any more leaves the last good one in force (decisions D7a).
  */
@@ -51,9 +53,12 @@ export async function scanApps(places: Places, stored: readonly StoredApp[]): Pr
   const bad: BadApp[] = [];
   let again: number | undefined;
   const packages = await readPackages(stored, reader, bad);
+  const trials = await readPackages(places.tried.apps, reader, bad);
   const admit = (found: FoundApp, expected: string | undefined) => {
     const { id, name, version } = found.manifest;
     const file = join(found.folder, MANIFEST);
+    // The trial of its author lies over it.
+    if (trials.has(id)) return;
     const over = packages.get(id);
     if (over && expected === undefined && isNewer(over.manifest.version, version)) return;
     if (expected === undefined) packages.delete(id);
@@ -98,6 +103,7 @@ export async function scanApps(places: Places, stored: readonly StoredApp[]): Pr
         bad.push({ folder, id: basename(folder), error });
     }
   };
+  apps.push(...trials.values());
   for (const folder of folders) await look(folder, undefined);
   for (const [id, found] of packages) attempt(found, id);
   for (const folder of await installedFolders(installed, lastGood)) await look(folder, basename(folder));
@@ -106,7 +112,7 @@ export async function scanApps(places: Places, stored: readonly StoredApp[]): Pr
 
 /** What lies in the store is not mended by anybody: there is no last good one to fall back to. */
 async function readPackages(
-  stored: readonly StoredApp[],
+  stored: readonly Pick<StoredApp, 'id' | 'folder'>[],
   reader: AppManifestReader,
   bad: BadApp[],
 ): Promise<Map<string, FoundApp>> {

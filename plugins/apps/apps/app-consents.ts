@@ -15,6 +15,7 @@ export class AppConsents {
   readonly #answers = new Map<string, readonly Consent[]>();
   /** What was asked last of each app, so that one that starts again and again does not ask each time. */
   readonly #asked = new Map<string, string>();
+  #lent: (app: string) => readonly Consent[] = () => [];
   #policy: ConsentPolicy = DEFAULT_POLICY;
   #consents: Consents | undefined;
   #prompts: Prompts | undefined;
@@ -37,13 +38,19 @@ export class AppConsents {
     this.#prompts = service;
   }
 
+  /** Answers that hold as long as an app is tried, over those that are kept. */
+  followTrials(of: (app: string) => readonly Consent[]): void {
+    this.#lent = of;
+  }
+
   /** As far as they were looked at. */
   rulesFor(app: string): {
     readonly policy: ConsentPolicy;
     readonly consents: readonly Consent[];
     readonly askable: boolean;
   } {
-    return { policy: this.#policy, consents: this.#answers.get(app) ?? [], askable: this.askable };
+    const answers = [...(this.#answers.get(app) ?? []), ...this.#lent(app)];
+    return { policy: this.#policy, consents: answers, askable: this.askable };
   }
 
   async look(app: string): Promise<void> {

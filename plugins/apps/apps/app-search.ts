@@ -6,6 +6,7 @@ import type { AppManifestReader } from './app-manifest.ts';
 import { watchFolders } from './folder-watch.ts';
 import type { LastGoodManifests } from './last-good.ts';
 import type { StoredAppList } from './stored-apps.ts';
+import type { TriedApps } from './tried-apps.ts';
 
 export interface SearchParts {
   /** Absolute. */
@@ -15,6 +16,7 @@ export interface SearchParts {
   readonly reader: AppManifestReader;
   readonly lastGood: LastGoodManifests;
   readonly stored: StoredAppList;
+  readonly tried: TriedApps;
   readonly scope: Scope;
   readonly log: Logger;
   readonly adopt: (catalog: Catalog) => Promise<void>;

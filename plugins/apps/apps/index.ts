@@ -43,6 +43,8 @@ import { sandboxOperation } from './sandbox-operation.ts';
 import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
 import type { AppsConfig, Surroundings } from './surroundings.ts';
+import { TriedApps } from './tried-apps.ts';
+import { tryOperations } from './try-operations.ts';
 import { usageOperations } from './usage-operations.ts';
 import { useOperation } from './use-operations.ts';
 
@@ -74,7 +76,7 @@ export const plugin = definePlugin({
     // After the apps, which see it until they end.
     host.scope.defer('shared socket', () => unshareSocket(info.paths.run));
     let ready = false;
-    const search = await searchFor(host, info, around.stored, (catalog) => supervisor.adopt(catalog, ready));
+    const { search, tried } = await searchFor(host, info, around.stored, (catalog) => supervisor.adopt(catalog, ready));
     const supervisor = new Supervisor({
       around,
       inspect: (folder) => search.inspect(folder),
@@ -119,6 +121,7 @@ export const plugin = definePlugin({
     useOptionalServices(host, around, supervisor);
     followStore(host, around.stored, search);
     followConsents(host, around, supervisor);
+    around.consents.followTrials((app) => tried.consentsOf(app));
 
     const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
       host.capabilities.holds(caller, 'system.apps');
@@ -127,6 +130,7 @@ export const plugin = definePlugin({
       ...grantOperations(supervisor, around),
       diffOperation(supervisor, around) as Operation<never, unknown>,
       ...reportingOperations(supervisor, host.log, host.clock),
+      ...tryOperations({ tried, supervisor, developer: host.config.developer }),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),
       logOperation(supervisor, services.appSupervisor),
@@ -136,6 +140,8 @@ export const plugin = definePlugin({
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
     host.tap('health.collect', async (report) => {
       await enforcementHealth(report, services.appSupervisor, host.config.demand, host.config.insecure);
+      for (const { id } of tried.apps)
+        report.warn('APP_TRIED', `app ${id} is tried, without a signature; "devicectl app forget ${id}" ends it`);
       for (const app of supervisor.all()) report.add(`app.${app.manifest.name}`, healthOf(app));
       for (const { id, error } of supervisor.bad)
         report.add(`app.${id}`, { status: 'error', code: error.code, message: error.message });
@@ -240,7 +246,7 @@ async function searchFor(
   { core, paths }: DeviceInfo,
   stored: StoredAppList,
   adopt: (catalog: Catalog) => Promise<void>,
-): Promise<AppSearch> {
+): Promise<{ readonly search: AppSearch; readonly tried: TriedApps }> {
   const installed = join(paths.var, 'apps');
   const folders = host.config.folders.map((folder) => resolve(CORE, folder));
   await mkdir(installed, { recursive: true, mode: 0o711 });
@@ -251,7 +257,9 @@ async function searchFor(
   host.tap('health.collect', (report) => {
     for (const { code, message } of lastGood.newer) report.warn(code, message);
   });
-  return new AppSearch({ folders, installed, reader, lastGood, stored, scope, log, adopt });
+  const check = async (file: string) => (await reader.read(file)).manifest;
+  const tried = await TriedApps.open({ state: paths.var, clock, check });
+  return { tried, search: new AppSearch({ folders, installed, reader, lastGood, stored, tried, scope, log, adopt }) };
 }
 
 /** Starts what is there once the device is ready, and what comes from then on. */

@@ -33,6 +33,8 @@ export interface AppsConfig extends SkuOfApps {
   readonly demand: Demand;
   /** Apps start where no walls can be made, too. */
   readonly insecure: boolean;
+  /** Who may try apps that nobody signed. */
+  readonly developer: 'off' | 'operator';
 }
 
 /** What every app needs of the device. The optional services come and go. */

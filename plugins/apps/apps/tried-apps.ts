@@ -1,0 +1,152 @@
+/** Apps that their author tries on this device: without a signature, over whatever is installed, until the device starts again. */
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AppManifest, type Clock, type Consent, CoreError } from '@device-core/plugin-api';
+import { moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
+import { APP_PACKAGE, filesOf, readTree, unpack } from '@device-core/plugin-api/packages';
+import { MANIFEST } from './app-catalog.ts';
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+const RECORD = 'tried.json';
+const CODE = 'tried';
+const STAGING = 'app-trial-';
+export const TRIAL_LIMITS = { files: 20_000, bytes: 256 << 20 } as const;
+
+interface Trial {
+  readonly hash: string;
+  readonly grants: readonly string[];
+  readonly version: string;
+  readonly by: string;
+  readonly at: number;
+  readonly boot: string;
+}
+
+export interface TriedParts {
+  /** `<var>`; the code lies in `apps/<id>/tried/<hash>` below it. */
+  readonly state: string;
+  readonly clock: Clock;
+  readonly check: (file: string) => Promise<AppManifest>;
+}
+
+export class TriedApps {
+  readonly #parts: TriedParts;
+  readonly #boot: string;
+  readonly #trials = new Map<string, Trial>();
+  /** One at a time: a save may come while the last one is still put in its place. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(parts: TriedParts, boot: string) {
+    this.#parts = parts;
+    this.#boot = boot;
+  }
+
+  /** What was tried before the device started again is gone; a restart of the Core changes nothing. */
+  static async open(parts: TriedParts): Promise<TriedApps> {
+    const { state } = parts;
+    const boot = (await readFile(BOOT_ID, 'utf8').catch(() => 'unknown')).trim(); // a system without /proc starts once
+    const tried = new TriedApps(parts, boot);
+    for (const name of await namesIn(state))
+      if (name.startsWith(STAGING)) await rm(join(state, name), { recursive: true, force: true });
+    for (const id of await namesIn(join(state, 'apps'))) await tried.#recall(id);
+    return tried;
+  }
+
+  get apps(): readonly { readonly id: string; readonly folder: string }[] {
+    return [...this.#trials].map(([id, { hash }]) => ({ id, folder: this.#folder(id, hash) }));
+  }
+
+  /** What its author granted it, as an answer of the operator. */
+  consentsOf(id: string): readonly Consent[] {
+    const { grants = [], by = '', at = 0, version = '' } = this.#trials.get(id) ?? {};
+    return grants.map((capability) => ({ capability, allowed: true, by, at, version }) as Consent);
+  }
+
+  /** Checks a package and puts it in its place as a whole. Throws PACKAGE_INVALID, MANIFEST_INVALID and the codes of a disk. */
+  take(
+    archive: Uint8Array,
+    grants: readonly string[],
+    by: string,
+  ): Promise<{ id: string; hash: string; same: boolean }> {
+    return this.#next(() => this.#take(archive, grants, by));
+  }
+
+  /** Throws APP_NOT_FOUND for an app that nobody tries. */
+  forget(app: string): Promise<void> {
+    return this.#next(async () => {
+      if (!this.#trials.delete(app)) throw new CoreError('APP_NOT_FOUND', { app });
+      await this.#clear(app);
+    });
+  }
+
+  /** Code that is no longer in force: called once nothing of it runs. */
+  async sweep(id: string): Promise<void> {
+    const kept = this.#trials.get(id)?.hash;
+    const folder = join(this.#home(id), CODE);
+    for (const name of await namesIn(folder))
+      if (name !== kept) await rm(join(folder, name), { recursive: true, force: true });
+  }
+
+  async #take(archive: Uint8Array, grants: readonly string[], by: string) {
+    const staging = await mkdtemp(join(this.#parts.state, STAGING));
+    try {
+      const [file, code] = [join(staging, 'package.app'), join(staging, 'code')];
+      await replaceFile(file, archive, { sync: false });
+      await mkdir(code);
+      await unpack(file, code, TRIAL_LIMITS, new AbortController().signal);
+      const paths = await filesOf(code, TRIAL_LIMITS.files);
+      const tree = await readTree(APP_PACKAGE, code, paths, TRIAL_LIMITS.bytes);
+      const { id, version } = await this.#parts.check(join(code, MANIFEST));
+      const hash = tree.hash.slice('sha256:'.length, 'sha256:'.length + 12);
+      const former = this.#trials.get(id);
+      const same = former?.hash === hash && former.grants.join() === grants.join();
+      if (same) return { id, hash, same };
+      await mkdir(join(this.#home(id), CODE), { recursive: true, mode: 0o711 });
+      await chmod(code, 0o755);
+      if (former?.hash !== hash) await moveFolder(code, this.#folder(id, hash), paths);
+      const trial: Trial = { hash, grants, version, by, at: this.#parts.clock.now(), boot: this.#boot };
+      await replaceFile(join(this.#home(id), RECORD), JSON.stringify(trial));
+      this.#trials.set(id, trial);
+      return { id, hash, same };
+    } finally {
+      await rm(staging, { recursive: true, force: true });
+    }
+  }
+
+  async #recall(id: string): Promise<void> {
+    const text = await readState(join(this.#home(id), RECORD));
+    if (text === undefined) return;
+    try {
+      const trial = JSON.parse(text) as Trial;
+      if (trial.boot === this.#boot && this.#boot !== 'unknown') {
+        this.#trials.set(id, trial);
+        return;
+      }
+    } catch {
+      // A trial that cannot be read is over.
+    }
+    await this.#clear(id);
+  }
+
+  async #clear(id: string): Promise<void> {
+    await rm(join(this.#home(id), RECORD), { force: true });
+    await rm(join(this.#home(id), CODE), { recursive: true, force: true });
+  }
+
+  #home(id: string): string {
+    return join(this.#parts.state, 'apps', id);
+  }
+
+  #folder(id: string, hash: string): string {
+    return join(this.#home(id), CODE, hash);
+  }
+
+  #next<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined); // told to whoever asked
+    return turn;
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []); // nothing was ever put there
+}
