@@ -9,12 +9,15 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { CoreProcess } from '../fixtures/core-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
+import { FakeSsh } from '../fixtures/fake-ssh.ts';
 import { devicectl, devicectlProcess, spawnDevicectl } from '../plugins/cli/run-devicectl.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ar-'));
@@ -119,4 +122,39 @@ test('an app that cannot be run is told, and is tried again at the next save', a
   writeFileSync(main, text);
   await terminal.shows(/main\.js: runs again/);
   assert.equal(await terminal.interrupt(), 0);
+});
+
+test('an app is tried on a device that ssh reaches: each save, its log, what it may do, until its end', async () => {
+  const [app, root] = [join(folder, 'guest'), join(folder, 'device')];
+  mkdirSync(root);
+  await using _core = await CoreProcess.start(root);
+  using ssh = new FakeSsh();
+  mkdirSync(ssh.remote('/run'), { recursive: true });
+  symlinkSync(join(root, 'run'), ssh.remote('/run/device'));
+  const there = ['--device', 'ssh://pi@kitchen.local'];
+  assert.equal((await devicectl(['app', 'new', 'org.example.guest', '--lang', 'node', '--dir', app])).code, 0);
+  {
+    await using terminal = new Terminal([...there, 'app', 'try', app, '--grant', 'display.control']);
+    await terminal.shows(/it runs/);
+    const greeting = join(app, 'greeting.js');
+    const text = readFileSync(greeting, 'utf8');
+    let from = terminal.text.length;
+    writeFileSync(greeting, text.replace('!', '?'));
+    await terminal.shows(/greeting\.js: runs again after \d+ ms/, from);
+    await terminal.shows(/^app {3}ready$/m, from);
+    const said = async () => (await devicectl([...there, 'call', 'guest.greet', 'name=Ada', '--json'])).stdout;
+    await eventually(async () => /Hello, Ada\?/.test(await said()), 'the new text');
+    // Half a save is no package: what ran goes on.
+    from = terminal.text.length;
+    symlinkSync('/etc/passwd', join(app, 'link'));
+    await terminal.shows(/link: .*it is a link/, from);
+    assert.match(await said(), /Hello, Ada\?/);
+    rmSync(join(app, 'link'));
+    assert.equal(await terminal.interrupt(), 0);
+  }
+  const health = await devicectl([...there, 'status']);
+  assert.match(health.stdout, /APP_TRIED: app org\.example\.guest is tried/);
+  assert.match((await devicectl([...there, 'logs', '--app', 'org.example.guest'])).stdout, /ready/);
+  assert.equal((await devicectl([...there, 'app', 'try', app, '--stop'])).code, 0);
+  assert.doesNotMatch((await devicectl([...there, 'app', 'list'])).stdout, /org\.example\.guest/);
 });

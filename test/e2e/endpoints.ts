@@ -158,6 +158,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     [['an unknown app', '/apps/no.such/sandbox', 404, 'APP_NOT_FOUND']],
     admin,
   ),
+  'apps.try': post('/apps/try', { package: 'H4sIAAAA' }, [], { ...admin, bodyLimit: 64 << 20 }),
+  'apps.forget': post(`/apps/${AGENDA}/forget`, {}, [], admin),
   'apps.start': post(`/apps/${FLASH}/start`, {}, [], admin),
   'apps.stop': post(`/apps/${FLASH}/stop`, {}, [], admin),
   'apps.restart': post(`/apps/${FLASH}/restart`, {}, [], admin),

@@ -115,6 +115,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.sandbox': get(`/apps/${AGENDA}/sandbox`),
   'apps.top': get('/apps/usage'),
   'apps.usage': get(`/apps/${AGENDA}/usage`),
+  'apps.try': ask('/apps/try', { package: 'H4sIAAAA' }, { fails: 400 }),
+  'apps.forget': ask(`/apps/${AGENDA}/forget`, {}, { fails: 404 }),
   'apps.uses': get(`/apps/${AGENDA}/uses`),
   'apps.socket': get('/getDeviceSocketPath', byApp),
   'apps.stop': ask(`/apps/${FLASH}/stop`, {}),
