@@ -116,4 +116,30 @@ suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAI
       assert.deepEqual(wrong(rows, JSON.parse(said ?? '{}')), [], name);
     }
   });
+
+  test('a static program runs where nothing of the system is seen', async () => {
+    await using box = await wardenBox();
+    const { code, data = '', cache = '', run, uid = 0 } = await placedApp(box, 'rock', 40_001, '');
+    const program = `${code}/bin/rock`;
+    await box.output(`mkdir ${code}/bin && cp /sbin/ldconfig ${program}`);
+    const manifest = {
+      ...{ id: 'com.example.rock', name: 'rock', title: 'Rock', version: '1.0.0', capabilities: [] },
+      ...{ runtime: { kind: 'static' as const }, exec: { command: 'bin/rock', args: ['--version'] } },
+    };
+    const place = { service: 'device', code, program, data, cache, run, rpc: `${run}/rpc.sock`, uid };
+    const spec = specOf(manifest, [], {}, { ...place, path: '/usr/bin:/bin', lang: 'C.UTF-8' });
+    assert.deepEqual(
+      await ask(box, [
+        { verb: 'put', spec },
+        { verb: 'start', name: spec.name },
+      ]),
+      [{ ok: true }, { ok: true }],
+    );
+    const said = () => box.output(`journalctl -q -o cat SYSLOG_IDENTIFIER=${spec.name}`);
+    await eventually(async () => /^ldconfig \(/m.test(await said()), 'its version').catch(async (error: Error) => {
+      error.message += (await box.run(`systemctl status ${spec.name}; journalctl -q -o cat -u ${spec.name}`)).stdout;
+      throw error;
+    });
+    assert.match(await box.output(`systemctl cat ${spec.name}`), /^TemporaryFileSystem=.* \/usr:ro$/m);
+  });
 });

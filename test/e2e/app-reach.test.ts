@@ -1,7 +1,8 @@
 /** The table of what an app finds when it reaches out, row by row, with a grant and without, in Node and Python, as root and as a plain user. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { CapabilityId } from '@device-core/plugin-api';
@@ -78,10 +79,51 @@ const skipFor = (language: 'node' | 'python', { root, outside }: (typeof USERS)[
   return false;
 };
 
+/** A program that needs no library; every Debian has it. */
+const STATIC = '/sbin/ldconfig';
+
+async function runStatic(uid: number | undefined): Promise<string> {
+  await using device = await ProbeWorld.make('python');
+  const program = `${device.place.code}/bin/rock`;
+  mkdirSync(dirname(program));
+  copyFileSync(STATIC, program);
+  const manifest = {
+    ...{ id: 'com.example.probe', name: 'probe', title: 'Probe', version: '1.0.0', capabilities: [] },
+    ...{ runtime: { kind: 'static' as const }, exec: { command: 'bin/rock', args: ['--version'] } },
+  };
+  const place = { ...device.place, program, ...(uid === undefined ? {} : { uid }) };
+  const spec = specOf(manifest, [], {}, place);
+  const { command, args, env, cwd, feeds } = await launcher.prepare(spec);
+  assert.ok(!args.includes('/usr'), args.join(' '));
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)],
+  });
+  for (const { descriptor, bytes } of feeds) (child.stdio[descriptor] as NodeJS.WritableStream).end(bytes);
+  const [said, complaints] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
+  return `${said}${complaints}`;
+}
+
 describe('what an app finds when it reaches out', () => {
   it('the device nodes of the table are there outside', () => assert.ok(statSync('/dev/null').isCharacterDevice()));
   for (const [who, user] of Object.entries(USERS))
     for (const language of ['node', 'python'] as const)
       for (const [at, [what]] of GRANTS.entries())
         it(`${who}, in ${language}, with ${what}`, { skip: skipFor(language, user) }, () => reach(language, user, at));
+
+  for (const [who, uid] of [
+    ['as the user of the Core', undefined],
+    ['with a user of its own', UID],
+  ] as const)
+    it(
+      `a static program runs where nothing of the system is seen, ${who}`,
+      {
+        skip:
+          WITHOUT_BWRAP ||
+          (uid !== undefined && !ROOT && 'the test is not root') ||
+          (!existsSync(STATIC) && `${STATIC} is not there`),
+      },
+      async () => assert.match(await runStatic(uid), /^ldconfig \(/),
+    );
 });
