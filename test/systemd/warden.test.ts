@@ -290,6 +290,36 @@ describe('a specification is refused', () => {
   });
 });
 
+test('a plugin is a guest, too: with a user of plugins, below its own folders, without a token of systemd', async () => {
+  await using device = new Device();
+  const at = (path: string) => join(device.root, path);
+  const [code, data, run] = [at('store/weather'), at('state/plugins/weather'), at('run/plugins/weather')];
+  for (const folder of [code, data, run]) mkdirSync(folder, { recursive: true });
+  const { cache: _, ...app } = device.spec();
+  const plugin: AppSpec = {
+    ...app,
+    ...{
+      kind: 'plugin',
+      id: 'weather',
+      name: 'plugin-weather',
+      uid: 50_001,
+      code,
+      cwd: code,
+      data,
+      run,
+      sockets: [run],
+    },
+    files: { read: [code], write: [data] },
+  };
+  assert.deepEqual(await device.ask({ verb: 'put', spec: plugin }), { ok: true });
+  const unit = readFileSync(at('units/plugin-weather.service'), 'utf8');
+  assert.match(unit, /^User=plugin-50001$/m);
+  assert.doesNotMatch(unit, /LoadCredential/);
+  assert.match(String((await device.ask({ verb: 'put', spec: { ...plugin, uid: 40_050 } })).refused), /user is not/);
+  const other = { ...plugin, files: { read: [], write: [at('state/apps/com.example.agenda/data')] } };
+  assert.match(String((await device.ask({ verb: 'put', spec: other })).refused), /folder is not its own/);
+});
+
 describe('a request', () => {
   const REQUESTS: readonly [why: string, reason: RegExp, request: unknown][] = [
     ['that is no JSON', /JSON/, '{'],

@@ -37,8 +37,11 @@ export class GuestOutput {
     this.#guests.delete(unit);
   }
 
-  async lines(unit: string, most: number): Promise<readonly OutputLine[]> {
-    return (await this.#journal.lines(unit, most)).map((line) => this.#told(unit, line));
+  /** Of one run alone where it is named; nothing of a run that is too long ago. */
+  async lines(unit: string, most: number, run?: string): Promise<readonly OutputLine[]> {
+    const [invocation] = [...this.#guest(unit).runs].find(([, one]) => one === run) ?? [];
+    if (run !== undefined && invocation === undefined) return [];
+    return (await this.#journal.lines(unit, most, invocation)).map((line) => this.#told(unit, line));
   }
 
   write(unit: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {

@@ -142,8 +142,8 @@ export class SystemdSupervisor implements AppSupervisor {
     return usageOf(await unit.properties());
   }
 
-  output(name: string, lines: number): Promise<readonly OutputLine[]> {
-    return this.#options.output.lines(`app-${name}`, lines);
+  output(name: string, lines: number, run?: string): Promise<readonly OutputLine[]> {
+    return this.#options.output.lines(`app-${name}`, lines, run);
   }
 
   write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {

@@ -65,7 +65,7 @@ export async function openUnits(): Promise<SupervisorUnderTest> {
 /** The journal keeps what guests of former tests wrote, who had the same names. */
 function sinceNow(supervisor: AppSupervisor): AppSupervisor {
   const began = Date.now();
-  const output: AppSupervisor['output'] = async (name, lines) =>
-    (await supervisor.output(name, lines)).filter(({ at }) => at >= began);
+  const output: AppSupervisor['output'] = async (name, lines, run) =>
+    (await supervisor.output(name, lines, run)).filter(({ at }) => at >= began);
   return { ...supervisor, output };
 }
