@@ -1,4 +1,4 @@
-import type { OutputLine } from '@device-core/plugin-api';
+import type { Clock, OutputLine } from '@device-core/plugin-api';
 import type { Journal } from './journal.ts';
 import type { JournalLine } from './journal-line.ts';
 
@@ -11,15 +11,23 @@ interface Guest {
   /** systemd's name of a start -> the supervisor's. */
   readonly runs: Map<string, string>;
   secrets: readonly string[];
+  /** A start that has ended, of which lines may be on their way. */
+  closing?: string;
 }
+
+/** How long, and how often, it is looked for the last lines of a guest. */
+const CLOSING_MS = 1_500;
+const LOOK_MS = 50;
 
 /** What guests wrote, from the journal: with the run that wrote it, and without their tokens. Units are named without their ending. */
 export class GuestOutput {
   readonly #journal: Journal;
+  readonly #clock: Clock;
   readonly #guests = new Map<string, Guest>();
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, clock: Clock) {
     this.#journal = journal;
+    this.#clock = clock;
   }
 
   conceal(unit: string, secret: string): void {
@@ -33,6 +41,11 @@ export class GuestOutput {
     for (const old of [...runs.keys()].slice(0, -MOST_RUNS)) runs.delete(old);
   }
 
+  /** What it wrote last may not be in the journal yet. */
+  over(unit: string, invocation: string): void {
+    this.#guest(unit).closing = invocation;
+  }
+
   forget(unit: string): void {
     this.#guests.delete(unit);
   }
@@ -41,6 +54,7 @@ export class GuestOutput {
   async lines(unit: string, most: number, run?: string): Promise<readonly OutputLine[]> {
     const [invocation] = [...this.#guest(unit).runs].find(([, one]) => one === run) ?? [];
     if (run !== undefined && invocation === undefined) return [];
+    await this.#close(unit);
     return (await this.#journal.lines(unit, most, invocation)).map((line) => this.#told(unit, line));
   }
 
@@ -50,6 +64,16 @@ export class GuestOutput {
 
   listen(unit: string, listener: (line: OutputLine) => void): Disposable {
     return this.#journal.follow(unit, (line) => listener(this.#told(unit, line)));
+  }
+
+  async #close(unit: string): Promise<void> {
+    const guest = this.#guest(unit);
+    const until = this.#clock.monotonic() + CLOSING_MS;
+    while (guest.closing !== undefined && this.#clock.monotonic() < until) {
+      if (await this.#journal.closed(unit, guest.closing)) break;
+      await this.#clock.sleep(LOOK_MS);
+    }
+    delete guest.closing;
   }
 
   #told(unit: string, { line, invocation }: JournalLine): OutputLine {

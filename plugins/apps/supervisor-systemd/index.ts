@@ -26,7 +26,7 @@ export const plugin = definePlugin({
     let credentials: Credentials | undefined;
     const supervisor = new SystemdSupervisor({
       ...{ warden, bus, clock, log, run: paths.run, identity: services.identity },
-      output: new GuestOutput(journal),
+      output: new GuestOutput(journal, clock),
       credentials: () => {
         credentials ??= scope.use('tokens of launches', new Credentials(tokens));
         return credentials;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { type Clock, CoreError, type Logger, type OutputLine, reasonOf, type Scope } from '@device-core/plugin-api';
 import { FIELDS, type JournalLine, journalLine } from './journal-line.ts';
 
@@ -18,6 +19,8 @@ export interface JournalOptions {
 
 const READ_MS = 10_000;
 const MOST_LINES = 10_000;
+/** Messages of systemd: a unit ended in peace, a unit failed (systemd.journal-fields, sd-messages.h). */
+const ENDS = ['7ad2d189f7e94e70a38c781354912448', 'd9b373ed55a64feb8242e02dbe79a49c'];
 const PRIORITY: Readonly<Record<OutputLine['level'], number>> = { debug: 7, info: 6, warn: 4, error: 3 };
 
 /** The journal of systemd: read on demand, and followed only while somebody listens. */
@@ -37,12 +40,23 @@ export class Journal {
       signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
       const closed = once(child, 'close');
       const lines: JournalLine[] = [];
-      for await (const text of createInterface(child.stdout)) {
-        const line = journalLine(text, `${name}.service`);
+      for await (const said of createInterface(child.stdout)) {
+        const line = journalLine(said, `${name}.service`);
         if (line) lines.push(line);
       }
       await closed;
       return lines;
+    });
+  }
+
+  /** Whether systemd's own word of the end of this start is there: what the guest wrote came before it. */
+  async closed(name: string, invocation: string): Promise<boolean> {
+    return this.#options.scope.within(`the end of ${name} in the journal`, READ_MS, async (signal) => {
+      const ends = ENDS.map((id) => `MESSAGE_ID=${id}`);
+      const words = ['-o', 'json', '-q', '-n', '1', `UNIT=${name}.service`, `INVOCATION_ID=${invocation}`, ...ends];
+      const child = spawn('journalctl', words, { stdio: ['ignore', 'pipe', 'ignore'] });
+      signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
+      return (await text(child.stdout)) !== '';
     });
   }
 
@@ -51,8 +65,8 @@ export class Journal {
     const { clock, log } = this.#options;
     const since = clock.now();
     const child = this.#spawn(name, ['-f', '-n', 'all', '--since', `@${Math.floor(since / 1_000)}`]);
-    createInterface(child.stdout).on('line', (text) => {
-      const line = journalLine(text, `${name}.service`);
+    createInterface(child.stdout).on('line', (said) => {
+      const line = journalLine(said, `${name}.service`);
       if (line && line.line.at >= since) listener(line);
     });
     child.on('error', (error) => log.warn({ guest: name, reason: reasonOf(error) }, 'cannot follow the journal'));
@@ -60,9 +74,12 @@ export class Journal {
   }
 
   /** A line of the guest's owner; it has the name of the guest, and is known by the unit that wrote it. */
-  async write(name: string, { level, text, fields }: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+  async write(
+    name: string,
+    { level, text: msg, fields }: Pick<OutputLine, 'level' | 'text' | 'fields'>,
+  ): Promise<void> {
     const { scope, sockets } = this.#options;
-    const line = JSON.stringify({ level, msg: text, ...fields });
+    const line = JSON.stringify({ level, msg, ...fields });
     await scope.within(`a line for ${name}`, READ_MS, async (signal) => {
       const socket = connect({ path: `${sockets}/stdout`, signal });
       const closed = once(socket, 'close');

@@ -108,6 +108,7 @@ export class SystemdSupervisor implements AppSupervisor {
     }
     await unit.begun();
     output.began(spec.name, unit.invocation, run);
+    void unit.ended.then(() => output.over(spec.name, unit.invocation));
     return unit.guest;
   }
 

@@ -27,6 +27,8 @@ export class UnitRun {
   readonly #known = new Map<string, DBusValue>();
   #former = '';
   #invocation = '';
+  /** Whatever began before is another run. */
+  #since = 0n;
   #path = '';
   #ran = false;
   #over = false;
@@ -63,6 +65,8 @@ export class UnitRun {
   async attend(running = false): Promise<void> {
     await this.#follow();
     if (!running) {
+      // systemd tells CLOCK_MONOTONIC in microseconds, too.
+      this.#since = process.hrtime.bigint() / 1_000n;
       this.#former = this.#invocation;
       this.#invocation = '';
     }
@@ -127,7 +131,8 @@ export class UnitRun {
   #keep(told: Properties): void {
     for (const [name, value] of told) this.#known.set(name, value);
     const invocation = invocationOf(this.#known);
-    if (invocation !== this.#former) this.#invocation = invocation;
+    const anew = timeOf(this.#known, 'InactiveExit') >= this.#since;
+    if (invocation !== this.#former && anew) this.#invocation = invocation;
   }
 
   #see(): void {
@@ -159,8 +164,12 @@ export class UnitRun {
 
 /** It was active after it had been inactive for the last time. */
 function hasRun(state: Properties): boolean {
-  const time = (name: string) => BigInt((state.get(`${name}TimestampMonotonic`) as bigint | undefined) ?? 0n);
-  return time('ActiveEnter') > 0n && time('ActiveEnter') >= time('InactiveExit');
+  const entered = timeOf(state, 'ActiveEnter');
+  return entered > 0n && entered >= timeOf(state, 'InactiveExit');
+}
+
+function timeOf(state: Properties, name: string): bigint {
+  return (state.get(`${name}TimestampMonotonic`) as bigint | undefined) ?? 0n;
 }
 
 function invocationOf(state: Properties): string {

@@ -263,8 +263,8 @@ describe('the bus of the system', () => {
           ['ActiveState', new Variant('s', state.active)],
           ['InvocationID', new Variant('ay', new Uint8Array([state.invocation]))],
           ['Job', new Variant('(uo)', [0, '/'])],
-          ['ActiveEnterTimestampMonotonic', new Variant('t', 5n)],
-          ['InactiveExitTimestampMonotonic', new Variant('t', 4n)],
+          ['ActiveEnterTimestampMonotonic', new Variant('t', 2n ** 60n + 1n)],
+          ['InactiveExitTimestampMonotonic', new Variant('t', 2n ** 60n)],
         ]);
         const service = new Map<string, Variant>([
           ['MainPID', new Variant('u', 1)],
