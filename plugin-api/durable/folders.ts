@@ -57,3 +57,12 @@ async function sync(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
 }
+
+/** Gives a file of the same file system another name. What it holds may be lost with the power: it is a copy of something. */
+export async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    throw storageError(to, error);
+  }
+}

@@ -19,6 +19,8 @@ export interface ProgramRequest {
 export interface ProgramClient {
   get(path: string, request?: ProgramRequest): Promise<ProgramAnswer>;
   post(path: string, body?: object, request?: ProgramRequest): Promise<ProgramAnswer>;
+  /** Sends a file as the body, as it is. */
+  upload(path: string, file: string, request?: ProgramRequest): Promise<ProgramAnswer>;
   put(path: string, body: object, request?: ProgramRequest): Promise<ProgramAnswer>;
   /** Server-sent events until the signal is aborted. */
   stream(path: string, request: ProgramRequest, signal: AbortSignal): AsyncIterable<ProgramStreamItem>;

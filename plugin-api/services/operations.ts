@@ -25,6 +25,8 @@ export interface RestBinding {
   };
   /** Bytes of the request body; 256 KiB if absent. */
   readonly bodyLimit?: number;
+  /** The body is no JSON but `application/octet-stream`, streamed to a file of at most `bodyLimit` bytes. Its only param is `file`, which run() may take away. */
+  readonly raw?: boolean;
   /** run() returns an AsyncIterable of ServerSentEvent, sent as text/event-stream until one side ends. */
   readonly sse?: boolean;
 }

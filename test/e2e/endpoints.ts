@@ -148,6 +148,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     [['a path from nowhere', { source: 'app' }, 400, 'PACKAGE_INVALID']],
     admin,
   ),
+  'apps.upload': post('/apps/uploads', {}, [], admin),
   'apps.update': post('/apps/absent/update', { source: '/nowhere' }, [], admin),
   'apps.rollback': post('/apps/absent/rollback', {}, [], admin),
   'apps.remove': post('/apps/absent/remove', {}, [], admin),

@@ -7,6 +7,8 @@ import { APP_PACKAGE, filesOf, readTree, type Tree, type TreeLimits } from '@dev
 import { type AppVersion, type Installed, versionsOf } from './installed.ts';
 import { PASSAGE } from './state.ts';
 
+/** Packages that wait to be installed. */
+export const UPLOADS = '.uploads';
 /** Files that are written to the disk side by side. */
 const AT_ONCE = 16;
 
@@ -126,7 +128,7 @@ async function foldersIn(place: string): Promise<readonly string[]> {
     // A folder that lay in the place of the list was set aside beside it.
     const aside = 'installed.yaml.corrupt-';
     return entries
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(aside))
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(aside) && entry.name !== UPLOADS)
       .map(({ name }) => join(place, name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed

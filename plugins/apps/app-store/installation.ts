@@ -147,13 +147,15 @@ export class Installation implements ChangeMaker {
   };
 
   async #prepare(request: InstallRequest): Promise<{ readonly outcome: Outcome; readonly staged: string }> {
-    const { store, apps, scope, uploaded } = this.#parts;
+    const { store, apps, scope, uploads } = this.#parts;
     const { stage } = await import('./staging.ts');
     const staged = randomUUID();
     const folder = join(store.code.staging, staged);
     store.code.spare(staged, [store.code.staging, folder]);
     try {
-      const source = request.source.startsWith(UPLOAD) ? uploaded(request.source.slice(UPLOAD.length)) : request.source;
+      const source = request.source.startsWith(UPLOAD)
+        ? uploads.fileOf(request.source.slice(UPLOAD.length))
+        : request.source;
       const candidate = await stage(source, folder, store.limits, (one) => apps.inspect(one), scope.signal);
       const admitted = await this.#admit(candidate, request);
       this.#underWay.set(staged, { candidate, admitted });

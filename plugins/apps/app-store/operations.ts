@@ -132,6 +132,25 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
       return check ? installing.install.check(request) : brought(installing.install, request, call);
     },
   };
+  const upload: Operation<{ readonly file: string }, unknown> = {
+    name: 'apps.upload',
+    summary: 'Hand over the package of an app from another machine',
+    description:
+      'The body is the .app file. Its id, as `upload:<id>`, is a source for a while: of eight uploads the oldest goes.',
+    params: exactly({ file: { type: 'string', description: 'where the body lies; made by the front end' } }),
+    result: {
+      type: 'object',
+      required: ['upload', 'source', 'bytes'],
+      properties: { upload: TEXT, source: TEXT, bytes: { type: 'integer' } },
+    },
+    capability: 'system.apps',
+    rpc: false,
+    cli: { hide: true },
+    rest: { method: 'POST', path: '/apps/uploads', raw: true, bodyLimit: store.limits.bytes },
+    errors: DISK,
+    timeoutMs: CHECK_MS,
+    run: ({ file }) => parts.uploads.take(file),
+  };
   const update: Operation<InstallRequest & { readonly id: string }, unknown> = {
     name: 'apps.update',
     summary: 'Bring a new version of an app that is installed',
@@ -234,7 +253,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     run: () => listing(parts),
   };
   return {
-    operations: [install, update, rollback, remove, turn, list],
+    operations: [install, upload, update, rollback, remove, turn, list],
     makers: [installing.install, installing.update, rollingBack, removing, switching],
   };
 }

@@ -1,6 +1,7 @@
 import type { AppSupervisor, Apps, Consents, DeviceInfo, Logger, Prompts, Scope } from '@device-core/plugin-api';
 import type { StoreConfig } from './outcome.ts';
 import type { PackageStore } from './store.ts';
+import type { Uploads } from './uploads.ts';
 
 /** What every change of an app needs of the device. The optional services come and go. */
 export interface Parts {
@@ -11,7 +12,6 @@ export interface Parts {
   readonly log: Logger;
   readonly device: () => Promise<DeviceInfo>;
   readonly publish: (topic: string, payload: object) => void;
-  /** Resolves with the file of an upload. Throws PACKAGE_INVALID for one that is not there. */
-  readonly uploaded: (id: string) => string;
+  readonly uploads: Uploads;
   readonly optional: { prompts?: Prompts; consents?: Consents; supervisor?: AppSupervisor };
 }

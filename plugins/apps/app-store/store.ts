@@ -1,4 +1,5 @@
 /** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
+import { join } from 'node:path';
 import {
   type AppStore,
   type Clock,
@@ -10,7 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
 import type { TreeLimits } from '@device-core/plugin-api/packages';
-import { AppCode } from './code.ts';
+import { AppCode, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
 import { type AppEntry, type Installed, without } from './installed.ts';
 import type { StoreConfig } from './outcome.ts';
@@ -63,6 +64,7 @@ export class PackageStore implements AppStore {
     if (this.state.newer) return;
     await makeFolder(this.#parts.place, PASSAGE);
     await this.state.mend();
+    await removeTree(join(this.#parts.place, UPLOADS));
     for (const id of Object.keys(this.installed.apps)) await this.settleData(id);
     await this.#expire();
     await this.tidy();

@@ -17,6 +17,7 @@ import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { ParamsReader, RequestParts } from './params.ts';
+import type { RawBodies } from './raw-body.ts';
 import { RequestCall } from './request-call.ts';
 import { sendFailure, sendResult, startEventStream } from './responses.ts';
 
@@ -41,6 +42,7 @@ export class FrontEnd {
   readonly #identity: Identity;
   readonly #connections: Connections;
   readonly #streams: EventStreams;
+  readonly #bodies: RawBodies;
   readonly #log: Logger;
 
   constructor(
@@ -48,12 +50,14 @@ export class FrontEnd {
     identity: Identity,
     connections: Connections,
     streams: EventStreams,
+    bodies: RawBodies,
     log: Logger,
   ) {
     this.#operations = operations;
     this.#identity = identity;
     this.#connections = connections;
     this.#streams = streams;
+    this.#bodies = bodies;
     this.#log = log;
   }
 
@@ -69,6 +73,7 @@ export class FrontEnd {
       const caller = await this.#authenticate(request.raw, connection);
       const call = new RequestCall(operation, known(caller, connection), reply.raw);
       const refusal = await this.#operations.permitted(operation.name, call);
+      if (operation.rest.raw) return await this.#receive(call, refusal, route, request, reply);
       const wrong = refusal ?? contentTypeRefusal(request.raw);
       if (refusal && isUnnamed(refusal)) call.refusal = refusal;
       else if (wrong) throw wrong;
@@ -123,6 +128,26 @@ export class FrontEnd {
       throw error;
     } catch (thrown) {
       this.fail(reply, thrown, rest, thrown === error ? headers : {});
+    }
+  }
+
+  /** The operation gets the file in which the body is, and may take it away. */
+  async #receive(
+    call: RequestCall,
+    refusal: CoreError | undefined,
+    { operation, bodyLimit }: Route,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    // What is not read any more must not be taken for the next request.
+    reply.raw.setHeader('connection', 'close');
+    if (refusal) throw refusal;
+    const file = await this.#bodies.receive(request.raw, bodyLimit);
+    reply.hijack();
+    try {
+      sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, { file }, call));
+    } finally {
+      await this.#bodies.discard(file);
     }
   }
 

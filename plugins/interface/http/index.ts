@@ -4,6 +4,7 @@ import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners } from './listeners.ts';
+import { RawBodies } from './raw-body.ts';
 import { Router } from './router.ts';
 import { Turns } from './turns.ts';
 
@@ -31,7 +32,8 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     });
     const connections = new Connections(services.identity, log, config.maxConnections, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
-    const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, log);
+    const bodies = new RawBodies(join(paths.var, 'uploads'));
+    const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, bodies, log);
     const router = new Router(frontEnd, log);
     const turns = new Turns(router.handle);
     scope.use(

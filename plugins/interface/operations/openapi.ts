@@ -89,10 +89,15 @@ function describeOperation(operation: Routed): object {
     ...(operation.capability ? { 'x-capability': operation.capability } : {}),
     ...(operation.access ? { 'x-access': operation.access } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(hasBody ? { requestBody: requestBody(params, inPath) } : {}),
+    ...(hasBody ? { requestBody: operation.rest.raw ? RAW_BODY : requestBody(params, inPath) } : {}),
     responses: { ...successes(operation), ...failures(operation) },
   };
 }
+
+const RAW_BODY = {
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
 
 function requestBody(params: JsonSchema, inPath: readonly string[]): object {
   const rest = (names: readonly string[]) => names.filter((name) => !inPath.includes(name));

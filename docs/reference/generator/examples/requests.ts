@@ -204,6 +204,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.revoke': ask(`/apps/${FLASH}/revoke`, { capability: 'bridges.spi:flash' }),
   'apps.grant': ask(`/apps/${FLASH}/grant`, { capability: 'bridges.spi:flash' }),
   'apps.install': ask('/apps/install', { source: '/media/sd/chime-1.0.0.app' }, { fails: 400 }),
+  'apps.upload': ask('/apps/uploads', {}, { fails: 400 }),
   'apps.update': ask('/apps/com.example.chime/update', { source: '/media/sd/chime-1.1.0.app' }, { fails: 404 }),
   'apps.rollback': ask('/apps/com.example.chime/rollback', {}, { fails: 404 }),
   'apps.remove': ask('/apps/com.example.chime/remove', {}, { fails: 404 }),

@@ -1,4 +1,5 @@
 /** `app install` and `app update`: begins the change, and waits for its end. */
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ChangeInfo } from '@device-core/plugin-api';
 import {
@@ -8,6 +9,7 @@ import {
   type ProgramClient,
   type ProgramOutput,
   promptLines,
+  usage,
   whenChanged,
 } from '@device-core/plugin-api/program';
 
@@ -68,7 +70,11 @@ async function bring(
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = { ...rest, source: resolve(rest.source) };
+  const file = resolve(rest.source);
+  if (!(await stat(file).catch(() => undefined))?.isFile()) throw usage(`${file} is no file`);
+  // The device may be another machine, and its Core may not read what is this user's.
+  const sent = await client.upload('/apps/uploads', file, { timeoutMs: TIMEOUT_MS });
+  const body = { ...rest, source: sent.body.source };
   const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const progress = (text: string) => void (out.terminal && !out.json && out.line(out.paint('dim', text)));
   const answer = noWait

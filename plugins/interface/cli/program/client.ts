@@ -1,4 +1,6 @@
+import { createReadStream } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import {
   EXIT,
   Failure,
@@ -12,6 +14,8 @@ import type { Target } from './target.ts';
 
 export interface RequestOptions extends ProgramRequest {
   readonly body?: object;
+  /** Path of a file that is the body. */
+  readonly file?: string;
 }
 
 const TIMEOUT_MS = 35_000;
@@ -51,6 +55,10 @@ export class CoreClient implements ProgramClient {
     return this.request('POST', path, { ...options, body });
   }
 
+  upload(path: string, file: string, options?: ProgramRequest): Promise<ProgramAnswer> {
+    return this.request('POST', path, { ...options, file });
+  }
+
   put(path: string, body: object, options?: ProgramRequest): Promise<ProgramAnswer> {
     return this.request('PUT', path, { ...options, body });
   }
@@ -87,6 +95,7 @@ export class CoreClient implements ProgramClient {
     const headers: Record<string, string | number> = {
       host: url?.host ?? 'localhost',
       accept: 'application/json',
+      ...(options.file !== undefined && { 'content-type': 'application/octet-stream' }),
       ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...extra,
@@ -104,7 +113,8 @@ export class CoreClient implements ProgramClient {
       outgoing.once('error', (error) =>
         reject(signal.aborted ? this.#timedOut(path) : this.#unreachable(reason(error))),
       );
-      outgoing.end(payload);
+      if (options.file === undefined) outgoing.end(payload);
+      else pipeline(createReadStream(options.file), outgoing).catch(reject);
     });
   }
 

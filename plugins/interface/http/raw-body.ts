@@ -1,0 +1,77 @@
+/** A body that is no JSON (decisions D5b): it goes to a file as it comes, and is never held in memory. */
+import { randomUUID } from 'node:crypto';
+import { open, readdir, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { isStorageTrouble, makeFolder, storageError } from '@device-core/plugin-api/durable';
+
+const RAW_TYPE = 'application/octet-stream';
+/** Bodies that are received at the same time. */
+const AT_ONCE = 4;
+
+export class RawBodies {
+  readonly #folder: string;
+  #open = 0;
+  #swept: Promise<void> | undefined;
+
+  /** `folder` holds nothing else: what a former Core left there is removed. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Resolves with the file. Rejects with BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of a disk; then no file is left. */
+  async receive(request: IncomingMessage, limit: number): Promise<string> {
+    const { headers } = request;
+    const type = headers['content-type'];
+    if (type !== RAW_TYPE)
+      throw new CoreError('REQUEST_INVALID', {
+        reason: `its body must be ${RAW_TYPE}, not ${type?.slice(0, 80) ?? 'absent'}`,
+      });
+    if (Number(headers['content-length']) > limit) throw tooLarge(limit);
+    if (this.#open >= AT_ONCE) throw new CoreError('BUSY', { what: 'an upload', limit: AT_ONCE });
+    this.#open += 1;
+    const file = join(this.#folder, randomUUID());
+    try {
+      this.#swept ??= this.#sweep();
+      await this.#swept;
+      await this.#write(request, file, limit);
+      return file;
+    } catch (thrown) {
+      await this.discard(file);
+      throw thrown;
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  /** What the operation has not taken is removed. */
+  async discard(file: string): Promise<void> {
+    await rm(file, { force: true });
+  }
+
+  async #sweep(): Promise<void> {
+    await makeFolder(this.#folder);
+    for (const name of await readdir(this.#folder)) await rm(join(this.#folder, name), { force: true });
+  }
+
+  async #write(request: IncomingMessage, file: string, limit: number): Promise<void> {
+    await using handle = await open(file, 'wx', 0o600);
+    let length = 0;
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        length += chunk.length;
+        if (length > limit) throw tooLarge(limit);
+        await handle.writeFile(chunk);
+      }
+    } catch (thrown) {
+      const disk = storageError(file, thrown);
+      if (thrown instanceof CoreError || isStorageTrouble(disk)) throw disk;
+      throw new CoreError('REQUEST_INVALID', { reason: reasonOf(thrown) }, { cause: thrown });
+    }
+  }
+}
+
+function tooLarge(limit: number): CoreError {
+  return new CoreError('BODY_TOO_LARGE', { limit, what: 'request body' });
+}
