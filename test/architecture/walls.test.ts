@@ -238,6 +238,10 @@ test('state is written by the one durable writer', () => {
       'files of a package that is not yet there: moveFolder() makes them durable',
     ],
     [
+      /^plugins\/interface\/http\/raw-body\.ts$/,
+      'what a client sends, until its operation takes it or the request is over',
+    ],
+    [
       /^plugins\/apps\/app-store\/(code|data)\.ts$/,
       'folders of an app are sealed, or copied by their handles, and on the disk before they get their name',
     ],

@@ -46,8 +46,7 @@ export class FrontEnd {
   readonly #log: Logger;
 
   constructor(
-    operations: Operations,
-    identity: Identity,
+    { operations, identity }: { readonly operations: Operations; readonly identity: Identity },
     connections: Connections,
     streams: EventStreams,
     bodies: RawBodies,

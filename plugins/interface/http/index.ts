@@ -33,7 +33,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const connections = new Connections(services.identity, log, config.maxConnections, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
-    const frontEnd = new FrontEnd(services.operations, services.identity, connections, streams, bodies, log);
+    const frontEnd = new FrontEnd(services, connections, streams, bodies, log);
     const router = new Router(frontEnd, log);
     const turns = new Turns(router.handle);
     scope.use(
