@@ -21,7 +21,7 @@ export class AppLease {
   #functionsLeftOut: readonly AppLeftOut[] = [];
   #configRefused: AppLeftOut | undefined;
   /** Its way to named hosts, as its run has it, and why there is none. */
-  #wayOut: Pick<AppSpec, 'hosts' | 'uid'> | undefined;
+  #wayOut: AppSpec | undefined;
   #noWayOut: AppLeftOut | undefined;
 
   constructor(manifest: AppManifest, around: Surroundings) {
@@ -55,8 +55,9 @@ export class AppLease {
   }
 
   /** Before its run begins, and again when the service has come anew: then for the same hosts. */
-  async openWayOut(spec: Pick<AppSpec, 'hosts' | 'uid'> | undefined = this.#wayOut): Promise<void> {
+  async openWayOut(spec: AppSpec | undefined = this.#wayOut): Promise<void> {
     const { id, name } = this.#manifest;
+    const again = spec !== undefined && spec === this.#wayOut;
     this.#wayOut = spec;
     this.#noWayOut = undefined;
     const { hosts = [], uid } = spec ?? {};
@@ -64,6 +65,8 @@ export class AppLease {
     try {
       if (!this.#around.optional.egress) throw new Error('plugin egress is not there');
       await this.#around.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
+      // Where the Core may give nothing away its supervisor does, before each start and now.
+      if (again) await this.#around.appSupervisor.prepare(spec);
     } catch (thrown) {
       this.#noWayOut = { part: 'network.outbound', reason: reasonOf(thrown) };
       this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'an app has no way to its hosts');
