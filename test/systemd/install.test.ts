@@ -136,7 +136,7 @@ describe('what a SKU opens', () => {
 
   test('is told to the warden: nodes, ceilings and folders of apps', () => {
     const nodes = { camera: { path: '/dev/video0', access: 'rw', group: 'video' } };
-    const config = { nodes, ceilings: { memoryMaxMB: 256 }, folders: ['/srv/apps', 'beside'] };
+    const config = { nodes, ceilings: { memoryMaxMB: 256 }, folders: ['/srv/apps/agenda', 'beside'] };
     const plugins = { apps: { version: '^1.0.0', config } };
     const made = wardenConfigOf(
       { skuVersion: 1, id: 'x', title: 'x', plugins },

@@ -1,4 +1,5 @@
 /** `/etc/<service>/warden.json`: what the warden allows, from the SKU. It believes this file alone, never the Core. */
+import { dirname } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
 import type { Values } from './render.ts';
 
@@ -27,7 +28,8 @@ export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Va
     service,
     run: `/run/${service}`,
     state,
-    code: [`${state}/app-store`, `${state}/apps`, `${prefix}/apps`, ...own],
+    // Of an app that the SKU names by its folder: code lies below what is named here.
+    code: [`${state}/app-store`, `${state}/apps`, `${prefix}/apps`, ...own.map((folder) => dirname(folder))],
     // Of the system's own everybody reads what everybody finds: `static` apps see none of it.
     read: ['/usr', prefix],
     programs: [node, '/usr/bin/python3', '/usr/bin/node'],
