@@ -30,12 +30,11 @@ export class AppLease {
   }
 
   /** The socket is there before it runs. */
-  async take(decision: GrantDecision): Promise<Lent> {
+  async take(decision: GrantDecision, uid: number | undefined): Promise<Lent> {
     const { grants, identity, appSockets } = this.#around;
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     const token = await identity.issue(id);
-    const uid = await this.#around.stored.uidOf(id);
     const { path: rpc } = await appSockets.open({ id, name, ...(uid === undefined ? {} : { uid }) });
     await this.describeConfig();
     await this.registerFunctions();

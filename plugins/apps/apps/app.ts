@@ -22,7 +22,7 @@ import { AppLease, type Lent } from './app-lease.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
 import { type AppRun, describeEnd, startRun } from './app-run.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
-import { specOfRun } from './guest-spec.ts';
+import { specOfRun, userOf } from './guest-spec.ts';
 import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp, pingLimits } from './ping.ts';
@@ -285,7 +285,8 @@ export class App {
     let process: AppRun;
     try {
       await this.#around.stored.check(this.folder);
-      process = await this.#spawn(await this.#lease.take(await this.grants.settle()));
+      const uid = await userOf(this, this.#around);
+      process = await this.#spawn(await this.#lease.take(await this.grants.settle(), uid));
     } catch (thrown) {
       const refused = thrown instanceof CoreError && REFUSALS.includes(thrown.code);
       await this.#end(refused ? thrown.toWire() : reasonOf(thrown), 'failed');

@@ -14,11 +14,12 @@ export type GuestAddresses = Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
 export async function specOfRun(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
   { granted, claims }: GrantDecision,
-  { config, device, stored }: Pick<Surroundings, 'config' | 'device' | 'stored'>,
-  addresses: GuestAddresses = usualAddresses(manifest, device.paths),
+  around: Pick<Surroundings, 'appSupervisor' | 'config' | 'device' | 'stored'>,
+  addresses: GuestAddresses = usualAddresses(manifest, around.device.paths),
 ): Promise<AppSpec> {
+  const { config, device, stored } = around;
   const program = await findProgram(manifest.exec.command, folder, config.path);
-  const uid = await stored.uidOf(manifest.id);
+  const uid = await userOf({ manifest, folder }, around);
   const { path, lang } = config;
   return specOf({ ...manifest, capabilities: claims }, granted, config, {
     ...placeOf(manifest, device.paths),
@@ -28,4 +29,16 @@ export async function specOfRun(
     run: dirname(addresses.rpc),
     tells: stored.environmentOf(folder),
   });
+}
+
+/**
+ * Its own user: that of an installed app, and of every app under systemd, which runs none without. The folder of a developer may be closed to other users;
+ * elsewhere such an app has the Core's user, in a namespace of its own.
+ */
+export async function userOf(
+  { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
+  { appSupervisor, stored }: Pick<Surroundings, 'appSupervisor' | 'stored'>,
+): Promise<number | undefined> {
+  if (!stored.has(folder) && (await appSupervisor.enforcement()).by !== 'systemd') return undefined;
+  return stored.uidOf(manifest.id);
 }
