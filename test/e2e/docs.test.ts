@@ -16,6 +16,7 @@ const RUN = [
   'docs/guides/plugin-author.md',
   'docs/guides/i2c-sensor.md',
   'docs/guides/grants.md',
+  'docs/guides/ship-an-app.md',
   'docs/guides/oem.md',
   'docs/guides/service.md',
   'docs/guides/buses.md',
