@@ -124,7 +124,7 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
     assert.deepEqual(rest, []);
     const said = await box.output(install!);
     assert.match(said, /^started: /m);
-    assert.match(said, /Status: "14 of 14 plugins active"/);
+    assert.match(said, /Status: "16 of 16 plugins active"/);
     const pid = await readyCore(box);
     assert.match(await box.output(look!), /health +ok/);
     assert.match(await box.output(check!), /^device-warden.service: fine/m);
