@@ -13,7 +13,7 @@ export const ERROR_CODES = {
   ],
   CAPABILITY_DENIED: [403, -32003, '{caller} does not hold {capability}; grant it with "{hint}"'],
   CALLER_DENIED: [403, -32003, 'cannot {verb}: {reason}'],
-  CONTENT_TYPE_INVALID: [400, -32600, 'content type must be application/json, not {contentType}'],
+  CONTENT_TYPE_INVALID: [400, -32600, 'content type must be {wanted}, not {contentType}'],
   JSON_INVALID: [400, -32700, 'cannot parse JSON: {reason}'],
   REQUEST_INVALID: [400, -32600, 'cannot read the request: {reason}'],
   PARAMS_INVALID: [400, -32602, 'cannot accept {where}: {reason}'],

@@ -185,7 +185,7 @@ describe('a specification is refused', () => {
       /code is not below a store/,
       (spec, { root }) => ({ ...spec, code: join(root, 'store') }),
     ],
-    ['with code by ..', /\.\./, (spec, { root }) => ({ ...spec, code: join(root, 'store') + '/../x' })],
+    ['with code by ..', /\.\./, (spec, { root }) => ({ ...spec, code: `${join(root, 'store')}/../x` })],
     ['with a program that is none of the device', /program/, (spec) => ({ ...spec, program: '/bin/sh' })],
     ['that begins elsewhere', /working folder/, (spec) => ({ ...spec, cwd: '/etc' })],
     [

@@ -13,7 +13,10 @@ export function contentTypeRefusal({ headers }: IncomingMessage): CoreError | un
   const length = headers['content-length'];
   const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
   if (type === undefined ? empty : JSON_TYPE.test(type)) return undefined;
-  return new CoreError('CONTENT_TYPE_INVALID', { contentType: type === undefined ? 'absent' : type.slice(0, 80) });
+  return new CoreError('CONTENT_TYPE_INVALID', {
+    wanted: 'application/json',
+    contentType: type === undefined ? 'absent' : type.slice(0, 80),
+  });
 }
 
 /** The one parser there is: other types have been refused before. `limitOf` is the route's. */

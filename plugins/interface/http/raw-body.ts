@@ -20,14 +20,12 @@ export class RawBodies {
     this.#folder = folder;
   }
 
-  /** Resolves with the file. Rejects with BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of a disk; then no file is left. */
+  /** Resolves with the file. Rejects with CONTENT_TYPE_INVALID, BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of a disk; then no file is left. */
   async receive(request: IncomingMessage, limit: number): Promise<string> {
     const { headers } = request;
     const type = headers['content-type'];
     if (type !== RAW_TYPE)
-      throw new CoreError('REQUEST_INVALID', {
-        reason: `its body must be ${RAW_TYPE}, not ${type?.slice(0, 80) ?? 'absent'}`,
-      });
+      throw new CoreError('CONTENT_TYPE_INVALID', { wanted: RAW_TYPE, contentType: type?.slice(0, 80) ?? 'absent' });
     if (Number(headers['content-length']) > limit) throw tooLarge(limit);
     if (this.#open >= AT_ONCE) throw new CoreError('BUSY', { what: 'an upload', limit: AT_ONCE });
     this.#open += 1;

@@ -144,7 +144,7 @@ function explain(error: unknown, limit: number, url = ''): unknown {
   if (error instanceof CoreError) return error;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new CoreError('BODY_TOO_LARGE', { limit, what: 'request body' });
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new CoreError('CONTENT_TYPE_INVALID', { contentType: 'malformed' });
+    return new CoreError('CONTENT_TYPE_INVALID', { wanted: 'application/json', contentType: 'malformed' });
   if (statusCode !== undefined && statusCode < 500)
     return new CoreError('REQUEST_INVALID', { reason: asAsked(reasonOf(error), url).slice(0, SHOWN) });
   return error;
