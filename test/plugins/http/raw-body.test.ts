@@ -35,7 +35,7 @@ test('a body is in its file, byte for byte, and what a former Core left is gone'
 for (const [what, bad, code] of [
   ['a body that is too long', () => request([Buffer.alloc(5)]), 'BODY_TOO_LARGE'],
   ['a body that says it is too long', () => request([], { 'content-length': '5' }), 'BODY_TOO_LARGE'],
-  ['JSON', () => request([Buffer.from('{}')], { 'content-type': 'application/json' }), 'REQUEST_INVALID'],
+  ['JSON', () => request([Buffer.from('{}')], { 'content-type': 'application/json' }), 'CONTENT_TYPE_INVALID'],
   ['a client that goes away', () => request(cut()), 'REQUEST_INVALID'],
 ] as const)
   test(`${what} is refused, and no file is left`, async () => {
