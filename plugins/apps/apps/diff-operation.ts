@@ -5,7 +5,6 @@ import { isAbsolute, join } from 'node:path';
 import { type AppManifest, CoreError, type JsonSchema, type Operation, reasonOf } from '@device-core/plugin-api';
 import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import { unpack } from '@device-core/plugin-api/packages';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -114,6 +113,7 @@ async function manifestOf(source: string, supervisor: Supervisor, signal: AbortS
   if (!found.isFile()) throw refuse('it is neither a file nor a folder');
   const folder = await mkdtemp(join(tmpdir(), 'app-diff-'));
   try {
+    const { unpack } = await import('@device-core/plugin-api/packages');
     await unpack(source, folder, LIMITS, signal);
     return await supervisor.inspect(folder);
   } catch (thrown) {

@@ -1,8 +1,7 @@
 /** apps.sandbox: what a run of an app sees, and what the system is told of it. */
 import type { AppSupervisor, EnforcementReport, Operation } from '@device-core/plugin-api';
-import { type AppSpec, apparmorOf, appSpecProblem, egressUnitOf, unitOf } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import { bwrapCommandOf } from '@device-core/plugin-api/sandbox';
 import { BY_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -59,6 +58,10 @@ export function sandboxOperation(
     rest: { method: 'GET', path: '/apps/:id/sandbox' },
     errors: ['APP_NOT_FOUND', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
     async run({ id }) {
+      const [{ apparmorOf, appSpecProblem, egressUnitOf, unitOf }, { bwrapCommandOf }] = await Promise.all([
+        import('@device-core/plugin-api/app-spec'),
+        import('@device-core/plugin-api/sandbox'),
+      ]);
       const spec = await supervisor.find(id).spec();
       const enforcement = await walls.enforcement();
       const user: AppSpec = { ...spec, uid: spec.uid ?? SHOWN_UID };

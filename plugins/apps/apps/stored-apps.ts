@@ -1,7 +1,6 @@
 /** What the store of packages says of apps. Without a store there are folders alone. */
 import { readFile } from 'node:fs/promises';
 import { type AppStore, CoreError, type StoredApp } from '@device-core/plugin-api';
-import { APP_PACKAGE, changeOf } from '@device-core/plugin-api/packages';
 
 /** The store took no more when it was installed. */
 const LIMITS = { files: 100_000, bytes: 1 << 30 };
@@ -52,6 +51,7 @@ export class StoredAppList {
   async check(folder: string): Promise<void> {
     const app = this.#at(folder);
     if (!app) return;
+    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/packages');
     const list = () => readFile(`${folder}.sha256`, 'utf8');
     const reason = await changeOf(APP_PACKAGE, folder, app.hash, list, LIMITS);
     if (reason !== undefined) throw new CoreError('APP_CHANGED', { app: app.id, reason });

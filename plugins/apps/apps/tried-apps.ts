@@ -3,7 +3,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AppManifest, type Clock, type Consent, CoreError } from '@device-core/plugin-api';
 import { moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
-import { APP_PACKAGE, filesOf, readTree, unpack } from '@device-core/plugin-api/packages';
 import { MANIFEST } from './app-catalog.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
@@ -92,6 +91,7 @@ export class TriedApps {
       const [file, code] = [join(staging, 'package.app'), join(staging, 'code')];
       await replaceFile(file, archive, { sync: false });
       await mkdir(code);
+      const { APP_PACKAGE, filesOf, readTree, unpack } = await import('@device-core/plugin-api/packages');
       await unpack(file, code, TRIAL_LIMITS, new AbortController().signal);
       const paths = await filesOf(code, TRIAL_LIMITS.files);
       const tree = await readTree(APP_PACKAGE, code, paths, TRIAL_LIMITS.bytes);

@@ -7,8 +7,6 @@ import {
   ledger as ledgerService,
   reasonOf,
 } from '@device-core/plugin-api';
-import { Turns } from './copy.ts';
-import { Names } from './names.ts';
 import type { WayOutLimits } from './way-out.ts';
 import { WaysOut } from './ways-out.ts';
 
@@ -28,11 +26,19 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const { scope, log, config, capabilities } = host;
     const { paths } = await services.device.info();
     let ledger: DeparturesLedger | undefined;
-    const ways = new WaysOut(paths.run, scope, {
-      ...{ log, capabilities, limits: config },
-      names: new Names({ scope, ...config }),
-      turns: new Turns(),
-      ledger: () => ledger,
+    const ways = new WaysOut(paths.run, scope, log, async (refused) => {
+      const [{ Turns }, { Names }, { WayOut }] = await Promise.all([
+        import('./copy.ts'),
+        import('./names.ts'),
+        import('./way-out.ts'),
+      ]);
+      const world = {
+        ...{ log, capabilities, limits: config, refused },
+        names: new Names({ scope, ...config }),
+        turns: new Turns(),
+        ledger: () => ledger,
+      };
+      return (app, part) => new WayOut(app, part, world);
     });
     host.when(ledgerService, (service, part) => {
       ledger = service;

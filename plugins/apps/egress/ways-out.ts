@@ -8,7 +8,10 @@ import {
   type Scope,
 } from '@device-core/plugin-api';
 import { makingPath, wayOutPath } from './socket-file.ts';
-import { WayOut, type WayOutApp, type WayOutWorld } from './way-out.ts';
+import type { WayOut, WayOutApp } from './way-out.ts';
+
+/** Makes the way out of one app; what it needs is loaded for the first one. */
+export type MakeWayOut = (app: WayOutApp, scope: Scope) => WayOut;
 
 interface Place {
   readonly path: string;
@@ -21,21 +24,29 @@ export class WaysOut implements Egress {
   readonly #run: string;
   readonly #scope: Scope;
   readonly #log: Logger;
-  readonly #world: WayOutWorld;
+  readonly #load: (refused: (refusal: EgressRefusal) => void) => Promise<MakeWayOut>;
+  #making: Promise<MakeWayOut> | undefined;
   readonly #places = new Map<string, Place>();
   readonly #listeners = new Set<(refusal: EgressRefusal) => void>();
 
-  constructor(run: string, scope: Scope, world: Omit<WayOutWorld, 'refused'>) {
+  constructor(
+    run: string,
+    scope: Scope,
+    log: Logger,
+    load: (refused: (refusal: EgressRefusal) => void) => Promise<MakeWayOut>,
+  ) {
     this.#run = run;
     this.#scope = scope;
-    this.#log = world.log;
-    this.#world = { ...world, refused: (refusal) => this.#tell(refusal) };
+    this.#log = log;
+    this.#load = load;
     scope.defer('ways out', async () => {
       await Promise.all([...this.#places.keys()].map((app) => this.close(app)));
     });
   }
 
   async open(app: WayOutApp): Promise<{ readonly path: string }> {
+    this.#making ??= this.#load((refusal) => this.#tell(refusal));
+    const make = await this.#making;
     const there = this.#places.get(app.id);
     if (there && there.way.app.name === app.name && there.way.app.uid === app.uid) {
       there.way.grant(app.hosts);
@@ -47,7 +58,7 @@ export class WaysOut implements Egress {
     for (const [other, place] of this.#places)
       if (place.path === path && other !== app.id)
         throw new CoreError('PARAMS_INVALID', { where: 'the name of an app', reason: `${app.name} is taken` });
-    const way = new WayOut(app, this.#scope.child(`way out of ${app.id}`), this.#world);
+    const way = make(app, this.#scope.child(`way out of ${app.id}`));
     const place: Place = { path, way, ready: way.listen(makingPath(this.#run, app.name), path) };
     this.#places.set(app.id, place);
     try {

@@ -1,6 +1,5 @@
 import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugin-api';
-import { connectNotify, type Notify } from './notify.ts';
-import { Watchdog } from './watchdog.ts';
+import type { Notify } from './notify.ts';
 
 export interface Surroundings {
   /** What systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
@@ -61,10 +60,14 @@ export function makeSystemd({ env, connect }: Surroundings) {
         process.once(signal, end);
         host.scope.defer(signal, () => void process.off(signal, end));
       }
+      const { Watchdog } = await import('./watchdog.ts');
       const watchdog = Watchdog.of(env);
       if (watchdog) watchdog.keep(host, tell, () => ending);
     },
   });
 }
 
-export const plugin = makeSystemd({ env: process.env, connect: connectNotify });
+export const plugin = makeSystemd({
+  env: process.env,
+  connect: async (path) => (await import('./notify.ts')).connectNotify(path),
+});
