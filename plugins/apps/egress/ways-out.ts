@@ -11,7 +11,7 @@ import { makingPath, wayOutPath } from './socket-file.ts';
 import type { WayOut, WayOutApp } from './way-out.ts';
 
 /** Makes the way out of one app; what it needs is loaded for the first one. */
-export type MakeWayOut = (app: WayOutApp, scope: Scope) => WayOut;
+export type MakeWayOut = (app: WayOutApp, scope: ReturnType<Scope['child']>) => WayOut;
 
 interface Place {
   readonly path: string;
