@@ -65,7 +65,7 @@ test('an app outside of the checkout compiles and runs with the packed library, 
   writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }));
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', home], { stdio: 'inherit' });
 
-  const needed = ['operations', 'identity', 'functions', 'rpc', 'apps'];
+  const needed = ['operations', 'identity', 'functions', 'rpc', 'supervisor-process', 'apps'];
   await using core = await startCore({
     plugins: Object.fromEntries(needed.map((id) => [id, '^1.0.0'])),
     config: { apps: { folders: [home], watch: false } },
