@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, moveFolder, replaceFile } from '@device-core/plugin-api/durable';
 import { type Installed, type InstalledVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/packages';
+import type { Tree, TreeLimits } from '@device-core/plugin-api/packages';
 import type { Candidate } from './candidate.ts';
 import { listFile } from './trust.ts';
 
@@ -41,6 +41,7 @@ export class VersionFiles {
 
   /** Does the folder hold these very files? */
   async #holds(folder: string, { hash }: Tree): Promise<boolean> {
+    const { filesOf, PLUGIN_PACKAGE, readTree } = await import('@device-core/plugin-api/packages');
     try {
       const signature = await stat(join(folder, PLUGIN_PACKAGE.signature)).catch(() => undefined);
       const files = await filesOf(folder, this.#limits.files);
