@@ -80,6 +80,10 @@ describe('every endpoint refuses as documented', () => {
       if (!body) {
         const more = `${path}${path.includes('?') ? '&' : '?'}more=1`;
         await refused('a member too many', { token }, 400, 'PARAMS_INVALID', more);
+      } else if (endpoint.raw) {
+        // No JSON is read: a body is bytes, or it is refused by its type.
+        for (const type of ['application/json', 'text/plain'])
+          await refused(type, { token, headers: { 'content-type': type } }, 400, 'CONTENT_TYPE_INVALID');
       } else {
         for (const type of [
           'text/plain',

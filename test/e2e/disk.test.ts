@@ -11,7 +11,7 @@ import { Packages } from '../fixtures/packages.ts';
 import { NO_DISK, SmallDisk } from '../fixtures/small-disk.ts';
 
 const IDS =
-  'operations identity system http rpc events functions config apps plugin-store changes logs cli audio-sim audio speech intent voice';
+  'operations identity system http rpc events functions config supervisor-process apps plugin-store changes logs cli audio-sim audio speech intent voice';
 const SKU = {
   skuVersion: 1,
   id: 'disk',

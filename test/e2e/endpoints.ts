@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly body?: object;
   /** Bytes that it takes where that is more than 256 KiB. */
   readonly bodyLimit?: number;
+  /** Its body is bytes, not JSON. */
+  readonly raw?: true;
   /** Beyond what is common to all: the case, its path or body, and what is answered. */
   readonly cases?: readonly Case[];
 }
@@ -148,7 +150,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     [['a path from nowhere', { source: 'app' }, 400, 'PACKAGE_INVALID']],
     admin,
   ),
-  'apps.upload': post('/apps/uploads', {}, [], admin),
+  'apps.upload': post('/apps/uploads', {}, [], { ...admin, raw: true }),
   'apps.update': post('/apps/absent/update', { source: '/nowhere' }, [], admin),
   'apps.rollback': post('/apps/absent/rollback', {}, [], admin),
   'apps.remove': post('/apps/absent/remove', {}, [], admin),

@@ -129,7 +129,7 @@ before(async () => {
     config: { run, port },
   });
   const plugins: Record<string, unknown> = { http: { version: '^1.0.0', config: { port, tcpRequired: true } } };
-  for (const id of ['operations', 'identity', 'system', 'limits', 'rpc']) plugins[id] = '^1.0.0';
+  for (const id of ['operations', 'identity', 'system', 'limits', 'rpc', 'supervisor-process']) plugins[id] = '^1.0.0';
   plugins.apps = { version: '^1.0.0', config: { insecure: true } };
   for (const level of ['process', 'worker']) plugins[`guest-${level}`] = guest(`guest-${level}`, level);
   const sku = { skuVersion: 1, id: 'test', title: 'Test', simulated: true, plugins };

@@ -27,9 +27,9 @@ export function restPage(input: Input): string {
       '- **Limits.** Too many requests are 429 with `Retry-After`.',
     ].join('\n'),
     'Every operation has a request and the answer that the simulated device gave to it. A test asks it again. `...` stands for what was left out; times are all the same.',
-    `Areas: ${areas(input)
-      .map(([area]) => `[${area}](rest/${area}.md)`)
-      .join(', ')}.`,
+    areas(input)
+      .map(([area]) => `- [${area}](rest/${area}.md)`)
+      .join('\n'),
     table(
       ['route', 'operation', 'capability', 'what'],
       routed(input).map(({ name, summary, capability, anonymous, rest }) => [
