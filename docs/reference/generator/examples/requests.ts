@@ -154,7 +154,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'nfc.poll': ask('/NFC_poll', {}),
   'nfc.read': ask('/NFC_read', {}),
   'nfc.write': ask('/NFC_write', { records: [{ type: 'text', text: 'Hello', language: 'en' }] }),
-  'bridge.status': get('/bridge', { depth: 3, varies: ['statistics', 'resets', 'lastReset'] }),
+  'bridge.status': get('/bridge', { depth: 3, varies: ['statistics', 'resets', 'lastReset', 'rttUs'] }),
   'bridge.resetEndpoint': ask('/bridge/endpoints/spi1/reset', {}),
 
   'audio.volume': get('/audio/volume'),
