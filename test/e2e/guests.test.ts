@@ -107,7 +107,8 @@ function put(folder: string, files: Readonly<Record<string, string>>): string {
 function app(name: string, main: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): string {
   const manifest = { manifestVersion: 1, id: `com.example.${name}`, name, version: '1.0.0', title: name };
   const exec = { command: 'node', args: [...args] };
-  const text = stringify({ ...manifest, exec, capabilities: [] });
+  const capabilities = [{ id: 'storage-scoped', reason: 'keeps what it found' }];
+  const text = stringify({ ...manifest, exec, capabilities });
   return put(join(root.path, name), { 'app.yaml': text, 'main.mjs': main, 'main.cjs': main, ...more });
 }
 

@@ -43,7 +43,7 @@ export const LANES: readonly Lane[] = [
   },
   {
     name: 'levels',
-    minutes: 12,
+    minutes: 20,
     holds: 'the plugin suites in workers and processes, and whole Cores',
     files: ['test/isolation/**/*.test.ts', 'test/e2e/**/*.test.ts'],
     slice: [
@@ -60,15 +60,15 @@ export const LANES: readonly Lane[] = [
   },
   {
     name: 'containers',
-    minutes: 8,
+    minutes: 4,
     holds: 'a Core beside other services, in containers',
     files: ['test/containers/**/*.test.ts'],
     slice: [],
   },
-  { name: 'browser', minutes: 6, holds: 'pages in a browser', files: ['test/browser/**/*.test.ts'], slice: [] },
+  { name: 'browser', minutes: 4, holds: 'pages in a browser', files: ['test/browser/**/*.test.ts'], slice: [] },
   {
     name: 'soak',
-    minutes: 8,
+    minutes: 6,
     holds: 'each random test with its full count, and what runs long (DEVICE_SOAK=1 for the whole soak of a device)',
     files: ['test/soak/**/*.test.ts'],
     slice: ['test/soak/kill.test.ts'],
