@@ -1,5 +1,6 @@
 /** Folders of state. */
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncName } from './names.ts';
 import { storageError } from './storage-error.ts';
@@ -64,5 +65,32 @@ export async function moveFile(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     throw storageError(to, error);
+  }
+}
+
+/**
+ * Removes what lies in the folders below `place` and is not in `kept`; a folder that is in it is looked into. Files beside the folders stay, and so do the
+ * folders that `stays` names. Nothing where `place` is not there.
+ */
+export async function removeUnnamed(
+  place: string,
+  kept: ReadonlySet<string>,
+  stays: (name: string) => boolean,
+  remove: (path: string) => Promise<void> = (path) => rm(path, { recursive: true, force: true }),
+): Promise<void> {
+  for (const entry of await entriesOf(place)) {
+    if (!entry.isDirectory() || stays(entry.name)) continue;
+    const path = join(place, entry.name);
+    const inside = kept.has(path) ? (await readdir(path)).map((name) => join(path, name)) : [path];
+    for (const one of inside) if (!kept.has(one)) await remove(one);
+  }
+}
+
+async function entriesOf(place: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(place, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever put there
+    throw error;
   }
 }

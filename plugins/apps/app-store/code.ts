@@ -1,7 +1,7 @@
 /** The code of installed apps below `<var>/app-store/<id>`: put there once, never changed, removed when nothing names it. */
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
+import { makeFolder, removeUnnamed, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
 import { versionFolder } from '@device-core/plugin-api/installed';
 import type { Tree, TreeLimits } from '@device-core/plugin-api/packages';
 import { type AppVersion, type Installed, versionsOf } from './installed.ts';
@@ -78,10 +78,9 @@ export class AppCode {
     const kept = new Set([...this.#spared.values()].flat());
     for (const [id, app] of Object.entries(apps))
       for (const version of versionsOf(app)) for (const path of this.pathsOf(id, version)) kept.add(path);
-    for (const path of await foldersIn(this.#place)) {
-      const inside = kept.has(path) ? (await readdir(path)).map((name) => join(path, name)) : [path];
-      for (const one of inside) if (!kept.has(one)) await removeTree(one);
-    }
+    // A folder that lay in the place of the list was set aside beside it.
+    const stays = (name: string) => name.startsWith('installed.yaml.corrupt-') || name === UPLOADS;
+    await removeUnnamed(this.#place, kept, stays, removeTree);
   }
 }
 
@@ -122,18 +121,4 @@ async function seal(file: string): Promise<void> {
 async function sync(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
-}
-
-async function foldersIn(place: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(place, { withFileTypes: true });
-    // A folder that lay in the place of the list was set aside beside it.
-    const aside = 'installed.yaml.corrupt-';
-    return entries
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(aside) && entry.name !== UPLOADS)
-      .map(({ name }) => join(place, name));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 /** The files of installed versions below `<var>/plugins`: put there once, never changed, removed when no entry names them. */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder, moveFolder, replaceFile } from '@device-core/plugin-api/durable';
+import { makeFolder, moveFolder, removeUnnamed, replaceFile } from '@device-core/plugin-api/durable';
 import { type Installed, type InstalledVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
 import type { Tree, TreeLimits } from '@device-core/plugin-api/packages';
 import type { Candidate } from './candidate.ts';
@@ -56,23 +56,7 @@ export class VersionFiles {
     const kept = new Set([...this.#spared.values()].flat());
     for (const [id, plugin] of Object.entries(plugins))
       for (const version of versionsOf(plugin)) for (const path of this.pathsOf(id, version)) kept.add(path);
-    for (const path of await foldersIn(this.#place)) {
-      const inside = kept.has(path) ? (await readdir(path)).map((name) => join(path, name)) : [path];
-      for (const one of inside) if (!kept.has(one)) await rm(one, { recursive: true, force: true });
-    }
-  }
-}
-
-async function foldersIn(place: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(place, { withFileTypes: true });
     // A folder that lay in the place of the list was set aside beside it.
-    const aside = 'installed.yaml.corrupt-';
-    return entries
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith(aside))
-      .map(({ name }) => join(place, name));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // nothing was ever installed
-    throw error;
+    await removeUnnamed(this.#place, kept, (name) => name.startsWith('installed.yaml.corrupt-'));
   }
 }
