@@ -135,6 +135,13 @@ export const ERROR_CODES = {
   SPEECH_FAILED: [502, -32113, '{engine} failed: {reason}'],
   LANGUAGE_UNSUPPORTED: [400, -32602, '{engine} does not know the language {language}'],
   MODEL_INVALID: [500, -32114, 'cannot use the model {path}: {reason}'],
+  // ---- the panel ----
+  SCENE_INVALID: [400, -32602, 'cannot show {what}: {where}: {reason}'],
+  SCENE_CONFLICT: [409, -32009, 'cannot change {what}: it has version {version}, not {expected}'],
+  SURFACE_TOO_COSTLY: [429, -32005, 'the surface of {app} was closed: {reason}'],
+  NOT_FOREGROUND: [409, -32009, 'cannot {verb}: {reason}'],
+  IMAGE_INVALID: [400, -32602, 'cannot take the image {image}: {reason}'],
+  PANEL_UNAVAILABLE: [503, -32006, 'cannot reach the panel: {reason}'],
   INTENT_NOT_FOUND: [404, -32004, 'there is no intent {intent}'],
 } as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
 

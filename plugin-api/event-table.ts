@@ -147,6 +147,18 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     retained: true,
     payload: record(['plugin', 'state'], { plugin: TEXT, state: TEXT, reason: TEXT }),
   },
+  'display.state': {
+    summary: 'the panel is lit or dark, and which app is in the foreground',
+    retained: true,
+    payload: record(['power', 'brightness'], {
+      ...{ power: oneOf('on', 'dim', 'off'), app: TEXT, brightness: { type: 'number', minimum: 0, maximum: 1 } },
+      ...{ renderer: TEXT, panel: TEXT, problem: TEXT },
+    }),
+  },
+  'input.key': {
+    summary: 'a key of the device that the SKU marks as public',
+    payload: record(['name', 'phase'], { name: TEXT, phase: oneOf('down', 'up') }),
+  },
   'prompt.state': {
     summary: 'a question to the person who owns the device is open, or what became of it',
     payload: record(['id', 'kind', 'subject', 'state', 'until'], {
@@ -177,6 +189,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
       ...SURFACE,
       action: oneOf('show', 'update', 'dismiss'),
       progress: { type: 'number', minimum: 0, maximum: 1 },
+      buttons: { type: 'array', maxItems: 2, items: record(['id', 'title'], { id: TEXT, title: TEXT }) },
     }),
   },
   'ui.toast': { summary: 'a short message on the panel', apps: true, payload: record(['text', 'level'], SURFACE) },

@@ -177,6 +177,19 @@ export {
   config,
 } from './services/config.ts';
 export { type Device, type DeviceInfo, device } from './services/device.ts';
+export {
+  type Display,
+  type DisplayState,
+  display,
+  type Notification,
+  type Notifications,
+  notifications,
+  PANEL_POWER,
+  type PanelPower,
+  type PluginSurface,
+  type SurfaceInput,
+  type SurfaceState,
+} from './services/display.ts';
 export { type Egress, type EgressRefusal, type EgressUsage, egress } from './services/egress.ts';
 export {
   type Endpoint,
@@ -230,6 +243,16 @@ export {
   type PeerCredentials,
   type TcpConnection,
 } from './services/identity.ts';
+export {
+  type InputDescription,
+  type InputEvent,
+  type InputSource,
+  type Inputs,
+  inputs,
+  type KeyInput,
+  type RotaryInput,
+  type TouchInput,
+} from './services/input.ts';
 export {
   type IntentAnswer,
   type IntentDefinition,
@@ -286,6 +309,7 @@ export {
   type StreamEndpoint,
   type StreamInfo,
 } from './services/operations.ts';
+export { type Panel, type PanelFrame, type PanelInfo, PIXEL_BYTES, type PixelFormat, panel } from './services/panel.ts';
 export {
   type Pio,
   type PioHandle,
@@ -307,6 +331,23 @@ export {
   type Prompts,
   prompts,
 } from './services/prompts.ts';
+export {
+  type AudioLevel,
+  type CharacterPose,
+  LAYERS,
+  type Layer,
+  type Opening,
+  type Renderer,
+  type RendererReport,
+  type Renderers,
+  renderers,
+  type Surface,
+  type SurfaceCost,
+  type Surroundings,
+  type TextQuestion,
+  type TextSize,
+  type TreePatch,
+} from './services/renderer.ts';
 export {
   type SensorDescription,
   type SensorInfo,

@@ -1,0 +1,55 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** A finger, in panel units 0..720, whatever the glass measures. `id` tells fingers apart until `up` or `cancel`. */
+export interface TouchInput {
+  readonly kind: 'touch';
+  readonly id: number;
+  readonly phase: 'down' | 'move' | 'up' | 'cancel';
+  readonly x: number;
+  readonly y: number;
+  /** `monotonicMs()` of the event. */
+  readonly at: number;
+}
+
+export interface KeyInput {
+  readonly kind: 'key';
+  /** Of the SKU: `home`, `mute`, `ok`. */
+  readonly name: string;
+  readonly phase: 'down' | 'up' | 'repeat';
+  readonly at: number;
+}
+
+export interface RotaryInput {
+  readonly kind: 'rotary';
+  readonly name: string;
+  /** Detents, clockwise is positive. */
+  readonly delta: number;
+  readonly at: number;
+}
+
+export type InputEvent = TouchInput | KeyInput | RotaryInput;
+
+export interface InputSource extends AsyncDisposable {
+  /** In the order in which it happened, at most 64 at a time. Resolves when it was routed; a source that is faster merges moves. */
+  push(events: readonly InputEvent[]): Promise<void>;
+  /** Its device is gone, or is back: fingers that were down are lifted (`cancel`). */
+  problem(reason: string | undefined): Promise<void>;
+}
+
+export interface InputDescription {
+  /** `evdev:touchscreen`, unique. */
+  readonly id: string;
+  readonly touch: boolean;
+  /** Names of keys and knobs that it may send. */
+  readonly keys: readonly string[];
+  /** True: it comes from software, and reaches the layers of prompts and system in SKUs with `simulated: true` alone. */
+  readonly injected: boolean;
+}
+
+/** Where sources of touch and keys register themselves (plugin `display`); several at once. */
+export interface Inputs {
+  /** Throws PARAMS_INVALID (a second one of this id). */
+  register(description: InputDescription): InputSource;
+}
+
+export const inputs = serviceRef<Inputs>('inputs', '1.0.0');
