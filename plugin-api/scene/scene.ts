@@ -177,7 +177,7 @@ export interface Timeline {
   /** What it is now if absent. */
   readonly from?: number;
   readonly to: number;
-  /** 1..600,000 */
+  /** 1..86,400,000: the ring of a long timer is one timeline, too. */
   readonly ms: number;
   readonly delay?: number;
   /** `in-out` if absent. */

@@ -59,13 +59,13 @@ export interface Theme {
 export const GRID = { unit: 8, margin: 48, gap: 16, target: 88, radius: 28, radiusSmall: 16 } as const;
 
 export const TYPE: Readonly<Record<TextRole, TypeStyle>> = {
-  hero: { size: 176, line: 184, weight: 700, tracking: -6 },
-  display: { size: 88, line: 96, weight: 700, tracking: -2.5 },
-  title: { size: 48, line: 56, weight: 700, tracking: -1 },
-  heading: { size: 34, line: 42, weight: 700, tracking: -0.5 },
-  body: { size: 30, line: 42, weight: 400, tracking: -0.2 },
-  label: { size: 26, line: 34, weight: 700 },
-  caption: { size: 24, line: 32, weight: 400 },
+  hero: { size: 184, line: 192, weight: 700, tracking: -7 },
+  display: { size: 96, line: 104, weight: 700, tracking: -3 },
+  title: { size: 52, line: 60, weight: 700, tracking: -1.2 },
+  heading: { size: 38, line: 46, weight: 700, tracking: -0.6 },
+  body: { size: 32, line: 44, weight: 400, tracking: -0.3 },
+  label: { size: 30, line: 38, weight: 700, tracking: -0.2 },
+  caption: { size: 26, line: 34, weight: 400 },
 };
 
 export const NIGHT: Theme = {
