@@ -1,4 +1,6 @@
 /** Scenes, cards and themes: data, and the pure functions that check, change and lay them out. Shared by `display`, renderers and pages. */
+
+export { type BindingWorld, type Bound, bind, bindingProblem } from './bindings.ts';
 export type {
   Card,
   CardAction,
@@ -11,7 +13,15 @@ export type {
   TextCard,
   TimerCard,
 } from './card.ts';
-export type { Rect } from './rect.ts';
+export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
+export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
+export { channels, contrast, resolveColour } from './colour.ts';
+export { describeScene, unnamed } from './describe.ts';
+export { type Hit, hitTest, sizeOf } from './hit.ts';
+export { IMAGE_LIMITS, type ImageHeader, imageSize } from './image-size.ts';
+export { PATCH_SCHEMA, patchScene } from './patch.ts';
+export { type PathSegment, pathProblem, readPath } from './path-data.ts';
+export { intersection, joinRects, overlap, type Rect, union } from './rect.ts';
 export {
   ANIMATED,
   type Animated,
@@ -43,6 +53,7 @@ export {
   type Timeline,
   type VideoNode,
 } from './scene.ts';
+export { directionOf, isolated, layoutText, type TextBounds, type TextLayout, type TextLine } from './text-layout.ts';
 export {
   COLOUR_TOKENS,
   CONTRAST,
@@ -56,3 +67,4 @@ export {
   TYPE,
   type TypeStyle,
 } from './theme.ts';
+export { begun, type Moment, propertyOf, quantised, sceneAt, settled, valueAt } from './timeline.ts';

@@ -186,6 +186,8 @@ export interface Timeline {
   readonly repeat?: number;
   /** Every second time backwards. */
   readonly alternate?: boolean;
+  /** Monotonic milliseconds at which it began. Set by `display` when it takes a scene or a patch; nobody else may give it. */
+  readonly at?: number;
 }
 
 export interface Scene {

@@ -1,0 +1,66 @@
+/** Is it a scene? Every complaint has a JSON pointer and a reason. */
+import type { JsonSchema } from '../services/operations.ts';
+import { checked, checkMembers, FieldProblem, isObject, record } from './fields.ts';
+import { NODE, SCENE_FIELDS } from './nodes.ts';
+import { SCENE_LIMITS, type Scene, type SceneNode } from './scene.ts';
+
+/** JSON Schema of a scene, `$defs` included: for documents and editors. The check itself is `checkScene`. */
+export const SCENE_SCHEMA: JsonSchema = {
+  ...record(['scene', 'nodes'], SCENE_FIELDS).schema,
+  title: 'Scene',
+  $defs: { node: NODE.schema },
+};
+
+/** The value as a scene. Throws SCENE_INVALID {what, where, reason}: `where` is `/nodes/0/txet`. */
+export function checkScene(value: unknown, what: string): Scene {
+  return checked(what, value, (scene) => {
+    checkMembers(scene, '', ['scene', 'nodes'], SCENE_FIELDS);
+    checkWhole(scene as Scene);
+  });
+}
+
+/** What concerns the scene as a whole: number, depth, ids, timelines, bytes. Its nodes are checked on the way unless they were before. */
+export function checkWhole(scene: Scene, known: ReadonlySet<SceneNode> = new Set()): void {
+  const ids = new Map<string, string>();
+  let count = 0;
+  const walk = (nodes: readonly SceneNode[], at: string, depth: number): void => {
+    if (depth > SCENE_LIMITS.depth) throw new FieldProblem(at, `groups are more than ${SCENE_LIMITS.depth} deep`);
+    for (let index = 0; index < nodes.length; index += 1) {
+      const node = nodes[index]!;
+      const here = `${at}/${index}`;
+      count += 1;
+      if (count > SCENE_LIMITS.nodes) throw new FieldProblem(here, `there are more than ${SCENE_LIMITS.nodes} nodes`);
+      if (!known.has(node)) NODE.check(node, here);
+      if (node.id !== undefined) {
+        const former = ids.get(node.id);
+        if (former !== undefined) throw new FieldProblem(`${here}/id`, `${node.id} is the id of ${former}, too`);
+        ids.set(node.id, here);
+      }
+      if (node.kind === 'group') walk(node.nodes, `${here}/nodes`, depth + 1);
+    }
+  };
+  walk(scene.nodes, '/nodes', 1);
+  for (const [index, timeline] of (scene.timelines ?? []).entries())
+    if (!ids.has(timeline.node))
+      throw new FieldProblem(`/timelines/${index}/node`, `there is no node ${timeline.node}`);
+  const bytes = new TextEncoder().encode(JSON.stringify(scene)).byteLength;
+  if (bytes > SCENE_LIMITS.bytes)
+    throw new FieldProblem('', `it has ${bytes} bytes, ${SCENE_LIMITS.bytes} are the limit`);
+}
+
+/** Every node, from below, groups before what is in them. */
+export function* nodesOf(nodes: readonly SceneNode[]): Generator<SceneNode> {
+  for (const node of nodes) {
+    yield node;
+    if (node.kind === 'group') yield* nodesOf(node.nodes);
+  }
+}
+
+/** Names of the images that a scene shows. */
+export function imagesOf(scene: Scene): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const node of nodesOf(scene.nodes)) if (node.kind === 'image' || node.kind === 'sprite') names.add(node.image);
+  return names;
+}
+
+export const isScene = (value: unknown): boolean => isObject(value) && 'scene' in value;
