@@ -127,6 +127,10 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'logs.stream': get('/logs/stream?plugin=http&tail=1'),
   'logs.lastStart': get('/logs/last-start', { varies: ['lastStart'] }),
 
+  'panel.plug': ask('/panel/plug', { plugged: true }, { varies: ['frames', 'pixels', 'seq', 'at'] }),
+  'panel.state': get('/panel', { varies: ['frames', 'pixels', 'seq', 'at'] }),
+  'panel.picture': get('/panel/picture', { varies: ['png'] }),
+
   'spi.handles': get('/spi/handles'),
   'spi.transfer': ask('/SPI_transfer_txrx', { handle: 'flash', tx: 'nw==', rxLen: 4 }),
   'i2c.handles': get('/i2c/handles'),
