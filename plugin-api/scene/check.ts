@@ -1,8 +1,8 @@
 /** Is it a scene? Every complaint has a JSON pointer and a reason. */
 import type { JsonSchema } from '../services/operations.ts';
 import { checked, checkMembers, FieldProblem, isObject, record } from './fields.ts';
-import { NODE, SCENE_FIELDS } from './nodes.ts';
-import { SCENE_LIMITS, type Scene, type SceneNode } from './scene.ts';
+import { NODE, NODE_SHAPES, SCENE_FIELDS } from './nodes.ts';
+import { SCENE_LIMITS, type Scene, type SceneNode, type Timeline } from './scene.ts';
 
 /** JSON Schema of a scene, `$defs` included: for documents and editors. The check itself is `checkScene`. */
 export const SCENE_SCHEMA: JsonSchema = {
@@ -21,7 +21,7 @@ export function checkScene(value: unknown, what: string): Scene {
 
 /** What concerns the scene as a whole: number, depth, ids, timelines, bytes. Its nodes are checked on the way unless they were before. */
 export function checkWhole(scene: Scene, known: ReadonlySet<SceneNode> = new Set()): void {
-  const ids = new Map<string, string>();
+  const ids = new Map<string, Named>();
   let count = 0;
   const walk = (nodes: readonly SceneNode[], at: string, depth: number): void => {
     if (depth > SCENE_LIMITS.depth) throw new FieldProblem(at, `groups are more than ${SCENE_LIMITS.depth} deep`);
@@ -33,19 +33,33 @@ export function checkWhole(scene: Scene, known: ReadonlySet<SceneNode> = new Set
       if (!known.has(node)) NODE.check(node, here);
       if (node.id !== undefined) {
         const former = ids.get(node.id);
-        if (former !== undefined) throw new FieldProblem(`${here}/id`, `${node.id} is the id of ${former}, too`);
-        ids.set(node.id, here);
+        if (former !== undefined) throw new FieldProblem(`${here}/id`, `${node.id} is the id of ${former.at}, too`);
+        ids.set(node.id, { at: here, node });
       }
       if (node.kind === 'group') walk(node.nodes, `${here}/nodes`, depth + 1);
     }
   };
   walk(scene.nodes, '/nodes', 1);
   for (const [index, timeline] of (scene.timelines ?? []).entries())
-    if (!ids.has(timeline.node))
-      throw new FieldProblem(`/timelines/${index}/node`, `there is no node ${timeline.node}`);
+    checkTimeline(timeline, ids, `/timelines/${index}`);
   const bytes = new TextEncoder().encode(JSON.stringify(scene)).byteLength;
   if (bytes > SCENE_LIMITS.bytes)
     throw new FieldProblem('', `it has ${bytes} bytes, ${SCENE_LIMITS.bytes} are the limit`);
+}
+
+interface Named {
+  readonly at: string;
+  readonly node: SceneNode;
+}
+
+/** Its node is there, has the property, and may be what the timeline makes it. */
+function checkTimeline(timeline: Timeline, ids: ReadonlyMap<string, Named>, at: string): void {
+  const named = ids.get(timeline.node);
+  if (named === undefined) throw new FieldProblem(`${at}/node`, `there is no node ${timeline.node}`);
+  const field = NODE_SHAPES[named.node.kind].fields[timeline.property];
+  if (field === undefined) throw new FieldProblem(`${at}/property`, `a ${named.node.kind} has no ${timeline.property}`);
+  field.check(timeline.to, `${at}/to`);
+  if (timeline.from !== undefined) field.check(timeline.from, `${at}/from`);
 }
 
 /** Every node, from below, groups before what is in them. */
