@@ -13,6 +13,23 @@ export type {
   TextCard,
   TimerCard,
 } from './card.ts';
+export {
+  CHARACTER_LIMITS,
+  type Changes,
+  type CharacterMoment,
+  type CharacterPicture,
+  type CharacterSpec,
+  characterNodes,
+  checkCharacter,
+  type Look,
+  MOUTHS,
+  MOVED,
+  type Motion,
+  Mouth,
+  type MouthShape,
+  type Moved,
+  mouthOf,
+} from './character/index.ts';
 export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';

@@ -2,7 +2,7 @@ import type { Card } from '../scene/card.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { Scene, ScenePatch } from '../scene/scene.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { CharacterPose, LAYERS, Surroundings, TextQuestion, TextSize } from './renderer.ts';
+import type { AudioLevel, CharacterPose, LAYERS, Surroundings, TextQuestion, TextSize } from './renderer.ts';
 
 export const PANEL_POWER = ['on', 'dim', 'off'] as const;
 export type PanelPower = (typeof PANEL_POWER)[number];
@@ -76,6 +76,8 @@ export interface Display {
   /** Called at once and after each change. */
   onState(listener: (state: DisplayState) => void): Disposable;
   pose(pose: CharacterPose): Promise<void>;
+  /** What is heard of the device's own voice, some moments ahead; the mouth of the character follows it. */
+  levels(levels: readonly AudioLevel[]): Promise<void>;
   /** The person wants to see this app, as from a launcher. Throws APP_NOT_FOUND, APP_NOT_RUNNING. */
   open(app: string): Promise<void>;
   /** Ends the foreground. */

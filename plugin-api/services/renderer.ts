@@ -1,3 +1,4 @@
+import type { CharacterSpec } from '../scene/character/spec.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { CharacterState, Expression, Scene, ScenePatch, TextRole } from '../scene/scene.ts';
 import type { Theme } from '../scene/theme.ts';
@@ -72,6 +73,8 @@ export interface TreePatch {
     Pick<Surface, 'box' | 'opacity' | 'fadeMs' | 'hidden' | 'fps'>
   >)[];
   readonly character?: CharacterPose;
+  /** How the character is drawn (`characterNodes`). Kept until another comes; without any, `character` nodes stay empty. */
+  readonly figure?: CharacterSpec;
 }
 
 export interface TextQuestion {

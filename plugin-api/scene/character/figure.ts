@@ -118,7 +118,10 @@ function blended(spec: CharacterSpec, from: Merged, to: Merged, share: number): 
   const both = new Map<string, Readonly<Record<string, unknown>>>();
   for (const id of new Set([...from.keys(), ...to.keys()])) {
     const part = parts.get(id)!;
-    const [a, b] = [{ ...part, ...from.get(id) }, { ...part, ...to.get(id) }] as Record<string, unknown>[];
+    const [a, b] = [
+      { ...part, ...from.get(id) },
+      { ...part, ...to.get(id) },
+    ] as Record<string, unknown>[];
     const mixed: Record<string, unknown> = { ...to.get(id) };
     for (const member of BLENDED) {
       const [first, last] = [a![member] ?? NEUTRAL[member], b![member] ?? NEUTRAL[member]];

@@ -1,4 +1,5 @@
 /** The face of the device: what it is made of, and what it looks like at a moment. */
+export { checkCharacter } from './check.ts';
 export { type CharacterMoment, type CharacterPicture, characterNodes } from './figure.ts';
 export { Mouth, mouthOf } from './mouth.ts';
 export {
@@ -7,8 +8,8 @@ export {
   type CharacterSpec,
   type Look,
   MOUTHS,
+  MOVED,
   type Motion,
   type MouthShape,
-  MOVED,
   type Moved,
 } from './spec.ts';

@@ -1,5 +1,5 @@
 /** What moves by itself, as functions of time: each tells its value, and when it will be another one. Pure. */
-import type { Moved, Motion } from './spec.ts';
+import type { Motion, Moved } from './spec.ts';
 
 /** A value now, and the milliseconds until it is another; for ever if absent. */
 export interface Moment<T> {
@@ -44,7 +44,10 @@ export function motionAt(motion: Motion, elapsed: number): Moment<number> {
   return { value };
 }
 
-function valueAt({ property, from, to, ms, delay = 0, pause = 0, ease = 'in-out', alternate }: Motion, elapsed: number): number {
+function valueAt(
+  { property, from, to, ms, delay = 0, pause = 0, ease = 'in-out', alternate }: Motion,
+  elapsed: number,
+): number {
   const since = elapsed - delay;
   if (since <= 0) return grained(property, from);
   const way = alternate ? 2 * ms : ms;
@@ -121,5 +124,8 @@ const BLEND_STEP_MS = 34;
 export function blendAt(elapsed: number, ms: number): Moment<number> {
   if (elapsed >= ms) return { value: 1 };
   const step = Math.max(0, Math.floor(elapsed / BLEND_STEP_MS)) + 1;
-  return { value: EASE.out(Math.min(1, (step * BLEND_STEP_MS) / ms)), next: Math.max(1, step * BLEND_STEP_MS - elapsed) };
+  return {
+    value: EASE.out(Math.min(1, (step * BLEND_STEP_MS) / ms)),
+    next: Math.max(1, step * BLEND_STEP_MS - elapsed),
+  };
 }

@@ -11,7 +11,10 @@ const WIDE = 0.42;
 const SLACK = 0.04;
 
 /** `former`: the shape of the level before. */
-export function mouthOf({ rms, brightness }: Pick<AudioLevel, 'rms' | 'brightness'>, former: MouthShape = 'rest'): MouthShape {
+export function mouthOf(
+  { rms, brightness }: Pick<AudioLevel, 'rms' | 'brightness'>,
+  former: MouthShape = 'rest',
+): MouthShape {
   const loud = former === 'open' || former === 'wide' || former === 'round';
   const above = (limit: number, was: boolean) => rms >= limit * (was ? CLOSES : 1);
   if (above(OPENS.open, loud)) {
