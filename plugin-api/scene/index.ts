@@ -15,20 +15,20 @@ export type {
 } from './card.ts';
 export {
   CHARACTER_LIMITS,
-  type Changes,
+  type CharacterLook,
   type CharacterMoment,
+  type CharacterMotion,
+  type CharacterMoved,
   type CharacterPicture,
   type CharacterSpec,
   characterNodes,
   checkCharacter,
-  type Look,
   MOUTHS,
   MOVED,
-  type Motion,
   Mouth,
   type MouthShape,
-  type Moved,
   mouthOf,
+  type PartChanges,
 } from './character/index.ts';
 export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';

@@ -18,7 +18,7 @@ import {
 } from '../fields.ts';
 import { ID, NODE } from '../nodes.ts';
 import { CHARACTER_STATES, EXPRESSIONS, type SceneNode } from '../scene.ts';
-import { CHARACTER_LIMITS, type CharacterSpec, type Look, MOUTHS, MOVED } from './spec.ts';
+import { CHARACTER_LIMITS, type CharacterLook, type CharacterSpec, MOUTHS, MOVED } from './spec.ts';
 
 const KINDS: ReadonlySet<string> = new Set(['group', 'rect', 'ellipse', 'path']);
 /** Of a part, not of a look. */
@@ -103,7 +103,7 @@ function checkWhole(spec: CharacterSpec): void {
   if (parts.size > CHARACTER_LIMITS.parts)
     throw new FieldProblem('/parts', `there are ${parts.size} parts, ${CHARACTER_LIMITS.parts} are the limit`);
   for (const group of ['states', 'expressions'] as const) {
-    for (const [name, look] of Object.entries(spec[group]) as [string, Look][]) {
+    for (const [name, look] of Object.entries(spec[group]) as [string, CharacterLook][]) {
       checkChanges(look.set ?? {}, `/${group}/${name}/set`, parts);
       for (const [index, { part }] of (look.moves ?? []).entries())
         mustBe(part, parts, `/${group}/${name}/moves/${index}/part`);

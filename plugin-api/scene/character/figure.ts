@@ -1,7 +1,7 @@
 /** A character as the nodes of one moment. Pure: the same question has the same answer. */
 import type { CharacterState, Expression, SceneNode } from '../scene.ts';
 import { blendAt, blinkAt, glanceAt, grained, motionAt } from './motion.ts';
-import type { Changes, CharacterSpec, Look, MouthShape, Moved } from './spec.ts';
+import type { CharacterLook, CharacterMoved, CharacterSpec, MouthShape, PartChanges } from './spec.ts';
 
 export interface CharacterMoment {
   readonly state: CharacterState;
@@ -63,12 +63,12 @@ export function characterNodes(spec: CharacterSpec, moment: CharacterMoment): Ch
     if (share < 1) changes = blended(spec, changesOf(spec, before.state, before.expression, shown), changes, share);
   }
 
-  const looks: Look[] = [spec.expressions[moment.expression], state];
+  const looks: CharacterLook[] = [spec.expressions[moment.expression], state];
   const own = looks.findLast(({ gaze }) => gaze !== undefined)?.gaze;
   const glances = moves && state.glances === true && own === undefined && moment.gaze === undefined;
   const gaze = moment.gaze ?? own ?? (glances ? take(glanceAt(at)) : ([0, 0] as const));
   const lid = spec.blink && moves ? take(blinkAt(spec.blink.every, at)) : 1;
-  const moved = new Map<string, Partial<Record<Moved, number>>>();
+  const moved = new Map<string, Partial<Record<CharacterMoved, number>>>();
   for (const motion of moves ? looks.flatMap((look) => look.moves ?? []) : []) {
     const value = take(motionAt(motion, at - since));
     moved.set(motion.part, { ...moved.get(motion.part), [motion.property]: value });
@@ -100,7 +100,7 @@ function changesOf(
   mouth: MouthShape | undefined,
 ): Merged {
   const merged = new Map<string, Record<string, unknown>>();
-  const add = (changes: Changes | undefined) => {
+  const add = (changes: PartChanges | undefined) => {
     for (const [id, members] of Object.entries(changes ?? {})) merged.set(id, { ...merged.get(id), ...members });
   };
   add(spec.expressions[expression].set);
@@ -146,11 +146,11 @@ function allParts(spec: CharacterSpec): readonly Part[] {
 
 function move(
   node: Record<string, unknown>,
-  by: Partial<Record<Moved, number>> | undefined,
+  by: Partial<Record<CharacterMoved, number>> | undefined,
   reach: readonly [number, number] | undefined,
   [x, y]: readonly [number, number],
 ): void {
-  const add = (member: Moved, value: number) => {
+  const add = (member: CharacterMoved, value: number) => {
     if (value !== 0) node[member] = Number(node[member] ?? 0) + value;
   };
   if (reach) {

@@ -4,12 +4,12 @@ export { type CharacterMoment, type CharacterPicture, characterNodes } from './f
 export { Mouth, mouthOf } from './mouth.ts';
 export {
   CHARACTER_LIMITS,
-  type Changes,
+  type CharacterLook,
+  type CharacterMotion,
+  type CharacterMoved,
   type CharacterSpec,
-  type Look,
   MOUTHS,
   MOVED,
-  type Motion,
   type MouthShape,
-  type Moved,
+  type PartChanges,
 } from './spec.ts';

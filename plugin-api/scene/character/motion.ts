@@ -1,5 +1,5 @@
 /** What moves by itself, as functions of time: each tells its value, and when it will be another one. Pure. */
-import type { Motion, Moved } from './spec.ts';
+import type { CharacterMotion, CharacterMoved } from './spec.ts';
 
 /** A value now, and the milliseconds until it is another; for ever if absent. */
 export interface Moment<T> {
@@ -18,7 +18,7 @@ const EASE = {
 } as const;
 
 /** What can be told apart: half a unit, half a degree, a hundredth of a size, a thirty-second of light. */
-const GRAIN: Readonly<Record<Moved, number>> = {
+const GRAIN: Readonly<Record<CharacterMoved, number>> = {
   x: 0.5,
   y: 0.5,
   rotate: 0.5,
@@ -27,13 +27,13 @@ const GRAIN: Readonly<Record<Moved, number>> = {
   opacity: 1 / 32,
 };
 
-export function grained(property: Moved, value: number): number {
+export function grained(property: CharacterMoved, value: number): number {
   const grain = GRAIN[property];
   return Math.round(value / grain) * grain;
 }
 
 /** `elapsed`: milliseconds since the look began. */
-export function motionAt(motion: Motion, elapsed: number): Moment<number> {
+export function motionAt(motion: CharacterMotion, elapsed: number): Moment<number> {
   const step = Math.max(0, Math.floor(elapsed / STEP_MS));
   const value = valueAt(motion, step * STEP_MS);
   const { ms, pause = 0, alternate } = motion;
@@ -45,7 +45,7 @@ export function motionAt(motion: Motion, elapsed: number): Moment<number> {
 }
 
 function valueAt(
-  { property, from, to, ms, delay = 0, pause = 0, ease = 'in-out', alternate }: Motion,
+  { property, from, to, ms, delay = 0, pause = 0, ease = 'in-out', alternate }: CharacterMotion,
   elapsed: number,
 ): number {
   const since = elapsed - delay;

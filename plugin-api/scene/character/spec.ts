@@ -6,15 +6,15 @@ export const MOUTHS = ['rest', 'closed', 'small', 'open', 'wide', 'round'] as co
 export type MouthShape = (typeof MOUTHS)[number];
 
 /** Members of parts, by the id of the part: they stand in place of those of `parts`. */
-export type Changes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+export type PartChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 export const MOVED = ['x', 'y', 'rotate', 'sweep', 'scale', 'opacity'] as const;
-export type Moved = (typeof MOVED)[number];
+export type CharacterMoved = (typeof MOVED)[number];
 
 /** A motion that goes on for as long as its look does. `x y rotate sweep` are added to what the part has, `scale opacity` multiply it. */
-export interface Motion {
+export interface CharacterMotion {
   readonly part: string;
-  readonly property: Moved;
+  readonly property: CharacterMoved;
   readonly from: number;
   readonly to: number;
   /** Of one way, 100..60,000. */
@@ -30,9 +30,9 @@ export interface Motion {
 }
 
 /** What a state or an expression makes of the drawing. */
-export interface Look {
-  readonly set?: Changes;
-  readonly moves?: readonly Motion[];
+export interface CharacterLook {
+  readonly set?: PartChanges;
+  readonly moves?: readonly CharacterMotion[];
   /** Where it looks, -1..1 each, if nobody says. */
   readonly gaze?: readonly [x: number, y: number];
   /** Nothing moves: no blink, no glance, no motion. Of states. */
@@ -48,10 +48,10 @@ export interface CharacterSpec {
   readonly view: readonly [w: number, h: number];
   /** Groups, rectangles, ellipses and paths; each has an id. The later one is above. A path has w and h. */
   readonly parts: readonly SceneNode[];
-  readonly states: Readonly<Record<CharacterState, Look>>;
-  readonly expressions: Readonly<Record<Expression, Look>>;
+  readonly states: Readonly<Record<CharacterState, CharacterLook>>;
+  readonly expressions: Readonly<Record<Expression, CharacterLook>>;
   /** While it speaks. */
-  readonly mouth: Readonly<Record<MouthShape, Changes>>;
+  readonly mouth: Readonly<Record<MouthShape, PartChanges>>;
   /** Parts that are squashed for a moment, at their middle. */
   readonly blink?: { readonly parts: readonly string[]; readonly every: readonly [least: number, most: number] };
   /** How far each part moves where it looks to the side and down. */
