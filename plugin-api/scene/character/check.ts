@@ -51,7 +51,7 @@ function byId(item: Field): Field {
 }
 
 const CHANGES = byId(object);
-const MOTION = record(['part', 'property', 'from', 'to', 'ms'], {
+const MOTION = record('part property from to ms'.split(' '), {
   part: ID,
   property: oneOf(MOVED),
   from: number(-720, 720),
