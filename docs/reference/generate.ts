@@ -16,6 +16,7 @@ import { manifestsPage } from './generator/manifests.ts';
 import { readTables } from './generator/operation-tables.ts';
 import { restPage, restPages } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
+import { SCENE_FILES, scenesPage } from './generator/scenes.ts';
 import { servicesPage } from './generator/services.ts';
 import { variantsPage } from './generator/variants.ts';
 
@@ -30,7 +31,9 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'manifests.md': manifestsPage,
   'rest.md': restPage,
   'rpc.md': rpcPage,
+  'scenes.md': scenesPage,
   'services.md': servicesPage,
+  ...SCENE_FILES,
   'variants.md': variantsPage,
 };
 const AREAS = 'rest';
