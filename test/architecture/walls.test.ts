@@ -99,7 +99,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|(installed|package-later|pixels\/png|socket-file|time-limit|tree)\.ts)/.test(
+      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|(installed|package-later|pixels\/png|socket-file|time-limit|tree)\.ts)/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
@@ -248,6 +248,10 @@ test('state is written by the one durable writer', () => {
     [
       /^plugins\/voice\/(stt-pocketsphinx\/decoder|sherpa\/wake)\.ts$/,
       'a list for an engine, in a temporary folder that is gone after the call',
+    ],
+    [
+      /^plugin-api\/panel-driver\/backlight\.ts$|^plugins\/display\/panel-(fbdev|drm)\/node\.ts$/,
+      'nodes of the kernel: what is written is light',
     ],
   ];
   const writing = sources('{kernel,plugin-api,plugins}/**/*.ts').filter((file) => {
