@@ -1,0 +1,97 @@
+/** Bytes of images by the hash of their content, kept for whoever named them, and given to each renderer that opens. */
+import { createHash } from 'node:crypto';
+import { CoreError, type Renderer } from '@device-core/plugin-api';
+import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
+
+interface Image {
+  readonly bytes: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly owners: Set<string>;
+}
+
+export class Images {
+  readonly #images = new Map<string, Image>();
+  readonly #mostBytes: number;
+  /** What a renderer has already. */
+  readonly #given = new WeakMap<Renderer, Set<string>>();
+
+  /** `mostBytes` of decoded pixels of one owner. */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get(name: string): Uint8Array | undefined {
+    return this.#images.get(name)?.bytes;
+  }
+
+  owns(name: string, owner: string): boolean {
+    return this.#images.get(name)?.owners.has(owner) ?? false;
+  }
+
+  decodedBytes(owner: string): number {
+    return [...this.#images.values()]
+      .filter(({ owners }) => owners.has(owner))
+      .reduce((sum, { width, height }) => sum + width * height * 4, 0);
+  }
+
+  /** Answers with its name. Throws IMAGE_INVALID where the owner has too many. */
+  add(owner: string, bytes: Uint8Array, { width, height }: { readonly width: number; readonly height: number }): string {
+    const name = nameOf(bytes);
+    const known = this.#images.get(name);
+    if (known?.owners.has(owner)) return name;
+    const decoded = this.decodedBytes(owner) + width * height * 4;
+    if (decoded > this.#mostBytes) {
+      const reason = `with it its images take ${decoded} bytes decoded, and ${this.#mostBytes} are the limit`;
+      throw new CoreError('IMAGE_INVALID', { image: name, reason });
+    }
+    if (known) known.owners.add(owner);
+    else this.#images.set(name, { bytes, width, height, owners: new Set([owner]) });
+    return name;
+  }
+
+  /** What nobody else has, by name: the renderer may forget it. */
+  drop(owner: string, name?: string): readonly string[] {
+    const gone: string[] = [];
+    for (const [key, { owners }] of this.#images) {
+      if (name !== undefined && key !== name) continue;
+      if (!owners.delete(owner) || owners.size > 0) continue;
+      this.#images.delete(key);
+      gone.push(key);
+    }
+    return gone;
+  }
+
+  /** Those of these scenes, or all; each once for a renderer that is open. */
+  async give(renderer: Renderer, scenes?: readonly Scene[]): Promise<void> {
+    const given = this.#given.get(renderer) ?? new Set();
+    this.#given.set(renderer, given);
+    const wanted = scenes ? imagesOf(scenes) : this.#images.keys();
+    for (const name of [...wanted]) {
+      const image = this.#images.get(name);
+      if (!image || given.has(name)) continue;
+      await renderer.image(name, image.bytes);
+      given.add(name);
+    }
+  }
+
+  forget(renderer: Renderer): void {
+    this.#given.delete(renderer);
+  }
+}
+
+export function nameOf(bytes: Uint8Array): string {
+  return `sha256-${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+export function imagesOf(scenes: readonly Scene[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  const look = (nodes: readonly SceneNode[]) => {
+    for (const node of nodes) {
+      if (node.kind === 'group') look(node.nodes);
+      else if (node.kind === 'image' || node.kind === 'sprite') names.add(node.image);
+    }
+  };
+  for (const { nodes } of scenes) look(nodes);
+  return names;
+}

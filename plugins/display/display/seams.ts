@@ -1,0 +1,72 @@
+/**
+ * What the folders of this plugin ask of each other. `input/` finds out what was touched and hands it over here; `power/` lights and dims;
+ * `settings/` changes what everything is drawn with. None of them knows apps, focus or renderers.
+ */
+import type {
+  CharacterPose,
+  DisplayState,
+  Layer,
+  PanelInfo,
+  PanelPower,
+  SurfaceInput,
+  Surroundings,
+} from '@device-core/plugin-api';
+import type { Rect, Scene } from '@device-core/plugin-api/scene';
+
+/** A surface as touch sees it: where it is, and the scene as it is shown now. */
+export interface TouchableSurface {
+  readonly id: string;
+  readonly layer: Layer;
+  readonly version: number;
+  /** Panel units; hitTest() takes coordinates from its corner. */
+  readonly box: Rect;
+  readonly scene: Scene;
+  /** Nothing below it is touched. */
+  readonly modal: boolean;
+  /** Monotonic milliseconds since which it is on the glass: prompts take no touch at first. */
+  readonly shownAt: number;
+}
+
+/** For `input/`. */
+export interface InputSeam {
+  /** What is seen now, from above to below; hidden ones are left out. */
+  surfacesFromAbove(): readonly TouchableSurface[];
+  /** To whoever drew it. A surface that is gone meanwhile hears nothing. */
+  deliver(surface: string, input: SurfaceInput): void;
+  /** Surface of the app in the foreground that hears keys and knobs, where nothing modal covers it. */
+  foreground(): string | undefined;
+  /** The home gesture: ends the foreground. */
+  home(): void;
+  /** Somebody is there: pauses of power and foreground begin anew. */
+  touched(): void;
+  onTouched(listener: () => void): Disposable;
+}
+
+/** For `power/`. */
+export interface LightSeam {
+  readonly panel: PanelInfo | undefined;
+  /** Frames stop where it is off; the tree goes on. Does not touch the panel's own power. */
+  paused(paused: boolean): void;
+  /** To the panel, where there is one and it can. Resolves with false where it cannot. */
+  panelPower(on: boolean): Promise<boolean>;
+  panelBrightness(level: number): Promise<boolean>;
+  /** What `display.state` says. */
+  tell(change: Partial<Pick<DisplayState, 'power' | 'brightness'>>): void;
+  readonly state: DisplayState;
+  /** The panel is there (again): it has to be told. */
+  onPanel(listener: (panel: PanelInfo) => void): Disposable;
+}
+
+/** For `settings/`. */
+export interface SurroundingsSeam {
+  readonly surroundings: Surroundings;
+  change(change: Partial<Surroundings>): void;
+  pose(pose: CharacterPose): void;
+}
+
+/** What `power/` gives to the service and the operations. */
+export interface Light {
+  power(power: PanelPower): Promise<void>;
+  brightness(level: number): Promise<void>;
+  wake(reason: string): Promise<void>;
+}

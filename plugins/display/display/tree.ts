@@ -1,0 +1,217 @@
+/** The composed tree: what is shown, in one place, whoever paints it. A renderer is told what changed since it was last told, or all of it. */
+import {
+  type CharacterPose,
+  CoreError,
+  type Layer,
+  monotonicMs,
+  type Surface,
+  type Surroundings,
+  type TreePatch,
+} from '@device-core/plugin-api';
+import { PANEL_UNITS, type Rect, type Scene, type ScenePatch, type Timeline } from '@device-core/plugin-api/scene';
+import { patchScene } from './scene-sketch.ts';
+import { keyOf, lengthOf, replayed, withRoom } from './timelines.ts';
+
+export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
+/** Of one surface that wait for the renderer; with more of them the surface is sent whole. */
+const MOST_PATCHES = 16;
+/** Surfaces that are gone, of which the version is remembered. */
+const MOST_VERSIONS = 256;
+
+export type Placing = Pick<Surface, 'box' | 'opacity' | 'fadeMs' | 'hidden' | 'fps'>;
+
+export interface NewSurface extends Partial<Placing> {
+  readonly id: string;
+  readonly layer: Layer;
+  readonly scene: Scene;
+  /** Nothing below it is touched. */
+  readonly modal?: boolean;
+}
+
+export interface Row {
+  readonly surface: Surface;
+  readonly modal: boolean;
+  /** Monotonic milliseconds since which it is seen. */
+  readonly shownAt: number;
+  /** Beginnings of timelines that came by a patch. */
+  readonly began: ReadonlyMap<string, number>;
+}
+
+/** What the renderer was not told of a surface yet. */
+interface Untold {
+  whole: boolean;
+  place: boolean;
+  readonly patches: { readonly patch: ScenePatch; readonly since: number }[];
+}
+
+export class Tree {
+  readonly #rows = new Map<string, Row>();
+  readonly #untold = new Map<string, Untold>();
+  readonly #removed = new Set<string>();
+  readonly #versions = new Map<string, number>();
+  readonly #changed: () => void;
+  #surroundings: Surroundings;
+  #pose: CharacterPose = { state: 'idle', expression: 'neutral' };
+  #news: { surroundings?: Surroundings; character?: CharacterPose } = {};
+
+  /** `changed` is called after each change, often many times in one turn. */
+  constructor(surroundings: Surroundings, changed: () => void) {
+    this.#surroundings = surroundings;
+    this.#changed = changed;
+  }
+
+  get surroundings(): Surroundings {
+    return this.#surroundings;
+  }
+
+  get pose(): CharacterPose {
+    return this.#pose;
+  }
+
+  get(id: string): Row | undefined {
+    return this.#rows.get(id);
+  }
+
+  /** From below to above; within a layer the one that came later is above. */
+  get rows(): readonly Row[] {
+    return [...this.#rows.values()].sort((one, other) => one.surface.layer - other.surface.layer);
+  }
+
+  /** Answers with the version of its scene. Versions of an id go up even where it was away meanwhile. */
+  put({ modal = false, box = WHOLE, ...rest }: NewSurface): number {
+    const { id, hidden = false } = rest;
+    const version = this.#nextVersion(id);
+    const former = this.#rows.get(id);
+    const now = monotonicMs();
+    const seen = former !== undefined && !former.surface.hidden && !hidden;
+    const shownAt = seen ? former.shownAt : now;
+    if (former && former.surface.layer !== rest.layer) this.#rows.delete(id);
+    this.#rows.set(id, { surface: { ...rest, box, version, since: now }, modal, shownAt, began: new Map() });
+    this.#of(id).whole = true;
+    this.#changed();
+    return version;
+  }
+
+  /** The new version. Throws SCENE_INVALID, SCENE_CONFLICT, NOT_FOREGROUND. */
+  patch(id: string, patch: ScenePatch, what = id): number {
+    const row = this.#rows.get(id);
+    if (!row) throw new CoreError('NOT_FOREGROUND', { verb: `change ${what}`, reason: 'there is no such surface' });
+    const { surface } = row;
+    if (patch.version !== surface.version)
+      throw new CoreError('SCENE_CONFLICT', { what, version: surface.version, expected: patch.version });
+    const now = monotonicMs();
+    const { timelines = [] } = patch;
+    const over = (one: Timeline) => now - (row.began.get(keyOf(one)) ?? surface.since) >= lengthOf(one);
+    const roomy = withRoom(surface.scene, timelines, over);
+    const scene = patchScene(roomy, patch, what);
+    const left = new Set((scene.timelines ?? []).map(keyOf));
+    const began = new Map([...row.began].filter(([key]) => left.has(key)));
+    for (const timeline of timelines) began.set(keyOf(timeline), now);
+    const version = this.#nextVersion(id);
+    this.#rows.set(id, { ...row, began, surface: { ...surface, scene, version } });
+    const untold = this.#of(id);
+    if (roomy !== surface.scene || untold.patches.length === MOST_PATCHES) untold.whole = true;
+    else untold.patches.push({ patch, since: now });
+    this.#changed();
+    return version;
+  }
+
+  /** Members of a surface but its scene; undefined takes one away. What is not there is left alone. */
+  place(id: string, placing: { readonly [member in keyof Placing]?: Placing[member] | undefined }): void {
+    const row = this.#rows.get(id);
+    if (!row) return;
+    const shows = row.surface.hidden === true && placing.hidden === false;
+    const surface = Object.fromEntries(
+      Object.entries({ ...row.surface, ...placing }).filter(([, value]) => value !== undefined),
+    ) as unknown as Surface;
+    this.#rows.set(id, { ...row, surface, shownAt: shows ? monotonicMs() : row.shownAt });
+    this.#of(id).place = true;
+    this.#changed();
+  }
+
+  remove(id: string): boolean {
+    if (!this.#rows.delete(id)) return false;
+    this.#untold.delete(id);
+    this.#removed.add(id);
+    this.#changed();
+    return true;
+  }
+
+  surround(surroundings: Surroundings): void {
+    this.#surroundings = surroundings;
+    this.#news.surroundings = surroundings;
+    this.#changed();
+  }
+
+  strike(pose: CharacterPose): void {
+    this.#pose = pose;
+    this.#news.character = pose;
+    this.#changed();
+  }
+
+  /** All of it, for a renderer that begins anew. */
+  whole(): Omit<TreePatch, 'base' | 'revision'> {
+    this.#told();
+    return { surroundings: this.#surroundings, character: this.#pose, set: this.rows.map(sent) };
+  }
+
+  /** What changed since it was last asked; undefined where nothing did. */
+  changes(): Omit<TreePatch, 'base' | 'revision'> | undefined {
+    if (this.#removed.size === 0 && this.#untold.size === 0 && Object.keys(this.#news).length === 0) return undefined;
+    const set: Surface[] = [];
+    const patch: NonNullable<TreePatch['patch']>[number][] = [];
+    const place: NonNullable<TreePatch['place']>[number][] = [];
+    for (const [id, untold] of this.#untold) {
+      const row = this.#rows.get(id)!;
+      if (untold.whole) {
+        set.push(sent(row));
+        continue;
+      }
+      patch.push(...untold.patches.map((one) => ({ surface: id, ...one })));
+      if (untold.place) place.push(placeOf(row.surface));
+    }
+    const remove = [...this.#removed].filter((id) => !this.#rows.has(id));
+    const news = this.#news;
+    this.#told();
+    return {
+      ...(news.surroundings && { surroundings: news.surroundings }),
+      ...(remove.length > 0 && { remove }),
+      ...(set.length > 0 && { set }),
+      ...(patch.length > 0 && { patch }),
+      ...(place.length > 0 && { place }),
+      ...(news.character && { character: news.character }),
+    };
+  }
+
+  #told(): void {
+    this.#removed.clear();
+    this.#untold.clear();
+    this.#news = {};
+  }
+
+  #of(id: string): Untold {
+    const untold = this.#untold.get(id) ?? { whole: false, place: false, patches: [] };
+    this.#untold.set(id, untold);
+    return untold;
+  }
+
+  #nextVersion(id: string): number {
+    const version = (this.#versions.get(id) ?? 0) + 1;
+    this.#versions.delete(id);
+    this.#versions.set(id, version);
+    if (this.#versions.size > MOST_VERSIONS + this.#rows.size) {
+      const [gone] = [...this.#versions.keys()].filter((one) => one !== id && !this.#rows.has(one));
+      if (gone !== undefined) this.#versions.delete(gone);
+    }
+    return version;
+  }
+}
+
+function sent({ surface, began }: Row): Surface {
+  return { ...surface, scene: replayed(surface.scene, surface.since, began) };
+}
+
+/** Every member, so that one that went is back at what it is without being said. */
+function placeOf({ id, box, opacity = 1, fadeMs, hidden = false, fps }: Surface) {
+  return { surface: id, box, opacity, hidden, ...(fadeMs !== undefined && { fadeMs }), ...(fps !== undefined && { fps }) };
+}
