@@ -13,6 +13,7 @@ import type {
   Resolved,
   ServiceRef,
   ServiceRefs,
+  ServiceUser,
   Tap,
 } from '@device-core/plugin-api';
 import { CoreError, device } from '@device-core/plugin-api';
@@ -53,6 +54,8 @@ export interface TestHostOptions {
 export interface TestHost extends AsyncDisposable {
   /** A service that the plugin provides, or that the test gave, as other plugins get it: void once its provider has stopped. Throws SERVICE_MISSING. */
   service<T>(ref: ServiceRef<T>): T;
+  /** The same as a plugin of this name gets it, where the provider tells its users apart (FOR_USER). */
+  serviceFor<T>(ref: ServiceRef<T>, user: { readonly plugin: string; readonly outside?: boolean }): T;
   /** Every event so far, those of publish() included, without what the kernel itself tells of plugins. */
   readonly published: readonly EventEnvelope[];
   /** What the plugin logged, and every warning and error of the rest. */
@@ -178,6 +181,12 @@ export async function createTestHost<R extends ServiceRefs, C>(
     isolation,
     grants: parts.capabilities,
     service: (ref) => kernel.service(ref),
+    serviceFor<T>(ref: ServiceRef<T>, user: { readonly plugin: string; readonly outside?: boolean }): T {
+      kernel.service(ref); // throws where it is not there
+      const measured: ServiceUser['measured'] = (_kind, fn) => fn;
+      const whole: ServiceUser = { ...user, measured, failed: () => undefined };
+      return parts.services.find(ref.id, `^${ref.version}`, whole) as T;
+    },
     publish: (topic, payload, priority = 'normal', source = 'core') => bus.say({ topic, payload, priority, source }),
     hook: (hook) => parts.hooks.caller(hook),
     tap: (hook, fn, stage = 0) => ({ [Symbol.dispose]: parts.hooks.tap(hook, 'test', fn, stage) }),

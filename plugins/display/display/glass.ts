@@ -1,5 +1,13 @@
 /** The panel, which may come, go, fail and be another one: is it there now, and what is it? */
-import { CoreError, type Logger, type Panel, type PanelFrame, type PanelInfo, reasonOf, type Scope } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type Logger,
+  type Panel,
+  type PanelFrame,
+  type PanelInfo,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
 
 /** Milliseconds between two looks at a panel that is not there: at first, and at most. It doubles. */
 const LEAST_PAUSE_MS = 250;
@@ -13,7 +21,6 @@ export interface Glass {
 }
 
 export class PanelLink {
-  readonly #scope: Scope;
   readonly #log: Logger;
   #panel: Panel | undefined;
   #part: Scope | undefined;
@@ -25,8 +32,7 @@ export class PanelLink {
   /** It is there, or gone, or another. */
   changed: () => void = () => undefined;
 
-  constructor(scope: Scope, log: Logger) {
-    this.#scope = scope;
+  constructor(log: Logger) {
     this.#log = log;
   }
 

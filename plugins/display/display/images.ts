@@ -1,7 +1,7 @@
 /** Bytes of images by the hash of their content, kept for whoever named them, and given to each renderer that opens. */
 import { createHash } from 'node:crypto';
 import { CoreError, type Renderer } from '@device-core/plugin-api';
-import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
+import { imagesOf, type Scene } from '@device-core/plugin-api/scene';
 
 interface Image {
   readonly bytes: Uint8Array;
@@ -36,7 +36,11 @@ export class Images {
   }
 
   /** Answers with its name. Throws IMAGE_INVALID where the owner has too many. */
-  add(owner: string, bytes: Uint8Array, { width, height }: { readonly width: number; readonly height: number }): string {
+  add(
+    owner: string,
+    bytes: Uint8Array,
+    { width, height }: { readonly width: number; readonly height: number },
+  ): string {
     const name = nameOf(bytes);
     const known = this.#images.get(name);
     if (known?.owners.has(owner)) return name;
@@ -66,15 +70,37 @@ export class Images {
   async give(renderer: Renderer, scenes?: readonly Scene[]): Promise<void> {
     const given = this.#given.get(renderer) ?? new Set();
     this.#given.set(renderer, given);
-    const wanted = scenes ? imagesOf(scenes) : this.#images.keys();
-    for (const name of [...wanted]) {
+    const wanted = scenes ? scenes.flatMap((scene) => [...imagesOf(scene)]) : [...this.#images.keys()];
+    for (const name of wanted) {
       const image = this.#images.get(name);
       if (!image || given.has(name)) continue;
-      await renderer.image(name, image.bytes);
       given.add(name);
+      try {
+        await renderer.image(name, image.bytes);
+      } catch (error) {
+        // This renderer cannot read it; another might. Whoever gave it was told by the one that was there then.
+        if (error instanceof CoreError && error.code === 'IMAGE_INVALID') continue;
+        given.delete(name);
+        throw error;
+      }
     }
   }
 
+  /** One image to a renderer that is open. Rejects with IMAGE_INVALID. */
+  async hand(renderer: Renderer, name: string): Promise<void> {
+    const image = this.#images.get(name);
+    if (!image) return;
+    await renderer.image(name, image.bytes);
+    this.#given.get(renderer)?.add(name);
+  }
+
+  async take(renderer: Renderer, names: readonly string[]): Promise<void> {
+    const gone = names.filter((name) => !this.#images.has(name));
+    for (const name of gone) this.#given.get(renderer)?.delete(name);
+    if (gone.length > 0) await renderer.dropImages(gone);
+  }
+
+  /** It begins anew: what it had, it has no longer. */
   forget(renderer: Renderer): void {
     this.#given.delete(renderer);
   }
@@ -82,16 +108,4 @@ export class Images {
 
 export function nameOf(bytes: Uint8Array): string {
   return `sha256-${createHash('sha256').update(bytes).digest('hex')}`;
-}
-
-export function imagesOf(scenes: readonly Scene[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  const look = (nodes: readonly SceneNode[]) => {
-    for (const node of nodes) {
-      if (node.kind === 'group') look(node.nodes);
-      else if (node.kind === 'image' || node.kind === 'sprite') names.add(node.image);
-    }
-  };
-  for (const { nodes } of scenes) look(nodes);
-  return names;
 }

@@ -9,8 +9,9 @@ import {
   type Renderer,
   type RendererReport,
   type Scope,
+  settlesWithin,
 } from '@device-core/plugin-api';
-import type { PanelLink, Glass } from './glass.ts';
+import type { Glass, PanelLink } from './glass.ts';
 import type { Images } from './images.ts';
 import type { Registry, RendererRow } from './registry.ts';
 import type { Tree } from './tree.ts';
@@ -86,6 +87,23 @@ export class Stage {
     return this.#options.registry.rows.filter(({ pause }) => pause).map(({ id, problem }) => `${id}: ${problem}`);
   }
 
+  whyNot(id: string): string {
+    const row = this.#options.registry.rows.find((one) => one.id === id);
+    return row ? (row.problem ?? 'it opens') : 'it is not there';
+  }
+
+  /** The panel is let go. */
+  async end(): Promise<void> {
+    const opened = this.#opened;
+    if (!opened) return;
+    opened.over = true;
+    this.#opened = undefined;
+    if (!this.#options.registry.has(opened.row)) return;
+    const closed = Promise.resolve(opened.row.renderer.close());
+    closed.catch(() => undefined);
+    await settlesWithin(this.#options.scope.clock, CLOSE_MS, closed);
+  }
+
   pause(paused: boolean): void {
     this.#paused = paused;
     this.#look();
@@ -139,9 +157,12 @@ export class Stage {
       const tell = (given: RendererReport) => {
         if (!opened.over) report(given);
       };
-      await scope.within(`renderer ${row.id} opens`, OPEN_MS, () => renderer.open({ panel: glass.info, present, report: tell }));
+      await scope.within(`renderer ${row.id} opens`, OPEN_MS, () =>
+        renderer.open({ panel: glass.info, present, report: tell }),
+      );
       this.#opened = opened;
       this.#told = false;
+      images.forget(renderer);
       const shown = this.#tree.rows.filter(({ surface }) => !surface.hidden).map(({ surface }) => surface.scene);
       await images.give(renderer, shown);
       await this.#apply(opened, true);

@@ -8,9 +8,16 @@ import {
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import { PANEL_UNITS, type Rect, type Scene, type ScenePatch, type Timeline } from '@device-core/plugin-api/scene';
-import { patchScene } from './scene-sketch.ts';
-import { keyOf, lengthOf, replayed, withRoom } from './timelines.ts';
+import {
+  begun,
+  PANEL_UNITS,
+  patchScene,
+  type Rect,
+  SCENE_LIMITS,
+  type Scene,
+  type ScenePatch,
+  settled,
+} from '@device-core/plugin-api/scene';
 
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
 /** Of one surface that wait for the renderer; with more of them the surface is sent whole. */
@@ -33,8 +40,6 @@ export interface Row {
   readonly modal: boolean;
   /** Monotonic milliseconds since which it is seen. */
   readonly shownAt: number;
-  /** Beginnings of timelines that came by a patch. */
-  readonly began: ReadonlyMap<string, number>;
 }
 
 /** What the renderer was not told of a surface yet. */
@@ -86,7 +91,8 @@ export class Tree {
     const seen = former !== undefined && !former.surface.hidden && !hidden;
     const shownAt = seen ? former.shownAt : now;
     if (former && former.surface.layer !== rest.layer) this.#rows.delete(id);
-    this.#rows.set(id, { surface: { ...rest, box, version, since: now }, modal, shownAt, began: new Map() });
+    const scene = stamped(rest.scene, now);
+    this.#rows.set(id, { surface: { ...rest, scene, box, version, since: now }, modal, shownAt });
     this.#of(id).whole = true;
     this.#changed();
     return version;
@@ -100,15 +106,13 @@ export class Tree {
     if (patch.version !== surface.version)
       throw new CoreError('SCENE_CONFLICT', { what, version: surface.version, expected: patch.version });
     const now = monotonicMs();
-    const { timelines = [] } = patch;
-    const over = (one: Timeline) => now - (row.began.get(keyOf(one)) ?? surface.since) >= lengthOf(one);
-    const roomy = withRoom(surface.scene, timelines, over);
-    const scene = patchScene(roomy, patch, what);
-    const left = new Set((scene.timelines ?? []).map(keyOf));
-    const began = new Map([...row.began].filter(([key]) => left.has(key)));
-    for (const timeline of timelines) began.set(keyOf(timeline), now);
+    const { timelines: former = [] } = surface.scene;
+    const full = former.length + (patch.timelines?.length ?? 0) > SCENE_LIMITS.timelines;
+    // What is over need not be kept, but then the renderer has to know it, too.
+    const roomy = full ? settled(surface.scene, now, surface.since) : surface.scene;
+    const scene = stamped(patchScene(roomy, patch, what), now);
     const version = this.#nextVersion(id);
-    this.#rows.set(id, { ...row, began, surface: { ...surface, scene, version } });
+    this.#rows.set(id, { ...row, surface: { ...surface, scene, version } });
     const untold = this.#of(id);
     if (roomy !== surface.scene || untold.patches.length === MOST_PATCHES) untold.whole = true;
     else untold.patches.push({ patch, since: now });
@@ -152,7 +156,7 @@ export class Tree {
   /** All of it, for a renderer that begins anew. */
   whole(): Omit<TreePatch, 'base' | 'revision'> {
     this.#told();
-    return { surroundings: this.#surroundings, character: this.#pose, set: this.rows.map(sent) };
+    return { surroundings: this.#surroundings, character: this.#pose, set: this.rows.map(({ surface }) => surface) };
   }
 
   /** What changed since it was last asked; undefined where nothing did. */
@@ -164,7 +168,7 @@ export class Tree {
     for (const [id, untold] of this.#untold) {
       const row = this.#rows.get(id)!;
       if (untold.whole) {
-        set.push(sent(row));
+        set.push(row.surface);
         continue;
       }
       patch.push(...untold.patches.map((one) => ({ surface: id, ...one })));
@@ -207,11 +211,21 @@ export class Tree {
   }
 }
 
-function sent({ surface, began }: Row): Surface {
-  return { ...surface, scene: replayed(surface.scene, surface.since, began) };
+/** Each timeline with its beginning, so that a renderer that comes later goes on where they are. */
+function stamped(scene: Scene, now: number): Scene {
+  const { timelines } = scene;
+  if (!timelines?.some(({ at }) => at === undefined)) return scene;
+  return { ...scene, timelines: timelines.flatMap((one) => (one.at === undefined ? begun([one], now) : [one])) };
 }
 
 /** Every member, so that one that went is back at what it is without being said. */
 function placeOf({ id, box, opacity = 1, fadeMs, hidden = false, fps }: Surface) {
-  return { surface: id, box, opacity, hidden, ...(fadeMs !== undefined && { fadeMs }), ...(fps !== undefined && { fps }) };
+  return {
+    surface: id,
+    box,
+    opacity,
+    hidden,
+    ...(fadeMs !== undefined && { fadeMs }),
+    ...(fps !== undefined && { fps }),
+  };
 }

@@ -1,0 +1,51 @@
+import { definePlugin, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
+import { type DisplayConfig, surroundingsOf } from './configuration.ts';
+import { PlainLight } from './light.ts';
+import { PluginSurfaces } from './plugin-surfaces.ts';
+import { Screen } from './screen.ts';
+
+const MOST_DECODED_BYTES = 16 << 20;
+/** A plugin in one of these shows nothing any more. */
+const OVER: readonly PluginState[] = ['stopping', 'stopped', 'failed', 'quarantined'];
+
+export const plugin = definePlugin<Record<never, never>, DisplayConfig>({
+  setup(host) {
+    const { scope, log, bus, config } = host;
+    const screen = new Screen({
+      ...{ scope, log, renderers: config.renderers },
+      surroundings: surroundingsOf(config),
+      imageBytes: MOST_DECODED_BYTES,
+    });
+    screen.light = new PlainLight(screen);
+    const surfaces = new PluginSurfaces(screen);
+    screen.ofPlugins = (surface, input) => surfaces.deliver(surface, input);
+    scope.defer('renderer', () => screen.stage.end());
+    scope.use(
+      'state of the screen',
+      screen.onState((state) => {
+        try {
+          bus.publish('display.state', state);
+        } catch (error) {
+          log.warn({ reason: reasonOf(error) }, 'cannot publish the state of the screen');
+        }
+      }),
+    );
+    bus.subscribe('plugin.state', ({ payload }) => {
+      const { plugin: id, state } = payload as { readonly plugin: string; readonly state: PluginState };
+      if (OVER.includes(state)) surfaces.gone(id);
+    });
+    screen.begin();
+    host.provide(renderers, screen.registry);
+    host.provide(display, Object.assign(surfaces, surfaces.view({ plugin: host.id })));
+    host.when(panel, (service, part) => screen.link.follow(service, part));
+    host.tap('health.collect', (report) => {
+      const { renderer, panel: driver, problem } = screen.state;
+      if (problem !== undefined)
+        report.add('display', { status: 'waiting', code: 'PANEL_UNAVAILABLE', message: problem });
+      else report.add('display', { status: 'okay', message: `${renderer} paints on ${driver}` });
+      const [wanted] = config.renderers;
+      if (problem === undefined && wanted !== undefined && renderer !== wanted)
+        report.warn('RENDERER_SECOND', `${renderer} paints, not ${wanted}: ${screen.stage.whyNot(wanted)}`);
+    });
+  },
+});

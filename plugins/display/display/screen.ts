@@ -1,0 +1,299 @@
+/** The one screen: what its parts share. */
+import {
+  CoreError,
+  type DisplayState,
+  LAYERS,
+  type Logger,
+  type PanelInfo,
+  type RendererReport,
+  type Scope,
+  type SurfaceInput,
+  type Surroundings,
+  type TextQuestion,
+  type TextSize,
+} from '@device-core/plugin-api';
+import { Listeners } from '@device-core/plugin-api/operation-kit';
+import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
+import type { CardWorld } from './drawn.ts';
+import { PanelLink } from './glass.ts';
+import { Images } from './images.ts';
+import { Registry } from './registry.ts';
+import type { InputSeam, Light, LightSeam, SurroundingsSeam, TouchableSurface } from './seams.ts';
+import { Stage } from './stage.ts';
+import { type NewSurface, Tree } from './tree.ts';
+
+const MEASURE_MS = 5_000;
+const IMAGE_MS = 20_000;
+const SNAPSHOT_MS = 20_000;
+
+/** What `screen` asks of the part that knows apps. */
+export interface Focus {
+  /** The app in the foreground. */
+  readonly app: string | undefined;
+  open(app: string): Promise<void>;
+  home(): void;
+  /** True where the surface is of an app. */
+  deliver(surface: string, input: SurfaceInput): boolean;
+  /** What is above an app, or no longer: its state may be another. */
+  arranged(): void;
+  /** Touch or voice: the foreground begins its idle time anew. */
+  touched(): void;
+  report(report: RendererReport): void;
+}
+
+export interface ScreenOptions {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly renderers: readonly string[];
+  readonly surroundings: Surroundings;
+  /** Of one owner, decoded. */
+  readonly imageBytes: number;
+}
+
+export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly tree: Tree;
+  readonly registry: Registry;
+  readonly link: PanelLink;
+  readonly stage: Stage;
+  readonly images: Images;
+  /** Set once, in setup(). */
+  light!: Light;
+  /** Where apps draw. */
+  focus: Focus | undefined;
+  /** Hands a touch to the plugin that drew the surface. */
+  ofPlugins: (surface: string, input: SurfaceInput) => boolean = () => false;
+  #state: DisplayState = { power: 'on', brightness: 1 };
+  readonly #listeners: Listeners<unknown>;
+  #glass: object | undefined;
+
+  constructor({ scope, log, renderers, surroundings, imageBytes }: ScreenOptions) {
+    this.scope = scope;
+    this.log = log;
+    this.#listeners = new Listeners(log);
+    this.registry = new Registry(scope, log, renderers);
+    this.link = new PanelLink(log);
+    this.images = new Images(imageBytes);
+    this.stage = new Stage({
+      ...{ scope, log, registry: this.registry, link: this.link, images: this.images },
+      report: (report) => this.focus?.report(report),
+      changed: () => this.#look(),
+    });
+    this.tree = new Tree(surroundings, () => this.stage.touched());
+  }
+
+  /** Focus and light are set: from here on it shows something. */
+  begin(): void {
+    this.stage.show(this.tree);
+  }
+
+  // ---- surfaces ----
+
+  put(surface: NewSurface): number {
+    const version = this.tree.put(surface);
+    this.focus?.arranged();
+    return version;
+  }
+
+  patch(id: string, patch: ScenePatch, what?: string): number {
+    return this.tree.patch(id, patch, what);
+  }
+
+  remove(id: string): void {
+    if (this.tree.remove(id)) this.focus?.arranged();
+  }
+
+  /** Throws IMAGE_INVALID. */
+  async addImage(
+    owner: string,
+    bytes: Uint8Array,
+    size: { readonly width: number; readonly height: number },
+  ): Promise<string> {
+    const known = this.images.decodedBytes(owner);
+    const name = this.images.add(owner, bytes, size);
+    if (this.stage.renderer === undefined || this.images.decodedBytes(owner) === known) return name;
+    try {
+      await this.stage.ask('an image', IMAGE_MS, (renderer) => this.images.hand(renderer, name), true);
+    } catch (error) {
+      if (!(error instanceof CoreError) || error.code !== 'IMAGE_INVALID') return name; // the next renderer is given it
+      this.dropImages(owner, name);
+      throw error;
+    }
+    return name;
+  }
+
+  dropImages(owner: string, name?: string): void {
+    const gone = this.images.drop(owner, name);
+    if (gone.length === 0 || this.stage.renderer === undefined) return;
+    const dropped = this.stage.ask('images', IMAGE_MS, (renderer) => this.images.take(renderer, gone), true);
+    dropped.catch((error: unknown) => this.log.debug({ error }, 'images were not dropped'));
+  }
+
+  measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]> {
+    const { surroundings } = this.tree;
+    return this.stage.ask('measuring text', MEASURE_MS, (renderer) => renderer.measure(texts, surroundings));
+  }
+
+  snapshot(surface?: string): Promise<Uint8Array> {
+    const what = surface === undefined ? {} : { surface };
+    return this.stage.ask('a picture of the screen', SNAPSHOT_MS, (renderer) => renderer.snapshot(what), true);
+  }
+
+  get cardWorld(): CardWorld {
+    return { surroundings: this.tree.surroundings, measure: (texts) => this.measure(texts) };
+  }
+
+  /** What is seen, from above to below, a line each. */
+  describe(surface?: string): readonly string[] {
+    const { locale, timeZone } = this.tree.surroundings;
+    const world = { now: this.scope.clock.now(), locale, timeZone };
+    const seen = this.surfacesFromAbove().filter(({ id }) => surface === undefined || id === surface);
+    return seen.flatMap(({ scene }) => describeScene(scene, world));
+  }
+
+  // ---- input/ ----
+
+  surfacesFromAbove(): readonly TouchableSurface[] {
+    return this.tree.rows
+      .filter(({ surface }) => !surface.hidden && surface.opacity !== 0)
+      .map(({ surface: { id, layer, version, box, scene }, modal, shownAt }) => {
+        return { id, layer, version, box, scene, modal, shownAt };
+      })
+      .reverse();
+  }
+
+  deliver(surface: string, input: SurfaceInput): void {
+    if (!this.focus?.deliver(surface, input)) this.ofPlugins(surface, input);
+  }
+
+  foreground(): string | undefined {
+    const app = this.focus?.app;
+    const covered = this.tree.rows.some(({ surface, modal }) => modal && !surface.hidden && surface.layer > LAYERS.app);
+    return app === undefined || covered ? undefined : `app:${app}`;
+  }
+
+  home(): void {
+    this.focus?.home();
+  }
+
+  touched(): void {
+    this.focus?.touched();
+    this.#listeners.tell('touched', undefined);
+  }
+
+  onTouched(listener: () => void): Disposable {
+    return this.#listeners.add('touched', listener);
+  }
+
+  // ---- power/ ----
+
+  get panel(): PanelInfo | undefined {
+    return this.stage.panel;
+  }
+
+  paused(paused: boolean): void {
+    this.stage.pause(paused);
+  }
+
+  panelPower(on: boolean): Promise<boolean> {
+    return this.#panel(
+      'power',
+      (info) => info.power,
+      (panel) => panel.power(on),
+    );
+  }
+
+  panelBrightness(level: number): Promise<boolean> {
+    return this.#panel(
+      'brightness',
+      (info) => info.brightness,
+      (panel) => panel.brightness(level),
+    );
+  }
+
+  onPanel(listener: (panel: PanelInfo) => void): Disposable {
+    return this.#listeners.add('panel', listener as (value: unknown) => void);
+  }
+
+  // ---- settings/ ----
+
+  get surroundings(): Surroundings {
+    return this.tree.surroundings;
+  }
+
+  change(change: Partial<Surroundings>): void {
+    const before = this.tree.surroundings;
+    const after = { ...before, ...change };
+    if (JSON.stringify(before) === JSON.stringify(after)) return;
+    this.tree.surround(after);
+    this.#listeners.tell('surroundings', after);
+  }
+
+  pose(...[pose]: Parameters<SurroundingsSeam['pose']>): void {
+    this.tree.strike(pose);
+  }
+
+  onSurroundings(listener: (surroundings: Surroundings) => void): Disposable {
+    return this.#listeners.add('surroundings', listener as (value: unknown) => void);
+  }
+
+  // ---- state ----
+
+  get state(): DisplayState {
+    return this.#state;
+  }
+
+  tell(change: Partial<Pick<DisplayState, 'power' | 'brightness'>>): void {
+    this.#become({ ...this.#state, ...change });
+  }
+
+  onState(listener: (state: DisplayState) => void): Disposable {
+    const heard = this.#listeners.add('state', listener as (value: unknown) => void);
+    listener(this.#state);
+    return heard;
+  }
+
+  /** Renderer, panel or foreground may be others. */
+  refresh(): void {
+    this.#look();
+  }
+
+  #look(): void {
+    const { power, brightness } = this.#state;
+    const { renderer, panel, problem } = this.stage;
+    const app = this.focus?.app;
+    this.#become({
+      ...{ power, brightness },
+      ...(app !== undefined && { app }),
+      ...(renderer !== undefined && { renderer }),
+      ...(panel && { panel: panel.driver }),
+      ...(problem !== undefined && { problem }),
+    });
+    const { glass } = this.link;
+    if (glass && glass !== this.#glass) this.#listeners.tell('panel', glass.info);
+    this.#glass = glass;
+  }
+
+  #become(state: DisplayState): void {
+    if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
+    this.#state = state;
+    this.#listeners.tell('state', state);
+  }
+
+  async #panel(
+    what: string,
+    can: (info: PanelInfo) => boolean,
+    ask: (panel: NonNullable<PanelLink['glass']>['panel']) => Promise<void>,
+  ): Promise<boolean> {
+    const { glass } = this.link;
+    if (!glass || !can(glass.info)) return false;
+    try {
+      await this.scope.within(`${what} of the panel`, MEASURE_MS, () => ask(glass.panel));
+      return true;
+    } catch (error) {
+      this.log.warn({ error }, `the panel did not take its ${what}`);
+      return false;
+    }
+  }
+}
