@@ -1,5 +1,6 @@
 /** The one screen: what its parts share. */
 import {
+  type AudioLevel,
   CoreError,
   type DisplayState,
   LAYERS,
@@ -142,6 +143,12 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
 
   get cardWorld(): CardWorld {
     return { surroundings: this.tree.surroundings, measure: (texts) => this.measure(texts) };
+  }
+
+  /** Worth something only now: who does not paint does not hear of them. */
+  async levels(levels: readonly AudioLevel[]): Promise<void> {
+    if (this.stage.renderer === undefined) return;
+    await this.stage.ask('levels of a voice', MEASURE_MS, (renderer) => renderer.levels(levels), true);
   }
 
   /** What is seen, from above to below, a line each. */

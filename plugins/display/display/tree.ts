@@ -148,8 +148,9 @@ export class Tree {
   }
 
   strike(pose: CharacterPose): void {
-    this.#pose = pose;
-    this.#news.character = pose;
+    const { figure = this.#pose.figure } = pose;
+    this.#pose = { ...pose, ...(figure && { figure }) };
+    this.#news.character = this.#pose;
     this.#changed();
   }
 
