@@ -57,7 +57,8 @@ export class Tree {
   readonly #changed: () => void;
   #surroundings: Surroundings;
   #pose: CharacterPose = { state: 'idle', expression: 'neutral' };
-  #news: { surroundings?: Surroundings; character?: CharacterPose } = {};
+  #figure: TreePatch['figure'];
+  #news: { surroundings?: Surroundings; character?: CharacterPose; figure?: NonNullable<TreePatch['figure']> } = {};
 
   /** `changed` is called after each change, often many times in one turn. */
   constructor(surroundings: Surroundings, changed: () => void) {
@@ -148,16 +149,28 @@ export class Tree {
   }
 
   strike(pose: CharacterPose): void {
-    const { figure = this.#pose.figure } = pose;
-    this.#pose = { ...pose, ...(figure && { figure }) };
-    this.#news.character = this.#pose;
+    this.#pose = pose;
+    this.#news.character = pose;
+    this.#changed();
+  }
+
+  /** How the character is drawn from now on. */
+  dress(figure: NonNullable<TreePatch['figure']>): void {
+    this.#figure = figure;
+    this.#news.figure = figure;
     this.#changed();
   }
 
   /** All of it, for a renderer that begins anew. */
   whole(): Omit<TreePatch, 'base' | 'revision'> {
     this.#told();
-    return { surroundings: this.#surroundings, character: this.#pose, set: this.rows.map(({ surface }) => surface) };
+    const figure = this.#figure;
+    return {
+      surroundings: this.#surroundings,
+      character: this.#pose,
+      ...(figure && { figure }),
+      set: this.rows.map(({ surface }) => surface),
+    };
   }
 
   /** What changed since it was last asked; undefined where nothing did. */
@@ -185,6 +198,7 @@ export class Tree {
       ...(patch.length > 0 && { patch }),
       ...(place.length > 0 && { place }),
       ...(news.character && { character: news.character }),
+      ...(news.figure && { figure: news.figure }),
     };
   }
 
