@@ -13,6 +13,7 @@ export type {
   TextCard,
   TimerCard,
 } from './card.ts';
+export { type CardOptions, cardScene, type Direction, directed, directionOfLocale, turnedPage } from './cards/index.ts';
 export {
   CHARACTER_LIMITS,
   type CharacterLook,
@@ -35,6 +36,7 @@ export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';
 export { describeScene, unnamed } from './describe.ts';
 export { type Hit, hitTest, sizeOf } from './hit.ts';
+export { ICONS, type IconName, iconNode } from './icons.ts';
 export { IMAGE_LIMITS, type ImageHeader, imageSize } from './image-size.ts';
 export { PATCH_SCHEMA, patchScene } from './patch.ts';
 export { type PathSegment, pathProblem, readPath } from './path-data.ts';

@@ -135,7 +135,7 @@ export const TIMELINE: Field = record(['node', 'property', 'to', 'ms'], {
   property: oneOf(ANIMATED),
   from: UNITS,
   to: UNITS,
-  ms: number(1, 600_000),
+  ms: number(1, 86_400_000),
   delay: number(0, 600_000),
   ease: oneOf(EASINGS),
   repeat: integer(0, 100_000),

@@ -1,0 +1,128 @@
+/** From what a card means to what is seen. Pure: the same card, text scale, language and measure make the same scene. */
+import type { TextQuestion, TextSize } from '../../services/renderer.ts';
+import type { Card, CardTemplate } from '../card.ts';
+import { PANEL_UNITS, type Scene, type SceneNode, type Timeline } from '../scene.ts';
+import { GRID, type Theme } from '../theme.ts';
+import { buttons } from './button.ts';
+import { directed, directionOfLocale } from './direction.ts';
+import { Layout, onGrid } from './layout.ts';
+import { choiceCard } from './templates/choice.ts';
+import { imageCard } from './templates/image.ts';
+import { listCard } from './templates/list.ts';
+import { mediaCard } from './templates/media.ts';
+import { progressCard } from './templates/progress.ts';
+import { textCard } from './templates/text.ts';
+import { timerCard } from './templates/timer.ts';
+import { cardWords } from './words.ts';
+
+export interface CardOptions {
+  readonly theme: Theme;
+  readonly textScale: number;
+  /** BCP 47: direction of the screen, and the words of its own. */
+  readonly locale: string;
+  /** As the renderer measures, with this theme and text scale. */
+  measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]>;
+  /** Milliseconds since the Unix epoch: where the ring of a timer and the bar of a medium begin. */
+  readonly now: number;
+  /** Of a card that has more than fits; the last one where there are fewer. 0 if absent. */
+  readonly page?: number;
+  /** It was turned to this page just now. */
+  readonly turned?: 'further' | 'back';
+}
+
+/** What a template fills: from 0, 0 to the right and down. */
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Filled {
+  readonly nodes: readonly SceneNode[];
+  readonly timelines?: readonly Timeline[];
+  /** Of the scene: what `{progress}` shows. */
+  readonly progress?: number;
+}
+
+export type Template<C extends Card> = (card: C, room: Room, layout: Layout, options: CardOptions) => Promise<Filled>;
+
+const TEMPLATES: { readonly [T in CardTemplate]: Template<Extract<Card, { template: T }>> } = {
+  text: textCard,
+  list: listCard,
+  choice: choiceCard,
+  image: imageCard,
+  progress: progressCard,
+  media: mediaCard,
+  timer: timerCard,
+};
+
+const ICON = 56;
+const HEADER_GAP = 24;
+/** Most of the height that titles and buttons may take together with what stands between. */
+const MOST_LINES = 2;
+
+/** A title at the top, buttons at the bottom, and the template between them. */
+export async function cardScene(card: Card, options: CardOptions): Promise<Scene> {
+  const dir = directionOfLocale(options.locale);
+  const { theme, textScale, measure } = options;
+  const layout = new Layout({ theme, textScale, dir, words: cardWords(options.locale), measure });
+  const width = PANEL_UNITS - 2 * GRID.margin;
+  const header = await head(card, width, layout);
+  const footer = await buttons(card.actions ?? [], width, layout);
+  const top = GRID.margin + (header.height === 0 ? 0 : header.height + HEADER_GAP);
+  const end = PANEL_UNITS - GRID.margin - (footer.height === 0 ? 0 : footer.height + HEADER_GAP);
+  const room = { width, height: end - top };
+  const fill = TEMPLATES[card.template] as Template<Card>;
+  const filled = await fill(card, room, layout, options);
+  const nodes: SceneNode[] = [
+    ...moved(header.nodes, GRID.margin, GRID.margin),
+    ...moved(filled.nodes, GRID.margin, top),
+    ...moved(footer.nodes, GRID.margin, PANEL_UNITS - GRID.margin - footer.height),
+  ];
+  const ids = new Set(filled.nodes.map(({ id }) => id));
+  // Timelines of places speak of the place on the screen.
+  const timelines = (filled.timelines ?? []).map((timeline) =>
+    timeline.property === 'y' && ids.has(timeline.node)
+      ? { ...timeline, from: (timeline.from ?? 0) + top, to: timeline.to + top }
+      : timeline,
+  );
+  return {
+    scene: 1,
+    ...(card.title === undefined ? {} : { title: card.title }),
+    background: '@surface',
+    nodes: directed(nodes, PANEL_UNITS, dir),
+    ...(timelines.length === 0 ? {} : { timelines }),
+    ...(filled.progress === undefined ? {} : { progress: filled.progress }),
+  };
+}
+
+function moved(nodes: readonly SceneNode[], x: number, y: number): SceneNode[] {
+  return nodes.map((node) => ({ ...node, x: (node.x ?? 0) + x, y: (node.y ?? 0) + y }));
+}
+
+/** The media card has its title beside its picture. */
+async function head(
+  card: Card,
+  width: number,
+  layout: Layout,
+): Promise<{ nodes: readonly SceneNode[]; height: number }> {
+  const { icon } = card;
+  const title = card.template === 'media' ? undefined : card.title;
+  if (title === undefined) return { nodes: [], height: 0 };
+  const x = icon === undefined ? 0 : ICON + GRID.gap;
+  const [block] = await layout.blocks({ text: title, role: 'title', width: width - x, lines: MOST_LINES });
+  if (block === undefined) return { nodes: [], height: 0 };
+  const first = layout.line('title');
+  const nodes: SceneNode[] = [block.at(x, 0)];
+  if (icon !== undefined)
+    nodes.push({
+      kind: 'image',
+      image: icon,
+      fit: 'contain',
+      x: 0,
+      y: Math.max(0, Math.round((first - ICON) / 2)),
+      w: ICON,
+      h: ICON,
+      radius: 14,
+    });
+  return { nodes, height: onGrid(Math.max(block.height, icon === undefined ? 0 : ICON)) };
+}

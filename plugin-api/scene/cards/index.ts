@@ -1,0 +1,3 @@
+export { type CardOptions, cardScene } from './card-scene.ts';
+export { type Direction, directed, directionOfLocale } from './direction.ts';
+export { turnedPage } from './pages.ts';

@@ -1,0 +1,129 @@
+import type { MediaCard } from '../../card.ts';
+import { iconNode } from '../../icons.ts';
+import type { SceneNode, Timeline } from '../../scene.ts';
+import { GRID } from '../../theme.ts';
+import { target } from '../button.ts';
+import type { CardOptions, Filled, Room } from '../card-scene.ts';
+import type { Layout } from '../layout.ts';
+
+const COVER = 280;
+const BAR = 12;
+const PLAY = 112;
+const BESIDE = 88;
+const BAR_ID = 'card-bar';
+
+/** Picture, title and artist; how far it is; and the controls that are offered. */
+export async function mediaCard(card: MediaCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
+  const { image, title, artist, playing, positionMs = 0, durationMs } = card;
+  const controls = controlNodes(card, room.width, layout);
+  const controlsY = room.height - controls.height;
+  const bar =
+    durationMs === undefined || durationMs <= 0
+      ? undefined
+      : { share: Math.min(1, positionMs / durationMs), left: Math.max(0, durationMs - positionMs) };
+  const time = Math.ceil(layout.line('caption'));
+  const barHeight = bar === undefined ? 0 : BAR + 12 + time + 32;
+  const top = controlsY - (controls.height === 0 ? 0 : 24) - barHeight;
+  const cover = image === undefined ? 0 : Math.max(GRID.target, Math.min(COVER, top - 24));
+  const x = cover === 0 ? 0 : cover + 32;
+  const [name, by] = await layout.blocks(
+    title === undefined ? undefined : { text: title, role: 'title' as const, width: room.width - x, lines: 3 },
+    artist === undefined
+      ? undefined
+      : { text: artist, role: 'body' as const, width: room.width - x, lines: 2, colour: '@text-soft' },
+  );
+  const gap = name !== undefined && by !== undefined ? 8 : 0;
+  // The artist goes where there is no place for both.
+  const artistFits = (name?.height ?? 0) + gap + (by?.height ?? 0) <= top - 24;
+  const text = (name?.height ?? 0) + (artistFits ? gap + (by?.height ?? 0) : 0);
+  const start =
+    cover > 0 ? Math.max(0, Math.round((cover - text) / 2)) : Math.max(0, Math.round((top - 24 - text) / 2));
+  const nodes: SceneNode[] = [];
+  if (image !== undefined)
+    nodes.push({
+      kind: 'image',
+      image,
+      w: cover,
+      h: cover,
+      fit: 'cover',
+      radius: GRID.radius,
+      ...(title === undefined ? {} : { label: title }),
+    });
+  if (name !== undefined) nodes.push(name.at(x, start));
+  if (by !== undefined && artistFits) nodes.push(by.at(x, start + (name?.height ?? 0) + gap));
+  const timelines: Timeline[] = [];
+  if (bar !== undefined) {
+    const done = Math.round(room.width * bar.share);
+    nodes.push(
+      { kind: 'rect', y: top, w: room.width, h: BAR, radius: BAR / 2, fill: '@sunken' },
+      { kind: 'rect', id: BAR_ID, y: top, w: Math.max(BAR, done), h: BAR, radius: BAR / 2, fill: '@accent' },
+      {
+        kind: 'text',
+        y: top + BAR + 12,
+        w: room.width,
+        h: time,
+        // What plays is counted by the screen; what stands still says where.
+        text: playing ? `{countdown:${Math.round(options.now + bar.left)}}` : clock(bar.left),
+        role: 'caption',
+        colour: '@text-soft',
+        align: 'end',
+        dir: 'ltr',
+        lines: 1,
+        tabular: true,
+      },
+    );
+    if (playing && bar.left > 0 && layout.dir === 'ltr')
+      timelines.push({
+        node: BAR_ID,
+        property: 'w',
+        from: Math.max(BAR, done),
+        to: room.width,
+        ms: Math.min(86_400_000, bar.left),
+        ease: 'linear',
+      });
+  }
+  nodes.push(...controls.nodes.map((node) => ({ ...node, y: (node.y ?? 0) + controlsY })));
+  return { nodes, timelines };
+}
+
+/** Hours only where there are some. */
+function clock(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (value: number) => String(value).padStart(2, '0');
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** Of play and pause only the one that does something. The signs of a player do not turn round with the line. */
+function controlNodes(card: MediaCard, width: number, layout: Layout): { nodes: readonly SceneNode[]; height: number } {
+  const offered = card.controls ?? [];
+  const middle = card.playing ? 'pause' : 'play';
+  const shown = (['previous', middle, 'next'] as const).filter((name) => offered.includes(name));
+  if (shown.length === 0) return { nodes: [], height: 0 };
+  const sizes = shown.map((name) => (name === middle ? PLAY : BESIDE));
+  const gap = 40;
+  const total = sizes.reduce((sum, size) => sum + size + gap, -gap);
+  let x = Math.round((width - total) / 2);
+  const nodes = shown.map((name, index) => {
+    const size = sizes[index] ?? BESIDE;
+    const main = name === middle;
+    const icon = Math.round(size * 0.46);
+    const placed = target(
+      `control-${name}`,
+      name,
+      { x, y: Math.round((PLAY - size) / 2), w: size, h: size },
+      [
+        { kind: 'ellipse', w: size, h: size, fill: main ? '@accent' : '@raised' },
+        iconNode(
+          name,
+          { x: (size - icon) / 2, y: (size - icon) / 2, size: icon },
+          { colour: main ? '@on-accent' : '@text', fill: true, weight: main && name === 'pause' ? 1.6 : 1 },
+        ),
+      ],
+      layout.words[name],
+    );
+    x += size + gap;
+    return placed;
+  });
+  return { nodes, height: PLAY };
+}
