@@ -13,6 +13,7 @@ export type {
   TextCard,
   TimerCard,
 } from './card.ts';
+export { type ButtonSpec, buttons, ground, target } from './cards/button.ts';
 export { type CardOptions, cardScene, type Direction, directed, directionOfLocale, turnedPage } from './cards/index.ts';
 export {
   CHARACTER_LIMITS,
@@ -31,6 +32,17 @@ export {
   mouthOf,
   type PartChanges,
 } from './character/index.ts';
+
+  type Block,
+  type BlockQuestion,
+  Layout,
+  type LayoutOptions,
+  literal,
+  onGrid,
+  type Part,
+} from './cards/layout.ts';
+
+export { type CardWords, cardWords } from './cards/words.ts';
 export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';

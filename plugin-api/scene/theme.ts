@@ -12,6 +12,8 @@ export const COLOUR_TOKENS = [
   'sunken',
   /** Hairlines. */
   'line',
+  /** Around what is raised: seen in themes whose grounds are hard to tell apart. */
+  'outline',
   'text',
   /** Less important text, still read with ease. */
   'text-soft',
@@ -78,6 +80,7 @@ export const NIGHT: Theme = {
     raised: '#1c212c',
     sunken: '#2a3140',
     line: '#323a4a',
+    outline: '#00000000',
     text: '#f4f6fb',
     'text-soft': '#b3bccd',
     accent: '#8ab4ff',
@@ -107,6 +110,7 @@ export const DAY: Theme = {
     raised: '#ffffff',
     sunken: '#dfe5ee',
     line: '#cdd5e1',
+    outline: '#00000000',
     text: '#151a24',
     'text-soft': '#4b5568',
     accent: '#1f5fd6',
@@ -136,6 +140,7 @@ export const CONTRAST: Theme = {
     raised: '#141414',
     sunken: '#2b2b2b',
     line: '#ffffff',
+    outline: '#ffffff',
     text: '#ffffff',
     'text-soft': '#e6e6e6',
     accent: '#ffe14d',

@@ -1,5 +1,5 @@
 /** Buttons: round ends, one filled with the accent at most, beside each other where their titles fit. */
-import type { GroupNode, SceneNode } from '../scene.ts';
+import type { GroupNode, RectNode, SceneNode } from '../scene.ts';
 import { GRID } from '../theme.ts';
 import type { Layout, Part } from './layout.ts';
 import { onGrid } from './layout.ts';
@@ -25,8 +25,13 @@ export function target(
   return { kind: 'group', id, ...box, tap, label: label.slice(0, MOST_LABEL), nodes };
 }
 
+/** What a row, a tile or a button stands on. */
+export function ground(w: number, h: number, fill: string = '@raised', radius: number = GRID.radius): RectNode {
+  return { kind: 'rect', w, h, radius, fill, stroke: '@outline', strokeWidth: 2 };
+}
+
 /** In the order given, the primary one at the end of the line, or on top where they stand below each other. From y 0 down, `width` wide. */
-export async function buttons(specs: readonly ButtonSpec[], width: number, layout: Layout): Promise<Part> {
+export async function buttons(specs: readonly ButtonSpec[], width: number, layout: Layout, lines = 2): Promise<Part> {
   if (specs.length === 0) return { nodes: [], height: 0 };
   const half = (width - GRID.gap) / 2;
   const narrow = await layout.blocks(
@@ -39,7 +44,7 @@ export async function buttons(specs: readonly ButtonSpec[], width: number, layou
       text: title,
       role: 'label' as const,
       width: wide - 2 * PADDING,
-      lines: 2,
+      lines,
       align: 'center' as const,
       colour: primary ? '@on-accent' : '@text',
     })),
@@ -58,7 +63,7 @@ export async function buttons(specs: readonly ButtonSpec[], width: number, layou
       id,
       { x, y, w: wide, h: height },
       [
-        { kind: 'rect', w: wide, h: height, radius: height / 2, fill: primary ? '@accent' : '@raised' },
+        ground(wide, height, primary ? '@accent' : '@raised', height / 2),
         ...(block ? [block.at(PADDING, Math.round((height - block.height) / 2))] : []),
       ],
       title,

@@ -5,7 +5,7 @@ import { PANEL_UNITS, type Scene, type SceneNode, type Timeline } from '../scene
 import { GRID, type Theme } from '../theme.ts';
 import { buttons } from './button.ts';
 import { directed, directionOfLocale } from './direction.ts';
-import { Layout, onGrid } from './layout.ts';
+import { Layout, onGrid, type Part } from './layout.ts';
 import { choiceCard } from './templates/choice.ts';
 import { imageCard } from './templates/image.ts';
 import { listCard } from './templates/list.ts';
@@ -57,8 +57,8 @@ const TEMPLATES: { readonly [T in CardTemplate]: Template<Extract<Card, { templa
 
 const ICON = 56;
 const HEADER_GAP = 24;
-/** Most of the height that titles and buttons may take together with what stands between. */
-const MOST_LINES = 2;
+/** Of what stands between title and buttons: two targets below each other, and a gap. Where there is less, titles and buttons have one line each. */
+const LEAST_ROOM = 2 * GRID.target + GRID.gap + GRID.unit;
 
 /** A title at the top, buttons at the bottom, and the template between them. */
 export async function cardScene(card: Card, options: CardOptions): Promise<Scene> {
@@ -66,10 +66,9 @@ export async function cardScene(card: Card, options: CardOptions): Promise<Scene
   const { theme, textScale, measure } = options;
   const layout = new Layout({ theme, textScale, dir, words: cardWords(options.locale), measure });
   const width = PANEL_UNITS - 2 * GRID.margin;
-  const header = await head(card, width, layout);
-  const footer = await buttons(card.actions ?? [], width, layout);
-  const top = GRID.margin + (header.height === 0 ? 0 : header.height + HEADER_GAP);
-  const end = PANEL_UNITS - GRID.margin - (footer.height === 0 ? 0 : footer.height + HEADER_GAP);
+  let frame = await framed(card, width, layout, 2);
+  if (frame.end - frame.top < LEAST_ROOM) frame = await framed(card, width, layout, 1);
+  const { header, footer, top, end } = frame;
   const room = { width, height: end - top };
   const fill = TEMPLATES[card.template] as Template<Card>;
   const filled = await fill(card, room, layout, options);
@@ -99,17 +98,21 @@ function moved(nodes: readonly SceneNode[], x: number, y: number): SceneNode[] {
   return nodes.map((node) => ({ ...node, x: (node.x ?? 0) + x, y: (node.y ?? 0) + y }));
 }
 
+async function framed(card: Card, width: number, layout: Layout, lines: number) {
+  const header = await head(card, width, layout, lines);
+  const footer = await buttons(card.actions ?? [], width, layout, lines);
+  const top = GRID.margin + (header.height === 0 ? 0 : header.height + HEADER_GAP);
+  const end = PANEL_UNITS - GRID.margin - (footer.height === 0 ? 0 : footer.height + HEADER_GAP);
+  return { header, footer, top, end };
+}
+
 /** The media card has its title beside its picture. */
-async function head(
-  card: Card,
-  width: number,
-  layout: Layout,
-): Promise<{ nodes: readonly SceneNode[]; height: number }> {
+async function head(card: Card, width: number, layout: Layout, lines: number): Promise<Part> {
   const { icon } = card;
   const title = card.template === 'media' ? undefined : card.title;
   if (title === undefined) return { nodes: [], height: 0 };
   const x = icon === undefined ? 0 : ICON + GRID.gap;
-  const [block] = await layout.blocks({ text: title, role: 'title', width: width - x, lines: MOST_LINES });
+  const [block] = await layout.blocks({ text: title, role: 'title', width: width - x, lines });
   if (block === undefined) return { nodes: [], height: 0 };
   const first = layout.line('title');
   const nodes: SceneNode[] = [block.at(x, 0)];

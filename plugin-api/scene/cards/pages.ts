@@ -2,7 +2,7 @@
 import { iconNode } from '../icons.ts';
 import type { Scene, SceneNode, Timeline } from '../scene.ts';
 import { GRID } from '../theme.ts';
-import { target } from './button.ts';
+import { ground, target } from './button.ts';
 import type { Layout } from './layout.ts';
 
 const TURN = /^card\.page\.(\d{1,3})$/;
@@ -57,7 +57,7 @@ export function pagerNodes(
       id,
       `card.page.${to}`,
       { x: box.x, y, w: size, h: size },
-      [{ kind: 'ellipse', w: size, h: size, fill: '@raised' }, iconNode(icon, { x: 24, y: 24, size: 40 })],
+      [ground(size, size, '@raised', size / 2), iconNode(icon, { x: 24, y: 24, size: 40 })],
       label,
     );
   const nodes: SceneNode[] = [];

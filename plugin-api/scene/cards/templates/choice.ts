@@ -1,7 +1,7 @@
 import type { ChoiceCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
 import { GRID } from '../../theme.ts';
-import { target } from '../button.ts';
+import { ground, target } from '../button.ts';
 import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
 import { onGrid } from '../layout.ts';
@@ -24,7 +24,7 @@ export async function choiceCard(card: ChoiceCard, room: Room, layout: Layout, o
   const top = said === undefined ? 0 : said.height + 24;
   const space = { width: room.width, height: room.height - top };
   const intro = said === undefined ? [] : [said.at(0, 0)];
-  const grid = await tiles(card, space.width, layout);
+  const grid = await tiles(card, space, layout);
   const count = Math.ceil(card.options.length / grid.columns);
   const least = count * grid.height + (count - 1) * GAP;
   if (least <= space.height) {
@@ -32,7 +32,7 @@ export async function choiceCard(card: ChoiceCard, room: Room, layout: Layout, o
     return { nodes: [...intro, ...placed(card, grid, height, 0, card.options.length).map(down(top))] };
   }
   const width = space.width - PAGER.width - PAGER.gap;
-  const narrow = await tiles(card, width, layout);
+  const narrow = await tiles(card, { ...space, width }, layout);
   const lines = Array.from({ length: Math.ceil(card.options.length / narrow.columns) }, () => narrow.height);
   const pages = pagesOf(lines, space.height, GAP);
   const page = Math.min(Math.max(0, options.page ?? 0), pages.length - 1);
@@ -66,7 +66,8 @@ interface Tiles {
   readonly contents: readonly ((height: number) => readonly SceneNode[])[];
 }
 
-async function tiles(card: ChoiceCard, width: number, layout: Layout): Promise<Tiles> {
+async function tiles(card: ChoiceCard, room: Room, layout: Layout): Promise<Tiles> {
+  const { width } = room;
   const icons = card.options.some(({ icon }) => icon !== undefined);
   const start = icons ? ICON + GRID.gap : 0;
   const ask = (wide: number, lines: number) =>
@@ -83,7 +84,8 @@ async function tiles(card: ChoiceCard, width: number, layout: Layout): Promise<T
   const narrow = await ask(half, 1);
   const columns = narrow.every(({ cut }) => !cut) ? 2 : 1;
   const wide = columns === 2 ? half : width;
-  const blocks = columns === 2 ? narrow : await ask(width, 2);
+  const blocks =
+    columns === 2 ? narrow : await ask(width, onGrid(2 * layout.line('label') + 36) <= room.height ? 2 : 1);
   const least = Math.max(GRID.target, ...blocks.map(({ height }) => height + 36));
   return {
     columns,
@@ -92,7 +94,7 @@ async function tiles(card: ChoiceCard, width: number, layout: Layout): Promise<T
     contents: blocks.map((block, index) => (height) => {
       const icon = card.options[index]?.icon;
       return [
-        { kind: 'rect', w: wide, h: height, radius: GRID.radius, fill: '@raised' },
+        ground(wide, height),
         ...(icon === undefined
           ? []
           : [

@@ -1,7 +1,7 @@
 import type { ListCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
 import { GRID } from '../../theme.ts';
-import { target } from '../button.ts';
+import { ground, target } from '../button.ts';
 import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
 import { onGrid } from '../layout.ts';
@@ -13,14 +13,16 @@ const PADDING = 24;
 const ICON = 48;
 const GAP = 12;
 const ROWS = 'card-rows';
+/** A title needs as much beside a figure; else the figure goes below it. */
+const LEAST_TITLE = 280;
 
 /** Rows of a title, what it says below, and a figure at the end. */
 export async function listCard(card: ListCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
-  const all = await rows(card.items, room.width, layout);
+  const all = await rows(card.items, room, layout);
   const fits = all.reduce((sum, { height }) => sum + height + GAP, -GAP) <= room.height;
   if (fits) return { nodes: stacked(all, card.items) };
   const width = room.width - PAGER.width - PAGER.gap;
-  const narrow = await rows(card.items, width, layout);
+  const narrow = await rows(card.items, { ...room, width }, layout);
   const pages = pagesOf(
     narrow.map(({ height }) => height),
     room.height,
@@ -59,8 +61,35 @@ function stacked(all: readonly Row[], items: readonly Item[]): SceneNode[] {
   });
 }
 
-/** Two calls for all of them: figures first, for they say how wide the titles may be. */
-async function rows(items: readonly Item[], width: number, layout: Layout): Promise<readonly Row[]> {
+/** What a row may have, from the most that is fine to the least that still says what it is. */
+const FORMS = [
+  { lines: 2, body: 2, value: true },
+  { lines: 1, body: 1, value: true },
+  { lines: 1, body: 0, value: false },
+] as const;
+
+/** In the first form in which each of them is on a page whole. */
+async function rows(items: readonly Item[], room: Room, layout: Layout): Promise<readonly Row[]> {
+  let all: readonly Row[] = [];
+  for (const form of FORMS) {
+    const formed = items.map(({ body, value, ...item }) => ({
+      ...item,
+      ...(body === undefined || form.body === 0 ? {} : { body }),
+      ...(value === undefined || !form.value ? {} : { value }),
+    }));
+    all = await rowsOf(formed, room.width, layout, form);
+    if (all.every(({ height }) => height <= room.height)) break;
+  }
+  return all;
+}
+
+/** Two questions for all of them: figures first, for they say how wide the titles may be. */
+async function rowsOf(
+  items: readonly Item[],
+  width: number,
+  layout: Layout,
+  form: { readonly lines: number; readonly body: number },
+): Promise<readonly Row[]> {
   const inner = width - 2 * PADDING;
   const values = await layout.blocks(
     ...items.map(({ value }) =>
@@ -69,7 +98,7 @@ async function rows(items: readonly Item[], width: number, layout: Layout): Prom
         : {
             text: value,
             role: 'label' as const,
-            width: Math.round(inner * 0.42),
+            width: Math.round(inner * 0.6),
             lines: 1,
             colour: '@text-soft',
             tabular: true,
@@ -77,27 +106,29 @@ async function rows(items: readonly Item[], width: number, layout: Layout): Prom
     ),
   );
   const starts = items.map(({ icon }) => (icon === undefined ? 0 : ICON + GRID.gap));
-  const widths = items.map(
-    (_, index) => inner - (starts[index] ?? 0) - (values[index] ? (values[index]?.width ?? 0) + 2 * GRID.gap : 0),
-  );
+  const whole = (index: number) => inner - (starts[index] ?? 0);
+  const beside = items.map((_, index) => whole(index) - (values[index]?.width ?? 0) - 2 * GRID.gap);
+  const below = beside.some((space, index) => values[index] !== undefined && space < LEAST_TITLE);
+  const widths = items.map((_, index) => (below || values[index] === undefined ? whole(index) : beside[index]));
   const texts = await layout.blocks(
     ...items.flatMap(({ title, body }, index) => {
       const space = widths[index] ?? inner;
       return [
-        { text: title, role: 'label' as const, width: space, lines: 2 },
+        { text: title, role: 'label' as const, width: space, lines: form.lines },
         body === undefined
           ? undefined
-          : { text: body, role: 'caption' as const, width: space, lines: 2, colour: '@text-soft' },
+          : { text: body, role: 'caption' as const, width: space, lines: form.body, colour: '@text-soft' },
       ];
     }),
   );
   return items.map(({ icon }, index) => {
     const [title, body, value] = [texts[2 * index], texts[2 * index + 1], values[index]];
-    const text = (title?.height ?? 0) + (body === undefined ? 0 : 4 + body.height);
+    const text =
+      (title?.height ?? 0) + (body === undefined ? 0 : 4 + body.height) + (below && value ? 4 + value.height : 0);
     const height = onGrid(Math.max(GRID.target, text + 36));
     const middle = (part: number) => Math.round((height - part) / 2);
     const x = PADDING + (starts[index] ?? 0);
-    const nodes: SceneNode[] = [{ kind: 'rect', w: width, h: height, radius: GRID.radius, fill: '@raised' }];
+    const nodes: SceneNode[] = [ground(width, height)];
     if (icon !== undefined)
       nodes.push({
         kind: 'image',

@@ -2,7 +2,7 @@ import type { MediaCard } from '../../card.ts';
 import { iconNode } from '../../icons.ts';
 import type { SceneNode, Timeline } from '../../scene.ts';
 import { GRID } from '../../theme.ts';
-import { target } from '../button.ts';
+import { ground, target } from '../button.ts';
 import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
 
@@ -24,22 +24,25 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
   const time = Math.ceil(layout.line('caption'));
   const barHeight = bar === undefined ? 0 : BAR + 12 + time + 32;
   const top = controlsY - (controls.height === 0 ? 0 : 24) - barHeight;
-  const cover = image === undefined ? 0 : Math.max(GRID.target, Math.min(COVER, top - 24));
+  const space = top - 24;
+  const cover = image === undefined || space < GRID.target ? 0 : Math.min(COVER, space);
   const x = cover === 0 ? 0 : cover + 32;
+  const role = (['title', 'heading', 'label'] as const).find((one) => layout.line(one) <= space);
   const [name, by] = await layout.blocks(
-    title === undefined ? undefined : { text: title, role: 'title' as const, width: room.width - x, lines: 3 },
+    title === undefined || role === undefined
+      ? undefined
+      : { text: title, role, width: room.width - x, lines: Math.min(3, Math.floor(space / layout.line(role))) },
     artist === undefined
       ? undefined
       : { text: artist, role: 'body' as const, width: room.width - x, lines: 2, colour: '@text-soft' },
   );
   const gap = name !== undefined && by !== undefined ? 8 : 0;
   // The artist goes where there is no place for both.
-  const artistFits = (name?.height ?? 0) + gap + (by?.height ?? 0) <= top - 24;
+  const artistFits = (name?.height ?? 0) + gap + (by?.height ?? 0) <= space;
   const text = (name?.height ?? 0) + (artistFits ? gap + (by?.height ?? 0) : 0);
-  const start =
-    cover > 0 ? Math.max(0, Math.round((cover - text) / 2)) : Math.max(0, Math.round((top - 24 - text) / 2));
+  const start = cover > 0 ? Math.max(0, Math.round((cover - text) / 2)) : Math.max(0, Math.round((space - text) / 2));
   const nodes: SceneNode[] = [];
-  if (image !== undefined)
+  if (image !== undefined && cover > 0)
     nodes.push({
       kind: 'image',
       image,
@@ -56,7 +59,16 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
     const done = Math.round(room.width * bar.share);
     nodes.push(
       { kind: 'rect', y: top, w: room.width, h: BAR, radius: BAR / 2, fill: '@sunken' },
-      { kind: 'rect', id: BAR_ID, y: top, w: Math.max(BAR, done), h: BAR, radius: BAR / 2, fill: '@accent' },
+      {
+        kind: 'rect',
+        id: BAR_ID,
+        x: layout.dir === 'rtl' ? room.width - Math.max(BAR, done) : 0,
+        y: top,
+        w: Math.max(BAR, done),
+        h: BAR,
+        radius: BAR / 2,
+        fill: '@accent',
+      },
       {
         kind: 'text',
         y: top + BAR + 12,
@@ -72,7 +84,7 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
         tabular: true,
       },
     );
-    if (playing && bar.left > 0 && layout.dir === 'ltr')
+    if (playing && bar.left > 0)
       timelines.push({
         node: BAR_ID,
         property: 'w',
@@ -94,11 +106,13 @@ function clock(ms: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Of play and pause only the one that does something. The signs of a player do not turn round with the line. */
+/** Of play and pause only the one that does something. The signs and the bar of a player do not turn round with the line. */
 function controlNodes(card: MediaCard, width: number, layout: Layout): { nodes: readonly SceneNode[]; height: number } {
   const offered = card.controls ?? [];
   const middle = card.playing ? 'pause' : 'play';
   const shown = (['previous', middle, 'next'] as const).filter((name) => offered.includes(name));
+  // The whole screen is mirrored at the end: turned round here, they stay as they are on every player.
+  if (layout.dir === 'rtl') shown.reverse();
   if (shown.length === 0) return { nodes: [], height: 0 };
   const sizes = shown.map((name) => (name === middle ? PLAY : BESIDE));
   const gap = 40;
@@ -113,7 +127,7 @@ function controlNodes(card: MediaCard, width: number, layout: Layout): { nodes: 
       name,
       { x, y: Math.round((PLAY - size) / 2), w: size, h: size },
       [
-        { kind: 'ellipse', w: size, h: size, fill: main ? '@accent' : '@raised' },
+        ground(size, size, main ? '@accent' : '@raised', size / 2),
         iconNode(
           name,
           { x: (size - icon) / 2, y: (size - icon) / 2, size: icon },

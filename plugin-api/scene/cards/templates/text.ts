@@ -40,7 +40,12 @@ export async function textCard(card: TextCard, room: Room, layout: Layout, optio
     const placed = whole === undefined ? nodes : [...nodes, whole.at(0, top)];
     return { nodes: placed.map((node) => ({ ...node, y: (node.y ?? 0) + start })) };
   }
-  if (body === undefined || room.height - top < layout.line('body')) return { nodes };
+  if (body === undefined) return { nodes };
+  // What can be read on is worth more than a figure that leaves no place for it.
+  if (room.height - top < 2 * PAGER.width + PAGER.gap) {
+    nodes.length = 0;
+    top = 0;
+  }
   const width = room.width - PAGER.width - PAGER.gap;
   const [long] = await layout.blocks({ text: body, role: 'body', width, colour });
   if (long === undefined) return { nodes };

@@ -6,18 +6,21 @@ import { RING, ring } from './ring.ts';
 
 const GAP = 32;
 const LARGEST = 420;
+/** What says more goes where there is no place for the ring above it. */
+const LEAST = 160;
 const HOUR_MS = 3_600_000;
 
 /** What is left, counted by the screen itself, in a ring that closes. */
 export async function timerCard(card: TimerCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
+  const lines = Math.floor((room.height - GAP - LEAST) / layout.line('body'));
   const [body] = await layout.blocks(
-    card.body === undefined
+    card.body === undefined || lines < 1
       ? undefined
       : {
           text: card.body,
           role: 'body' as const,
           width: room.width,
-          lines: 2,
+          lines: Math.min(2, lines),
           colour: '@text-soft',
           align: 'center' as const,
         },
@@ -25,7 +28,7 @@ export async function timerCard(card: TimerCard, room: Room, layout: Layout, opt
   const below = body === undefined ? 0 : body.height + GAP;
   const left = Math.max(0, card.until - options.now);
   const longest = left >= HOUR_MS ? '00:00:00' : '00:00';
-  const round = ring(Math.max(120, Math.min(LARGEST, room.height - below, room.width)));
+  const round = ring(Math.max(88, Math.min(LARGEST, room.height - below, room.width)));
   const whole = card.durationMs;
   const inRing = whole !== undefined;
   const width = inRing ? round.inner : room.width;
