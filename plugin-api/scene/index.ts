@@ -16,6 +16,16 @@ export type {
 export { type ButtonSpec, buttons, ground, target } from './cards/button.ts';
 export { type CardOptions, cardScene, type Direction, directed, directionOfLocale, turnedPage } from './cards/index.ts';
 export {
+  type Block,
+  type BlockQuestion,
+  Layout,
+  type LayoutOptions,
+  literal,
+  onGrid,
+  type Part,
+} from './cards/layout.ts';
+export { type CardWords, cardWords } from './cards/words.ts';
+export {
   CHARACTER_LIMITS,
   type CharacterLook,
   type CharacterMoment,
@@ -32,17 +42,6 @@ export {
   mouthOf,
   type PartChanges,
 } from './character/index.ts';
-
-  type Block,
-  type BlockQuestion,
-  Layout,
-  type LayoutOptions,
-  literal,
-  onGrid,
-  type Part,
-} from './cards/layout.ts';
-
-export { type CardWords, cardWords } from './cards/words.ts';
 export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';
