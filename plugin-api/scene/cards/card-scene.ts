@@ -1,11 +1,11 @@
 /** From what a card means to what is seen. Pure: the same card, text scale, language and measure make the same scene. */
-import type { TextQuestion, TextSize } from '../../services/renderer.ts';
 import type { Card, CardTemplate } from '../card.ts';
-import { PANEL_UNITS, type Scene, type SceneNode, type Timeline } from '../scene.ts';
-import { GRID, type Theme } from '../theme.ts';
+import { PANEL_UNITS, type Scene, type SceneNode } from '../scene.ts';
+import { GRID } from '../theme.ts';
 import { buttons } from './button.ts';
 import { directed, directionOfLocale } from './direction.ts';
 import { Layout, onGrid, type Part } from './layout.ts';
+import type { CardOptions, Template } from './template.ts';
 import { choiceCard } from './templates/choice.ts';
 import { imageCard } from './templates/image.ts';
 import { listCard } from './templates/list.ts';
@@ -14,36 +14,6 @@ import { progressCard } from './templates/progress.ts';
 import { textCard } from './templates/text.ts';
 import { timerCard } from './templates/timer.ts';
 import { cardWords } from './words.ts';
-
-export interface CardOptions {
-  readonly theme: Theme;
-  readonly textScale: number;
-  /** BCP 47: direction of the screen, and the words of its own. */
-  readonly locale: string;
-  /** As the renderer measures, with this theme and text scale. */
-  measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]>;
-  /** Milliseconds since the Unix epoch: where the ring of a timer and the bar of a medium begin. */
-  readonly now: number;
-  /** Of a card that has more than fits; the last one where there are fewer. 0 if absent. */
-  readonly page?: number;
-  /** It was turned to this page just now. */
-  readonly turned?: 'further' | 'back';
-}
-
-/** What a template fills: from 0, 0 to the right and down. */
-export interface Room {
-  readonly width: number;
-  readonly height: number;
-}
-
-export interface Filled {
-  readonly nodes: readonly SceneNode[];
-  readonly timelines?: readonly Timeline[];
-  /** Of the scene: what `{progress}` shows. */
-  readonly progress?: number;
-}
-
-export type Template<C extends Card> = (card: C, room: Room, layout: Layout, options: CardOptions) => Promise<Filled>;
 
 const TEMPLATES: { readonly [T in CardTemplate]: Template<Extract<Card, { template: T }>> } = {
   text: textCard,

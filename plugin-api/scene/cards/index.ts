@@ -1,3 +1,4 @@
-export { type CardOptions, cardScene } from './card-scene.ts';
+export { cardScene } from './card-scene.ts';
 export { type Direction, directed, directionOfLocale } from './direction.ts';
 export { turnedPage } from './pages.ts';
+export type { CardOptions } from './template.ts';

@@ -2,10 +2,10 @@ import type { ChoiceCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
 import { GRID } from '../../theme.ts';
 import { ground, target } from '../button.ts';
-import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
 import { onGrid } from '../layout.ts';
 import { PAGER, pagerNodes, pagesOf, turning } from '../pages.ts';
+import type { CardOptions, Filled, Room } from '../template.ts';
 
 const PADDING = 24;
 const ICON = 56;

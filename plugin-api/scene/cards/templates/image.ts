@@ -1,7 +1,7 @@
 import type { ImageCard } from '../../card.ts';
 import { GRID } from '../../theme.ts';
-import type { Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
+import type { Filled, Room } from '../template.ts';
 
 const GAP = 16;
 

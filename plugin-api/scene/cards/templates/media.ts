@@ -3,8 +3,8 @@ import { iconNode } from '../../icons.ts';
 import type { SceneNode, Timeline } from '../../scene.ts';
 import { GRID } from '../../theme.ts';
 import { ground, target } from '../button.ts';
-import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
+import type { CardOptions, Filled, Room } from '../template.ts';
 
 const COVER = 280;
 const BAR = 12;

@@ -1,6 +1,6 @@
 import type { ProgressCard } from '../../card.ts';
-import type { Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
+import type { Filled, Room } from '../template.ts';
 import { RING, ring } from './ring.ts';
 
 const GAP = 32;

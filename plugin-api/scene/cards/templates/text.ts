@@ -1,8 +1,8 @@
 import type { TextCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
-import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import { type Layout, literal } from '../layout.ts';
 import { PAGER, pagerNodes, turning } from '../pages.ts';
+import type { CardOptions, Filled, Room } from '../template.ts';
 
 const GAP = 16;
 /** Part of the height that a figure takes. */

@@ -1,7 +1,7 @@
 import type { TimerCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
-import type { CardOptions, Filled, Room } from '../card-scene.ts';
 import type { Layout } from '../layout.ts';
+import type { CardOptions, Filled, Room } from '../template.ts';
 import { RING, ring } from './ring.ts';
 
 const GAP = 32;

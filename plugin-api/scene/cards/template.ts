@@ -1,0 +1,36 @@
+/** What a template is given, and what it makes of it. */
+import type { TextQuestion, TextSize } from '../../services/renderer.ts';
+import type { Card } from '../card.ts';
+import type { SceneNode, Timeline } from '../scene.ts';
+import type { Theme } from '../theme.ts';
+import type { Layout } from './layout.ts';
+
+export interface CardOptions {
+  readonly theme: Theme;
+  readonly textScale: number;
+  /** BCP 47: direction of the screen, and the words of its own. */
+  readonly locale: string;
+  /** As the renderer measures, with this theme and text scale. */
+  measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]>;
+  /** Milliseconds since the Unix epoch: where the ring of a timer and the bar of a medium begin. */
+  readonly now: number;
+  /** Of a card that has more than fits; the last one where there are fewer. 0 if absent. */
+  readonly page?: number;
+  /** It was turned to this page just now. */
+  readonly turned?: 'further' | 'back';
+}
+
+/** What a template fills: from 0, 0 to the right and down. */
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Filled {
+  readonly nodes: readonly SceneNode[];
+  readonly timelines?: readonly Timeline[];
+  /** Of the scene: what `{progress}` shows. */
+  readonly progress?: number;
+}
+
+export type Template<C extends Card> = (card: C, room: Room, layout: Layout, options: CardOptions) => Promise<Filled>;
