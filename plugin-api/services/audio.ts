@@ -1,4 +1,5 @@
 import { serviceRef } from '../service-ref.ts';
+import type { AudioLevel } from './renderer.ts';
 
 /** 20 ms of sound: mono, 16 kHz, 320 samples. */
 export interface AudioFrame {
@@ -144,10 +145,16 @@ export interface Audio {
   play(sound: AsyncIterable<PcmChunk>, options: PlayOptions): Promise<void>;
   tones(tones: readonly ToneSpec[], options: PlayOptions): Promise<void>;
   feedback(sound: FeedbackSound, options: PlayOptions): Promise<void>;
+  /**
+   * How loud and bright what is played sounds, 25 times a second while something plays, some moments before it is heard; then one silence. As the
+   * sounds are given, before the volume of the device. `priority`: sounds of this one alone. A reader that is slow loses the oldest (5 s wait). After a
+   * gap in the device what is still to come is told anew, with later times. Ends with the signal.
+   */
+  levels(options: { readonly priority?: AudioPriority; readonly signal: AbortSignal }): AsyncIterable<AudioLevel>;
   setVolume(volume: number): Promise<void>;
   setMuted(muted: boolean): Promise<void>;
   /** Called at once and after each change. */
   onState(listener: (state: AudioState) => void): Disposable;
 }
 
-export const audio = serviceRef<Audio>('audio', '1.0.0');
+export const audio = serviceRef<Audio>('audio', '1.1.0');

@@ -3,6 +3,7 @@ import { audio, audioDevice, definePlugin, device, echoCanceller, operations } f
 import { Ears } from './ears.ts';
 import { EchoStage } from './echo.ts';
 import { FarEnd } from './far-end.ts';
+import { Levels } from './levels.ts';
 import { audioOperations } from './operations.ts';
 import { Player } from './player.ts';
 import { AudioService } from './service.ts';
@@ -30,6 +31,9 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const kept = await KeptSettings.open(join(paths.var, 'audio', 'state.json'), { volume, muted: false }, scope, log);
     const onChange = () => service.changed();
     const farEnd = new FarEnd();
+    const levels = new Levels(scope, (count) =>
+      log.warn({ count }, 'levels were read too slowly: the oldest were dropped'),
+    );
     const echo = new EchoStage({ scope, log, farEnd, ...echoSettings, hand: (frame) => ears.hand(frame) });
     const player = new Player({
       scope,
@@ -40,6 +44,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       stallMs,
       onChange,
       farEnd,
+      levels,
     });
     let lost = 0;
     const ears: Ears = new Ears({
@@ -53,13 +58,14 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
         log.warn({ owner, frames, lost }, `${owner} hears too slowly: frames were dropped`);
       },
     });
-    const service: AudioService = new AudioService({ ears, player, kept, log });
+    const service: AudioService = new AudioService({ ears, player, levels, kept, log });
     host.provide(audio, {
       state: () => service.state(),
       capture: (options) => service.capture(options),
       play: (sound, options) => service.play(sound, options),
       tones: (list, options) => service.tones(list, options),
       feedback: (sound, options) => service.feedback(sound, options),
+      levels: (options) => service.levels(options),
       setVolume: (value) => service.setVolume(value),
       setMuted: (muted) => service.setMuted(muted),
       onState: (listener) => service.onState(listener),

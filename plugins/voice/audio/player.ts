@@ -11,6 +11,7 @@ import {
 } from '@device-core/plugin-api';
 import { waitUntil } from '@device-core/plugin-api/audio';
 import type { FarEnd, FarRun } from './far-end.ts';
+import type { LevelRun, Levels } from './levels.ts';
 import { Mixer, type Voice } from './mixer.ts';
 import { Sound } from './sound.ts';
 
@@ -24,6 +25,7 @@ export interface PlayerOptions {
   readonly onChange: () => void;
   /** Told what is heard, and when. */
   readonly farEnd: FarEnd;
+  readonly levels: Levels;
 }
 
 interface Speaker {
@@ -36,6 +38,7 @@ interface Speaker {
 interface Run {
   readonly speaker: Speaker;
   readonly far: FarRun;
+  readonly levels: LevelRun;
   /** Monotonic time of its first sample. */
   at: number | undefined;
   /** Samples that were mixed so far. */
@@ -139,7 +142,8 @@ export class Player {
     if (this.#run || !this.#speaker || ![...this.#sounds].some(({ ready }) => ready)) return;
     const speaker = this.#speaker;
     const far = this.#options.farEnd.run(speaker.rate);
-    const run = { speaker, far, at: undefined, position: 0, ending: new Set<Sound>(), complete: false };
+    const levels = this.#options.levels.run(speaker.rate);
+    const run = { speaker, far, levels, at: undefined, position: 0, ending: new Set<Sound>(), complete: false };
     this.#run = run;
     this.mixer.rest();
     void this.#play(run);
@@ -157,6 +161,7 @@ export class Player {
     } catch (error) {
       this.#failAll(reasonOf(error), error);
     }
+    run.levels.end(run.position);
     this.#run = undefined;
     this.#fading.length = 0;
     for (const sound of this.#sounds) sound.from = undefined;
@@ -167,6 +172,7 @@ export class Player {
     const again = run.at !== undefined;
     run.at = at;
     run.far.started(at);
+    run.levels.started(at);
     if (again) return;
     for (const sound of this.#sounds) if (sound.from !== undefined) sound.started(this.#timeOf(run, sound.from));
     for (const sound of run.ending) void this.#finishWhenHeard(run, sound);
@@ -188,6 +194,7 @@ export class Player {
       const mixed = this.mixer.mix([...sounds, ...fading], length);
       for (const sound of sounds) this.#mixed(run, sound, length);
       run.far.add(mixed, run.position);
+      run.levels.add(sounds, run.position, length);
       run.position += length;
       yield mixed;
     }

@@ -3,6 +3,7 @@ import {
   type Audio,
   type AudioDevice,
   type AudioFrame,
+  type AudioLevel,
   type AudioState,
   CoreError,
   type FeedbackSound,
@@ -14,6 +15,7 @@ import {
   type ToneSpec,
 } from '@device-core/plugin-api';
 import type { Ears } from './ears.ts';
+import type { Levels, LevelsOptions } from './levels.ts';
 import type { Player } from './player.ts';
 import type { KeptSettings } from './settings.ts';
 import { checkTones, FEEDBACK, tonesOf } from './tones.ts';
@@ -24,6 +26,7 @@ const TONE_RATE = 48_000;
 export class AudioService implements Audio {
   readonly #ears: Ears;
   readonly #player: Player;
+  readonly #levels: Levels;
   readonly #kept: KeptSettings;
   readonly #log: Logger;
   readonly #listeners = new Set<(state: AudioState) => void>();
@@ -37,11 +40,13 @@ export class AudioService implements Audio {
   constructor(parts: {
     readonly ears: Ears;
     readonly player: Player;
+    readonly levels: Levels;
     readonly kept: KeptSettings;
     readonly log: Logger;
   }) {
     this.#ears = parts.ears;
     this.#player = parts.player;
+    this.#levels = parts.levels;
     this.#kept = parts.kept;
     this.#log = parts.log;
     this.#wanted = parts.kept.value.muted;
@@ -97,6 +102,10 @@ export class AudioService implements Audio {
     if (!Object.hasOwn(FEEDBACK, sound))
       throw new CoreError('PARAMS_INVALID', { where: 'sound', reason: `there is no sound ${sound}` });
     await this.tones(FEEDBACK[sound], { priority: 'notification', ...options });
+  }
+
+  levels(options: LevelsOptions): AsyncIterable<AudioLevel> {
+    return this.#levels.listen(options);
   }
 
   async setVolume(volume: number): Promise<void> {

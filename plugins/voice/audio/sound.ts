@@ -35,8 +35,8 @@ export class Sound {
   to: number | undefined;
   /** How often it had too little to give in the middle. */
   gaps = 0;
-  /** Samples that the last block took. */
-  taken = 0;
+  /** What the last block took. */
+  block: Int16Array = new Int16Array(0);
   #told = false;
   readonly #options: SoundOptions;
   readonly #stop = new AbortController();
@@ -69,6 +69,11 @@ export class Sound {
     return this.#stop.signal.aborted;
   }
 
+  /** Samples that the last block took. */
+  get taken(): number {
+    return this.block.length;
+  }
+
   take(count: number): Int16Array {
     const block = new Int16Array(Math.min(count, this.#length));
     for (let at = 0; at < block.length; ) {
@@ -80,7 +85,7 @@ export class Sound {
       else this.#pieces[0] = piece.subarray(part.length);
     }
     this.#length -= block.length;
-    this.taken = block.length;
+    this.block = block;
     if (!this.#complete) this.#room.resolve();
     return block;
   }

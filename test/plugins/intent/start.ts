@@ -114,6 +114,10 @@ export class FakeAudio implements Audio {
     this.heard.push(sound);
   }
 
+  async *levels(): AsyncGenerator<never> {
+    // Nobody looks.
+  }
+
   async setVolume(volume: number): Promise<void> {
     this.volume = volume;
   }

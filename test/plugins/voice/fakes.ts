@@ -138,6 +138,10 @@ export class FakeAudio implements Audio {
     this.sounds.push(sound);
   }
 
+  async *levels(): AsyncGenerator<never> {
+    // Nobody looks.
+  }
+
   async setVolume(): Promise<void> {
     this.sounds.push('volume');
   }
