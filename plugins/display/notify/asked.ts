@@ -1,0 +1,88 @@
+/** What an event asks for, or undefined for one that nobody checked at the door and that says something else. Pure. */
+import type { EventEnvelope, Notification } from '@device-core/plugin-api';
+
+export type Level = Notification['level'];
+/** From the least to the most urgent: how the queues are ordered. */
+export const LEVELS: readonly Level[] = ['info', 'success', 'warn', 'error'];
+
+export interface Button {
+  readonly id: string;
+  readonly title: string;
+}
+
+export interface Asked {
+  /** Absent: the Core, a plugin or the operator. */
+  readonly app?: string;
+  /** The name that the one who asks has for it. */
+  readonly id?: string;
+  readonly text: string;
+  readonly level: Level;
+  readonly icon?: string;
+  readonly durationMs?: number;
+}
+
+export interface AskedBanner extends Asked {
+  readonly progress?: number;
+  readonly buttons?: readonly Button[];
+}
+
+export type BannerRequest =
+  | { readonly action: 'show'; readonly asked: AskedBanner }
+  | { readonly action: 'update'; readonly app?: string; readonly id: string; readonly change: Partial<AskedBanner> }
+  | { readonly action: 'dismiss'; readonly app?: string; readonly id: string };
+
+const MOST_TEXT = 1_000;
+const MOST_ID = 100;
+
+/** An app is whom the bus names; the operator may speak as one, for a simulation. */
+function appOf({ source, payload }: EventEnvelope): { readonly app?: string } {
+  if (source.startsWith('app.')) return { app: source.slice(4) };
+  const { app } = payload as { readonly app?: unknown };
+  return source === 'operator' && typeof app === 'string' && app !== '' ? { app } : {};
+}
+
+export function toastOf(event: EventEnvelope): Asked | undefined {
+  const members = membersOf(event.payload);
+  const { text, level } = members;
+  return text === undefined || level === undefined ? undefined : { ...members, ...appOf(event), text, level };
+}
+
+export function bannerOf(event: EventEnvelope): BannerRequest | undefined {
+  const { action } = event.payload as { readonly action?: unknown };
+  const members = membersOf(event.payload);
+  const { text, level, id } = members;
+  const app = appOf(event);
+  if (action === 'show')
+    return text === undefined || level === undefined
+      ? undefined
+      : { action, asked: { ...members, ...app, text, level } };
+  if (id === undefined) return undefined;
+  if (action === 'update') return { action, ...app, id, change: members };
+  return action === 'dismiss' ? { action, ...app, id } : undefined;
+}
+
+function membersOf(payload: object): Partial<AskedBanner> {
+  const { text, level, icon, id, durationMs, progress, buttons } = payload as Readonly<Record<string, unknown>>;
+  return {
+    ...(isText(text, MOST_TEXT) && { text }),
+    ...(LEVELS.some((one) => one === level) && { level: level as Level }),
+    ...(isText(icon, 200) && { icon }),
+    ...(isText(id, MOST_ID) && { id }),
+    ...(isNumber(durationMs, 3_600_000) && { durationMs }),
+    ...(isNumber(progress, 1) && { progress }),
+    ...(Array.isArray(buttons) && { buttons: buttons.filter(isButton).slice(0, 2) }),
+  };
+}
+
+function isText(value: unknown, most: number): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= most;
+}
+
+function isNumber(value: unknown, most: number): value is number {
+  return typeof value === 'number' && value >= 0 && value <= most;
+}
+
+function isButton(value: unknown): value is Button {
+  const { id, title } = (value ?? {}) as Partial<Button>;
+  return isText(id, MOST_ID) && isText(title, MOST_ID);
+}

@@ -1,0 +1,127 @@
+/** A banner: at the top, below the strip of the system, it comes down from there. It stays until it is dismissed. */
+import type { Display } from '@device-core/plugin-api';
+import { GRID, type Scene, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
+import type { Banner } from './banner-queue.ts';
+import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, sign, WIDTH, words } from './parts.ts';
+import type { Drawing } from './stage.ts';
+
+const W = WIDTH - 2 * EDGE;
+const GAP = GRID.gap + GRID.unit;
+/** The strip of the system, with the capture indicator at its end, is not a banner's. */
+export const STRIP = 48;
+const ROOM_BELOW = 48;
+const CROSS = 44;
+const BAR = 10;
+const FILL = 'fill';
+const RUN_MS = 300;
+export const DISMISS = 'dismiss';
+const PRESS = 'press:';
+
+/** Which button a tap is of. */
+export function buttonOf(tap: string | undefined): number | undefined {
+  return tap?.startsWith(PRESS) ? Number(tap.slice(PRESS.length)) : undefined;
+}
+
+export interface BannerView {
+  readonly title: string | undefined;
+  readonly device: string;
+  /** What is there of it already. */
+  readonly former: Banner | undefined;
+  /** Others that wait. */
+  readonly more: number;
+}
+
+export async function bannerScene(
+  display: Pick<Display, 'measure' | 'surroundings'>,
+  banner: Banner,
+  { title, device, former, more }: BannerView,
+): Promise<Drawing> {
+  const { locale } = await display.surroundings();
+  const mirrored = isMirrored(locale);
+  const name = words(title ?? device) + (more > 0 ? `  ·  +${more}` : '');
+  const text = words(banner.text);
+  const width = W - 2 * PAD - SIGN - GAP - CROSS - GAP;
+  const [head, body] = await display.measure([
+    { text: name, role: 'caption', width, lines: 1 },
+    { text, role: 'body', width, lines: 2 },
+  ]);
+  const headHeight = Math.ceil(head?.height ?? 34);
+  const bodyHeight = Math.ceil(body?.height ?? 44);
+  const inner = Math.max(SIGN, headHeight + bodyHeight);
+  const at = (x: number, w: number) => (mirrored ? W - x - w : x);
+  const left = PAD + SIGN + GAP;
+  const top = PAD + (inner - headHeight - bodyHeight) / 2;
+  let h = PAD + inner;
+  const nodes: SceneNode[] = [
+    sign(title, banner.level, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
+    {
+      ...{ kind: 'text', x: at(left, width), y: top, w: width, h: headHeight, text: name, role: 'caption' },
+      ...{ colour: '@text-soft', lines: 1, align: mirrored ? 'end' : 'start', dir: 'ltr' },
+    },
+    { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+    ...cross(at(W - PAD - CROSS, CROSS), PAD + (inner - CROSS) / 2),
+  ];
+  const timelines: Timeline[] = former ? [] : [...comes(-(h + STRIP))];
+  if (banner.progress !== undefined) {
+    h += GAP;
+    const whole = W - 2 * PAD;
+    const wide = (progress: number) => Math.max(BAR, Math.round(whole * progress));
+    const w = wide(banner.progress);
+    const percent = `${Math.round(banner.progress * 100)} %`;
+    nodes.push(
+      { kind: 'rect', x: PAD, y: h, w: whole, h: BAR, radius: BAR / 2, fill: '@sunken', label: percent },
+      { kind: 'rect', id: FILL, x: at(PAD, w), y: h, w, h: BAR, radius: BAR / 2, fill: `@${banner.level}` },
+    );
+    if (former?.progress !== undefined && former.progress !== banner.progress) {
+      const from = wide(former.progress);
+      timelines.push({ node: FILL, property: 'w', from, to: w, ms: RUN_MS, ease: 'out' });
+      if (mirrored)
+        timelines.push({ node: FILL, property: 'x', from: at(PAD, from), to: at(PAD, w), ms: RUN_MS, ease: 'out' });
+    }
+    h += BAR;
+  }
+  const buttons = banner.buttons ?? [];
+  if (buttons.length > 0) {
+    h += GAP;
+    const each = (W - 2 * PAD - (buttons.length - 1) * GRID.gap) / buttons.length;
+    for (const [index, button] of buttons.entries())
+      nodes.push(...pill(words(button.title), index, { x: at(PAD + index * (each + GRID.gap), each), y: h, w: each }));
+    h += GRID.target;
+  }
+  h += PAD;
+  const ground: SceneNode = {
+    ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised', shadow: { y: 8, blur: 16, colour: '@shadow' } },
+    ...{ stroke: banner.level === 'error' ? '@error' : '@line', strokeWidth: banner.level === 'error' ? 3 : 2 },
+  };
+  const label = [title ?? device, LEVEL_WORDS[banner.level], banner.text].filter(Boolean).join(': ');
+  const card: SceneNode = { kind: 'group', id: CARD, w: W, h, label, nodes: [ground, ...nodes] };
+  const scene: Scene = {
+    ...{ scene: 1, background: '#00000000', timelines },
+    // It comes from behind the strip, not over it.
+    nodes: [{ kind: 'group', x: EDGE, y: GRID.unit, w: W, h, nodes: [card] }],
+  };
+  const box = { x: 0, y: STRIP, w: WIDTH, h: GRID.unit + h + ROOM_BELOW };
+  return { scene, box, leave: goes(-ROOM_BELOW) };
+}
+
+function cross(x: number, y: number): readonly SceneNode[] {
+  return [
+    { kind: 'ellipse', x, y, w: CROSS, h: CROSS, fill: '@sunken', tap: DISMISS, label: 'Dismiss' },
+    {
+      ...{ kind: 'path', x, y, w: CROSS, h: CROSS, view: [44, 44], d: 'M16 16 L28 28 M28 16 L16 28' },
+      ...{ stroke: '@text-soft', strokeWidth: 3, cap: 'round' },
+    },
+  ];
+}
+
+function pill(title: string, index: number, { x, y, w }: { x: number; y: number; w: number }): readonly SceneNode[] {
+  const first = index === 0;
+  const h = GRID.target;
+  return [
+    { kind: 'rect', x, y, w, h, radius: h / 2, fill: first ? '@accent' : '@sunken', tap: `${PRESS}${index}`, label: title },
+    {
+      ...{ kind: 'text', x: x + GRID.gap, y, w: w - 2 * GRID.gap, h, text: title, role: 'label', lines: 1 },
+      ...{ align: 'center', valign: 'middle', colour: first ? '@on-accent' : '@text' },
+    },
+  ];
+}
