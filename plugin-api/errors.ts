@@ -142,6 +142,7 @@ export const ERROR_CODES = {
   NOT_FOREGROUND: [409, -32009, 'cannot {verb}: {reason}'],
   IMAGE_INVALID: [400, -32602, 'cannot take the image {image}: {reason}'],
   PANEL_UNAVAILABLE: [503, -32006, 'cannot reach the panel: {reason}'],
+  NOTIFICATION_NOT_FOUND: [404, -32004, 'there is no notification {notification}'],
   INTENT_NOT_FOUND: [404, -32004, 'there is no intent {intent}'],
 } as const satisfies Record<string, readonly [status: number, rpcCode: number, template: string]>;
 

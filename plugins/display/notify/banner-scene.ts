@@ -2,7 +2,7 @@
 import type { Display } from '@device-core/plugin-api';
 import { GRID, type Scene, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
 import type { Banner } from './banner-queue.ts';
-import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, sign, WIDTH, words } from './parts.ts';
+import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, said, sign, WIDTH, words } from './parts.ts';
 import type { Drawing } from './stage.ts';
 
 const W = WIDTH - 2 * EDGE;
@@ -15,7 +15,7 @@ const BAR = 10;
 const FILL = 'fill';
 const RUN_MS = 300;
 export const DISMISS = 'dismiss';
-const PRESS = 'press:';
+const PRESS = 'press.';
 
 /** Which button a tap is of. */
 export function buttonOf(tap: string | undefined): number | undefined {
@@ -52,13 +52,17 @@ export async function bannerScene(
   const left = PAD + SIGN + GAP;
   const top = PAD + (inner - headHeight - bodyHeight) / 2;
   let h = PAD + inner;
-  const nodes: SceneNode[] = [
+  const told: readonly SceneNode[] = [
     sign(title, banner.level, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
     {
       ...{ kind: 'text', x: at(left, width), y: top, w: width, h: headHeight, text: name, role: 'caption' },
-      ...{ colour: '@text-soft', lines: 1, align: mirrored ? 'end' : 'start', dir: 'ltr' },
+      ...{ colour: '@text-soft', lines: 1, dir: mirrored ? 'rtl' : 'ltr' },
     },
     { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+  ];
+  const label = said(title ?? device, LEVEL_WORDS[banner.level], banner.text);
+  const nodes: SceneNode[] = [
+    { kind: 'group', w: W, h, label, nodes: told },
     ...cross(at(W - PAD - CROSS, CROSS), PAD + (inner - CROSS) / 2),
   ];
   const timelines: Timeline[] = former ? [] : [...comes(-(h + STRIP))];
@@ -85,7 +89,7 @@ export async function bannerScene(
     h += GAP;
     const each = (W - 2 * PAD - (buttons.length - 1) * GRID.gap) / buttons.length;
     for (const [index, button] of buttons.entries())
-      nodes.push(...pill(words(button.title), index, { x: at(PAD + index * (each + GRID.gap), each), y: h, w: each }));
+      nodes.push(...pill(button.title, index, { x: at(PAD + index * (each + GRID.gap), each), y: h, w: each }));
     h += GRID.target;
   }
   h += PAD;
@@ -93,8 +97,7 @@ export async function bannerScene(
     ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised', shadow: { y: 8, blur: 16, colour: '@shadow' } },
     ...{ stroke: banner.level === 'error' ? '@error' : '@line', strokeWidth: banner.level === 'error' ? 3 : 2 },
   };
-  const label = [title ?? device, LEVEL_WORDS[banner.level], banner.text].filter(Boolean).join(': ');
-  const card: SceneNode = { kind: 'group', id: CARD, w: W, h, label, nodes: [ground, ...nodes] };
+  const card: SceneNode = { kind: 'group', id: CARD, w: W, h, nodes: [ground, ...nodes] };
   const scene: Scene = {
     ...{ scene: 1, background: '#00000000', timelines },
     // It comes from behind the strip, not over it.
@@ -118,9 +121,19 @@ function pill(title: string, index: number, { x, y, w }: { x: number; y: number;
   const first = index === 0;
   const h = GRID.target;
   return [
-    { kind: 'rect', x, y, w, h, radius: h / 2, fill: first ? '@accent' : '@sunken', tap: `${PRESS}${index}`, label: title },
     {
-      ...{ kind: 'text', x: x + GRID.gap, y, w: w - 2 * GRID.gap, h, text: title, role: 'label', lines: 1 },
+      kind: 'rect',
+      x,
+      y,
+      w,
+      h,
+      radius: h / 2,
+      fill: first ? '@accent' : '@sunken',
+      tap: `${PRESS}${index}`,
+      label: said(title),
+    },
+    {
+      ...{ kind: 'text', x: x + GRID.gap, y, w: w - 2 * GRID.gap, h, text: words(title), role: 'label', lines: 1 },
       ...{ align: 'center', valign: 'middle', colour: first ? '@on-accent' : '@text' },
     },
   ];

@@ -20,10 +20,29 @@ export const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   error: 'Error',
 };
 
+/** More than two lines hold, at any text scale. */
+const MOST_SHOWN = 400;
+const MOST_LABEL = 200;
+/** Marks beyond so many on one letter would be drawn over what stands above and below. */
+const TOWERS = /(\p{M}{4})\p{M}+/gu;
+
+function tidy(text: string): string {
+  const line = text.slice(0, MOST_SHOWN).toWellFormed().normalize('NFC');
+  return line
+    .replace(TOWERS, '$1')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+}
+
 /** Words of somebody else: one paragraph, in their own direction, and nothing in them is a binding. */
 export function words(text: string): string {
-  const line = text.toWellFormed().replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return isolated(line).replaceAll('{', '{{');
+  return isolated(tidy(text)).replaceAll('{', '{{');
+}
+
+/** The same for a screen reader. */
+export function said(...parts: readonly (string | undefined)[]): string {
+  const all = parts.filter((part) => part !== undefined && part !== '').map((part) => isolated(tidy(part ?? '')));
+  return all.join(': ').slice(0, MOST_LABEL).toWellFormed();
 }
 
 const MARKS: Readonly<Record<Level, string>> = {
@@ -55,7 +74,14 @@ export function sign(title: string | undefined, level: Level, x: number, y: numb
           ...{ weight: 700, colour: '@accent', align: 'center', valign: 'middle', lines: 1 },
         };
   const ground: SceneNode = { kind: 'rect', w: SIGN, h: SIGN, radius: 22, fill: '@accent-soft' };
-  return { kind: 'group', x, y, w: SIGN + 8, h: SIGN + 8, nodes: [ground, inside, ...mark(level, SIGN - 24, SIGN - 24)] };
+  return {
+    kind: 'group',
+    x,
+    y,
+    w: SIGN + 8,
+    h: SIGN + 8,
+    nodes: [ground, inside, ...mark(level, SIGN - 24, SIGN - 24)],
+  };
 }
 
 export function comes(from: number): readonly Timeline[] {

@@ -51,6 +51,11 @@ export class Stage<T extends Wanted> {
     this.#options = options;
   }
 
+  /** What is in the tree now. */
+  get key(): string | undefined {
+    return this.#shown?.thing.key;
+  }
+
   /** Something may have changed. */
   look(): void {
     if (this.#busy || this.#options.signal.aborted) return;

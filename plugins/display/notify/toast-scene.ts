@@ -1,7 +1,7 @@
 /** A toast: at the bottom, it rises from the edge. Title and sign of the app are drawn here, whatever the app says. */
 import type { Display } from '@device-core/plugin-api';
 import { GRID, PANEL_UNITS, type Scene, type SceneNode } from '@device-core/plugin-api/scene';
-import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, sign, WIDTH, words } from './parts.ts';
+import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, said, sign, WIDTH, words } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';
 
@@ -15,7 +15,11 @@ export const TAP = 'dismiss';
 export async function toastScene(
   display: Pick<Display, 'measure' | 'surroundings'>,
   toast: Toast,
-  { title, device, entering }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
+  {
+    title,
+    device,
+    entering,
+  }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
 ): Promise<Drawing> {
   const { locale } = await display.surroundings();
   const name = words(title ?? device);
@@ -36,7 +40,7 @@ export async function toastScene(
   const at = (x: number, w: number) => (mirrored ? W - x - w : x);
   const left = PAD + SIGN + GAP;
   const top = PAD + (inner - headHeight - bodyHeight) / 2;
-  const side = mirrored ? 'end' : 'start';
+  const dir = mirrored ? 'rtl' : 'ltr';
   const nodes: SceneNode[] = [
     {
       ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised' },
@@ -46,16 +50,15 @@ export async function toastScene(
     sign(title, toast.level, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
     {
       ...{ kind: 'text', x: at(left, width - badgeWidth), y: top, w: width - badgeWidth, h: headHeight },
-      ...{ text: name, role: 'caption', colour: '@text-soft', lines: 1, align: side, dir: 'ltr' },
+      ...{ text: name, role: 'caption', colour: '@text-soft', lines: 1, dir },
     },
     { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
   ];
   if (times !== undefined)
     nodes.push({
       ...{ kind: 'text', x: at(left + width - badgeWidth, badgeWidth), y: top, w: badgeWidth, h: headHeight },
-      ...{ text: times, role: 'caption', weight: 700, colour: '@accent', lines: 1, align: mirrored ? 'start' : 'end' },
+      ...{ text: times, role: 'caption', weight: 700, colour: '@accent', lines: 1, align: 'end', dir },
     });
-  const word = LEVEL_WORDS[toast.level];
   const scene: Scene = {
     scene: 1,
     background: '#00000000',
@@ -65,7 +68,7 @@ export async function toastScene(
         nodes: [
           {
             ...{ kind: 'group', id: CARD, w: W, h, tap: TAP, nodes },
-            label: [title ?? device, word, toast.text, times].filter(Boolean).join(': '),
+            label: said(title ?? device, LEVEL_WORDS[toast.level], toast.text, times),
           },
         ],
       },

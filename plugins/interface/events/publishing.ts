@@ -61,7 +61,7 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
           reason: 'only the Core and OEM plugins may',
         });
       if (priority === 'high') capabilities.require(caller, 'events.publish.high');
-      payloads.check(topic, payload);
+      payloads.check(topic, payload, caller.kind === 'operator');
       const { seq } = await bus.publish({ topic, payload, priority, source: callerName(caller) });
       return { id: `${run}-${seq}`, seq };
     },

@@ -13,16 +13,35 @@ const SURFACE = {
   id: { type: 'string', minLength: 1, maxLength: 100 },
 };
 
+const BUTTON = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['id', 'title'],
+  properties: {
+    id: { type: 'string', minLength: 1, maxLength: 100 },
+    title: { type: 'string', minLength: 1, maxLength: 100 },
+  },
+};
+/** In whose name the operator asks; apps have their own. */
+const APP = { type: 'string', minLength: 1, maxLength: 128 };
+
 const SCHEMAS = {
-  'ui.toast': { type: 'object', additionalProperties: false, required: ['text', 'level'], properties: SURFACE },
+  'ui.toast': {
+    type: 'object',
+    additionalProperties: false,
+    required: ['text', 'level'],
+    properties: { ...SURFACE, app: APP },
+  },
   'ui.banner': {
     type: 'object',
     additionalProperties: false,
     required: ['action'],
     properties: {
       ...SURFACE,
+      app: APP,
       action: { enum: ['show', 'update', 'dismiss'] },
       progress: { type: 'number', minimum: 0, maximum: 1 },
+      buttons: { type: 'array', maxItems: 2, items: BUTTON },
     },
     // What changes or removes a banner names it; only what shows one has to be complete.
     if: { properties: { action: { const: 'show' } } },
@@ -37,8 +56,10 @@ export class UiPayloads {
   readonly #checks = new Map<string, ValidateFunction>();
 
   /** Throws PARAMS_INVALID where `topic` is one of the panel's and the payload does not fit. */
-  check(topic: string, payload: object): void {
+  check(topic: string, payload: object, operator: boolean): void {
     if (!isSurface(topic)) return;
+    if (!operator && Object.hasOwn(payload, 'app'))
+      throw new CoreError('PARAMS_INVALID', { where: `payload of ${topic}`, reason: 'there is no member app' });
     const { Ajv } = ajv();
     const fits = this.#checks.get(topic) ?? new Ajv({ strict: true, strictRequired: false }).compile(SCHEMAS[topic]);
     this.#checks.set(topic, fits);

@@ -1,0 +1,28 @@
+/** The real titles of apps: what the Core knows of them, never what an event says. */
+import type { AppStatus, Apps, Scope } from '@device-core/plugin-api';
+
+/** Its processes are gone, and nobody starts it again at once. */
+const GONE: readonly AppStatus['state'][] = ['stopped', 'failed', 'quarantined'];
+
+export class AppTitles {
+  readonly #titles = new Map<string, string>();
+  readonly #gone: (app: string) => void;
+
+  constructor(gone: (app: string) => void) {
+    this.#gone = gone;
+  }
+
+  async follow(apps: Apps, scope: Scope): Promise<void> {
+    const learn = ({ id, title, state }: AppStatus) => {
+      this.#titles.set(id, title);
+      if (GONE.includes(state)) this.#gone(id);
+    };
+    scope.use('titles of apps', apps.onChange(learn));
+    for (const { id, title } of await apps.list()) this.#titles.set(id, title);
+  }
+
+  /** An app that nobody knows is called by its id. */
+  of(app: string | undefined): string | undefined {
+    return app === undefined ? undefined : (this.#titles.get(app) ?? app);
+  }
+}
