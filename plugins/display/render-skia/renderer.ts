@@ -1,0 +1,123 @@
+/** `Renderer` by Skia. */
+import {
+  type AudioLevel,
+  type Clock,
+  CoreError,
+  type Logger,
+  type Opening,
+  type Renderer,
+  reasonOf,
+  type Scope,
+  type Surroundings,
+  type TextQuestion,
+  type TextSize,
+  type TreePatch,
+} from '@device-core/plugin-api';
+import type { Rect } from '@device-core/plugin-api/scene';
+import { streamOf } from './build.ts';
+import type { FontFile } from './fonts.ts';
+import { Fonts } from './fonts.ts';
+import { Images } from './images.ts';
+import { Screen } from './screen.ts';
+import { directionIn } from './shown.ts';
+import { Texts } from './text.ts';
+import { EMPTY_TREE, patched } from './tree.ts';
+
+export class SkiaRenderer implements Renderer {
+  readonly #scope: Scope;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #fonts: Fonts;
+  readonly #texts: Texts;
+  readonly #images = new Images();
+  #screen: Screen | undefined;
+  #problem: string | undefined;
+
+  constructor(scope: Scope, log: Logger, packs: readonly FontFile[]) {
+    this.#scope = scope;
+    this.#clock = scope.clock;
+    this.#log = log;
+    this.#fonts = new Fonts(packs);
+    this.#texts = new Texts(this.#fonts);
+  }
+
+  /** What an operator should know; undefined where all is well. */
+  get problems(): readonly string[] {
+    return [...this.#fonts.problems, ...(this.#problem === undefined ? [] : [this.#problem])];
+  }
+
+  async open(opening: Opening): Promise<void> {
+    await this.close();
+    this.#screen = new Screen(opening, {
+      scope: this.#scope.child('screen'),
+      clock: this.#clock,
+      texts: this.#texts,
+      images: this.#images,
+      missing: () => this.#fonts.missing(),
+      failed: (error) => this.#failed(error),
+    });
+  }
+
+  async close(): Promise<void> {
+    const screen = this.#screen;
+    this.#screen = undefined;
+    this.#problem = undefined;
+    await screen?.close();
+  }
+
+  async apply(patch: TreePatch): Promise<{ readonly frame: number }> {
+    const screen = this.#opened();
+    return { frame: screen.show(patched(screen.tree, patch)) };
+  }
+
+  async measure(texts: readonly TextQuestion[], surroundings?: Surroundings): Promise<readonly TextSize[]> {
+    const drawn = surroundings ?? this.#screen?.tree.surroundings ?? EMPTY_TREE.surroundings;
+    const otherwise = directionIn(drawn.locale);
+    return texts.map((question) => this.#texts.measure(question, drawn, otherwise));
+  }
+
+  async image(name: string, bytes: Uint8Array): Promise<{ readonly width: number; readonly height: number }> {
+    const size = await this.#images.add(name, bytes);
+    this.#screen?.picture(name);
+    return size;
+  }
+
+  async dropImages(names: readonly string[]): Promise<void> {
+    this.#images.drop(names);
+    for (const name of names) this.#screen?.picture(name);
+  }
+
+  async video(
+    surface: string,
+    stream: string,
+    { width, height, rect, rgba }: Parameters<Renderer['video']>[2],
+  ): Promise<void> {
+    const screen = this.#opened();
+    this.#images.part(streamOf(surface, stream), width, height, rect as Rect, rgba);
+    screen.refresh(surface);
+  }
+
+  async levels(_levels: readonly AudioLevel[]): Promise<void> {
+    // There is no mouth yet that could show them.
+  }
+
+  async snapshot({ surface }: { readonly surface?: string } = {}): Promise<Uint8Array> {
+    return await this.#opened().snapshot(surface);
+  }
+
+  async pause(paused: boolean): Promise<void> {
+    this.#opened().pause(paused);
+  }
+
+  #opened(): Screen {
+    if (this.#screen === undefined)
+      throw new CoreError('UNAVAILABLE', { what: 'the screen', reason: 'it is not open' });
+    return this.#screen;
+  }
+
+  #failed(err: unknown): void {
+    const reason = reasonOf(err);
+    if (reason !== this.#problem) this.#log.warn({ err }, 'a frame did not reach the panel; a whole one follows');
+    this.#problem = reason;
+  }
+}
