@@ -139,9 +139,9 @@ export interface Opening {
  * implement it. What needs a tree rejects with UNAVAILABLE where it is not open.
  */
 export interface Renderer {
-  /** From now on it owns the panel; the tree is empty. Opening again begins anew. */
-  open(opening: Opening): Promise<void>;
-  /** Nothing is painted any more, no timer runs. */
+  /** From now on it owns the panel; the tree is empty. Opening again begins anew. What it answers is kept until then: it holds `present` and `report`. */
+  open(opening: Opening): Promise<AsyncDisposable>;
+  /** Nothing is painted any more, no timer runs. Disposing what `open` answered does the same, where that is still open. */
   close(): Promise<void>;
   /** Resolves when it is in the tree, with the number of the first frame that shows it. Rejects with SCENE_CONFLICT (another revision). */
   apply(patch: TreePatch): Promise<{ readonly frame: number }>;

@@ -46,9 +46,9 @@ export class SkiaRenderer implements Renderer {
     return [...this.#fonts.problems, ...(this.#problem === undefined ? [] : [this.#problem])];
   }
 
-  async open(opening: Opening): Promise<void> {
+  async open(opening: Opening): Promise<AsyncDisposable> {
     await this.close();
-    this.#screen = new Screen(opening, {
+    const screen = new Screen(opening, {
       scope: this.#scope.child('screen'),
       clock: this.#clock,
       texts: this.#texts,
@@ -56,6 +56,8 @@ export class SkiaRenderer implements Renderer {
       missing: () => this.#fonts.missing(),
       failed: (error) => this.#failed(error),
     });
+    this.#screen = screen;
+    return { [Symbol.asyncDispose]: () => (this.#screen === screen ? this.close() : Promise.resolve()) };
   }
 
   async close(): Promise<void> {

@@ -42,13 +42,14 @@ describe('render-skia', () => {
     await using skia = await start();
     const renderer = await eventually(() => skia.registered.get('skia'), 'the renderer');
     const glass = new Glass(() => performance.now());
-    await renderer.open(glass.opening());
+    const opened = await renderer.open(glass.opening());
     const red = { kind: 'rect', x: 100, y: 100, w: 200, h: 100, fill: '#ff0000' } as const;
     const surface = surfaceOf('home', [red], { background: '#00ff00' });
     const { frame } = await renderer.apply({ base: 0, revision: 1, surroundings: SURROUNDINGS, set: [surface] });
     await eventually(() => glass.frames.some(({ seq }) => seq === frame), 'its frame');
     assert.deepEqual([glass.at(150, 150), glass.at(50, 50)], [[255, 0, 0], [0, 255, 0]]); // biome-ignore format: colours
     assert.equal((await skia.collected()).parts.get('render-skia')?.status, 'okay');
+    await opened[Symbol.asyncDispose]();
     await skia.host.stop();
     await eventually(() => skia.registered.size === 0, 'its end');
     assert.deepEqual(skia.host.leaks(), []);
