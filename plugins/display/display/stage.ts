@@ -26,6 +26,14 @@ interface Opened {
   readonly glass: Glass;
   revision: number;
   over: boolean;
+  /** What it was opened with lasts as long as this. */
+  held?: AsyncDisposable;
+}
+
+/** Of one whose opening never came to its end, the renderer itself is told. */
+async function release({ held, row }: Opened): Promise<void> {
+  if (held) await held[Symbol.asyncDispose]();
+  else await row.renderer.close();
 }
 
 export interface StageOptions {
@@ -99,7 +107,7 @@ export class Stage {
     opened.over = true;
     this.#opened = undefined;
     if (!this.#options.registry.has(opened.row)) return;
-    const closed = Promise.resolve(opened.row.renderer.close());
+    const closed = release(opened);
     closed.catch(() => undefined);
     await settlesWithin(this.#options.scope.clock, CLOSE_MS, closed);
   }
@@ -157,7 +165,7 @@ export class Stage {
       const tell = (given: RendererReport) => {
         if (!opened.over) report(given);
       };
-      await scope.within(`renderer ${row.id} opens`, OPEN_MS, () =>
+      opened.held = await scope.within(`renderer ${row.id} opens`, OPEN_MS, () =>
         renderer.open({ panel: glass.info, present, report: tell }),
       );
       this.#opened = opened;
@@ -188,7 +196,7 @@ export class Stage {
     const { row } = opened;
     if (!registry.has(row)) return;
     try {
-      await scope.within(`renderer ${row.id} closes`, CLOSE_MS, () => row.renderer.close());
+      await scope.within(`renderer ${row.id} closes`, CLOSE_MS, () => release(opened));
     } catch (error) {
       log.debug({ renderer: row.id, error }, `renderer ${row.id} did not close`);
     }
