@@ -20,7 +20,7 @@ import {
 } from '@device-core/plugin-api/scene';
 import { opaque } from './colours.ts';
 import { filled, type Matrix, NOWHERE, placed, reach, stretchOf } from './geometry.ts';
-import { boundsOf, type Clip, type Item, type Leaf, type Painted } from './items.ts';
+import { boundsOf, type Clip, type Item, type Leaf, type Painted, type Place } from './items.ts';
 import { outlineBox } from './outlines.ts';
 import type { Lines, Texts } from './text.ts';
 
@@ -55,19 +55,12 @@ const AHEAD = 32;
 const MITER = 4;
 export const MITER_LIMIT = MITER;
 
-/** The scene on its ground `w` x `h`, in the place that `matrix` says. */
-export function build(
-  scene: Scene,
-  since: number,
-  matrix: Matrix,
-  w: number,
-  h: number,
-  clip: Clip | undefined,
-  look: Look,
-): Built {
+/** The scene on its ground, which is as large as its place. */
+export function build(scene: Scene, since: number, place: Place, look: Look): Built {
   const builder = new Builder(scene, since, look);
+  const { matrix, w, h, clip } = place;
   const ground = { kind: 'rect', w, h, fill: scene.background ?? '@surface' } as const;
-  const items = [...builder.leaf(ground, matrix, w, h, 1, clip), ...builder.nodes(scene.nodes, matrix, clip)];
+  const items = [...builder.leaf(ground, place, 1), ...builder.nodes(scene.nodes, matrix, clip)];
   return { items, next: builder.next };
 }
 
@@ -97,10 +90,10 @@ class Builder {
     const { x = 0, y = 0, opacity = 1, rotate = 0, scale = 1 } = now as NodeBase;
     if (opacity <= 0 || scale === 0) return;
     const [w, h] = sizeOf(now);
-    const matrix = placed(outer, x, y, w, h, rotate, scale);
+    const matrix = placed(outer, { x, y, w, h }, rotate, scale);
     if (now.kind === 'character') return;
     if (now.kind !== 'group') {
-      for (const item of this.leaf(now, matrix, w, h, opacity, clip)) items.push(item);
+      for (const item of this.leaf(now, { matrix, w, h, clip }, opacity)) items.push(item);
       return;
     }
     const inner = now.clip === true ? clipTo(matrix, w, h, now.radius ?? 0, clip) : clip;
@@ -110,23 +103,21 @@ class Builder {
   }
 
   /** One thing, or nothing where it is not seen. */
-  leaf(node: Leaf, matrix: Matrix, w: number, h: number, alpha: number, clip: Clip | undefined): readonly Painted[] {
+  leaf(node: Leaf, place: Place, alpha: number): readonly Painted[] {
+    const { w, clip } = place;
     const lines = node.kind === 'text' ? this.#lines(node, w) : undefined;
     const picture = pictureOf(node, this.#look.surface);
     const frame = node.kind === 'sprite' ? this.#frame(node) : 0;
     const turn = picture === undefined ? 0 : this.#look.turnOf(picture);
-    const all = reached(node, matrix, w, h, lines, this.#look.surroundings.plain);
+    const all = reached(node, place, lines, this.#look.surroundings.plain);
     const bounds = intersection(clip === undefined ? all : intersection(all, clip.bounds), this.#look.panel);
     if (empty(bounds)) return [];
-    const cover = alpha === 1 ? covered(node, matrix, w, h, clip, this.#look.surroundings) : undefined;
+    const cover = alpha === 1 ? covered(node, place, this.#look.surroundings) : undefined;
     const item: Item = {
+      ...place,
       kind: 'item',
       node,
-      w,
-      h,
-      matrix,
       alpha,
-      clip,
       bounds,
       cover,
       frame,
@@ -216,7 +207,7 @@ function gather(nodes: readonly SceneNode[], found: Map<string, NodeBase>): void
 const empty = ({ w, h }: Rect): boolean => w <= 0 || h <= 0;
 
 export function clipTo(matrix: Matrix, w: number, h: number, radius: number, outer: Clip | undefined): Clip {
-  const own = reach(matrix, 0, 0, w, h);
+  const own = reach(matrix, { x: 0, y: 0, w, h });
   return { matrix, w, h, radius, outer, bounds: outer === undefined ? own : intersection(own, outer.bounds) };
 }
 
@@ -245,14 +236,15 @@ function twice(node: Leaf): boolean {
 }
 
 /** Whole pixels that it reaches: with its shadow, its stroke and its smoothed edges. */
-function reached(node: Leaf, matrix: Matrix, w: number, h: number, lines: Lines | undefined, plain: boolean): Rect {
-  if (node.kind === 'text') return reachOfText(node, matrix, w, h, lines!);
-  if (node.kind !== 'rect' && node.kind !== 'ellipse' && node.kind !== 'path') return reach(matrix, 0, 0, w, h);
+function reached(node: Leaf, { matrix, w, h }: Place, lines: Lines | undefined, plain: boolean): Rect {
+  if (node.kind === 'text') return reachOfText(node, matrix, [w, h], lines!);
+  if (node.kind !== 'rect' && node.kind !== 'ellipse' && node.kind !== 'path')
+    return reach(matrix, { x: 0, y: 0, w, h });
   if (node.fill === undefined && node.stroke === undefined) return NOWHERE;
   const half = node.stroke === undefined ? 0 : (node.strokeWidth ?? 1) / 2;
   const corner = node.kind === 'path' && node.join !== 'round' ? half * MITER : half;
-  const [px, py, pw, ph] = node.kind === 'path' ? outlineBox(node, w, h) : [0, 0, w, h];
-  const own = reach(matrix, px - corner, py - corner, pw + 2 * corner, ph + 2 * corner);
+  const box = node.kind === 'path' ? outlineBox(node, w, h) : { x: 0, y: 0, w, h };
+  const own = reach(matrix, grown(box, corner, corner));
   const { shadow } = node;
   if (shadow === undefined || plain) return own;
   const stretch = stretchOf(matrix);
@@ -270,7 +262,7 @@ function reached(node: Leaf, matrix: Matrix, w: number, h: number, lines: Lines 
 }
 
 /** Accents and slanted letters reach beyond their line; what reaches farther is cut. */
-function reachOfText(node: TextNode, matrix: Matrix, w: number, h: number, lines: Lines): Rect {
+function reachOfText(node: TextNode, matrix: Matrix, [w, h]: readonly [number, number], lines: Lines): Rect {
   if (lines.lines.every(({ text }) => text === '')) return NOWHERE;
   const { size } = lines.style;
   const wide = Math.max(w, lines.width);
@@ -278,25 +270,22 @@ function reachOfText(node: TextNode, matrix: Matrix, w: number, h: number, lines
   const high = Math.max(h, lines.height);
   const top = node.h === undefined ? 0 : Math.max(0, lines.height - h);
   const more = size * 0.4;
-  return reach(matrix, -start - more, -top - more, wide + 2 * start + 2 * more, high + 2 * top + 2 * more);
+  return reach(matrix, grown({ x: 0, y: 0, w: wide, h: high }, start + more, top + more));
 }
 
-function covered(
-  node: Leaf,
-  matrix: Matrix,
-  w: number,
-  h: number,
-  clip: Clip | undefined,
-  { theme }: Surroundings,
-): Rect | undefined {
+const grown = ({ x, y, w, h }: Rect, dx: number, dy: number): Rect => ({
+  x: x - dx,
+  y: y - dy,
+  w: w + 2 * dx,
+  h: h + 2 * dy,
+});
+
+function covered(node: Leaf, { matrix, w, h, clip }: Place, { theme }: Surroundings): Rect | undefined {
   if (node.kind !== 'rect' || node.fill === undefined || !opaquePaint(node.fill, theme)) return undefined;
   const radius = Math.min(node.radius ?? 0, w / 2, h / 2);
-  let area = filled(matrix, radius, 0, w - 2 * radius, h);
+  let area = filled(matrix, grown({ x: 0, y: 0, w, h }, -radius, 0));
   for (let one = clip; one !== undefined; one = one.outer)
-    area = intersection(
-      area,
-      filled(one.matrix, one.radius, one.radius, one.w - 2 * one.radius, one.h - 2 * one.radius),
-    );
+    area = intersection(area, filled(one.matrix, grown({ x: 0, y: 0, w: one.w, h: one.h }, -one.radius, -one.radius)));
   return empty(area) ? undefined : area;
 }
 

@@ -7,15 +7,7 @@ export type Matrix = readonly [a: number, b: number, c: number, d: number, e: nu
 export const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
 /** `m`, within which the box of a node is moved, and turned (degrees) and scaled about its middle. */
-export function placed(
-  [a, b, c, d, e, f]: Matrix,
-  x: number,
-  y: number,
-  w: number,
-  h: number,
-  rotate: number,
-  scale: number,
-): Matrix {
+export function placed([a, b, c, d, e, f]: Matrix, { x, y, w, h }: Rect, rotate = 0, scale = 1): Matrix {
   if (rotate === 0 && scale === 1) return [a, b, c, d, a * x + c * y + e, b * x + d * y + f];
   const angle = (rotate * Math.PI) / 180;
   const [cos, sin] = [Math.cos(angle) * scale, Math.sin(angle) * scale];
@@ -42,7 +34,7 @@ const FAR = 1 << 15;
 const near = (value: number): number => Math.max(-FAR, Math.min(FAR, value));
 
 /** The whole pixels that a box reaches, `more` pixels around it, and one for smoothed edges. */
-export function reach([a, b, c, d, e, f]: Matrix, x: number, y: number, w: number, h: number, more = 0): Rect {
+export function reach([a, b, c, d, e, f]: Matrix, { x, y, w, h }: Rect, more = 0): Rect {
   const [ax, cx, ay, cy] = [a * x, c * y, b * x, d * y];
   const [aw, ch, bw, dh] = [a * w, c * h, b * w, d * h];
   const left = ax + cx + Math.min(0, aw) + Math.min(0, ch) + e;
@@ -61,7 +53,7 @@ function outward(left: number, top: number, right: number, bottom: number): Rect
 }
 
 /** The whole pixels that a box fills to their edges; of no size where it is turned. */
-export function filled([a, b, c, d, e, f]: Matrix, x: number, y: number, w: number, h: number): Rect {
+export function filled([a, b, c, d, e, f]: Matrix, { x, y, w, h }: Rect): Rect {
   if (b !== 0 || c !== 0 || a <= 0 || d <= 0) return NOWHERE;
   const [left, top] = [Math.ceil(near(a * x + e)), Math.ceil(near(d * y + f))];
   const [right, bottom] = [Math.floor(near(a * (x + w) + e)), Math.floor(near(d * (y + h) + f))];

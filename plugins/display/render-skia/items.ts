@@ -16,14 +16,18 @@ export interface Clip {
   readonly outer: Clip | undefined;
 }
 
-export interface Item {
-  readonly kind: 'item';
-  readonly node: Leaf;
+/** The box of a node on the panel. */
+export interface Place {
+  readonly matrix: Matrix;
   readonly w: number;
   readonly h: number;
-  readonly matrix: Matrix;
-  readonly alpha: number;
   readonly clip: Clip | undefined;
+}
+
+export interface Item extends Place {
+  readonly kind: 'item';
+  readonly node: Leaf;
+  readonly alpha: number;
   readonly bounds: Rect;
   /** Whole pixels of which nothing below is seen. */
   readonly cover: Rect | undefined;

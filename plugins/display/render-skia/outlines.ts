@@ -1,11 +1,11 @@
 /** Outlines of paths: read once, kept by their data. */
-import type { PathNode } from '@device-core/plugin-api/scene';
+import type { PathNode, Rect } from '@device-core/plugin-api/scene';
 import { addon, type Outline } from './canvas.ts';
 
 interface Kept {
   readonly outline: Outline;
   /** Of its own coordinates, with its control points. */
-  readonly box: readonly [x: number, y: number, w: number, h: number];
+  readonly box: Rect;
 }
 
 const MOST_KEPT = 512;
@@ -16,7 +16,7 @@ export function outlineOf(d: string): Kept {
   if (known !== undefined) return known;
   const outline = new (addon().Path2D)(d);
   const [left, top, right, bottom] = outline.getBounds();
-  const made: Kept = { outline, box: [left, top, right - left, bottom - top] };
+  const made: Kept = { outline, box: { x: left, y: top, w: right - left, h: bottom - top } };
   if (kept.size === MOST_KEPT) kept.delete(kept.keys().next().value!);
   kept.set(d, made);
   return made;
@@ -27,12 +27,8 @@ export const scaleOf = ({ view }: PathNode, w: number, h: number): readonly [x: 
   view === undefined ? [1, 1] : [w / view[0], h / view[1]];
 
 /** What it reaches in units, without its stroke. */
-export function outlineBox(
-  node: PathNode,
-  w: number,
-  h: number,
-): readonly [x: number, y: number, w: number, h: number] {
-  const [x, y, wide, high] = outlineOf(node.d).box;
+export function outlineBox(node: PathNode, w: number, h: number): Rect {
+  const { box } = outlineOf(node.d);
   const [sx, sy] = scaleOf(node, w, h);
-  return [x * sx, y * sy, wide * sx, high * sy];
+  return { x: box.x * sx, y: box.y * sy, w: box.w * sx, h: box.h * sy };
 }

@@ -10,6 +10,7 @@ import {
   type RectNode,
   resolveColour,
   type SpriteNode,
+  type TextNode,
   type Theme,
   type VideoNode,
 } from '@device-core/plugin-api/scene';
@@ -73,7 +74,7 @@ export class Painter {
   }
 
   #item(context: Context, item: Item, surroundings: Surroundings): void {
-    const { node, matrix, w, h, alpha, clip, lines } = item;
+    const { node, matrix, alpha, clip, lines } = item;
     context.save();
     clipWith(context, clip);
     // What reaches farther than it should, marks upon marks for example, is cut where it is looked for.
@@ -84,11 +85,11 @@ export class Painter {
       case 'rect':
       case 'ellipse':
       case 'path':
-        shape(context, node, w, h, stretchOf(matrix), surroundings);
+        shape(context, node, item, surroundings);
         break;
       case 'text':
         context.fillStyle = resolveColour(surroundings.theme, node.colour ?? '@text');
-        text(context, lines!, node.align ?? 'start', node.valign ?? 'top', node.w ?? 0, node.h);
+        text(context, node, lines!);
         break;
       default:
         this.#picture(context, item, node);
@@ -138,14 +139,8 @@ function clipBox(context: Context, { x, y, w, h }: Rect): void {
   context.clip();
 }
 
-function shape(
-  context: Context,
-  node: Shape,
-  w: number,
-  h: number,
-  stretch: number,
-  { theme, plain }: Surroundings,
-): void {
+function shape(context: Context, node: Shape, { matrix, w, h }: Item, { theme, plain }: Surroundings): void {
+  const stretch = stretchOf(matrix);
   const { fill, stroke, strokeWidth = 1 } = node;
   if (node.shadow !== undefined && !plain) {
     const { x = 0, y = 0, blur, colour } = node.shadow;
@@ -155,10 +150,9 @@ function shape(
     context.shadowOffsetY = y * stretch;
     context.shadowColor = resolveColour(theme, colour);
   }
-  const outline = node.kind === 'path' ? outlineOf(node.d).outline : undefined;
   if (fill !== undefined) {
     context.fillStyle = paintOf(context, fill, w, h, theme);
-    draw(context, node, w, h, (path) => (path === undefined ? context.fill() : context.fill(path)), outline, false);
+    draw(context, node, [w, h], (path) => (path === undefined ? context.fill() : context.fill(path)), false);
     if (stroke !== undefined) context.shadowColor = 'transparent';
   }
   if (stroke !== undefined && strokeWidth > 0) {
@@ -167,21 +161,19 @@ function shape(
     context.lineCap = 'cap' in node ? (node.cap ?? 'butt') : 'butt';
     context.lineJoin = node.kind === 'path' ? (node.join ?? 'miter') : 'miter';
     context.miterLimit = MITER_LIMIT;
-    draw(context, node, w, h, (path) => (path === undefined ? context.stroke() : context.stroke(path)), outline, true);
+    draw(context, node, [w, h], (path) => (path === undefined ? context.stroke() : context.stroke(path)), true);
   }
 }
 
 function draw(
   context: Context,
   node: Shape,
-  w: number,
-  h: number,
+  [w, h]: readonly [number, number],
   how: (path?: Outline) => void,
-  outline: Outline | undefined,
   open: boolean,
 ): void {
   if (node.kind === 'path') {
-    const path = scaled(outline!, ...scaleOf(node, w, h));
+    const path = scaled(outlineOf(node.d).outline, ...scaleOf(node, w, h));
     if (path !== undefined) how(path);
     return;
   }
@@ -229,18 +221,12 @@ function paintOf(context: Context, paint: Paint, w: number, h: number, theme: Th
 }
 type CanvasGradient = ReturnType<Context['createLinearGradient']>;
 
-function text(
-  context: Context,
-  { style, lines, dir, height }: Lines,
-  align: 'start' | 'center' | 'end',
-  valign: 'top' | 'middle' | 'bottom',
-  w: number,
-  h: number | undefined,
-): void {
+function text(context: Context, node: TextNode, { style, lines, dir, height }: Lines): void {
+  const { align = 'start', valign = 'top', w = 0, h = height } = node;
   use(context, style);
   context.direction = dir;
   context.textAlign = 'left';
-  const free = (h ?? height) - height;
+  const free = h - height;
   const top = valign === 'top' ? 0 : valign === 'middle' ? free / 2 : free;
   const right = (align === 'end') !== (dir === 'rtl');
   for (const [index, line] of lines.entries()) {

@@ -1,5 +1,6 @@
 /** From the canvas to the panel: 16 bits with ordered dither, or 32 bits. */
 import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api';
+import type { Rect } from '@device-core/plugin-api/scene';
 
 /** Thresholds of 4 x 4 pixels, none of which is 0 or 1: what a panel can show exactly stays as it is. */
 const BAYER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
@@ -21,19 +22,14 @@ interface Tables {
 let tables: Tables | undefined;
 
 /** Writes a rectangle of the canvas, whose corner is at x, y of the panel, to `out` from `at`. `rgba` has its rows without gaps. */
-export function convert(
-  rgba: Uint8ClampedArray,
-  { x, y, w, h }: { readonly x: number; readonly y: number; readonly w: number; readonly h: number },
-  format: PixelFormat,
-  out: Uint8Array,
-  at: number,
-): void {
+export function convert(rgba: Uint8ClampedArray, rect: Rect, format: PixelFormat, out: Uint8Array, at: number): void {
+  const { w, h } = rect;
   const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, w * h);
-  if (format === 'rgb565') toRgb565(pixels, x, y, w, h, new Uint16Array(out.buffer, out.byteOffset + at, w * h));
+  if (format === 'rgb565') toRgb565(pixels, rect, new Uint16Array(out.buffer, out.byteOffset + at, w * h));
   else toXrgb8888(pixels, new Uint32Array(out.buffer, out.byteOffset + at, w * h));
 }
 
-function toRgb565(pixels: Uint32Array, x: number, y: number, w: number, h: number, out: Uint16Array): void {
+function toRgb565(pixels: Uint32Array, { x, y, w, h }: Rect, out: Uint16Array): void {
   tables ??= { red: table(31, 11), green: table(63, 5), blue: table(31, 0) };
   const { red, green, blue } = tables;
   for (let row = 0, index = 0; row < h; row += 1) {

@@ -54,17 +54,17 @@ export class Shown {
   area(base: Matrix, panel: Rect): Rect {
     const { x, y, w, h } = this.surface.box;
     const more = this.surface.layer === LAYERS.app ? 0 : BEYOND;
-    return intersection(reach(base, x - more, y - more, w + 2 * more, h + 2 * more), panel);
+    return intersection(reach(base, { x: x - more, y: y - more, w: w + 2 * more, h: h + 2 * more }), panel);
   }
 
   /** What it looks like now. */
   look(base: Matrix, look: Look): Layer | undefined {
     const { surface } = this;
-    const { x, y, w, h } = surface.box;
-    const matrix = placed(base, x, y, w, h, 0, 1);
+    const { w, h } = surface.box;
+    const matrix = placed(base, surface.box);
     // Nothing of an app is seen outside of its box.
     const clip = surface.layer === LAYERS.app ? clipTo(matrix, w, h, 0, undefined) : undefined;
-    const built = build(surface.scene, surface.since, matrix, w, h, clip, look);
+    const built = build(surface.scene, surface.since, { matrix, w, h, clip }, look);
     this.next = built.next;
     const alpha = quantised('opacity', this.#alphaAt(look.now));
     const solid = built.items[0]?.kind === 'item' && built.items[0].cover !== undefined;
