@@ -25,6 +25,10 @@ const NEEDS: Readonly<Record<string, Need>> = {
     return { devices: [String(device), ...chips], groups: ['spi', ...(chips.length > 0 ? ['gpio'] : [])] };
   },
   'audio-alsa': () => ({ devices: ['char-alsa'], groups: ['audio'] }),
+  'panel-fbdev': ({ device = '/dev/fb0' }) => ({ devices: [String(device)], groups: ['video'] }),
+  'panel-drm': ({ device = '/dev/dri/card0' }) => ({ devices: [String(device)], groups: ['video'] }),
+  // Their numbers change with what is plugged in: all of them or none.
+  'input-evdev': () => ({ devices: ['char-input'], groups: ['input'] }),
   wyoming: (config) => (Object.keys(config).length > 0 ? { network: 'wyoming' } : {}),
 };
 
@@ -38,7 +42,8 @@ export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) =
     if (!enabled) continue;
     const need = NEEDS[id]?.(config) ?? {};
     for (const device of need.devices ?? []) {
-      if (device !== 'char-alsa' && !NODE.test(device)) throw new Error(`plugin ${id} names no device node: ${device}`);
+      if (!/^char-[a-z]+$/.test(device) && !NODE.test(device))
+        throw new Error(`plugin ${id} names no device node: ${device}`);
       devices.add(device);
     }
     for (const group of need.groups ?? []) groups.add(group);

@@ -1,0 +1,309 @@
+/**
+ * A virtual machine with a panel and fingers: QEMU without KVM, the kernel of a Debian package, and an initial RAM file system of Node, koffi and this
+ * checkout. Nothing is installed and nothing stays. JavaScript runs about eleven times slower in it: it is for what is right, not for what is fast.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { eventually } from '../fixtures/eventually.ts';
+import { Archive } from './archive.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const QEMU = 'qemu-system-x86_64';
+/** A machine that did not come up, or did not answer, by then never will. */
+const BOOT_MS = 280_000;
+const CALL_MS = 120_000;
+const PACKAGES = ['koffi', '@koromix/koffi-linux-x64', 'ajv', 'tapable', 'semver', 'yaml', 'pino', 'fast-check'];
+const PROGRAMS = ['/bin/sh', '/bin/cat', '/bin/mount', '/bin/stty', '/sbin/insmod', '/bin/mkdir'];
+
+interface KernelFiles {
+  readonly image: string;
+  readonly modules: string;
+}
+
+/** `DEVICE_LAB_KERNEL` is a folder into which a Debian package `linux-image-...-amd64` was unpacked (`dpkg-deb -x`); / if absent. */
+function kernel(): KernelFiles | undefined {
+  const root = process.env.DEVICE_LAB_KERNEL ?? '/';
+  const names = existsSync(join(root, 'boot')) ? readdirSync(join(root, 'boot')) : [];
+  for (const name of names
+    .filter((one) => one.startsWith('vmlinuz-'))
+    .sort()
+    .reverse()) {
+    const modules = [join(root, 'lib/modules', name.slice(8)), join(root, 'usr/lib/modules', name.slice(8))];
+    const found = modules.find((one) => existsSync(join(one, 'kernel/drivers/gpu/drm/tiny')));
+    if (found !== undefined) return { image: join(root, 'boot', name), modules: found };
+  }
+  return undefined;
+}
+
+/** Why no machine can be had here, or false. */
+export const noMachine: string | false = (() => {
+  if (process.arch !== 'x64') return `the lab's machine is x64, this is ${process.arch}`;
+  const there = (program: string) => (process.env.PATH ?? '').split(':').some((one) => existsSync(join(one, program)));
+  if (!there(QEMU)) return 'qemu is not installed (Debian: qemu-system-x86)';
+  if (!kernel())
+    return "there is no kernel: unpack Debian's linux-image-amd64 and name the folder in DEVICE_LAB_KERNEL";
+  const absent = PROGRAMS.find((program) => !existsSync(program));
+  return absent === undefined ? false : `${absent} is missing`;
+})();
+
+export interface MachineOptions {
+  /** Modules of the kernel, in the order in which they are loaded, parameters and all; what they need comes by itself. */
+  readonly modules: readonly string[];
+  /** Devices of QEMU. */
+  readonly devices: readonly string[];
+  /** Of the kernel's command line. */
+  readonly append?: string;
+}
+
+export interface Screenshot {
+  readonly width: number;
+  readonly height: number;
+  /** Red, green and blue of each pixel. */
+  readonly rgb: Uint8Array;
+}
+
+interface Answer {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+export class Machine implements AsyncDisposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'lab-'));
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #qemu: ChildProcess | undefined;
+  #wire: Socket | undefined;
+  #monitor: Socket | undefined;
+  #monitorAnswer: ((said: Record<string, unknown>) => void) | undefined;
+  #calls = 0;
+  #ready = false;
+
+  /** Resolves when the program of the guest answers. */
+  static async boot(options: MachineOptions): Promise<Machine> {
+    const machine = new Machine();
+    try {
+      await machine.#boot(options);
+      return machine;
+    } catch (error) {
+      const console = machine.console();
+      await machine[Symbol.asyncDispose]();
+      throw new Error(`the machine does not come up: ${console.slice(-3_000)}`, { cause: error });
+    }
+  }
+
+  /** A command of guest/main.ts. */
+  async call<T>(command: string, params: object = {}): Promise<T> {
+    const id = ++this.#calls;
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    this.#wire!.write(`${JSON.stringify({ id, command, params })}\n`);
+    const answer = await inTime(answered, CALL_MS, `${command}: ${this.console().slice(-2_000)}`);
+    if (answer.error !== undefined) throw new Error(answer.error);
+    return answer.result as T;
+  }
+
+  /** What the kernel and the guest said. */
+  console(): string {
+    const path = join(this.#folder, 'console');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  }
+
+  /** What the machine's panel shows. */
+  async screenshot(): Promise<Screenshot> {
+    const filename = join(this.#folder, 'screen.ppm');
+    await this.ask('screendump', { filename });
+    const bytes = readFileSync(filename);
+    const head = /^P6\n(\d+) (\d+)\n255\n/.exec(bytes.subarray(0, 40).toString('latin1'));
+    if (!head) throw new Error('the monitor wrote no picture');
+    return { width: Number(head[1]), height: Number(head[2]), rgb: bytes.subarray(head[0].length) };
+  }
+
+  /** A command of QEMU's monitor. */
+  async ask(execute: string, args: object = {}): Promise<unknown> {
+    const answered = new Promise<Record<string, unknown>>((resolve) => {
+      this.#monitorAnswer = resolve;
+    });
+    this.#monitor!.write(`${JSON.stringify({ execute, arguments: args })}\n`);
+    const answer = await inTime(answered, CALL_MS, `the monitor, asked for ${execute}`);
+    if (answer.error !== undefined) throw new Error(JSON.stringify(answer.error));
+    return answer.return;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#wire?.destroy();
+    this.#monitor?.destroy();
+    const qemu = this.#qemu;
+    if (qemu && qemu.exitCode === null && qemu.signalCode === null) {
+      const gone = new Promise((resolve) => qemu.once('close', resolve));
+      qemu.kill('SIGKILL');
+      await gone;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #boot({ modules, devices, append = '' }: MachineOptions): Promise<void> {
+    const { image, modules: folder } = kernel()!;
+    const initrd = join(this.#folder, 'initrd');
+    fill(initrd, folder, modules);
+    const [wire, monitor] = [join(this.#folder, 'wire'), join(this.#folder, 'monitor')];
+    const line = `console=ttyS1 panic=-1 quiet vt.global_cursor_default=0 consoleblank=0 ${append}`;
+    const args = [
+      ...[
+        '-n',
+        '10',
+        QEMU,
+        '-M',
+        'q35',
+        '-accel',
+        'tcg,thread=multi,tb-size=512',
+        '-cpu',
+        'max',
+        '-smp',
+        '2',
+        '-m',
+        '1024',
+      ],
+      ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-vga', 'none', '-nic', 'none'],
+      ...['-kernel', image, '-initrd', initrd, '-append', line],
+      ...['-chardev', `socket,id=wire,path=${wire},server=on,wait=off`, '-serial', 'chardev:wire'],
+      ...['-serial', `file:${join(this.#folder, 'console')}`],
+      ...['-qmp', `unix:${monitor},server=on,wait=off`],
+      // Whatever happens to this test, it ends by itself.
+      ...devices.flatMap((device) => ['-device', device]),
+    ];
+    const qemu = spawn('timeout', ['--kill-after=5', '1200', 'nice', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#qemu = qemu;
+    let said = '';
+    qemu.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-2_000);
+    });
+    const ended = new Promise<never>((_, reject) => {
+      qemu.once('close', (code) => reject(new Error(`qemu ended with ${code}: ${said}`)));
+    });
+    ended.catch(() => undefined); // it is told to whoever waits
+    await Promise.race([this.#connect(wire, monitor), ended]);
+    const up = eventually(() => this.#ready, 'the program of the guest', { ms: BOOT_MS, every: 100 });
+    await Promise.race([up, ended]);
+  }
+
+  async #connect(wire: string, monitor: string): Promise<void> {
+    await eventually(() => existsSync(wire) && existsSync(monitor), 'the sockets of qemu', { ms: 60_000 });
+    this.#wire = connect(wire);
+    this.#monitor = connect(monitor);
+    createInterface({ input: this.#wire }).on('line', (text) => this.#heard(text));
+    const greeted = Promise.withResolvers<void>();
+    createInterface({ input: this.#monitor }).on('line', (text) => {
+      const said = JSON.parse(text) as Record<string, unknown>;
+      if ('QMP' in said) greeted.resolve();
+      else if ('return' in said || 'error' in said) this.#monitorAnswer?.(said);
+    });
+    await greeted.promise;
+    await this.ask('qmp_capabilities');
+  }
+
+  #heard(text: string): void {
+    if (text.trim() === 'READY') this.#ready = true;
+    if (!text.startsWith('{')) return;
+    const answer = JSON.parse(text) as Answer;
+    this.#waiting.get(answer.id)?.(answer);
+    this.#waiting.delete(answer.id);
+  }
+}
+
+async function inTime<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms: ${what}`)), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function fill(path: string, modulesFolder: string, modules: readonly string[]): void {
+  using archive = new Archive(path);
+  for (const folder of ['proc', 'sys', 'dev', 'tmp', 'run']) archive.folder(folder);
+  for (const program of PROGRAMS) archive.program(`bin/${program.split('/').at(-1)}`, program);
+  archive.program('bin/node', join(ROOT, 'node_modules/.bin/node'));
+  const ordered = withNeeds(modulesFolder, modules);
+  for (const { name, file } of ordered) archive.file(`modules/${name}.ko`, readFileSync(file));
+  archive.file(
+    'init',
+    [
+      '#!/bin/sh',
+      'export PATH=/bin HOME=/tmp NODE_DISABLE_COMPILE_CACHE=1',
+      'mount -t devtmpfs dev /dev && mount -t proc proc /proc && mount -t sysfs sys /sys',
+      ...ordered.map(({ name, parameters }) => `insmod /modules/${name}.ko ${parameters}`),
+      'stty -F /dev/ttyS0 raw -echo',
+      'exec node /core/test/lab/guest/main.ts </dev/ttyS0 >/dev/ttyS0',
+      '',
+    ].join('\n'),
+    true,
+  );
+  const source = (file: string) => !/\.md$|\/(apps|library-apps|plugins\/(?!display)[a-z]+)\/.*\/.*\.wav$/.test(file);
+  for (const folder of [
+    'kernel',
+    'plugin-api',
+    'plugins/display',
+    'manifests',
+    'test/lab',
+    'test/fixtures',
+    'test/contracts',
+  ])
+    archive.tree(`core/${folder}`, join(ROOT, folder), source);
+  archive.file('core/package.json', readFileSync(join(ROOT, 'package.json')));
+  archive.link('core/node_modules/@device-core/plugin-api', '../../plugin-api');
+  for (const name of closure(PACKAGES))
+    archive.tree(
+      `core/node_modules/${name}`,
+      join(ROOT, 'node_modules', name),
+      (file) => !/\/(doc|docs|test)$/.test(file),
+    );
+}
+
+/** Packages with what they depend on. */
+function closure(names: readonly string[]): readonly string[] {
+  const found = new Set<string>();
+  const visit = (name: string) => {
+    const file = join(ROOT, 'node_modules', name, 'package.json');
+    if (found.has(name) || !existsSync(file)) return;
+    found.add(name);
+    const { dependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as { dependencies?: Record<string, string> };
+    Object.keys(dependencies).forEach(visit);
+  };
+  names.forEach(visit);
+  return [...found];
+}
+
+interface Module {
+  readonly name: string;
+  readonly file: string;
+  readonly parameters: string;
+}
+
+/** With those that they need before them. */
+function withNeeds(folder: string, wanted: readonly string[]): readonly Module[] {
+  const files = new Map<string, string>();
+  const paths = readdirSync(join(folder, 'kernel'), { recursive: true, encoding: 'utf8' });
+  for (const path of paths) {
+    const name = /([^/]+)\.ko$/.exec(path)?.[1]?.replaceAll('-', '_');
+    if (name !== undefined) files.set(name, join(folder, 'kernel', path));
+  }
+  const ordered = new Map<string, Module>();
+  const visit = (name: string, parameters: string) => {
+    const file = files.get(name);
+    // What is built in needs no file.
+    if (ordered.has(name) || file === undefined) return;
+    const needs = execFileSync('/sbin/modinfo', ['-F', 'depends', file], { encoding: 'utf8' }).trim();
+    for (const need of needs.split(',').filter((one) => one !== '')) visit(need.replaceAll('-', '_'), '');
+    ordered.set(name, { name, file, parameters });
+  };
+  for (const line of wanted) {
+    const [name = '', ...parameters] = line.split(' ');
+    visit(name, parameters.join(' '));
+  }
+  return [...ordered.values()];
+}
