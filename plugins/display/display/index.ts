@@ -1,22 +1,34 @@
-import { definePlugin, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
+import { definePlugin, device, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
 import { type DisplayConfig, surroundingsOf } from './configuration.ts';
-import { PlainLight } from './light.ts';
+import { openInput } from './input/wiring.ts';
 import { PluginSurfaces } from './plugin-surfaces.ts';
+import type { PanelLight } from './power/light.ts';
+import { openLight } from './power/wiring.ts';
 import { Screen } from './screen.ts';
+import { openLook } from './settings/wiring.ts';
 
 const MOST_DECODED_BYTES = 16 << 20;
 /** A plugin in one of these shows nothing any more. */
 const OVER: readonly PluginState[] = ['stopping', 'stopped', 'failed', 'quarantined'];
 
-export const plugin = definePlugin<Record<never, never>, DisplayConfig>({
-  setup(host) {
+export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
+  requires: { device },
+  async setup(host, services) {
     const { scope, log, bus, config } = host;
     const screen = new Screen({
       ...{ scope, log, renderers: config.renderers },
       surroundings: surroundingsOf(config),
       imageBytes: MOST_DECODED_BYTES,
     });
-    screen.light = new PlainLight(screen);
+    const { sku } = await services.device.info();
+    const light: PanelLight = openLight(host, {
+      seam: screen,
+      keep: (level) => looks.keep(level),
+      changed: (power) => looks.look.asleep(power === 'off'),
+    });
+    screen.light = light;
+    const looks = openLook(host, { seam: screen, light: () => light });
+    openInput(host, { seam: screen, light, simulated: sku.simulated });
     const surfaces = new PluginSurfaces(screen);
     screen.ofPlugins = (surface, input) => surfaces.deliver(surface, input);
     scope.defer('renderer', () => screen.stage.end());

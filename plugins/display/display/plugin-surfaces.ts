@@ -65,7 +65,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
       home: async () => screen.home(),
       wake: (reason) => screen.light.wake(reason),
       power: (power) => screen.light.power(power),
-      brightness: (level) => screen.light.brightness(level),
+      brightness: async (level) => void (await screen.light.brightness(level)),
       describe: async () => screen.describe(),
     };
   }

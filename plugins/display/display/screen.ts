@@ -184,6 +184,12 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     this.focus?.home();
   }
 
+  /** Throws APP_NOT_FOUND, APP_NOT_RUNNING. */
+  async open(app: string): Promise<void> {
+    if (!this.focus) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'no app can show anything' });
+    await this.focus.open(app);
+  }
+
   touched(): void {
     this.focus?.touched();
     this.#listeners.tell('touched', undefined);

@@ -67,6 +67,6 @@ export interface SurroundingsSeam {
 /** What `power/` gives to the service and the operations. */
 export interface Light {
   power(power: PanelPower): Promise<void>;
-  brightness(level: number): Promise<void>;
+  brightness(level: number): Promise<unknown>;
   wake(reason: string): Promise<void>;
 }

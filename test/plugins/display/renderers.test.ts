@@ -195,7 +195,7 @@ test('display.state says what changed, and /health why nothing is seen', async (
   assert.deepEqual(await health(), { status: 'okay', message: 'skia paints on fake' });
   const states = bench.host.published.filter(({ topic }) => topic === 'display.state');
   const last = states.at(-1)?.payload as DisplayState;
-  assert.deepEqual(last, { power: 'on', brightness: 1, renderer: 'skia', panel: 'fake' });
+  assert.deepEqual(last, { power: 'on', brightness: 0.8, renderer: 'skia', panel: 'fake' });
 });
 
 test('an image that no renderer can read is refused to whoever gave it', async () => {

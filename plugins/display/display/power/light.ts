@@ -78,12 +78,13 @@ export class PanelLight implements Light {
     void this.#look();
   }
 
-  /** Throws PARAMS_INVALID. */
-  async brightness(level: number): Promise<void> {
+  /** Answers with what became of it. Throws PARAMS_INVALID, and what keeping it throws. */
+  async brightness(level: number): Promise<number> {
     if (!(level >= 0 && level <= 1))
       throw new CoreError('PARAMS_INVALID', { where: 'level', reason: 'it is not from 0 to 1' });
     this.set(level);
     await this.#options.keep?.(this.#set);
+    return this.#set;
   }
 
   async wake(reason: string): Promise<void> {

@@ -1,0 +1,98 @@
+/** `settings/` in the plugin: what was chosen on the device, the hours of the night, the battery, and what can be said to the screen. */
+import {
+  type Apps,
+  apps,
+  type Config,
+  config as configService,
+  type Intents,
+  intents,
+  type PluginHost,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
+import { type DisplayConfig, surroundingsOf } from '../configuration.ts';
+import type { PanelLight } from '../power/light.ts';
+import type { SurroundingsSeam } from '../seams.ts';
+import { PREFIX, settingsOf } from './device-settings.ts';
+import { Look } from './look.ts';
+import { type Spoken, speakApps, speakScreen } from './spoken.ts';
+import { themesOf } from './themes.ts';
+
+export interface Looks {
+  readonly look: Look;
+  /** Keeps a brightness as the setting of the device. */
+  keep(level: number): Promise<void>;
+}
+
+/** Throws PARAMS_INVALID: a theme of the SKU that cannot be read. */
+export function openLook(
+  host: PluginHost<DisplayConfig>,
+  parts: { readonly seam: SurroundingsSeam & Spoken; readonly light: () => PanelLight },
+): Looks {
+  const { scope, log, bus, config } = host;
+  const { locale, timeZone } = surroundingsOf(config);
+  const { theme, textScale, reducedMotion, fps, night } = config;
+  const look = new Look({
+    ...{ scope, seam: parts.seam, themes: themesOf(config.themes), hours: night },
+    defaults: { theme, textScale, reducedMotion, fps, locale, timeZone },
+    night: (dark) => parts.light().night(dark ? night.brightness : undefined),
+  });
+  bus.subscribe('system.power', ({ payload }) => look.low((payload as { readonly state?: unknown }).state === 'low'));
+
+  let kept: Config | undefined;
+  let problems: readonly string[] = [];
+  host.when(configService, async (service, part) => {
+    kept = service;
+    part.defer('settings', () => {
+      kept = undefined;
+    });
+    const read = async () => {
+      const found = settingsOf(await service.list({}, PREFIX));
+      for (const problem of found.problems)
+        if (!problems.includes(problem)) log.warn({}, `a setting means nothing: ${problem}`);
+      problems = found.problems;
+      look.use(found.settings);
+      parts.light().set(found.settings.brightness ?? config.brightness);
+    };
+    part.use(
+      'changes of the configuration',
+      service.watch({}, ({ key }) => {
+        if (!key.startsWith(`${PREFIX}.`) && key !== PREFIX) return;
+        read().catch((error: unknown) => log.warn({ reason: reasonOf(error) }, `cannot read ${PREFIX}`));
+      }),
+    );
+    await read();
+  });
+  host.tap('health.collect', (report) => {
+    for (const problem of problems) report.warn('SETTING_INVALID', problem);
+  });
+  let listening: { readonly service: Intents; readonly part: Scope } | undefined;
+  let running: { readonly service: Apps; readonly part: Scope } | undefined;
+  const openByVoice = async (): Promise<void> => {
+    if (!listening || !running) return;
+    const both = listening.part.child('apps by voice');
+    running.part.defer('apps by voice', async () => both[Symbol.asyncDispose]());
+    await speakApps(listening.service, running.service, both, parts.seam, log);
+  };
+  host.when(intents, async (service, part) => {
+    listening = { service, part };
+    part.defer('sentences', () => {
+      listening = undefined;
+    });
+    speakScreen(service, part, parts.seam);
+    await openByVoice();
+  });
+  host.when(apps, async (service, part) => {
+    running = { service, part };
+    part.defer('apps', () => {
+      running = undefined;
+    });
+    await openByVoice();
+  });
+  return {
+    look,
+    async keep(level) {
+      await kept?.set({}, `${PREFIX}.brightness`, level, { by: `plugin.${host.id}` });
+    },
+  };
+}
