@@ -324,11 +324,13 @@ export {
   type Consent,
   type Consents,
   consents,
+  type PanelAnswers,
   type Prompt,
   type PromptItem,
   type PromptOutcome,
   type PromptQuestion,
   type Prompts,
+  panelAnswers,
   prompts,
 } from './services/prompts.ts';
 export {

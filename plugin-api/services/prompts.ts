@@ -59,6 +59,14 @@ export interface Prompts {
 
 export const prompts = serviceRef<Prompts>('prompts', '1.0.0');
 
+/** The Core's own panel answers: for plugin `system-view` of the tree, and for no other. Its answers are kept with `by: panel`. */
+export interface PanelAnswers {
+  /** As `prompts.answer`. Throws CALLER_DENIED (another plugin), CONSENT_NOT_FOUND, PARAMS_INVALID, and the codes of a disk. */
+  answer(id: string, allow: readonly string[]): Promise<PromptOutcome>;
+}
+
+export const panelAnswers = serviceRef<PanelAnswers>('panel-answers', '1.0.0');
+
 /** One answer that was kept: it holds for what it names and what that implies, until it is revoked. */
 export interface Consent {
   readonly capability: CapabilityId;

@@ -1,8 +1,16 @@
 /** A banner: at the top, below the strip of the system, it comes down from there. It stays until it is dismissed. */
 import type { Display } from '@device-core/plugin-api';
-import { GRID, type Scene, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
+import {
+  directionOfLocale,
+  foreignLabel,
+  foreignText,
+  GRID,
+  type Scene,
+  type SceneNode,
+  type Timeline,
+} from '@device-core/plugin-api/scene';
 import type { Banner } from './banner-queue.ts';
-import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, said, sign, WIDTH, words } from './parts.ts';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 
 const W = WIDTH - 2 * EDGE;
@@ -37,9 +45,9 @@ export async function bannerScene(
   { title, device, former, more }: BannerView,
 ): Promise<Drawing> {
   const { locale } = await display.surroundings();
-  const mirrored = isMirrored(locale);
-  const name = words(title ?? device) + (more > 0 ? `  ·  +${more}` : '');
-  const text = words(banner.text);
+  const mirrored = directionOfLocale(locale) === 'rtl';
+  const name = foreignText(title ?? device) + (more > 0 ? `  ·  +${more}` : '');
+  const text = foreignText(banner.text);
   const width = W - 2 * PAD - SIGN - GAP - CROSS - GAP;
   const [head, body] = await display.measure([
     { text: name, role: 'caption', width, lines: 1 },
@@ -53,14 +61,14 @@ export async function bannerScene(
   const top = PAD + (inner - headHeight - bodyHeight) / 2;
   let h = PAD + inner;
   const told: readonly SceneNode[] = [
-    sign(title, banner.level, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
+    sign(title, banner, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
     {
       ...{ kind: 'text', x: at(left, width), y: top, w: width, h: headHeight, text: name, role: 'caption' },
       ...{ colour: '@text-soft', lines: 1, dir: mirrored ? 'rtl' : 'ltr' },
     },
     { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
   ];
-  const label = said(title ?? device, LEVEL_WORDS[banner.level], banner.text);
+  const label = foreignLabel(title ?? device, LEVEL_WORDS[banner.level], banner.text);
   const nodes: SceneNode[] = [
     { kind: 'group', w: W, h, label, nodes: told },
     ...cross(at(W - PAD - CROSS, CROSS), PAD + (inner - CROSS) / 2),
@@ -130,10 +138,19 @@ function pill(title: string, index: number, { x, y, w }: { x: number; y: number;
       radius: h / 2,
       fill: first ? '@accent' : '@sunken',
       tap: `${PRESS}${index}`,
-      label: said(title),
+      label: foreignLabel(title),
     },
     {
-      ...{ kind: 'text', x: x + GRID.gap, y, w: w - 2 * GRID.gap, h, text: words(title), role: 'label', lines: 1 },
+      ...{
+        kind: 'text',
+        x: x + GRID.gap,
+        y,
+        w: w - 2 * GRID.gap,
+        h,
+        text: foreignText(title),
+        role: 'label',
+        lines: 1,
+      },
       ...{ align: 'center', valign: 'middle', colour: first ? '@on-accent' : '@text' },
     },
   ];

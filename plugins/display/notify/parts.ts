@@ -1,5 +1,13 @@
-/** What toasts and banners are made of: words that stay words, marks of the level, the app's sign. Pure. */
-import { GRID, isolated, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
+/** What toasts and banners are made of: marks of the level, the app's sign, how they come and go. Pure. */
+import {
+  appSign,
+  GRID,
+  ICONS,
+  type IconName,
+  iconNode,
+  type SceneNode,
+  type Timeline,
+} from '@device-core/plugin-api/scene';
 import type { Level } from './asked.ts';
 
 /** Of the panel. */
@@ -20,31 +28,6 @@ export const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   error: 'Error',
 };
 
-/** More than two lines hold, at any text scale. */
-const MOST_SHOWN = 400;
-const MOST_LABEL = 200;
-/** Marks beyond so many on one letter would be drawn over what stands above and below. */
-const TOWERS = /(\p{M}{4})\p{M}+/gu;
-
-function tidy(text: string): string {
-  const line = text.slice(0, MOST_SHOWN).toWellFormed().normalize('NFC');
-  return line
-    .replace(TOWERS, '$1')
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
-}
-
-/** Words of somebody else: one paragraph, in their own direction, and nothing in them is a binding. */
-export function words(text: string): string {
-  return isolated(tidy(text)).replaceAll('{', '{{');
-}
-
-/** The same for a screen reader. */
-export function said(...parts: readonly (string | undefined)[]): string {
-  const all = parts.filter((part) => part !== undefined && part !== '').map((part) => isolated(tidy(part ?? '')));
-  return all.join(': ').slice(0, MOST_LABEL).toWellFormed();
-}
-
 const MARKS: Readonly<Record<Level, string>> = {
   info: 'M14 12.5 V20 M14 8 V8.5',
   success: 'M8 14.5 L12.2 18.7 L20.2 9.8',
@@ -52,10 +35,13 @@ const MARKS: Readonly<Record<Level, string>> = {
   error: 'M9 9 L19 19 M19 9 L9 19',
 };
 
-/** A disc with its mark, 32 units: told apart by its shape as well. */
-function mark(level: Level, x: number, y: number): readonly SceneNode[] {
+/** A disc with its mark, 32 units: told apart by its shape as well. A sign of the device that the app names stands in the mark's place. */
+function mark(level: Level, icon: string | undefined, x: number, y: number): readonly SceneNode[] {
+  const disc: SceneNode = { kind: 'ellipse', x, y, w: 32, h: 32, fill: `@${level}`, stroke: '@raised', strokeWidth: 4 };
+  if (icon !== undefined && Object.hasOwn(ICONS, icon))
+    return [disc, iconNode(icon as IconName, { x: x + 6, y: y + 6, size: 20 }, { colour: '@on-level' })];
   return [
-    { kind: 'ellipse', x, y, w: 32, h: 32, fill: `@${level}`, stroke: '@raised', strokeWidth: 4 },
+    disc,
     {
       ...{ kind: 'path', x, y, w: 32, h: 32, view: [28, 28], d: MARKS[level] },
       ...{ stroke: '@on-level', strokeWidth: 3, cap: 'round', join: 'round' },
@@ -63,25 +49,15 @@ function mark(level: Level, x: number, y: number): readonly SceneNode[] {
   ];
 }
 
-/** The app's first letter on its ground, a ring for the device itself, and the level at its corner. */
-export function sign(title: string | undefined, level: Level, x: number, y: number): SceneNode {
-  const [letter] = title === undefined ? [] : [...new Intl.Segmenter().segment(title.trim())];
-  const inside: SceneNode =
-    letter === undefined
-      ? { kind: 'ellipse', x: 22, y: 22, w: 28, h: 28, stroke: '@accent', strokeWidth: 6 }
-      : {
-          ...{ kind: 'text', x: 0, y: 0, w: SIGN, h: SIGN, text: words(letter.segment.toLocaleUpperCase()), size: 36 },
-          ...{ weight: 700, colour: '@accent', align: 'center', valign: 'middle', lines: 1 },
-        };
-  const ground: SceneNode = { kind: 'rect', w: SIGN, h: SIGN, radius: 22, fill: '@accent-soft' };
-  return {
-    kind: 'group',
-    x,
-    y,
-    w: SIGN + 8,
-    h: SIGN + 8,
-    nodes: [ground, inside, ...mark(level, SIGN - 24, SIGN - 24)],
-  };
+/** Who speaks, and how urgent it is. */
+export function sign(
+  title: string | undefined,
+  { level, icon }: { readonly level: Level; readonly icon?: string },
+  x: number,
+  y: number,
+): SceneNode {
+  const nodes = [appSign(title, { x: 0, y: 0, size: SIGN }), ...mark(level, icon, SIGN - 24, SIGN - 24)];
+  return { kind: 'group', x, y, w: SIGN + 8, h: SIGN + 8, nodes };
 }
 
 export function comes(from: number): readonly Timeline[] {
@@ -96,18 +72,4 @@ export function goes(to: number): readonly Timeline[] {
     { node: CARD, property: 'y', to, ms: GO_MS, ease: 'in' },
     { node: CARD, property: 'opacity', to: 0, ms: GO_MS, ease: 'in' },
   ];
-}
-
-/** Whether lines run from the right in the language of the device. */
-export function isMirrored(locale: string): boolean {
-  try {
-    const { textInfo, getTextInfo } = new Intl.Locale(locale) as Intl.Locale & {
-      readonly textInfo?: { readonly direction?: string };
-      getTextInfo?(): { readonly direction?: string };
-    };
-    return (getTextInfo ? getTextInfo.call(new Intl.Locale(locale)) : textInfo)?.direction === 'rtl';
-  } catch {
-    // Not a language tag: the rest of the screen goes on from the left, too.
-    return false;
-  }
 }

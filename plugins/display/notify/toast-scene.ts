@@ -1,7 +1,15 @@
 /** A toast: at the bottom, it rises from the edge. Title and sign of the app are drawn here, whatever the app says. */
 import type { Display } from '@device-core/plugin-api';
-import { GRID, PANEL_UNITS, type Scene, type SceneNode } from '@device-core/plugin-api/scene';
-import { CARD, comes, EDGE, goes, isMirrored, LEVEL_WORDS, PAD, SIGN, said, sign, WIDTH, words } from './parts.ts';
+import {
+  directionOfLocale,
+  foreignLabel,
+  foreignText,
+  GRID,
+  PANEL_UNITS,
+  type Scene,
+  type SceneNode,
+} from '@device-core/plugin-api/scene';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';
 
@@ -22,8 +30,8 @@ export async function toastScene(
   }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
 ): Promise<Drawing> {
   const { locale } = await display.surroundings();
-  const name = words(title ?? device);
-  const text = words(toast.text);
+  const name = foreignText(title ?? device);
+  const text = foreignText(toast.text);
   const times = toast.count > 1 ? `×${toast.count}` : undefined;
   const width = W - 2 * PAD - SIGN - GAP;
   const [head, body, badge] = await display.measure([
@@ -36,7 +44,7 @@ export async function toastScene(
   const inner = Math.max(SIGN, headHeight + bodyHeight);
   const h = inner + 2 * PAD;
   const badgeWidth = times === undefined ? 0 : Math.ceil(badge?.width ?? 0) + 20;
-  const mirrored = isMirrored(locale);
+  const mirrored = directionOfLocale(locale) === 'rtl';
   const at = (x: number, w: number) => (mirrored ? W - x - w : x);
   const left = PAD + SIGN + GAP;
   const top = PAD + (inner - headHeight - bodyHeight) / 2;
@@ -47,7 +55,7 @@ export async function toastScene(
       ...{ stroke: toast.level === 'error' ? '@error' : '@line', strokeWidth: toast.level === 'error' ? 3 : 2 },
       shadow: { y: 8, blur: 16, colour: '@shadow' },
     },
-    sign(title, toast.level, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
+    sign(title, toast, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
     {
       ...{ kind: 'text', x: at(left, width - badgeWidth), y: top, w: width - badgeWidth, h: headHeight },
       ...{ text: name, role: 'caption', colour: '@text-soft', lines: 1, dir },
@@ -68,7 +76,7 @@ export async function toastScene(
         nodes: [
           {
             ...{ kind: 'group', id: CARD, w: W, h, tap: TAP, nodes },
-            label: said(title ?? device, LEVEL_WORDS[toast.level], toast.text, times),
+            label: foreignLabel(title ?? device, LEVEL_WORDS[toast.level], toast.text, times),
           },
         ],
       },

@@ -8,6 +8,7 @@ import {
   type PluginHost,
   type Prompt,
   type PromptOutcome,
+  panelAnswers,
   prompts,
   reasonOf,
 } from '@device-core/plugin-api';
@@ -15,6 +16,7 @@ import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugi
 import { Board, type PromptState } from './board.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { promptOperations } from './operations.ts';
+import { PanelDoor } from './panel.ts';
 
 interface PromptsConfig {
   readonly questions: number;
@@ -51,6 +53,7 @@ export const plugin = definePlugin<typeof requires, PromptsConfig>({
     });
     host.provide(prompts, board);
     host.provide(consents, answers);
+    host.provide(panelAnswers, new PanelDoor(board));
     for (const operation of promptOperations(board, answers))
       scope.use(operation.name, services.operations.add(operation));
   },
