@@ -1,0 +1,166 @@
+/** Whole screens of the system: safe mode, and the last one before the power goes. Pure but for measuring. */
+import type { Display } from '@device-core/plugin-api';
+import {
+  directed,
+  directionOfLocale,
+  foreignLabel,
+  foreignText,
+  GRID,
+  iconNode,
+  PANEL_UNITS,
+  type Scene,
+  type SceneNode,
+} from '@device-core/plugin-api/scene';
+import { codeNode } from './code.ts';
+
+const PAD = GRID.margin;
+const W = PANEL_UNITS - 2 * PAD;
+const CODE = 208;
+export const SWITCH_OFF = 'switch-off';
+
+export interface Blame {
+  /** Most likely to blame. */
+  readonly plugin?: string;
+  readonly outcome: string;
+  readonly message?: string;
+  /** What became of switching it off. */
+  readonly done?: string;
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  unfinished: 'The start did not come to its end.',
+  refused: 'Its configuration was refused.',
+  crashed: 'An error ended it.',
+  killed: 'It ended without a word.',
+  stopped: 'It was stopped.',
+};
+
+export async function safeModeScene(
+  display: Pick<Display, 'measure' | 'surroundings'>,
+  blame: Blame,
+  code: string,
+): Promise<Scene> {
+  const { locale } = await display.surroundings();
+  const { plugin, outcome, message, done } = blame;
+  const said = [
+    OUTCOMES[outcome] ?? 'The device did not start.',
+    plugin === undefined ? '' : `Most likely to blame: ${foreignText(plugin)}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+  const narrow = W - CODE - GRID.gap * 2;
+  const why = message === undefined ? undefined : foreignText(message);
+  const then = done ?? 'To try again, turn the device off and on.';
+  const [first, second, third] = await display.measure([
+    { text: said, role: 'body', width: W, lines: 4 },
+    { text: why ?? '', role: 'caption', width: narrow, lines: 5 },
+    { text: then, role: 'caption', width: W, lines: 2 },
+  ]);
+  const saidHeight = Math.ceil(first?.height ?? 88);
+  const whyHeight = Math.ceil(second?.height ?? 34);
+  const thenHeight = Math.ceil(third?.height ?? 34);
+  let y = 56;
+  const nodes: SceneNode[] = [
+    iconNode('shield', { x: PAD, y, size: 60 }, { colour: '@warn' }),
+    {
+      kind: 'text',
+      x: PAD + 76,
+      y,
+      w: W - 76 - 48,
+      h: 60,
+      text: 'Safe mode',
+      role: 'title',
+      lines: 1,
+      valign: 'middle',
+    },
+  ];
+  y += 60 + GRID.gap * 1.5;
+  nodes.push({ kind: 'text', x: PAD, y, w: W, h: saidHeight, text: said, role: 'body', lines: 4 });
+  y += saidHeight + GRID.gap * 1.5;
+  nodes.push(codeNode(code, { x: PAD + W - CODE, y, size: CODE }));
+  if (why !== undefined)
+    nodes.push({
+      kind: 'text',
+      x: PAD,
+      y,
+      w: narrow,
+      h: Math.min(whyHeight, CODE),
+      text: why,
+      role: 'caption',
+      colour: '@text-soft',
+      lines: 5,
+    });
+  const foot = PANEL_UNITS - PAD - GRID.target;
+  nodes.push({
+    kind: 'text',
+    x: PAD,
+    y: foot - thenHeight - GRID.gap,
+    w: W,
+    h: thenHeight,
+    text: then,
+    role: 'caption',
+    lines: 2,
+  });
+  if (plugin !== undefined && done === undefined)
+    nodes.push({
+      ...{
+        kind: 'group',
+        x: PAD,
+        y: foot,
+        w: W,
+        h: GRID.target,
+        tap: SWITCH_OFF,
+        label: foreignLabel('Switch off', plugin),
+      },
+      nodes: [
+        {
+          kind: 'rect',
+          w: W,
+          h: GRID.target,
+          radius: GRID.target / 2,
+          fill: '@accent',
+          stroke: '@outline',
+          strokeWidth: 2,
+        },
+        {
+          ...{
+            kind: 'text',
+            x: GRID.gap,
+            w: W - 2 * GRID.gap,
+            h: GRID.target,
+            role: 'label',
+            lines: 1,
+            align: 'center',
+          },
+          ...{ valign: 'middle', colour: '@on-accent', text: `Switch off ${foreignText(plugin)}` },
+        },
+      ],
+    });
+  return {
+    scene: 1,
+    title: 'Safe mode',
+    background: '@background',
+    nodes: directed(nodes, PANEL_UNITS, directionOfLocale(locale)),
+  };
+}
+
+export function goodbyeScene(reason: string | undefined): Scene {
+  const nodes: SceneNode[] = [
+    iconNode('power', { x: 300, y: 224, size: 120 }, { colour: '@accent' }),
+    { kind: 'text', x: PAD, y: 376, w: W, h: 72, text: 'Shutting down', role: 'title', align: 'center', lines: 1 },
+  ];
+  if (reason !== undefined)
+    nodes.push({
+      kind: 'text',
+      x: PAD,
+      y: 456,
+      w: W,
+      h: 88,
+      text: foreignText(reason),
+      role: 'body',
+      colour: '@text-soft',
+      align: 'center',
+      lines: 2,
+    });
+  return { scene: 1, title: 'Shutting down', background: '@background', nodes };
+}

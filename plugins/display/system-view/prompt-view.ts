@@ -1,0 +1,198 @@
+/** Shows the open questions one at a time and answers them. What is on the panel is a view: the questions are `prompts`'s. */
+import {
+  CoreError,
+  type Display,
+  type PanelAnswers,
+  type PluginHost,
+  type Prompt,
+  type Prompts,
+  reasonOf,
+  type SurfaceInput,
+} from '@device-core/plugin-api';
+import { ARMED_MS, itemTap, promptScene, TAP } from './prompt-scene.ts';
+
+const SURFACE = 'prompt';
+const GO_MS = 150;
+/** Keys of the device that answer, where it has them. */
+const KEYS: Readonly<Record<string, string>> = { ok: TAP.yes, back: TAP.no };
+
+interface Want {
+  readonly id: string;
+  readonly page: number;
+  /** Optional capabilities that the person switched off. */
+  readonly off: ReadonlySet<string>;
+}
+
+interface Shown {
+  readonly prompt: Prompt;
+  readonly page: number;
+  readonly pages: number;
+  readonly off: ReadonlySet<string>;
+  readonly armed: boolean;
+  /** Of the surface. */
+  readonly version: number;
+  readonly round: number;
+}
+
+export class PromptView {
+  readonly #host: Pick<PluginHost, 'scope' | 'clock' | 'log'>;
+  readonly #display: Display;
+  #prompts: Prompts | undefined;
+  #answers: PanelAnswers | undefined;
+  #open: readonly Prompt[] = [];
+  #wanted: Want | undefined;
+  #shown: Shown | undefined;
+  #busy = false;
+  #again = false;
+  #round = 0;
+  #arming: Disposable | undefined;
+  /** Answered, and not yet gone from the list. */
+  readonly #answered = new Set<string>();
+
+  constructor(host: Pick<PluginHost, 'scope' | 'clock' | 'log'>, display: Display) {
+    this.#host = host;
+    this.#display = display;
+    host.scope.defer('buttons of a question', () => this.#arming?.[Symbol.dispose]());
+  }
+
+  questions(prompts: Prompts | undefined): Promise<void> {
+    this.#prompts = prompts;
+    return this.look();
+  }
+
+  answers(answers: PanelAnswers | undefined): void {
+    this.#answers = answers;
+  }
+
+  /** A question came, or is settled. */
+  async look(): Promise<void> {
+    this.#open = (await this.#prompts?.list()) ?? [];
+    for (const id of this.#answered) if (!this.#open.some((one) => one.id === id)) this.#answered.delete(id);
+    this.#choose();
+  }
+
+  /** Theme, text scale or language changed. */
+  again(): void {
+    this.#round += 1;
+    this.#choose();
+  }
+
+  touched({ phase, tap, key, scene }: SurfaceInput): void {
+    const shown = this.#shown;
+    if (!shown?.armed) return;
+    // A finger that came down on what stood there before answers nothing.
+    const what = phase === 'key' ? KEYS[key ?? ''] : phase === 'tap' && scene === shown.version ? tap : undefined;
+    if (what === TAP.no) this.#answer(shown, []);
+    else if (what === TAP.yes || what === TAP.more) this.#forward(shown);
+    else this.#switch(shown, what);
+  }
+
+  #switch({ prompt, page, off: former }: Shown, tap: string | undefined): void {
+    const item = prompt.what.find((one, index) => one.optional && itemTap(index) === tap);
+    if (!item) return;
+    const off = new Set(former);
+    if (!off.delete(item.capability)) off.add(item.capability);
+    this.#want({ id: prompt.id, page, off });
+  }
+
+  /** The next page, or on the last one the yes. */
+  #forward(shown: Shown): void {
+    const { prompt, page, pages, off } = shown;
+    if (page < pages - 1) {
+      this.#want({ id: prompt.id, page: page + 1, off });
+      return;
+    }
+    const all = prompt.what.length === 0 ? ['yes'] : prompt.what.map(({ capability }) => capability);
+    this.#answer(
+      shown,
+      all.filter((one) => !off.has(one)),
+    );
+  }
+
+  #answer({ prompt: { id, subject } }: Shown, allow: readonly string[]): void {
+    const { log } = this.#host;
+    if (!this.#answers || this.#answered.has(id)) return;
+    this.#answered.add(id);
+    this.#choose();
+    this.#answers.answer(id, allow).catch((thrown: unknown) => {
+      // Somebody else was faster; or the answer holds and is not on the disk, which /health says.
+      const late = thrown instanceof CoreError && thrown.code === 'CONSENT_NOT_FOUND';
+      if (late) log.info({ subject, question: id }, 'a question was answered elsewhere before');
+      else log.error({ subject, question: id, reason: reasonOf(thrown) }, 'an answer of the panel failed');
+    });
+  }
+
+  #want(want: Want): void {
+    this.#wanted = want;
+    this.#follow();
+  }
+
+  #choose(): void {
+    const open = this.#open.filter(({ id }) => !this.#answered.has(id));
+    const next = open.find(({ id }) => id === this.#wanted?.id) ?? open[0];
+    if (next?.id !== this.#wanted?.id) this.#wanted = next && { id: next.id, page: 0, off: new Set() };
+    this.#follow();
+  }
+
+  #follow(): void {
+    this.#again = true;
+    if (this.#busy) return;
+    this.#busy = true;
+    void this.#catchUp();
+  }
+
+  async #catchUp(): Promise<void> {
+    while (this.#again && !this.#host.scope.signal.aborted) {
+      this.#again = false;
+      try {
+        await this.#draw();
+      } catch (thrown) {
+        if (this.#host.scope.signal.aborted) break;
+        this.#host.log.error({ reason: reasonOf(thrown) }, 'cannot show a question: devicectl prompts does');
+      }
+    }
+    this.#busy = false;
+  }
+
+  async #draw(): Promise<void> {
+    const wanted = this.#wanted;
+    const prompt = wanted && this.#open.find(({ id }) => id === wanted.id);
+    if (!wanted || !prompt) return this.#leave();
+    const former = this.#shown;
+    const { page, off } = wanted;
+    const isSame = former?.prompt.id === prompt.id && former.page === page && former.round === this.#round;
+    if (isSame && former.off === off) return;
+    this.#arming?.[Symbol.dispose]();
+    // The same page with another switch is what the person looks at already.
+    const armed = isSame && former.armed;
+    const round = this.#round;
+    if (former?.prompt.id !== prompt.id) await this.#display.wake('prompt');
+    const { scene, pages } = await promptScene(this.#display, prompt, { page, off, armed });
+    const surface = { id: SURFACE, layer: 'prompt', scene, modal: true, fadeMs: former ? 0 : GO_MS } as const;
+    const version = await this.#display.put(surface);
+    this.#shown = { prompt, page, pages, off, armed, version, round };
+    if (!armed) this.#arming = this.#host.clock.after(ARMED_MS, () => void this.#arm(version));
+  }
+
+  async #arm(version: number): Promise<void> {
+    const shown = this.#shown;
+    if (shown?.version !== version) return;
+    const { prompt, page, off } = shown;
+    try {
+      const { scene } = await promptScene(this.#display, prompt, { page, off, armed: true });
+      if (this.#shown?.version !== version) return;
+      const armed = await this.#display.put({ id: SURFACE, layer: 'prompt', scene, modal: true });
+      if (this.#shown?.version === version) this.#shown = { ...shown, armed: true, version: armed };
+    } catch (thrown) {
+      if (!this.#host.scope.signal.aborted)
+        this.#host.log.error({ reason: reasonOf(thrown) }, 'a question takes no touch: devicectl answers it');
+    }
+  }
+
+  async #leave(): Promise<void> {
+    this.#arming?.[Symbol.dispose]();
+    if (!this.#shown) return;
+    this.#shown = undefined;
+    await this.#display.remove(SURFACE);
+  }
+}

@@ -1,0 +1,122 @@
+/** Plugin system-view before a screen in memory, with questions that a test asks. */
+import assert from 'node:assert/strict';
+import {
+  type Apps,
+  type Audio,
+  type AudioState,
+  apps,
+  audio,
+  type DeviceInfo,
+  device,
+  display,
+  type Operations,
+  operations,
+  type Prompt,
+  type PromptItem,
+  panelAnswers,
+  prompts,
+} from '@device-core/plugin-api';
+import { createTestHost, given, type TestHost, type VirtualClock } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/display/system-view/index.ts';
+import { FakeDisplay } from '../../fixtures/fake-display.ts';
+
+export const MANIFEST = 'manifests/plugins/display/system-view.yaml';
+export const AGENDA = 'com.example.agenda';
+
+export function item(capability: string, more: Partial<PromptItem> = {}): PromptItem {
+  return {
+    ...{ capability: capability as PromptItem['capability'], summary: `use ${capability}`, reason: 'it needs it' },
+    ...{ optional: false, ...more },
+  };
+}
+
+export function question(id: string, more: Partial<Prompt> = {}): Prompt {
+  return {
+    ...{ id, kind: 'consent', subject: AGENDA, title: 'Agenda', version: '1.2.0', signer: 'Example Ltd' },
+    ...{ what: [item('audio.capture'), item('sensors.nfc', { optional: true })], since: 0, until: 600_000, ...more },
+  };
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly screen: FakeDisplay;
+  readonly open: Prompt[];
+  readonly answers: (readonly [id: string, allow: readonly string[]])[];
+  readonly invoked: (readonly [name: string, params: unknown, caller: unknown])[];
+  /** Asks, or with undefined takes back. */
+  ask(...prompts: readonly Prompt[]): void;
+  settled(id: string): void;
+  hear(state: Partial<AudioState>): void;
+}
+
+export async function boot(
+  options: { readonly clock?: VirtualClock; readonly sku?: string; readonly lastStart?: object | null } = {},
+): Promise<Bench> {
+  const screen = new FakeDisplay();
+  const open: Prompt[] = [];
+  const answers: (readonly [string, readonly string[]])[] = [];
+  const invoked: (readonly [string, unknown, unknown])[] = [];
+  const ears = new Set<(state: AudioState) => void>();
+  let heard: AudioState = { volume: 1, muted: false, capturing: [], playing: [] };
+  const settled = (id: string) => {
+    const at = open.findIndex((one) => one.id === id);
+    if (at >= 0) open.splice(at, 1);
+    host.publish('prompt.state', { id, state: 'answered' });
+  };
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    ...(options.clock && { clock: options.clock }),
+    services: [
+      [display, screen.service],
+      given(device, {
+        info: async () =>
+          ({
+            sku: { id: options.sku ?? 'test', title: 'Test', simulated: true },
+            paths: { etc: '/tmp/dsv/etc', var: '/tmp/dsv/var', run: '/tmp/dsv/run' },
+          }) as DeviceInfo,
+      }),
+      given(prompts, { list: async () => open }),
+      given(panelAnswers, {
+        async answer(id, allow) {
+          answers.push([id, allow]);
+          settled(id);
+          return { state: 'answered', allow, at: 0 };
+        },
+      }),
+      given<Audio>(audio, {
+        onState(listener: (state: AudioState) => void) {
+          const own = (state: AudioState) => listener(state);
+          ears.add(own);
+          own(heard);
+          return { [Symbol.dispose]: () => void ears.delete(own) };
+        },
+      }),
+      given<Apps>(apps, {
+        list: async () => [{ id: AGENDA, title: 'Agenda' }] as never,
+        onChange: () => ({ [Symbol.dispose]: () => undefined }),
+      }),
+      given<Operations>(operations, {
+        async invoke(name: string, params: unknown, call: { readonly caller: unknown }) {
+          invoked.push([name, params, call.caller]);
+          return name === 'logs.lastStart' ? { lastStart: options.lastStart ?? null } : {};
+        },
+      }),
+    ],
+  });
+  return {
+    ...{ host, screen, open, answers, invoked, settled },
+    ask(...asked) {
+      open.push(...asked);
+      for (const { id } of asked) host.publish('prompt.state', { id, state: 'open' });
+    },
+    hear(state) {
+      heard = { ...heard, ...state };
+      for (const listener of [...ears]) listener(heard);
+    },
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      assert.deepEqual(host.leaks(), []);
+      assert.equal(options.clock?.pending ?? 0, 0);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/** The layer of the system: microphone, safe mode, power and what does not work. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { eventually, turns } from '../../fixtures/eventually.ts';
+import { AGENDA, type Bench, boot } from './fixture.ts';
+
+after(leakCheck());
+
+const labels = ({ screen }: Bench, id: string) =>
+  screen
+    .says(id)
+    .join(' | ')
+    .replace(/[\u2066-\u2069]/g, '');
+
+describe('the sign of the microphone', () => {
+  const STATES: readonly (readonly [title: string, act: (bench: Bench) => void, label: string])[] = [
+    ['is not there while nobody hears', () => undefined, ''],
+    [
+      'names the app by its title',
+      (bench) => bench.hear({ capturing: [`app:${AGENDA}`] }),
+      'The microphone is heard by: Agenda',
+    ],
+    ['names a plugin', (bench) => bench.hear({ capturing: ['plugin:voice'] }), 'The microphone is heard by: voice'],
+    [
+      'is there while the voice listens',
+      (bench) => void bench.host.publish('audio.state', { state: 'listening' }),
+      'The microphone is heard by: voice',
+    ],
+    ['says muted', (bench) => bench.hear({ muted: true }), 'The microphone is muted'],
+    [
+      'says that it is heard although it is muted, where somebody hears',
+      (bench) => bench.hear({ muted: true, capturing: ['plugin:voice'] }),
+      'The microphone is heard by: voice',
+    ],
+  ];
+  for (const [title, act, label] of STATES)
+    it(title, async () => {
+      await using bench = await boot();
+      act(bench);
+      await eventually(() => labels(bench, 'capture') === label, label);
+    });
+
+  it('goes with a voice that stopped in the middle of a turn', async () => {
+    await using bench = await boot();
+    bench.host.publish('audio.state', { state: 'listening' });
+    await eventually(() => labels(bench, 'capture') !== '', 'the sign');
+    bench.host.publish('plugin.state', { plugin: 'voice', state: 'failed' });
+    await eventually(() => labels(bench, 'capture') === '', 'no sign');
+  });
+
+  it('is the last surface that was put, in its corner of 48, whatever else comes', async () => {
+    await using bench = await boot();
+    bench.hear({ capturing: ['plugin:voice'] });
+    bench.host.publish('system.power', { state: 'shutting-down' });
+    bench.host.publish('plugin.state', { plugin: 'voice', state: 'failed' });
+    await eventually(() => labels(bench, 'page') !== '' && labels(bench, 'notice') !== '', 'page and notice');
+    assert.deepEqual(bench.screen.order, ['page', 'notice', 'capture']);
+    const { surface } = bench.screen.surfaces.get('capture') ?? {};
+    assert.deepEqual([surface?.layer, surface?.box], ['system', { x: 672, y: 0, w: 48, h: 48 }]);
+    assert.match(JSON.stringify(surface?.scene), /"@capture"/);
+    for (const other of ['page', 'notice'])
+      assert.doesNotMatch(JSON.stringify(bench.screen.surfaces.get(other)?.scene), /"@capture"/);
+  });
+
+  it('is put once for each change, and for nothing else', async () => {
+    await using bench = await boot();
+    const puts = () => bench.screen.asked.filter((what) => what === 'put capture').length;
+    const before = puts();
+    for (let time = 0; time < 20; time += 1) bench.hear({ volume: time / 20 });
+    await turns();
+    assert.equal(puts(), before);
+  });
+});
+
+describe('the line', () => {
+  const LINES: readonly (readonly [what: string, topic: string, payload: object, line: string])[] = [
+    ['a voice that failed', 'plugin.state', { plugin: 'voice', state: 'failed' }, 'Voice does not work'],
+    ['another plugin', 'plugin.state', { plugin: 'nfc', state: 'quarantined' }, 'nfc does not work'],
+    ['no network', 'system.network', { state: 'offline' }, 'Offline'],
+    ['a low battery', 'system.power', { source: 'battery', level: 0.1, state: 'discharging' }, 'Battery low 10 %'],
+    ['a low battery by its state', 'system.power', { state: 'low' }, 'Battery low'],
+  ];
+  for (const [what, topic, payload, line] of LINES)
+    it(`tells of ${what}`, async () => {
+      await using bench = await boot();
+      bench.host.publish(topic, payload);
+      await eventually(() => labels(bench, 'notice') === line, line);
+    });
+
+  it('says that there is no sound, and is gone when there is', async () => {
+    await using bench = await boot();
+    bench.hear({ problem: 'no device' });
+    await eventually(() => labels(bench, 'notice') === 'No sound: no device', 'the line');
+    bench.host.publish('plugin.state', { plugin: 'voice', state: 'failed' });
+    await eventually(() => labels(bench, 'notice') === 'Voice does not work', 'the worse one');
+    bench.host.publish('plugin.state', { plugin: 'voice', state: 'active' });
+    bench.hear({ volume: 1 } as never);
+    await eventually(() => labels(bench, 'notice') === 'No sound: no device', 'the other again');
+  });
+
+  it('says for some seconds that it charges, and schedules nothing afterwards', async () => {
+    const clock = virtualClock({ turns: 3 });
+    await using bench = await boot({ clock });
+    bench.host.publish('system.power', { source: 'mains', level: 0.4, state: 'charging' });
+    await clock.advance(10);
+    assert.equal(labels(bench, 'notice'), 'Charging 40 %');
+    await clock.advance(6_000);
+    assert.equal(labels(bench, 'notice'), '');
+    assert.equal(clock.pending, 0);
+  });
+});
+
+it('the last screen before the power goes covers all, and wakes the panel', async () => {
+  await using bench = await boot();
+  bench.host.publish('system.power', { state: 'shutting-down', reason: 'Battery empty' });
+  await eventually(() => labels(bench, 'page').includes('Battery empty'), 'the page');
+  assert.equal(bench.screen.surfaces.get('page')?.surface.modal, true);
+  assert.ok(bench.screen.asked.includes('wake power'));
+});
+
+describe('safe mode', () => {
+  const lastStart = {
+    ...{ sku: 'device', outcome: 'crashed', suspects: ['bad', 'other'] },
+    problems: [{ message: 'Unexpected token' }, { message: 'plugin bad: cannot read properties of undefined' }],
+  };
+
+  it('says which plugin is to blame and why, with a code to scan', async () => {
+    await using bench = await boot({ sku: 'safe-mode', lastStart });
+    await eventually(() => labels(bench, 'page').includes('bad'), 'who is to blame');
+    assert.match(labels(bench, 'page'), /Safe mode .*An error ended it\. Most likely to blame: bad\./);
+    assert.match(
+      labels(bench, 'page'),
+      /A code that says what happened.*cannot read properties.*\[.*Switch off.*bad.*\]/,
+    );
+    assert.equal(bench.screen.surfaces.get('page')?.surface.modal, true);
+  });
+
+  it('switches it off by a touch, as itself', async () => {
+    await using bench = await boot({ sku: 'safe-mode', lastStart });
+    await eventually(() => bench.screen.taps('page').includes('switch-off'), 'the button');
+    bench.screen.touch('page', { tap: 'switch-off' });
+    await eventually(() => labels(bench, 'page').includes('bad is switched off'), 'what became of it');
+    assert.deepEqual(bench.invoked.at(-1), [
+      'plugins.switch',
+      { id: 'bad', enabled: false },
+      { kind: 'plugin', id: 'system-view' },
+    ]);
+    assert.deepEqual(bench.screen.taps('page'), []);
+  });
+
+  it('comes up without anything to tell', async () => {
+    await using bench = await boot({ sku: 'safe-mode' });
+    await eventually(() => labels(bench, 'page').includes('The device did not start.'), 'the page');
+    assert.deepEqual(bench.screen.taps('page'), []);
+  });
+
+  it('is not shown by another SKU', async () => {
+    await using bench = await boot();
+    await turns();
+    assert.equal(labels(bench, 'page'), '');
+  });
+});
