@@ -101,6 +101,21 @@ describe('what a SKU opens', () => {
     );
   });
 
+  test('is its panel and its fingers, the nodes of the SKU or the usual ones', () => {
+    const text = of({
+      'panel-drm': '^1.0.0',
+      'panel-fbdev': { version: '^1.0.0', config: { device: '/dev/fb1' } },
+      'input-evdev': { version: '^1.0.0', config: { devices: [] } },
+    });
+    for (const line of [
+      'DeviceAllow=/dev/dri/card0 rw',
+      'DeviceAllow=/dev/fb1 rw',
+      'DeviceAllow=char-input rw',
+      'SupplementaryGroups=input video',
+    ])
+      assert.ok(text.split('\n').includes(line), `${line} in ${text}`);
+  });
+
   test('is its wire, its lines, its sound and the network, each by name', () => {
     const text = of(
       {

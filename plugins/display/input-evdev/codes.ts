@@ -96,7 +96,8 @@ const KEYS: Readonly<Record<string, number>> = {
   BTN_RIGHT: 273,
   BTN_MIDDLE: 274,
   BTN_SIDE: 275,
-  BTN_EXTRA: 276,};
+  BTN_EXTRA: 276,
+};
 
 /** `KEY_MUTE` or `113`. Undefined for a name that is not known. */
 export function keyCode(name: string): number | undefined {

@@ -32,6 +32,10 @@ export interface Meaning {
 
 /** What is so now, as the kernel tells it when it is asked. */
 export interface DeviceState {
+  /** When it was asked, by the clock of its records: what happened before is part of it. */
+  readonly at: number;
+  /** Of which the next records are. */
+  readonly slot: number;
   /** Of each slot: its tracking id, -1 where no finger is. One of `single`. */
   readonly fingers: readonly { readonly tracking: number; readonly x: number; readonly y: number }[];
   /** Codes of keys that are down. */
@@ -60,6 +64,8 @@ export class Decoder {
   #at = 0;
   /** Records were lost: nothing up to the next report counts. */
   #lost = false;
+  /** Older records are part of a state that was taken over. */
+  #from = Number.NEGATIVE_INFINITY;
 
   /** `ask` is called where records were lost; undefined: nobody knows. */
   constructor(meaning: Meaning, ask: () => DeviceState | undefined) {
@@ -73,7 +79,9 @@ export class Decoder {
   /** Takes over what is so now, at the beginning or after a loss. What ended unseen is a `cancel`. */
   sync(at: number): readonly InputEvent[] {
     this.#now(at);
-    const state = this.#ask() ?? { fingers: [], keys: new Set() };
+    const state: DeviceState = this.#ask() ?? { at, slot: this.#slot, fingers: [], keys: new Set() };
+    this.#from = state.at;
+    this.#slot = state.slot;
     for (const [index, finger] of this.#fingers.entries()) {
       const { tracking, x, y } = state.fingers[index] ?? { tracking: -1, x: finger.x, y: finger.y };
       Object.assign(finger, { tracking, x, y });
@@ -91,6 +99,7 @@ export class Decoder {
       this.#events = [];
       return [];
     }
+    if (!this.#lost && at < this.#from) return [];
     if (type === EV.syn && code === SYN.report) {
       if (this.#lost) {
         this.#lost = false;
@@ -193,8 +202,11 @@ export function place(
       270: [1 - down, across],
     } as const
   )[rotate];
-  return { x: u * PANEL_UNITS, y: v * PANEL_UNITS };
+  return { x: units(u), y: units(v) };
 }
+
+/** To a thousandth: no glass is finer, and fractions of machines are no places. */
+const units = (part: number) => Math.round(part * PANEL_UNITS * 1_000) / 1_000;
 
 /** 0..1, whatever the device says. */
 function share({ min, max }: Axis, value: number, flip: boolean): number {

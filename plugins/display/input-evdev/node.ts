@@ -81,18 +81,21 @@ export async function openNode(path: string, clock: Clock): Promise<EvdevNode> {
     ask(EVIOCSCLOCKID, clockId);
     const touch = touchOf();
     const state = (): DeviceState => {
+      const at = clock.monotonic();
       const bits = ask(EVIOCGKEY, Buffer.alloc(KEY_BYTES));
       const keys = new Set(Array.from({ length: KEY_MOST + 1 }, (_, code) => code).filter((code) => has(bits, code)));
-      if (!touch) return { fingers: [], keys };
-      if (touch.kind === 'single')
-        return { fingers: [{ tracking: keys.has(touch.button) ? 0 : -1, x: value(ABS.x), y: value(ABS.y) }], keys };
+      if (!touch) return { at, slot: 0, fingers: [], keys };
+      if (touch.kind === 'single') {
+        const finger = { tracking: keys.has(touch.button) ? 0 : -1, x: value(ABS.x), y: value(ABS.y) };
+        return { at, slot: 0, fingers: [finger], keys };
+      }
       const [tracking, x, y] = [ABS.trackingId, ABS.mtX, ABS.mtY].map((code) => ofSlots(code, touch.slots));
       const fingers = Array.from({ length: touch.slots }, (_, slot) => ({
         tracking: tracking!(slot),
         x: x!(slot),
         y: y!(slot),
       }));
-      return { fingers, keys };
+      return { at, slot: value(ABS.slot), fingers, keys };
     };
     const reader = new Reader(fd, clock);
     return {
