@@ -24,6 +24,7 @@ export {
   onGrid,
   type Part,
 } from './cards/layout.ts';
+export { pagerNodes, pagesOf } from './cards/pages.ts';
 export { type CardWords, cardWords } from './cards/words.ts';
 export {
   CHARACTER_LIMITS,

@@ -1,0 +1,62 @@
+/** What the screens show: gathered from services, as data, so that a screen is a function of it. */
+import type { AudioState, DepartureLine, DisplayState, Notification, Surroundings } from '@device-core/plugin-api';
+
+export interface Opened {
+  readonly id: string;
+  readonly title: string;
+  /** Name of an image, where the app has one that can be shown. */
+  readonly icon?: string;
+  readonly running: boolean;
+}
+
+export interface RunningTimer {
+  readonly id: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly seconds: number;
+}
+
+/** Something that a person can be told to do something about. */
+export interface Problem {
+  readonly kind: 'offline' | 'failed' | 'setting' | 'app';
+  /** Of the table, or a state: `failed`. */
+  readonly code: string;
+  /** Plugin, app or setting. */
+  readonly what?: string;
+}
+
+export interface Facts {
+  /** Newest first, without those that were dismissed. */
+  readonly notifications: readonly Notification[];
+  readonly apps: readonly Opened[];
+  /** Soonest first. */
+  readonly timers: readonly RunningTimer[];
+  readonly audio?: AudioState;
+  readonly display?: DisplayState;
+  /** Addresses by the name of their interface; empty: no network. */
+  readonly addresses: readonly { readonly name: string; readonly address: string }[];
+  /** Newest first. */
+  readonly departures: readonly DepartureLine[];
+  readonly microphone: 'on' | 'off' | 'none';
+  /** Undefined: there is no such setting on this device. */
+  readonly localOnly?: boolean;
+  readonly device: {
+    readonly title: string;
+    readonly version: string;
+    readonly simulated: boolean;
+    readonly startedAt: number;
+  };
+  /** The worst that is wrong now. */
+  readonly problem?: Problem;
+  readonly pairing?: { readonly url: string; readonly until: number };
+}
+
+/** What a screen is drawn with. */
+export interface Drawing {
+  readonly facts: Facts;
+  readonly surroundings: Surroundings;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+  /** Of a screen with more than fits. */
+  readonly page: number;
+}

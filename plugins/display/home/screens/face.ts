@@ -1,0 +1,188 @@
+/** Home: the time, the day, the character, what is next. Nothing of it ticks here; the screen itself changes what changes. */
+import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
+import {
+  GRID,
+  ground,
+  type IconName,
+  iconNode,
+  literal,
+  onGrid,
+  PANEL_UNITS,
+  target,
+} from '@device-core/plugin-api/scene';
+import type { Drawing } from '../facts.ts';
+import { WIDTH, wholeScreen } from '../page.ts';
+import type { Strings } from '../strings/index.ts';
+
+const CLOCK = { top: 40, height: 208 } as const;
+const LARGEST_CHARACTER = 272;
+
+export async function face({ facts, surroundings }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
+  const { theme, locale } = surroundings;
+  const twelve = new Intl.DateTimeFormat(locale, { hour: 'numeric' }).resolvedOptions().hour12 === true;
+  const clock = await layout.fitted('00:00', 'hero', { width: WIDTH, height: CLOCK.height });
+  const nodes: SceneNode[] = [
+    {
+      kind: 'text',
+      x: GRID.margin,
+      y: CLOCK.top,
+      w: WIDTH,
+      h: clock.height,
+      text: twelve ? '{time:h:mm}' : '{time:HH:mm}',
+      role: 'hero',
+      size: clock.size,
+      weight: 700,
+      align: 'center',
+      lines: 1,
+      tabular: true,
+    },
+  ];
+  let y = CLOCK.top + clock.height;
+  const line = Math.ceil(layout.line('heading'));
+  nodes.push({
+    kind: 'text',
+    x: GRID.margin,
+    y,
+    w: WIDTH,
+    h: line,
+    text: '{date}',
+    role: 'heading',
+    weight: 400,
+    colour: '@text-soft',
+    align: 'center',
+    lines: 1,
+  });
+  y += line;
+  const foot = await bottom(facts, strings, layout);
+  const from = PANEL_UNITS - 40 - foot.height;
+  nodes.push(...foot.nodes.map((node) => ({ ...node, y: (node.y ?? 0) + from })));
+  const size = Math.min(LARGEST_CHARACTER, from - y - 24);
+  if (size >= 96)
+    nodes.push({
+      kind: 'character',
+      id: 'character',
+      x: (PANEL_UNITS - size) / 2,
+      y: y + (from - y - size) / 2,
+      w: size,
+      h: size,
+    });
+  const sky =
+    theme.id === 'contrast'
+      ? '@background'
+      : {
+          linear: 90,
+          stops: [
+            [0, '@background'],
+            [0.45, '@background'],
+            [1, '@accent-soft'],
+          ] as const,
+        };
+  return wholeScreen(strings.home, sky, nodes, layout);
+}
+
+/** What runs and what is new, and the ways to the other screens. */
+async function bottom(
+  { timers, notifications, problem }: Drawing['facts'],
+  strings: Strings,
+  layout: Layout,
+): Promise<Part> {
+  const side = GRID.target;
+  const gap = 12;
+  const wide = WIDTH - 2 * (side + gap);
+  const [news] = notifications;
+  const [timer] = timers;
+  const main = problem
+    ? await pill(
+        {
+          tap: 'go.problem',
+          icon: 'warn',
+          colour: '@warn',
+          text: problem.kind === 'offline' ? strings.problem.offline : strings.problem.title,
+        },
+        wide,
+        layout,
+      )
+    : news
+      ? await pill(
+          { tap: 'go.notifications', icon: 'bell', colour: '@accent', text: news.text, above: news.title },
+          wide,
+          layout,
+        )
+      : await pill(
+          { tap: 'go.notifications', icon: 'bell', colour: '@text-soft', text: strings.quiet, soft: true },
+          wide,
+          layout,
+        );
+  const running =
+    timer &&
+    (await pill(
+      { tap: 'go.timers', icon: 'timer', colour: '@accent', text: `{countdown:${timer.at}}`, figure: true },
+      WIDTH,
+      layout,
+    ));
+  const top = running === undefined ? 0 : running.height + gap;
+  const button = (tap: string, icon: IconName, x: number, label: string) =>
+    target(
+      tap.replaceAll('.', '-'),
+      tap,
+      { x, y: top + (main.height - side) / 2, w: side, h: side },
+      [ground(side, side, '@raised', side / 2), iconNode(icon, { x: 22, y: 22, size: 44 })],
+      label,
+    );
+  return {
+    height: top + main.height,
+    nodes: [
+      ...(running?.nodes ?? []).map((node) => ({ ...node, x: GRID.margin })),
+      ...main.nodes.map((node) => ({ ...node, x: GRID.margin, y: top })),
+      button('go.apps', 'apps', GRID.margin + wide + gap, strings.apps.title),
+      button('go.settings', 'sliders', GRID.margin + wide + side + 2 * gap, strings.settings.title),
+    ],
+  };
+}
+
+interface Pill {
+  readonly tap: string;
+  readonly icon: IconName;
+  readonly colour: string;
+  readonly text: string;
+  readonly above?: string;
+  readonly soft?: boolean;
+  /** A binding, in the middle. */
+  readonly figure?: boolean;
+}
+
+async function pill(
+  { tap, icon, colour, text, above, soft, figure }: Pill,
+  width: number,
+  layout: Layout,
+): Promise<Part> {
+  const x = 24 + 40 + 16;
+  const inner = width - x - 28;
+  const [line, head] = await layout.blocks(
+    {
+      text: figure ? '00:00:00' : text,
+      role: 'label',
+      width: inner,
+      lines: 1,
+      ...(soft ? { colour: '@text-soft', weight: 400 as const } : {}),
+    },
+    above === undefined
+      ? undefined
+      : { text: above, role: 'caption' as const, width: inner, lines: 1, colour: '@text-soft' },
+  );
+  const both = head !== undefined && head.height + line.height + 16 <= 112 ? head : undefined;
+  const content = line.height + (both?.height ?? 0);
+  const height = onGrid(Math.max(GRID.target, content + 16));
+  const y = Math.round((height - content) / 2);
+  const nodes: SceneNode[] = [
+    ground(width, height, '@raised', Math.min(44, height / 2)),
+    iconNode(icon, { x: 24, y: (height - 40) / 2, size: 40 }, { colour }),
+    ...(both ? [both.at(x, y)] : []),
+    line.at(x, y + (both?.height ?? 0), { text: figure ? text : literal(text), ...(figure ? { tabular: true } : {}) }),
+  ];
+  const box = { x: 0, y: 0, w: width, h: height };
+  const id = tap.replaceAll('.', '-');
+  // What counts has no label: its figures are read as they are.
+  if (figure) return { height, nodes: [{ kind: 'group', id, ...box, tap, nodes }] };
+  return { height, nodes: [target(id, tap, box, nodes, above === undefined ? text : `${above}, ${text}`)] };
+}

@@ -1,0 +1,186 @@
+/** Screens that are lists: notifications, apps, timers, what left the device. */
+import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
+import { buttons, GRID, ground, iconNode, literal, onGrid, target } from '@device-core/plugin-api/scene';
+import type { Drawing, Opened } from '../facts.ts';
+import { page } from '../page.ts';
+import { note, row } from '../parts/part.ts';
+import type { Strings } from '../strings/index.ts';
+
+const LEVEL_ICONS = { info: 'info', success: 'check', warn: 'warn', error: 'error' } as const;
+
+export async function notificationList(
+  { facts, page: at, surroundings }: Drawing,
+  strings: Strings,
+  layout: Layout,
+): Promise<Scene> {
+  const { title, none, clear } = strings.notifications;
+  const time = new Intl.DateTimeFormat(surroundings.locale, {
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZone: surroundings.timeZone,
+  });
+  const parts = async (width: number) => {
+    const rows = facts.notifications.map((one, index) =>
+      row(
+        {
+          title: literal(one.count > 1 ? `${one.text} (${one.count})` : one.text),
+          body: literal(`${one.title} · ${time.format(one.at)}`),
+          icon: LEVEL_ICONS[one.level],
+          colour: `@${one.level}`,
+          tap: `note.${index}`,
+        },
+        width,
+        layout,
+      ),
+    );
+    return [...(await Promise.all(rows)), await buttons([{ id: 'note.all', title: clear }], width, layout)];
+  };
+  const empty = await note(none, 600, layout);
+  return page({ title, parts: facts.notifications.length === 0 ? async () => [] : parts, empty }, at, strings, layout);
+}
+
+export async function launcher({ facts, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
+  const { title, none } = strings.apps;
+  const parts = async (width: number): Promise<readonly Part[]> => {
+    const columns = layout.line('caption') > 48 ? 2 : 3;
+    const rows: Part[] = [];
+    for (let from = 0; from < facts.apps.length; from += columns)
+      rows.push(await tiles(facts.apps.slice(from, from + columns), from, columns, width, layout));
+    return rows;
+  };
+  return page({ title, parts, empty: await note(none, 600, layout) }, at, strings, layout);
+}
+
+/** A sign as large as a thumb, and the title below. Without a picture the first letter stands for the app. */
+async function tiles(
+  apps: readonly Opened[],
+  from: number,
+  columns: number,
+  width: number,
+  layout: Layout,
+): Promise<Part> {
+  const gap = GRID.gap;
+  const wide = Math.floor((width - (columns - 1) * gap) / columns);
+  const icon = 112;
+  const titles = await layout.blocks(
+    ...apps.map(({ title }) => ({
+      text: title,
+      role: 'caption' as const,
+      width: wide - 16,
+      lines: 2,
+      align: 'center' as const,
+    })),
+  );
+  const text = Math.max(...titles.map(({ height }) => height));
+  const height = onGrid(24 + icon + 12 + text + 20);
+  const x = (wide - icon) / 2;
+  const nodes = apps.map((app, index) => {
+    const letter = [...app.title.trim()][0]?.toLocaleUpperCase() ?? '?';
+    const sign: SceneNode[] =
+      app.icon === undefined
+        ? [
+            {
+              kind: 'rect',
+              x,
+              y: 24,
+              w: icon,
+              h: icon,
+              radius: 32,
+              fill: '@accent-soft',
+              stroke: '@outline',
+              strokeWidth: 2,
+            },
+            {
+              kind: 'text',
+              x,
+              y: 24,
+              w: icon,
+              h: icon,
+              text: literal(letter),
+              role: 'title',
+              size: 52 / Math.max(1, layout.line('title') / 60),
+              colour: '@text',
+              align: 'center',
+              valign: 'middle',
+              lines: 1,
+            },
+          ]
+        : [{ kind: 'image', image: app.icon, x, y: 24, w: icon, h: icon, radius: 32, fit: 'cover' }];
+    return target(
+      `app-${from + index}`,
+      `app.${from + index}`,
+      { x: index * (wide + gap), y: 0, w: wide, h: height },
+      [ground(wide, height), ...sign, ...(titles[index] ? [titles[index].at(8, 24 + icon + 12)] : [])],
+      app.title,
+    );
+  });
+  return { nodes, height };
+}
+
+export async function timerList({ facts, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
+  const { title, none } = strings.timers;
+  const parts = (width: number) =>
+    Promise.all(
+      facts.timers.map(async ({ at: until }): Promise<Part> => {
+        const height = onGrid(Math.max(152, layout.line('display') + 32));
+        const fit = await layout.fitted('00:00:00', 'display', { width: width - 152, height: height - 32 });
+        return {
+          height,
+          nodes: [
+            ground(width, height),
+            iconNode('timer', { x: 36, y: (height - 64) / 2, size: 64 }, { colour: '@accent' }),
+            {
+              kind: 'text',
+              x: 132,
+              y: (height - fit.height) / 2,
+              w: width - 152,
+              h: fit.height,
+              text: `{countdown:${until}}`,
+              role: 'display',
+              size: fit.size,
+              weight: 700,
+              lines: 1,
+              tabular: true,
+            },
+          ],
+        };
+      }),
+    );
+  return page({ title, parts, empty: await note(none, 600, layout) }, at, strings, layout);
+}
+
+export async function departureList(
+  { facts, page: at, surroundings }: Drawing,
+  strings: Strings,
+  layout: Layout,
+): Promise<Scene> {
+  const { left, leftNone, leftTo } = strings.privacy;
+  const time = new Intl.DateTimeFormat(surroundings.locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZone: surroundings.timeZone,
+  });
+  const bytes = new Intl.NumberFormat(surroundings.locale, {
+    style: 'unit',
+    unit: 'kilobyte',
+    maximumFractionDigits: 1,
+  });
+  const parts = (width: number) =>
+    Promise.all(
+      facts.departures.map((one) =>
+        row(
+          {
+            icon: 'upload',
+            title: literal(one.to),
+            body: literal(`${leftTo(one.for, one.what)} · ${time.format(one.at)}`),
+            ...(one.bytes === undefined ? {} : { value: bytes.format(one.bytes / 1_000) }),
+          },
+          width,
+          layout,
+        ),
+      ),
+    );
+  return page({ title: left, parts, empty: await note(leftNone, 600, layout) }, at, strings, layout);
+}
