@@ -1,4 +1,5 @@
 /** What does not fit is turned to, a page at a time, by a swipe or a tap. Which page is seen is kept by whoever shows the card. */
+import { nodesOf } from '../check.ts';
 import { iconNode } from '../icons.ts';
 import type { Scene, SceneNode, Timeline } from '../scene.ts';
 import { GRID } from '../theme.ts';
@@ -21,7 +22,8 @@ export function turnedPage(
   if (input.phase === 'tap') return page(input.tap);
   if (input.phase !== 'swipe' || (input.direction !== 'up' && input.direction !== 'down')) return undefined;
   const id = input.direction === 'up' ? FURTHER : BACK;
-  return page(scene.nodes.find((node) => node.id === id)?.tap);
+  for (const node of nodesOf(scene.nodes)) if (node.id === id) return page(node.tap);
+  return undefined;
 }
 
 /** Rows of a height each, as pages that are `room` high. At least one row a page. */

@@ -40,6 +40,8 @@ export interface Facts {
   readonly microphone: 'on' | 'off' | 'none';
   /** Undefined: there is no such setting on this device. */
   readonly localOnly?: boolean;
+  /** As it was chosen: `auto` follows the hours. */
+  readonly theme?: string;
   readonly device: {
     readonly title: string;
     readonly version: string;

@@ -1,5 +1,4 @@
 /** A code to scan, as the data of one path: each row of dark modules is as few rectangles as it has runs. */
-import { encode } from 'uqr';
 
 export interface QrPath {
   readonly d: string;
@@ -7,7 +6,9 @@ export interface QrPath {
   readonly size: number;
 }
 
-export function qrPath(text: string): QrPath {
+export async function qrPath(text: string): Promise<QrPath> {
+  // Only who pairs needs it.
+  const { encode } = await import('uqr');
   const { data, size } = encode(text, { ecc: 'M', border: 0 });
   const runs: string[] = [];
   for (const [y, line] of data.entries())

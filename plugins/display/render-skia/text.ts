@@ -58,7 +58,8 @@ export class Texts {
     const line = own === undefined || size !== undefined ? units * LINE : type.line * textScale;
     return {
       font: `${weight ?? own?.weight ?? 400} ${units}px ${face.families}`,
-      tracking: (own?.tracking ?? 0) * textScale,
+      // Of a size of its own as much narrower as the letters are smaller.
+      tracking: ((own?.tracking ?? 0) * units) / type.size,
       tabular,
       size: units,
       line,

@@ -108,7 +108,7 @@ export async function pairingScreen({ facts }: Drawing, strings: Strings, layout
   const side = Math.min(360, end - top - 24);
   const y = top + 16 + Math.max(0, (end - top - 16 - side) / 2);
   const x = (PANEL_UNITS - side) / 2;
-  const { d, size } = qrPath(url);
+  const { d, size } = await qrPath(url);
   // Four modules of quiet all round, as the standard asks.
   const inner = (side * size) / (size + 8);
   const edge = (side - inner) / 2;

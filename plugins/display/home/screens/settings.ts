@@ -7,7 +7,7 @@ import { note, options, row, slider } from '../parts/part.ts';
 import type { Strings } from '../strings/index.ts';
 
 export const TEXT_SCALES = [1, 1.25, 1.5, 2] as const;
-export const THEME_IDS = ['night', 'day', 'contrast'] as const;
+export const THEME_CHOICES = ['auto', 'day', 'night', 'contrast'] as const;
 
 const percent = (share: number, locale: string): string =>
   new Intl.NumberFormat(locale, { style: 'percent' }).format(share);
@@ -99,6 +99,7 @@ export function sound({ facts, surroundings, page: at }: Drawing, strings: Strin
 export function look({ facts, surroundings, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
   const text = strings.look;
   const brightness = facts.display?.brightness ?? 1;
+  const chosen = facts.theme ?? surroundings.theme.id;
   const makings: Making[] = [
     (width) =>
       slider(
@@ -118,10 +119,10 @@ export function look({ facts, surroundings, page: at }: Drawing, strings: String
         {
           title: text.theme,
           icon: 'moon',
-          options: THEME_IDS.map((id) => ({
+          options: THEME_CHOICES.map((id) => ({
             tap: `theme.${id}`,
             title: text[id],
-            chosen: surroundings.theme.id === id,
+            chosen: chosen === id,
           })),
         },
         width,

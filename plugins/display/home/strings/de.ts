@@ -29,6 +29,7 @@ export const de: Strings = {
     darker: 'Dunkler',
     text: 'Schriftgröße',
     theme: 'Farben',
+    auto: 'Automatisch',
     night: 'Nacht',
     day: 'Tag',
     contrast: 'Kontrast',

@@ -29,6 +29,7 @@ export const en: Strings = {
     darker: 'Darker',
     text: 'Text size',
     theme: 'Colours',
+    auto: 'Automatic',
     night: 'Night',
     day: 'Day',
     contrast: 'Contrast',

@@ -29,6 +29,7 @@ export const fr: Strings = {
     darker: 'Plus sombre',
     text: 'Taille du texte',
     theme: 'Couleurs',
+    auto: 'Automatique',
     night: 'Nuit',
     day: 'Jour',
     contrast: 'Contraste',

@@ -28,6 +28,7 @@ export interface Strings {
     readonly darker: string;
     readonly text: string;
     readonly theme: string;
+    readonly auto: string;
     readonly night: string;
     readonly day: string;
     readonly contrast: string;

@@ -1,0 +1,72 @@
+/** What can be said instead of touched: a way to each screen, and to each app. */
+import type { Intents, Scope } from '@device-core/plugin-api';
+import type { Opened } from './facts.ts';
+import type { ScreenName } from './screens/index.ts';
+import { LANGUAGES, type Strings } from './strings/index.ts';
+
+const OWNER = 'plugin.home';
+
+export interface Says {
+  readonly show: (screen: ScreenName) => Promise<void>;
+  readonly open: (app: string) => Promise<void>;
+}
+
+type Shown = Exclude<keyof Strings['said'], 'open'>;
+
+function titleOf(screen: Shown, strings: Strings): string {
+  return strings[screen].title;
+}
+
+export function addPhrases(intents: Intents, scope: Scope, says: Says): void {
+  for (const [language, strings] of Object.entries(LANGUAGES))
+    for (const [name, sentences] of Object.entries(strings.said)) {
+      if (name === 'open') continue;
+      const screen = name as Shown;
+      const title = titleOf(screen, strings);
+      scope.use(
+        `phrase ${screen} ${language}`,
+        intents.add(
+          { id: `home.${screen}.${language}`, title, language, sentences },
+          async () => {
+            await says.show(screen);
+            return { say: title };
+          },
+          OWNER,
+        ),
+      );
+    }
+}
+
+/** Titles as they are said: letters and digits alone. */
+const spoken = (title: string): string =>
+  title
+    .toLocaleLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
+
+/** Of the apps that are there now; the answer ends them. */
+export async function addApps(intents: Intents, apps: readonly Opened[], says: Says): Promise<AsyncDisposable> {
+  const stack = new AsyncDisposableStack();
+  const values = apps.map(({ id, title }) => ({ in: spoken(title), out: id })).filter((value) => value.in !== '');
+  const unique = [...new Map(values.map((value) => [value.in, value])).values()];
+  if (unique.length === 0) return stack;
+  for (const [language, strings] of Object.entries(LANGUAGES))
+    stack.use(
+      intents.add(
+        {
+          id: `home.open.${language}`,
+          title: strings.apps.title,
+          language,
+          sentences: strings.said.open,
+          slots: { app: { kind: 'list', values: unique } },
+        },
+        async ({ slots }) => {
+          const id = String(slots.app);
+          await says.open(id);
+          return { say: apps.find((app) => app.id === id)?.title ?? '' };
+        },
+        OWNER,
+      ),
+    );
+  return stack;
+}

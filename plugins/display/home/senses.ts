@@ -1,0 +1,193 @@
+/** Keeps the facts: each service that is there tells its part, and what goes takes its part along. */
+import { networkInterfaces } from 'node:os';
+import {
+  type Apps,
+  type Audio,
+  apps,
+  audio,
+  type Config,
+  config,
+  type DeparturesLedger,
+  type DeviceInfo,
+  type Display,
+  ledger,
+  type Notification,
+  type Notifications,
+  notifications,
+  type PluginHost,
+  reasonOf,
+  type Voice,
+  voice,
+} from '@device-core/plugin-api';
+import type { Facts, Problem, RunningTimer } from './facts.ts';
+
+/** What deeds are done with. */
+export interface Hands {
+  display: Display;
+  apps?: Apps | undefined;
+  audio?: Audio | undefined;
+  voice?: Voice | undefined;
+  config?: Config | undefined;
+  ledger?: DeparturesLedger | undefined;
+  notifications?: Notifications | undefined;
+}
+
+const MOST_DEPARTURES = 50;
+const BROKEN: readonly unknown[] = ['failed', 'quarantined'];
+
+export class Senses {
+  readonly hands: Hands;
+  readonly #host: PluginHost;
+  readonly #changed: () => void;
+  readonly #broken = new Map<string, string>();
+  readonly #timers = new Map<string, RunningTimer>();
+  #facts: Facts;
+
+  constructor(host: PluginHost, display: Display, device: DeviceInfo, changed: () => void) {
+    this.hands = { display };
+    this.#host = host;
+    this.#changed = changed;
+    this.#facts = {
+      ...{ notifications: [], apps: [], timers: [], departures: [], microphone: 'none' },
+      addresses: addresses(),
+      device: {
+        title: device.sku.title,
+        version: device.core.version,
+        simulated: device.sku.simulated,
+        startedAt: device.startedAt,
+      },
+    };
+  }
+
+  get facts(): Facts {
+    return this.#facts;
+  }
+
+  change(part: { readonly [K in keyof Facts]?: Facts[K] | undefined }): void {
+    const next = { ...this.#facts, ...part };
+    this.#facts = Object.fromEntries(
+      Object.entries(next).filter(([, value]) => value !== undefined),
+    ) as unknown as Facts;
+    this.#changed();
+  }
+
+  /** What nobody tells is looked up when somebody wants to see it. */
+  async look(): Promise<void> {
+    const { ledger, config, voice } = this.hands;
+    const [departures, localOnly, theme] = await Promise.all([
+      ledger?.list({ limit: MOST_DEPARTURES }) ?? [],
+      voice && config ? this.#setting('voice.localOnly').then((value) => value === true) : undefined,
+      this.#setting('display.theme'),
+    ]);
+    this.change({
+      departures,
+      localOnly,
+      addresses: addresses(),
+      theme: typeof theme === 'string' ? theme : undefined,
+    });
+  }
+
+  async #setting(key: string): Promise<unknown> {
+    const entries = (await this.hands.config?.list({}, key)) ?? [];
+    return entries.find((entry) => entry.key === key)?.value;
+  }
+
+  /** From now on; what is there already is told at once. */
+  listen(): void {
+    const host = this.#host;
+    host.when(notifications, (service, scope) => {
+      this.hands.notifications = service;
+      const told = (list: readonly Notification[]) => this.change({ notifications: list.filter(open) });
+      scope.use('notifications', service.onChange(told));
+      scope.defer('notifications', () => {
+        this.hands.notifications = undefined;
+        this.change({ notifications: [] });
+      });
+      void service.list().then(told, (thrown: unknown) => this.#cannot('list notifications', thrown));
+    });
+    host.when(apps, (service, scope) => {
+      this.hands.apps = service;
+      const told = () =>
+        void service.list().then(
+          (list) =>
+            this.change({ apps: list.map(({ id, title, state }) => ({ id, title, running: state === 'running' })) }),
+          (thrown: unknown) => this.#cannot('list apps', thrown),
+        );
+      scope.use('apps', service.onChange(told));
+      scope.defer('apps', () => {
+        this.hands.apps = undefined;
+        this.change({ apps: [] });
+      });
+      told();
+    });
+    host.when(audio, (service, scope) => {
+      this.hands.audio = service;
+      scope.use(
+        'sound',
+        service.onState((state) => this.change({ audio: state, microphone: state.muted ? 'off' : 'on' })),
+      );
+      scope.defer('sound', () => {
+        this.hands.audio = undefined;
+        this.change({ audio: undefined, microphone: 'none' });
+      });
+    });
+    host.when(voice, (service, scope) => {
+      this.hands.voice = service;
+      scope.defer('voice', () => {
+        this.hands.voice = undefined;
+      });
+    });
+    host.when(config, (service, scope) => {
+      this.hands.config = service;
+      scope.use(
+        'settings',
+        service.watch({}, ({ key }) => {
+          if (key === 'display.theme' || key === 'voice.localOnly')
+            void this.look().catch((thrown: unknown) => this.#cannot('look at settings', thrown));
+        }),
+      );
+      scope.defer('settings', () => {
+        this.hands.config = undefined;
+      });
+    });
+    host.when(ledger, (service, scope) => {
+      this.hands.ledger = service;
+      scope.defer('ledger', () => {
+        this.hands.ledger = undefined;
+      });
+    });
+    host.bus.subscribe('plugin.intent.timer', ({ payload }) =>
+      this.#timer(payload as { state: string } & RunningTimer),
+    );
+    host.bus.subscribe('plugin.state', ({ payload }) => this.#plugin(payload as { plugin: string; state: string }));
+  }
+
+  #timer({ state, id, at, seconds }: { readonly state: string } & RunningTimer): void {
+    if (state === 'set') this.#timers.set(id, { id, at, seconds });
+    else this.#timers.delete(id);
+    this.change({ timers: [...this.#timers.values()].sort((one, other) => one.at - other.at) });
+  }
+
+  #plugin({ plugin, state }: { readonly plugin: string; readonly state: string }): void {
+    const before = this.#broken.size;
+    if (BROKEN.includes(state)) this.#broken.set(plugin, state);
+    else this.#broken.delete(plugin);
+    if (before === 0 && this.#broken.size === 0) return;
+    const [first] = this.#broken;
+    this.change({ problem: first && ({ kind: 'failed', what: first[0], code: first[1] } satisfies Problem) });
+  }
+
+  #cannot(what: string, thrown: unknown): void {
+    this.#host.log.warn({ reason: reasonOf(thrown) }, `cannot ${what}`);
+  }
+}
+
+const open = ({ state }: Notification): boolean => state !== 'dismissed' && state !== 'dropped';
+
+function addresses(): Facts['addresses'] {
+  return Object.entries(networkInterfaces()).flatMap(([name, found]) =>
+    (found ?? [])
+      .filter(({ internal, family }) => !internal && family === 'IPv4')
+      .map(({ address }) => ({ name, address })),
+  );
+}

@@ -1,0 +1,174 @@
+/** Plugin home before a screen in memory, with services that remember what was asked of them. */
+import assert from 'node:assert/strict';
+import {
+  type AppStatus,
+  type AudioState,
+  apps,
+  audio,
+  type Caller,
+  type ConfigChange,
+  config,
+  device,
+  display,
+  type IntentDefinition,
+  type IntentRun,
+  intents,
+  ledger,
+  type Notification,
+  notifications,
+  operations,
+  voice,
+} from '@device-core/plugin-api';
+import {
+  createTestHost,
+  given,
+  OPERATOR,
+  type TestHost,
+  TestOperations,
+  VirtualClock,
+} from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/display/home/index.ts';
+import { FakeDisplay } from '../../fixtures/fake-display.ts';
+
+export const MANIFEST = 'manifests/plugins/display/home.yaml';
+export const NOW = Date.UTC(2026, 10, 22, 19, 41);
+
+export function notification(more: Partial<Notification> = {}): Notification {
+  return {
+    ...{ id: 'n1', kind: 'toast', app: 'com.example.agenda', title: 'Agenda', text: 'Dentist at half past eight' },
+    ...{ level: 'info', at: NOW - 600_000, state: 'shown', count: 1 },
+    ...more,
+  };
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly host: TestHost;
+  readonly screen: FakeDisplay;
+  readonly clock: VirtualClock;
+  /** `volume 0.5`, `mute true`, `set display.theme "day"`, `dismiss n1`, `start com.example.agenda`. */
+  readonly asked: string[];
+  notify(list: readonly Notification[]): void;
+  sound(state: Partial<AudioState>): void;
+  say(sentence: string, slots?: Readonly<Record<string, string>>): Promise<unknown>;
+  run(name: string, params?: object, caller?: Caller): Promise<unknown>;
+  tap(tap: string): void;
+  /** Settings refuse what is set. */
+  refuses: boolean;
+}
+
+export async function boot(options: { readonly screen?: FakeDisplay; readonly config?: object } = {}): Promise<Bench> {
+  const screen = options.screen ?? new FakeDisplay();
+  const table = new TestOperations();
+  const clock = new VirtualClock({ now: NOW });
+  const asked: string[] = [];
+  const settings = new Map<string, unknown>();
+  const said = new Map<string, { definition: IntentDefinition; run: (run: IntentRun) => Promise<unknown> }>();
+  const states = new Set<(state: AudioState) => void>();
+  const lists = new Set<(list: readonly Notification[]) => void>();
+  const watchers = new Set<(change: ConfigChange) => void>();
+  let sounds: AudioState = { volume: 0.4, muted: false, capturing: [], playing: [] };
+  const sound = (state: Partial<AudioState>) => {
+    sounds = { ...sounds, ...state };
+    for (const listener of [...states]) listener(sounds);
+  };
+  const following = <T>(all: Set<T>, listener: T): Disposable => {
+    all.add(listener);
+    return { [Symbol.dispose]: () => void all.delete(listener) };
+  };
+  const status = (id: string, title: string, state: AppStatus['state']) =>
+    ({ id, name: title, title, state }) as AppStatus;
+  const bench = { refuses: false };
+  const host = await createTestHost(plugin, {
+    manifest: MANIFEST,
+    clock,
+    ...(options.config === undefined ? {} : { config: options.config }),
+    services: [
+      [operations, table],
+      [display, screen.service],
+      given(device, {
+        info: async () =>
+          ({
+            sku: { id: 'test', title: 'Kitchen', simulated: true },
+            core: { version: '1.0.0', api: '1.0.0' },
+            startedAt: NOW - 1_000_000,
+          }) as never,
+      }),
+      given(apps, {
+        list: async () => [
+          status('com.example.agenda', 'Agenda', 'running'),
+          status('com.example.radio', 'Radio', 'stopped'),
+        ],
+        start: async (app) => {
+          asked.push(`start ${app}`);
+          return status(app, app, 'running');
+        },
+        onChange: (listener) => following(new Set(), listener),
+      }),
+      given(audio, {
+        setVolume: async (volume) => {
+          asked.push(`volume ${volume}`);
+          sound({ volume });
+        },
+        onState: (listener) => {
+          listener(sounds);
+          return following(states, listener);
+        },
+      }),
+      given(voice, {
+        mute: async (muted) => {
+          asked.push(`mute ${muted}`);
+          sound({ muted });
+        },
+      }),
+      given(config, {
+        list: async (_, prefix = '') =>
+          [...settings]
+            .filter(([key]) => key.startsWith(prefix))
+            .map(([key, value]) => ({ key, value, source: 'device', revision: 1 })),
+        set: async (scope, key, value) => {
+          if (bench.refuses) throw new Error('the disk is full');
+          asked.push(`set ${key} ${JSON.stringify(value)}`);
+          settings.set(key, value);
+          for (const listener of [...watchers]) listener({ scope, key, value, source: 'device', revision: 1 });
+          return { key, value, source: 'device', revision: 1 };
+        },
+        watch: (_, listener) => following(watchers, listener),
+      }),
+      given(ledger, {
+        list: async () => [
+          { id: '1', at: NOW, part: 'voice', for: 'voice', to: 'speech.example:443', what: 'audio', bytes: 48_200 },
+        ],
+      }),
+      given(notifications, {
+        list: async () => [],
+        dismiss: async (id) => void asked.push(`dismiss ${id}`),
+        onChange: (listener) => following(lists, listener),
+      }),
+      given(intents, {
+        add: (definition, run) => {
+          said.set(definition.id, { definition, run });
+          return { [Symbol.asyncDispose]: async () => void said.delete(definition.id) };
+        },
+      }),
+    ],
+  });
+  return Object.assign(bench, {
+    ...{ host, screen, clock, asked, sound },
+    notify: (list: readonly Notification[]) => {
+      for (const listener of [...lists]) listener(list);
+    },
+    say: async (id: string, slots: Readonly<Record<string, string>> = {}) => {
+      const known = said.get(id);
+      assert.ok(known, `${id} can be said: ${[...said.keys()].join(', ')}`);
+      const run = { slots, text: id, turn: 't', signal: new AbortController().signal, deadline: 0 };
+      return await known.run(run);
+    },
+    run: (name: string, params: object = {}, caller: Caller = OPERATOR) => table.run(name, params, { caller }),
+    tap: (tap: string) => screen.touch('home', { phase: 'tap', tap }),
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      assert.deepEqual(host.leaks(), []);
+      assert.equal(clock.pending, 0);
+    },
+  });
+}

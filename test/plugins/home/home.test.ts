@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, suite, test } from 'node:test';
+import { nodesOf } from '@device-core/plugin-api/scene';
+import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/display/home/index.ts';
+import { eventually } from '../../fixtures/eventually.ts';
+import { FakeDisplay, SURROUNDINGS } from '../../fixtures/fake-display.ts';
+import { type Bench, boot, MANIFEST, NOW, notification } from './fixture.ts';
+
+after(leakCheck());
+
+const says = ({ screen }: Bench) => screen.says('home');
+const shows = (bench: Bench, title: string) => eventually(() => says(bench)[0] === title, `the screen ${title}`);
+const has = (bench: Bench, line: string) =>
+  eventually(() => says(bench).includes(line), `${line} in ${JSON.stringify(says(bench))}`);
+
+suite('home', () => {
+  test('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(MANIFEST, plugin), []));
+
+  test('shows time, date and character, and draws nothing while nothing changes', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    const nodes = [...nodesOf(bench.screen.surfaces.get('home')?.scene.nodes ?? [])];
+    assert.deepEqual(
+      nodes.flatMap((node) => (node.kind === 'text' && node.text.includes('{') ? node.text : [])),
+      ['{time:h:mm}', '{date}'],
+    );
+    assert.ok(nodes.some(({ kind }) => kind === 'character'));
+    assert.equal(bench.clock.pending, 0, 'no timer at home');
+    const drawn = bench.screen.asked.length;
+    bench.sound({});
+    bench.screen.turn({ brightness: 1 });
+    await bench.run('home.show', { screen: 'home' });
+    assert.deepEqual(
+      bench.screen.asked.slice(drawn).filter((line) => line.startsWith('put')),
+      [],
+    );
+  });
+
+  test('the newest notification stands on it, and the list is behind it', async () => {
+    await using bench = await boot();
+    bench.notify([notification(), notification({ id: 'n2', state: 'dismissed', text: 'gone' })]);
+    await has(bench, '[Agenda, Dentist at half past eight]');
+    bench.tap('go.notifications');
+    await shows(bench, 'Notifications');
+    assert.ok(!says(bench).join().includes('gone'));
+    bench.tap('note.0');
+    await eventually(() => bench.asked.includes('dismiss n1'), 'its end');
+    await eventually(() => bench.screen.asked.includes('open com.example.agenda'), 'its app');
+  });
+
+  test('a page comes from the tile that was touched, and goes back to where it came from', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.tap('go.settings');
+    await shows(bench, 'Settings');
+    const scene = bench.screen.surfaces.get('home')?.scene;
+    const start = (property: string) =>
+      scene?.timelines?.find((line) => line.node === 'page' && line.property === property)?.from ?? 0;
+    assert.ok(start('x') > 200 && start('y') > 200, 'from the corner at the bottom');
+    bench.tap('go.sound');
+    await shows(bench, 'Sound');
+    bench.screen.touch('home', { phase: 'swipe', direction: 'right' });
+    await shows(bench, 'Settings');
+    bench.tap('back');
+    await shows(bench, 'Home');
+    assert.equal(bench.clock.pending, 0);
+  });
+
+  test('swipes lead to apps and notifications', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.screen.touch('home', { phase: 'swipe', direction: 'up' });
+    await shows(bench, 'Apps');
+    bench.tap('back');
+    await shows(bench, 'Home');
+    bench.screen.touch('home', { phase: 'swipe', direction: 'down' });
+    await shows(bench, 'Notifications');
+  });
+
+  test('an app is opened from the launcher, and started where it does not run', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.tap('go.apps');
+    await has(bench, '[Radio]');
+    bench.tap('app.1');
+    await eventually(() => bench.screen.asked.includes('open com.example.radio'), 'its opening');
+    assert.deepEqual(bench.asked, ['start com.example.radio']);
+    bench.screen.turn({ app: 'com.example.radio' });
+    await shows(bench, 'Home');
+  });
+
+  for (const [screen, tap, deed] of [
+    ['sound', 'do.louder', 'volume 0.5'],
+    ['sound', 'do.quieter', 'volume 0.3'],
+    ['look', 'theme.day', 'set display.theme "day"'],
+    ['look', 'theme.auto', 'set display.theme "auto"'],
+    ['look', 'text.150', 'set display.textScale 1.5'],
+    ['look', 'do.motion', 'set display.reducedMotion true'],
+    ['privacy', 'do.microphone', 'mute true'],
+    ['privacy', 'do.local', 'set voice.localOnly true'],
+  ] as const)
+    test(`${tap} of ${screen} has its effect: ${deed}`, async () => {
+      await using bench = await boot();
+      await bench.run('home.show', { screen });
+      assert.ok(bench.screen.taps('home').includes(tap) || bench.screen.taps('home').includes('card.page.1'));
+      bench.tap(tap);
+      await eventually(() => bench.asked.includes(deed), deed);
+    });
+
+  test('what changes is seen at once: volume, microphone, and what was chosen', async () => {
+    await using bench = await boot();
+    await bench.run('home.show', { screen: 'sound' });
+    bench.tap('do.louder');
+    await has(bench, '50%');
+    await bench.run('home.show', { screen: 'privacy' });
+    await has(bench, '[Microphone, The device hears its name]');
+    bench.tap('do.microphone');
+    await has(bench, '[Microphone, The device hears nothing]');
+  });
+
+  test('what left the device is told with to whom, for whom and how much', async () => {
+    await using bench = await boot();
+    await bench.run('home.show', { screen: 'departures' });
+    await eventually(() => says(bench).some((line) => line.includes('speech.example:443')), 'the departure');
+    assert.ok(bench.screen.texts('home').includes('48.2 kB'));
+  });
+
+  test('a setting that cannot be kept is told with its code, and a touch leads back', async () => {
+    await using bench = await boot();
+    await bench.run('home.show', { screen: 'look' });
+    bench.refuses = true;
+    bench.tap('theme.day');
+    await shows(bench, 'Something is wrong');
+    assert.ok(bench.screen.texts('home').includes('INTERNAL'));
+    bench.tap('back');
+    await shows(bench, 'Display');
+  });
+
+  test('a plugin that failed is told on home until it is well again', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.host.publish('plugin.state', { plugin: 'nfc', state: 'failed', reason: 'no chip' });
+    await has(bench, '[Something is wrong]');
+    bench.tap('go.problem');
+    await shows(bench, 'nfc has stopped');
+    bench.host.publish('plugin.state', { plugin: 'nfc', state: 'active' });
+    bench.tap('back');
+    await has(bench, '[Nothing new]');
+  });
+
+  test('a timer counts on home by itself until it rang', async () => {
+    await using bench = await boot();
+    bench.host.publish('plugin.intent.timer', { state: 'set', id: 't1', at: NOW + 300_000, seconds: 300 });
+    await eventually(() => bench.screen.texts('home').includes(`{countdown:${NOW + 300_000}}`), 'the timer');
+    await bench.run('home.show', { screen: 'timers' });
+    await shows(bench, 'Timers');
+    bench.host.publish('plugin.intent.timer', { state: 'rang', id: 't1', at: NOW + 300_000, seconds: 300 });
+    await eventually(() => !bench.screen.texts('home').some((text) => text.includes('countdown')), 'its end');
+  });
+
+  test('after a while without a touch it is home again', async () => {
+    await using bench = await boot({ config: { idleMs: 30_000 } });
+    await bench.run('home.show', { screen: 'about' });
+    await shows(bench, 'About');
+    bench.screen.touch('home', { phase: 'long-press' });
+    await bench.clock.advance(29_000);
+    await shows(bench, 'About');
+    await bench.clock.advance(2_000);
+    await shows(bench, 'Home');
+  });
+
+  test('each screen can be said, in each language, and an app by its title', async () => {
+    await using bench = await boot();
+    assert.deepEqual(await bench.say('home.notifications.en'), { say: 'Notifications' });
+    await shows(bench, 'Notifications');
+    assert.ok(bench.screen.asked.includes('wake voice'));
+    assert.deepEqual(await bench.say('home.settings.de'), { say: 'Einstellungen' });
+    await shows(bench, 'Settings');
+    await eventually(() => bench.say('home.open.fr', { app: 'com.example.agenda' }).catch(() => undefined), 'the app');
+    assert.ok(bench.screen.asked.includes('open com.example.agenda'));
+  });
+
+  test('a code to scan is shown when an operator asks, and goes by itself', async () => {
+    await using bench = await boot();
+    await bench.run('home.pair', { url: 'http://127.0.0.1:55280/ui/#code=ABCD-EFGH', ms: 60_000 });
+    await shows(bench, 'Connect a browser');
+    const code = [...nodesOf(bench.screen.surfaces.get('home')?.scene.nodes ?? [])].filter(
+      (node) => node.kind === 'path' && node.fill === '#000000',
+    );
+    assert.equal(code.length, 1, 'one path');
+    await bench.clock.advance(60_000);
+    await shows(bench, 'Home');
+  });
+
+  test('speaks the language of the surroundings, mirrored where it runs to the left', async () => {
+    const screen = new FakeDisplay();
+    screen.surroundings = { ...SURROUNDINGS, locale: 'de-DE' };
+    await using bench = await boot({ screen });
+    await shows(bench, 'Start');
+    screen.surround({ locale: 'fr' });
+    await shows(bench, 'Accueil');
+    const gear = () =>
+      [...nodesOf(screen.surfaces.get('home')?.scene.nodes ?? [])].find(({ tap }) => tap === 'go.settings')?.x ?? 0;
+    const right = gear();
+    screen.surround({ locale: 'ar' });
+    await eventually(() => gear() === 720 - right - 88, 'the mirror');
+  });
+});
