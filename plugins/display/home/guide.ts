@@ -118,7 +118,7 @@ export class Guide implements Disposable {
     else if (tap.startsWith('go.')) {
       const box = this.#shown && boxOf(this.#shown.nodes, tap);
       const from =
-        this.#place.screen === 'home' && box ? ({ kind: 'from', box } as const) : ({ kind: 'deeper' } as const);
+        this.#place.screen === 'home' && box ? ({ kind: 'tile', box } as const) : ({ kind: 'deeper' } as const);
       await this.go(tap.slice(3) as ScreenName, from);
     } else if (tap !== '') this.#options.deed(tap);
   }

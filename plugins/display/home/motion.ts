@@ -9,7 +9,7 @@ import {
 } from '@device-core/plugin-api/scene';
 
 export type Motion =
-  | { readonly kind: 'from'; readonly box: Rect }
+  | { readonly kind: 'tile'; readonly box: Rect }
   | { readonly kind: 'deeper' | 'back' | 'fade' }
   | { readonly kind: 'turn'; readonly further: boolean };
 
@@ -38,7 +38,7 @@ function timelinesOf(motion: Motion, end: number): readonly Timeline[] {
   });
   const opacity = (node: string) => change(node, 'opacity', 0, 1);
   switch (motion.kind) {
-    case 'from': {
+    case 'tile': {
       const { x, y, w, h } = motion.box;
       return [
         opacity('page'),

@@ -1,5 +1,6 @@
 /** home.show, home.pair: what an operator may ask the device's own screens for. */
 import type { JsonSchema, Operation } from '@device-core/plugin-api';
+import { MOST_QR_TEXT } from './qr.ts';
 import { SCREENS, type ScreenName } from './screens/index.ts';
 
 const SHOWN: JsonSchema = {
@@ -46,7 +47,7 @@ export function homeOperations(shows: Shows): readonly Operation<never, unknown>
       required: ['url'],
       additionalProperties: false,
       properties: {
-        url: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: 300 },
+        url: { type: 'string', pattern: '^https?://[^\\s]+$', maxLength: MOST_QR_TEXT },
         ms: { type: 'integer', minimum: 1000, maximum: 600000, default: 120000, description: 'until it is taken away' },
       },
     },

@@ -186,7 +186,7 @@ suite('home', () => {
     await bench.run('home.pair', { url: 'http://127.0.0.1:55280/ui/#code=ABCD-EFGH', ms: 60_000 });
     await shows(bench, 'Connect a browser');
     const code = [...nodesOf(bench.screen.surfaces.get('home')?.scene.nodes ?? [])].filter(
-      (node) => node.kind === 'path' && node.fill === '#000000',
+      (node) => node.kind === 'path' && node.stroke === '#000000',
     );
     assert.equal(code.length, 1, 'one path');
     await bench.clock.advance(60_000);

@@ -105,13 +105,14 @@ export async function pairingScreen({ facts }: Drawing, strings: Strings, layout
         },
   );
   const top = 40 + name.height + (says === undefined ? 0 : says.height + 8);
-  const side = Math.min(360, end - top - 24);
-  const y = top + 16 + Math.max(0, (end - top - 16 - side) / 2);
-  const x = (PANEL_UNITS - side) / 2;
+  const most = Math.min(376, end - top - 24);
   const { d, size } = await qrPath(url);
-  // Four modules of quiet all round, as the standard asks.
-  const inner = (side * size) / (size + 8);
-  const edge = (side - inner) / 2;
+  // Four modules of quiet all round, as the standard asks; whole units, so that no light shines between two lines.
+  const module = Math.max(1, Math.floor(most / (size + 8)));
+  const inner = module * size;
+  const side = inner + 8 * module;
+  const y = Math.round(top + 16 + Math.max(0, (end - top - 16 - side) / 2));
+  const x = Math.round((PANEL_UNITS - side) / 2);
   return wholeScreen(
     text.title,
     '@background',
@@ -121,13 +122,14 @@ export async function pairingScreen({ facts }: Drawing, strings: Strings, layout
       { kind: 'rect', x, y, w: side, h: side, radius: 24, fill: '#ffffff' },
       {
         kind: 'path',
-        x: x + edge,
-        y: y + edge,
+        x: x + 4 * module,
+        y: y + 4 * module,
         w: inner,
         h: inner,
         d,
         view: [size, size],
-        fill: '#000000',
+        stroke: '#000000',
+        strokeWidth: module,
         label: text.label,
       },
       ...foot.nodes.map((node) => ({
