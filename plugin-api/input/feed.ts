@@ -113,7 +113,11 @@ export class InputFeed implements AsyncDisposable {
 
   async #push(): Promise<void> {
     while (this.#queue.length > 0) {
-      const events = this.#queue.splice(0, FEED_LIMITS.batch);
+      // There and back again is nothing.
+      const events = this.#queue
+        .splice(0, FEED_LIMITS.batch)
+        .filter((event) => event.kind !== 'rotary' || event.delta !== 0);
+      if (events.length === 0) continue;
       try {
         await this.#source.push(events);
         this.#problem = undefined;

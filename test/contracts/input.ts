@@ -44,6 +44,7 @@ export class RecordingInputs implements Inputs {
 
   /** Pushes wait until release(). */
   hold(): void {
+    if (this.#gate) return;
     let resolve = (): void => undefined;
     const open = new Promise<void>((done) => {
       resolve = done;
