@@ -1,0 +1,241 @@
+import {
+  type Clock,
+  CoreError,
+  type Logger,
+  type Opening,
+  type Renderer,
+  reasonOf,
+  type Surroundings,
+  type TextQuestion,
+  type TextSize,
+  type TreePatch,
+} from '@device-core/plugin-api';
+import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
+import { encodePng } from '@device-core/plugin-api/pixels';
+import type { Canvas } from './paint/canvas.ts';
+import { styleOf, Texts } from './paint/text.ts';
+import { Picture, pixelsOf } from './picture.ts';
+import { EMPTY, PLAIN, patched, type Tree } from './tree.ts';
+
+const REPORT_MS = 1_000;
+/** After a panel refused a frame, the next attempt; doubled each time. */
+const RETRY_MS = 100;
+const MOST_RETRY_MS = 5_000;
+/** Nothing far away is waited for in one piece: the time of the day may be set. */
+const MOST_WAIT_MS = 60_000;
+
+interface Open {
+  readonly opening: Opening;
+  readonly picture: Picture;
+}
+
+/**
+ * Paints in the thread of the Core, without a package: a few milliseconds for a whole screen, and at most `fps` frames a second. It shows shapes, text and
+ * gradients; images, sprites and streams have their place and their label.
+ */
+export class SoftRenderer implements Renderer {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #fps: number;
+  readonly #texts = new Texts();
+  #open: Open | undefined;
+  #tree: Tree = EMPTY;
+  #timer: Disposable | undefined;
+  #whole = true;
+  #owed: readonly Rect[] = [];
+  #paused = false;
+  #presenting = false;
+  #due = false;
+  #seq = 0;
+  #painted = Number.NEGATIVE_INFINITY;
+  #retryMs = RETRY_MS;
+  #report = { since: 0, frames: 0, pixels: 0, cpuMs: 0 };
+
+  constructor(clock: Clock, log: Logger, fps: number) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#fps = fps;
+  }
+
+  async open(opening: Opening): Promise<void> {
+    await this.close();
+    this.#open = { opening, picture: new Picture(opening.panel, this.#texts) };
+    this.#report = { since: this.#clock.monotonic(), frames: 0, pixels: 0, cpuMs: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#stopTimer();
+    this.#open = undefined;
+    this.#tree = EMPTY;
+    this.#whole = true;
+    this.#owed = [];
+    this.#paused = false;
+    this.#presenting = false;
+    this.#due = false;
+    this.#seq = 0;
+    this.#painted = Number.NEGATIVE_INFINITY;
+    this.#retryMs = RETRY_MS;
+  }
+
+  async apply(patch: TreePatch): Promise<{ readonly frame: number }> {
+    this.#opened();
+    const next = patched(this.#tree, patch, this.#clock.monotonic());
+    const { surroundings } = next;
+    const fps = Math.min(surroundings.fps, this.#fps);
+    const same = surroundings.fps === fps;
+    this.#tree = same ? next : { ...next, surroundings: { ...surroundings, fps } };
+    this.#wake();
+    return { frame: this.#seq + 1 };
+  }
+
+  async measure(texts: readonly TextQuestion[], surroundings?: Surroundings): Promise<readonly TextSize[]> {
+    const around = surroundings ?? (this.#open ? this.#tree.surroundings : PLAIN);
+    return texts.map(({ text, width, lines, ...asked }) => {
+      const style = styleOf(asked, around);
+      const layout = this.#texts.layout(text, style, { width, lines });
+      return {
+        width: layout.lines.reduce((most, line) => Math.max(most, line.width), 0),
+        height: layout.lines.length * style.line,
+        lines: layout.lines.length,
+        cut: layout.cut,
+      };
+    });
+  }
+
+  /** Its place is shown, not its pixels. */
+  async image(name: string, bytes: Uint8Array): Promise<{ readonly width: number; readonly height: number }> {
+    const { width, height } = imageSize(bytes, name);
+    return { width, height };
+  }
+
+  async dropImages(): Promise<void> {}
+
+  async video(): Promise<void> {
+    this.#opened();
+  }
+
+  async levels(): Promise<void> {
+    this.#opened();
+  }
+
+  async snapshot({ surface }: { readonly surface?: string } = {}): Promise<Uint8Array> {
+    const { picture } = this.#opened();
+    const rects = this.#look();
+    picture.paint(rects);
+    // The panel gets it with its next frame.
+    this.#owed = rects;
+    if (rects.length > 0) this.#wake();
+    const canvas = surface === undefined ? picture.canvas : picture.alone(surface);
+    if (!canvas) throw new CoreError('UNAVAILABLE', { what: `the surface ${surface}`, reason: 'it is not on the screen' });
+    return pngOf(canvas);
+  }
+
+  async pause(paused: boolean): Promise<void> {
+    this.#opened();
+    if (this.#paused === paused) return;
+    this.#paused = paused;
+    this.#whole = true;
+    if (paused) this.#stopTimer();
+    else this.#wake();
+  }
+
+  #opened(): Open {
+    if (this.#open) return this.#open;
+    throw new CoreError('UNAVAILABLE', { what: 'the soft renderer', reason: 'it is not open' });
+  }
+
+  /** Where the panel is not what it should be. */
+  #look(): readonly Rect[] {
+    const times = { now: this.#clock.monotonic(), wall: this.#clock.now() };
+    const whole = this.#whole;
+    const owed = this.#owed;
+    this.#whole = false;
+    this.#owed = [];
+    const changed = this.#opened().picture.look(this.#tree, times, whole);
+    return owed.length === 0 ? changed : joinRects([...owed, ...changed]);
+  }
+
+  /** A frame as soon as the rate allows: changes of the same turn share it. */
+  #wake(): void {
+    const step = 1_000 / this.#tree.surroundings.fps;
+    this.#arm(Math.max(this.#clock.monotonic(), this.#painted + step));
+  }
+
+  #arm(at: number): void {
+    if (this.#paused || !this.#open) return;
+    this.#due = true;
+    if (this.#presenting) return;
+    this.#stopTimer();
+    this.#timer = this.#clock.at(at, () => this.#frame());
+  }
+
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #frame(): void {
+    const open = this.#open;
+    this.#timer = undefined;
+    if (!open || this.#paused || this.#presenting) return;
+    this.#due = false;
+    const began = performance.now();
+    const rects = this.#look();
+    if (rects.length === 0) return this.#next(open);
+    open.picture.paint(rects);
+    const { panel } = open.opening;
+    const pixels = pixelsOf(open.picture.canvas, rects, panel.format, this.#tree.surroundings.light);
+    this.#painted = this.#clock.monotonic();
+    const { since, frames, pixels: many, cpuMs } = this.#report;
+    const area = rects.reduce((sum, { w, h }) => sum + w * h, 0);
+    this.#report = { since, frames: frames + 1, pixels: many + area, cpuMs: cpuMs + performance.now() - began };
+    this.#seq++;
+    void this.#present(open, { seq: this.#seq, rects, pixels });
+  }
+
+  async #present(open: Open, frame: Parameters<Opening['present']>[0]): Promise<void> {
+    this.#presenting = true;
+    let refused = false;
+    try {
+      await open.opening.present(frame);
+      this.#retryMs = RETRY_MS;
+    } catch (error) {
+      this.#log.debug({ reason: reasonOf(error) }, 'the panel took no frame');
+      refused = true;
+    }
+    // It was closed, or opened for another panel, meanwhile.
+    if (this.#open !== open) return;
+    this.#presenting = false;
+    this.#tell(open);
+    if (!refused) return this.#next(open);
+    this.#whole = true;
+    this.#arm(this.#clock.monotonic() + this.#retryMs);
+    this.#retryMs = Math.min(MOST_RETRY_MS, this.#retryMs * 2);
+  }
+
+  /** The one timer: for what changed meanwhile, or for what will look different by itself. */
+  #next(open: Open): void {
+    if (this.#due) return this.#wake();
+    const { next } = open.picture;
+    if (next === Number.POSITIVE_INFINITY) return;
+    const now = this.#clock.monotonic();
+    const step = 1_000 / this.#tree.surroundings.fps;
+    this.#arm(Math.max(this.#painted + step, Math.min(next, now + MOST_WAIT_MS)));
+  }
+
+  #tell(open: Open): void {
+    const now = this.#clock.monotonic();
+    const { since, frames, pixels, cpuMs } = this.#report;
+    const ms = now - since;
+    if (ms < REPORT_MS) return;
+    this.#report = { since: now, frames: 0, pixels: 0, cpuMs: 0 };
+    const surfaces = open.picture.costs();
+    open.opening.report({ frames, pixels, cpuMs, ms, surfaces, missingGlyphs: this.#texts.missing() });
+  }
+}
+
+function pngOf({ width, height, pixels }: Canvas): Uint8Array {
+  const rgba = new Uint8Array(pixels.length * 4);
+  for (const [index, value] of pixels.entries()) rgba.set([value >> 16, (value >> 8) & 255, value & 255, 255], index * 4);
+  return encodePng({ width, height, rgba });
+}
