@@ -1,6 +1,14 @@
 /** The tree as pixels: what changed since the last look is painted anew. */
 import type { SurfaceCost, Surroundings } from '@device-core/plugin-api';
-import { intersection, joinRects, type Rect } from '@device-core/plugin-api/scene';
+import {
+  type CharacterNode,
+  type CharacterPicture,
+  characterNodes,
+  intersection,
+  joinRects,
+  Mouth,
+  type Rect,
+} from '@device-core/plugin-api/scene';
 import type { PixelFormat } from '@device-core/plugin-api/services/panel';
 import { Canvas } from './paint/canvas.ts';
 import { inkOf } from './paint/ink.ts';
@@ -17,6 +25,7 @@ export interface Times {
 
 export class Picture {
   readonly canvas: Canvas;
+  readonly mouth = new Mouth();
   readonly #texts: Texts;
   readonly #painter = new Painter();
   #looks: readonly Look[] = [];
@@ -40,7 +49,8 @@ export class Picture {
     const anew = whole || surroundings !== this.#surroundings;
     this.#surroundings = surroundings;
     const scale = scaleOf(this.canvas);
-    const moment = { now, wall, surroundings, scale, texts: this.#texts };
+    const character = (node: CharacterNode, w: number, h: number) => this.#character(tree, node, { now, w, h });
+    const moment = { now, wall, surroundings, scale, texts: this.#texts, character };
     const looks = tree.surfaces.flatMap((standing) => {
       const opacity = opacityOf(standing, now);
       if (standing.surface.hidden) return [];
@@ -58,7 +68,29 @@ export class Picture {
 
   paint(rects: readonly Rect[]): void {
     for (const rect of rects) this.canvas.within(rect, () => this.#paintAll(this.canvas, this.#looks));
-    for (const { id, bounds } of this.#looks) if (rects.some((rect) => intersection(rect, bounds).w > 0)) this.#spend(id, 0, 1);
+    for (const { id, bounds } of this.#looks)
+      if (rects.some((rect) => intersection(rect, bounds).w > 0)) this.#spend(id, 0, 1);
+  }
+
+  #character(
+    { figure, pose, surroundings }: Tree,
+    { state, expression }: CharacterNode,
+    { now, w, h }: { readonly now: number; readonly w: number; readonly h: number },
+  ): CharacterPicture {
+    if (!figure) return { nodes: [] };
+    const { shape, next } = this.mouth.at(now);
+    const { reducedMotion } = surroundings;
+    const own = { state: state ?? pose.state, expression: expression ?? pose.expression, mouth: shape };
+    const { nodes, next: moves = Number.POSITIVE_INFINITY } = characterNodes(figure, {
+      ...pose,
+      ...own,
+      at: now,
+      w,
+      h,
+      reducedMotion,
+    });
+    const soon = Math.min(moves, own.state === 'speaking' ? (next ?? moves) : moves);
+    return soon === Number.POSITIVE_INFINITY ? { nodes } : { nodes, next: soon };
   }
 
   /** One surface alone on its ground. */
@@ -134,16 +166,19 @@ export function pixelsOf(canvas: Canvas, rects: readonly Rect[], format: PixelFo
       if (format === 'xrgb8888') out.set(line, to);
       const dimmed = light < 1 ? out.subarray(to, to + w) : undefined;
       if (format === 'rgb565') dithered(line, out.subarray(to, to + w) as Uint16Array, { x, y: row }, light);
-      else dimmed?.forEach((value, at) => {
-        dimmed[at] = dim(value, light);
-      });
+      else
+        dimmed?.forEach((value, at) => {
+          dimmed[at] = dim(value, light);
+        });
       to += w;
     }
   return new Uint8Array(out.buffer);
 }
 
 const dim = (value: number, light: number): number =>
-  (Math.round((value >> 16) * light) << 16) | (Math.round(((value >> 8) & 255) * light) << 8) | Math.round((value & 255) * light);
+  (Math.round((value >> 16) * light) << 16) |
+  (Math.round(((value >> 8) & 255) * light) << 8) |
+  Math.round((value & 255) * light);
 
 const BAYER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
 

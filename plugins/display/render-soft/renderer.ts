@@ -1,4 +1,5 @@
 import {
+  type AudioLevel,
   type Clock,
   CoreError,
   type Logger,
@@ -10,8 +11,8 @@ import {
   type TextSize,
   type TreePatch,
 } from '@device-core/plugin-api';
-import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
 import { encodePng } from '@device-core/plugin-api/pixels';
+import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
 import type { Canvas } from './paint/canvas.ts';
 import { styleOf, Texts } from './paint/text.ts';
 import { Picture, pixelsOf } from './picture.ts';
@@ -57,10 +58,12 @@ export class SoftRenderer implements Renderer {
     this.#fps = fps;
   }
 
-  async open(opening: Opening): Promise<void> {
+  async open(opening: Opening): Promise<AsyncDisposable> {
     await this.close();
-    this.#open = { opening, picture: new Picture(opening.panel, this.#texts) };
+    const open = { opening, picture: new Picture(opening.panel, this.#texts) };
+    this.#open = open;
     this.#report = { since: this.#clock.monotonic(), frames: 0, pixels: 0, cpuMs: 0 };
+    return { [Symbol.asyncDispose]: () => (this.#open === open ? this.close() : Promise.resolve()) };
   }
 
   async close(): Promise<void> {
@@ -114,8 +117,9 @@ export class SoftRenderer implements Renderer {
     this.#opened();
   }
 
-  async levels(): Promise<void> {
-    this.#opened();
+  async levels(levels: readonly AudioLevel[]): Promise<void> {
+    this.#opened().picture.mouth.take(levels);
+    if (this.#tree.figure) this.#wake();
   }
 
   async snapshot({ surface }: { readonly surface?: string } = {}): Promise<Uint8Array> {
@@ -126,7 +130,8 @@ export class SoftRenderer implements Renderer {
     this.#owed = rects;
     if (rects.length > 0) this.#wake();
     const canvas = surface === undefined ? picture.canvas : picture.alone(surface);
-    if (!canvas) throw new CoreError('UNAVAILABLE', { what: `the surface ${surface}`, reason: 'it is not on the screen' });
+    if (!canvas)
+      throw new CoreError('UNAVAILABLE', { what: `the surface ${surface}`, reason: 'it is not on the screen' });
     return pngOf(canvas);
   }
 
@@ -236,6 +241,7 @@ export class SoftRenderer implements Renderer {
 
 function pngOf({ width, height, pixels }: Canvas): Uint8Array {
   const rgba = new Uint8Array(pixels.length * 4);
-  for (const [index, value] of pixels.entries()) rgba.set([value >> 16, (value >> 8) & 255, value & 255, 255], index * 4);
+  for (const [index, value] of pixels.entries())
+    rgba.set([value >> 16, (value >> 8) & 255, value & 255, 255], index * 4);
   return encodePng({ width, height, rgba });
 }

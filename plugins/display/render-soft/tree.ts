@@ -1,6 +1,21 @@
 /** The composed tree: surfaces with their scenes, changed whole or not at all. */
-import { CoreError, type Surface, type Surroundings, type TreePatch } from '@device-core/plugin-api';
-import { NIGHT, patchScene, settled } from '@device-core/plugin-api/scene';
+import {
+  type CharacterPose,
+  CoreError,
+  type Surface,
+  type Surroundings,
+  type TreePatch,
+} from '@device-core/plugin-api';
+import {
+  begun,
+  type CharacterSpec,
+  NIGHT,
+  nodesOf,
+  patchScene,
+  type Scene,
+  type ScenePatch,
+  settled,
+} from '@device-core/plugin-api/scene';
 
 export const PLAIN: Surroundings = {
   theme: NIGHT,
@@ -30,9 +45,22 @@ export interface Tree {
   readonly surroundings: Surroundings;
   /** From below. */
   readonly surfaces: readonly Standing[];
+  readonly figure?: CharacterSpec;
+  readonly pose: Pose;
 }
 
-export const EMPTY: Tree = { revision: 0, surroundings: PLAIN, surfaces: [] };
+/** What the character does since when (monotonic milliseconds), and what it did before. */
+export interface Pose extends CharacterPose {
+  readonly since: number;
+  readonly before?: CharacterPose;
+}
+
+export const EMPTY: Tree = {
+  revision: 0,
+  surroundings: PLAIN,
+  surfaces: [],
+  pose: { state: 'idle', expression: 'neutral', since: 0 },
+};
 
 /** The tree after the patch. Throws SCENE_CONFLICT (another revision) and SCENE_INVALID, and then the former tree stays. */
 export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
@@ -44,19 +72,20 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
   for (const surface of patch.set ?? []) {
     const before = standing.get(surface.id);
     standing.delete(surface.id);
-    const fade = surface.fadeMs ? { from: before ? opacityOf(before, now) : 0, began: now, ms: surface.fadeMs } : undefined;
+    const fade = surface.fadeMs
+      ? { from: before ? opacityOf(before, now) : 0, began: now, ms: surface.fadeMs }
+      : undefined;
     standing.set(surface.id, { surface, ...(fade && { fade }) });
   }
   const must = (id: string): Standing => {
     const found = standing.get(id);
     if (found) return found;
-    throw new CoreError('SCENE_CONFLICT', { what: `the surface ${id}`, version: 'none', expected: 'one' });
+    throw new CoreError('SCENE_INVALID', { what: 'the tree', where: `/${id}`, reason: 'there is no such surface' });
   };
   for (const { surface: id, patch: change, since } of patch.patch ?? []) {
     const before = must(id);
     const { surface } = before;
-    const timelines = change.timelines?.map((timeline) => ({ at: since, ...timeline }));
-    const scene = patchScene(settled(surface.scene, now, surface.since), timelines ? { ...change, timelines } : change, id);
+    const scene = changed(surface, change, since, now);
     standing.set(id, { ...before, surface: { ...surface, scene, version: change.version + 1 } });
   }
   for (const { surface: id, ...members } of patch.place ?? []) {
@@ -68,7 +97,39 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
     standing.set(id, { surface, ...kept, ...(fade && { fade }) });
   }
   const surfaces = [...standing.values()].sort((one, other) => one.surface.layer - other.surface.layer);
-  return { revision: patch.revision, surroundings: patch.surroundings ?? tree.surroundings, surfaces };
+  const figure = patch.figure ?? tree.figure;
+  const pose = patch.character ? posed(tree.pose, patch.character, now) : tree.pose;
+  const surroundings = patch.surroundings ?? tree.surroundings;
+  return { revision: patch.revision, surroundings, surfaces, pose, ...(figure && { figure }) };
+}
+
+/** Another look begins anew, another gaze does not. */
+function posed(before: Pose, pose: CharacterPose, now: number): Pose {
+  if (pose.state === before.state && pose.expression === before.expression) {
+    const { since, before: former } = before;
+    return { ...pose, since, ...(former && { before: former }) };
+  }
+  return { ...pose, since: now, before: { state: before.state, expression: before.expression } };
+}
+
+/** Timelines of a scene began with it, those of a patch with the patch. */
+function changed({ id, scene, since: began }: Surface, patch: ScenePatch, since: number, now: number): Scene {
+  const { timelines: fresh = [], ...rest } = patch;
+  const { timelines: running = [], ...still } = settled(scene, now, began);
+  const next = patchScene(still, rest, id);
+  const names = new Set([...nodesOf(next.nodes)].map((node) => node.id));
+  const replaced = (node: string, property: string) =>
+    fresh.some((one) => one.node === node && one.property === property);
+  const kept = running.filter(({ node, property }) => names.has(node) && !replaced(node, property));
+  const timelines = [
+    ...begun(
+      kept.filter(({ at }) => at === undefined),
+      began,
+    ),
+    ...kept.filter(({ at }) => at !== undefined),
+    ...begun(fresh, since),
+  ];
+  return timelines.length === 0 ? next : { ...next, timelines };
 }
 
 /** How much of it is there now, 0..1. */

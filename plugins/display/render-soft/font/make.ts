@@ -33,7 +33,11 @@ class Woff {
 
   constructor(file: Buffer) {
     for (let entry = 44; entry < 44 + file.readUInt16BE(12) * 20; entry += 20) {
-      const [offset, packed, length] = [4, 8, 12].map((at) => file.readUInt32BE(entry + at)) as [number, number, number];
+      const [offset, packed, length] = [4, 8, 12].map((at) => file.readUInt32BE(entry + at)) as [
+        number,
+        number,
+        number,
+      ];
       const bytes = file.subarray(offset, offset + packed);
       this.#tables.set(file.toString('latin1', entry, entry + 4), packed < length ? inflateSync(bytes) : bytes);
     }
@@ -161,7 +165,10 @@ const signed = (value: number): void => number(value < 0 ? -value * 2 - 1 : valu
 
 const require = createRequire(import.meta.url);
 const fonts = (weight: number) =>
-  SUBSETS.map((subset) => new Woff(readFileSync(require.resolve(`@fontsource/inter/files/inter-${subset}-${weight}-normal.woff`))));
+  SUBSETS.map(
+    (subset) =>
+      new Woff(readFileSync(require.resolve(`@fontsource/inter/files/inter-${subset}-${weight}-normal.woff`))),
+  );
 const first = fonts(WEIGHTS[0]!)[0]!;
 number(first.table('head').readUInt16BE(18));
 signed(first.table('hhea').readInt16BE(4));
@@ -170,7 +177,8 @@ number(WEIGHTS.length);
 for (const weight of WEIGHTS) {
   const glyphs = new Map<number, readonly [Woff, number]>();
   for (const font of fonts(weight))
-    for (const [code, glyph] of font.characters()) if (wanted(code) && !glyphs.has(code)) glyphs.set(code, [font, glyph]);
+    for (const [code, glyph] of font.characters())
+      if (wanted(code) && !glyphs.has(code)) glyphs.set(code, [font, glyph]);
   number(weight);
   number(glyphs.size);
   let before = 0;

@@ -42,7 +42,8 @@ export class Canvas {
       const [from, to] = [Math.max(left, Math.ceil(x)), Math.min(end, Math.floor(right))];
       if (to > from) this.#run(row, from, to, high, ink);
       if (left < from && left < end) this.#run(row, left, left + 1, high * (Math.min(left + 1, right) - x), ink);
-      if (end > to && end - 1 >= Math.max(from, left)) this.#run(row, end - 1, end, high * (right - Math.max(end - 1, x)), ink);
+      if (end > to && end - 1 >= Math.max(from, left))
+        this.#run(row, end - 1, end, high * (right - Math.max(end - 1, x)), ink);
     }
   }
 

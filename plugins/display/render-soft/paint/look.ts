@@ -1,8 +1,9 @@
 /** What a scene looks like at a moment: nodes in their places, and what is to be painted anew where something changed. */
 import type { Layer, Surface, Surroundings } from '@device-core/plugin-api';
-import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import {
   bind,
+  type CharacterNode,
+  type CharacterPicture,
   intersection,
   PANEL_UNITS,
   quantised,
@@ -15,6 +16,7 @@ import {
   type Timeline,
   union,
 } from '@device-core/plugin-api/scene';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import { growth, type Matrix, placed } from './matrix.ts';
 import { boundsOf, Outline, type Polygon } from './raster.ts';
 import { spreadOf } from './shadow.ts';
@@ -73,6 +75,8 @@ export interface Moment {
   /** From units to pixels. */
   readonly scale: readonly [x: number, y: number];
   readonly texts: Texts;
+  /** What a `character` node is painted as. */
+  character?(node: CharacterNode, w: number, h: number): CharacterPicture;
 }
 
 const LEAST_OPACITY = 1 / 512;
@@ -98,11 +102,17 @@ export function lookOf(surface: Surface, before: Look | undefined, moment: Momen
   const outer: Matrix = [sx, 0, 0, sy, surface.box.x * sx, surface.box.y * sy];
   const kept = new Map<string, Item>();
   if (before) for (const item of every(before.items)) kept.set(item.key, item);
-  const place = (nodes: readonly SceneNode[], matrix: Matrix, above: string, path: string): readonly Item[] =>
+  const place = (
+    nodes: readonly SceneNode[],
+    matrix: Matrix,
+    above: string,
+    path: string,
+    names = '',
+  ): readonly Item[] =>
     nodes.flatMap((node, index) => {
       const opacity = quantised('opacity', node.opacity ?? 1);
       if (opacity < LEAST_OPACITY || node.scale === 0) return [];
-      const key = node.id ?? `${path}/${index}`;
+      const key = node.id === undefined ? `${path}/${index}` : `${names}${node.id}`;
       const [w, h] = sizeOf(node);
       const box = { x: node.x ?? 0, y: node.y ?? 0, w, h };
       const own = placed(matrix, box, node.rotate ?? 0, node.scale ?? 1);
@@ -119,15 +129,19 @@ export function lookOf(surface: Surface, before: Look | undefined, moment: Momen
       }
       const sign = `${above}|${own.join()}|${written(node)}|${words}`;
       const known = kept.get(key);
-      if (node.kind !== 'group') {
+      if (node.kind !== 'group' && node.kind !== 'character') {
         if (known?.sign === sign && !known.items) return [known];
         return [leaf({ key, sign, node, matrix: own, w, h, opacity }, words, moment)];
       }
-      const mark = `${above}${opacity < 1 || node.clip ? sign : ''}`;
-      const items = place(node.nodes, own, mark, key);
+      const clip = node.kind === 'group' && node.clip;
+      const mark = `${above}${opacity < 1 || clip ? sign : ''}`;
+      const inner = node.kind === 'group' ? { nodes: node.nodes } : (moment.character?.(node, w, h) ?? { nodes: [] });
+      // Parts of a character are called as they like: they are told from the nodes of the scene.
+      const items = place(inner.nodes, own, mark, key, node.kind === 'group' ? names : `${key}/`);
+      if ('next' in inner && inner.next !== undefined) next = Math.min(next, now + Math.max(step, inner.next));
       if (items.length === 0) return [];
       const reached = items.map(({ bounds }) => bounds).reduce(union);
-      const bounds = node.clip ? intersection(reached, reach(own, w, h, 0)) : reached;
+      const bounds = clip ? intersection(reached, reach(own, w, h, 0)) : reached;
       return [{ key, sign, node, matrix: own, w, h, opacity, bounds, items } satisfies Item];
     });
   const items = place(scene.nodes, outer, '', '');
@@ -181,7 +195,9 @@ function* every(items: readonly Item[]): Generator<Item> {
 function still(scene: Scene, now: number, since: number, reduced: boolean): Scene {
   const { timelines } = scene;
   if (!timelines || timelines.length === 0) return scene;
-  const calm = reduced ? timelines.map((timeline) => (timeline.property === 'opacity' ? timeline : ended(timeline))) : timelines;
+  const calm = reduced
+    ? timelines.map((timeline) => (timeline.property === 'opacity' ? timeline : ended(timeline)))
+    : timelines;
   const then = sceneAt({ ...scene, timelines: calm }, now, since);
   const moving = new Map(timelines.map(({ node, property }) => [`${node} ${property}`, property]));
   const names = new Set(timelines.map(({ node }) => node));
@@ -303,7 +319,10 @@ function reach(
   return { x: bounds.x - 1, y: bounds.y - 1, w: bounds.w + 2, h: bounds.h + 2 };
 }
 
-export const scaleOf = ({ width, height }: { readonly width: number; readonly height: number }): readonly [number, number] => [
-  width / PANEL_UNITS,
-  height / PANEL_UNITS,
-];
+export const scaleOf = ({
+  width,
+  height,
+}: {
+  readonly width: number;
+  readonly height: number;
+}): readonly [number, number] => [width / PANEL_UNITS, height / PANEL_UNITS];

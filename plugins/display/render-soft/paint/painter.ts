@@ -1,5 +1,5 @@
 /** Puts looks into the picture, from below, within its clip. */
-import { type Rect, type SceneNode, type Shadow, type Theme } from '@device-core/plugin-api/scene';
+import type { Rect, SceneNode, Shadow, Theme } from '@device-core/plugin-api/scene';
 import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import type { Canvas } from './canvas.ts';
 import { inkOf, solid } from './ink.ts';
@@ -148,7 +148,11 @@ export class Painter {
     const surroundings = { theme, textScale: 1, plain } as Parameters<typeof styleOf>[1];
     const style = styleOf({ role: 'caption' }, surroundings);
     if (words === '' || w < 3 * style.size || h < style.line) return;
-    const { lines } = texts.layout(words, style, { width: w - style.size, lines: Math.floor(h / style.line), dir: 'auto' });
+    const { lines } = texts.layout(words, style, {
+      width: w - style.size,
+      lines: Math.floor(h / style.line),
+      dir: 'auto',
+    });
     const ink = solid(theme, '@text-soft', opacity);
     const top = (h - lines.length * style.line) / 2 + style.baseline;
     for (const [index, { text, width }] of lines.entries())
@@ -169,6 +173,7 @@ const isWhole = (polygons: readonly Polygon[]): boolean =>
 /** What of a node makes its outline, beside its size. */
 function outlineSign(node: SceneNode): string {
   if (node.kind === 'rect') return `rect ${node.radius ?? 0} ${node.fill === undefined ? (node.strokeWidth ?? 1) : ''}`;
-  if (node.kind === 'ellipse') return `ellipse ${node.start ?? 0} ${node.sweep ?? 360} ${node.fill === undefined ? node.strokeWidth : ''}`;
+  if (node.kind === 'ellipse')
+    return `ellipse ${node.start ?? 0} ${node.sweep ?? 360} ${node.fill === undefined ? node.strokeWidth : ''}`;
   return node.kind === 'path' ? `path ${node.d} ${node.fill === undefined ? node.strokeWidth : ''}` : node.kind;
 }

@@ -45,7 +45,10 @@ export class Outline {
 
   quad(cx: number, cy: number, x: number, y: number): void {
     const [fx, fy] = [this.#x, this.#y];
-    this.cubic(fx + ((cx - fx) * 2) / 3, fy + ((cy - fy) * 2) / 3, x + ((cx - x) * 2) / 3, y + ((cy - y) * 2) / 3, [x, y]);
+    this.cubic(fx + ((cx - fx) * 2) / 3, fy + ((cy - fy) * 2) / 3, x + ((cx - x) * 2) / 3, y + ((cy - y) * 2) / 3, [
+      x,
+      y,
+    ]);
   }
 
   cubic(ax: number, ay: number, bx: number, by: number, [x, y]: readonly [number, number]): void {
@@ -150,7 +153,7 @@ function edge(ax: number, ay: number, bx: number, by: number, w: number, h: numb
     const next = x + (to - from) * slope;
     const high = (to - from) * sign;
     const base = row * stride;
-    let [left, right] = x < next ? [x, next] : [next, x];
+    const [left, right] = x < next ? [x, next] : [next, x];
     x = next;
     if (right <= 0) {
       sums[base]! += high;

@@ -1,6 +1,6 @@
 /** Outlines of what scenes are made of, in the units of a node's own box. */
 import { type PathNode, readPath } from '@device-core/plugin-api/scene';
-import { Outline } from './raster.ts';
+import type { Outline } from './raster.ts';
 
 /** A circle by four cubic curves. */
 const KAPPA = 0.5522847498;
@@ -203,7 +203,14 @@ function arcPieces(
 ): readonly Curve[] {
   const [rawX, rawY, turn, large, sweeps] = values as [number, number, number, number, number];
   let [rx, ry] = [Math.abs(rawX), Math.abs(rawY)];
-  if (rx === 0 || ry === 0) return [[[x0, y0], [x1, y1], [x1, y1]]];
+  if (rx === 0 || ry === 0)
+    return [
+      [
+        [x0, y0],
+        [x1, y1],
+        [x1, y1],
+      ],
+    ];
   const phi = (turn * Math.PI) / 180;
   const [cos, sin] = [Math.cos(phi), Math.sin(phi)];
   const [hx, hy] = [(x0 - x1) / 2, (y0 - y1) / 2];

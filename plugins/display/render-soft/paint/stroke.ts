@@ -70,7 +70,9 @@ function wound(points: readonly number[]): Polygon {
     area += points[at]! * points[next + 1]! - points[next]! * points[at + 1]!;
   }
   if (area >= 0) return points;
-  return points.flatMap((_, at) => (at % 2 === 0 ? [points[points.length - 2 - at]!, points[points.length - 1 - at]!] : []));
+  return points.flatMap((_, at) =>
+    at % 2 === 0 ? [points[points.length - 2 - at]!, points[points.length - 1 - at]!] : [],
+  );
 }
 
 function withoutRepeats(points: Polygon, closed: boolean): Polygon {
@@ -78,6 +80,7 @@ function withoutRepeats(points: Polygon, closed: boolean): Polygon {
   for (let at = 0; at < points.length; at += 2)
     if (kept.length === 0 || Math.hypot(points[at]! - kept.at(-2)!, points[at + 1]! - kept.at(-1)!) > 1e-3)
       kept.push(points[at]!, points[at + 1]!);
-  while (closed && kept.length > 2 && Math.hypot(kept[0]! - kept.at(-2)!, kept[1]! - kept.at(-1)!) <= 1e-3) kept.splice(-2);
+  while (closed && kept.length > 2 && Math.hypot(kept[0]! - kept.at(-2)!, kept[1]! - kept.at(-1)!) <= 1e-3)
+    kept.splice(-2);
   return kept;
 }

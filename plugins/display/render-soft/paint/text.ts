@@ -70,7 +70,11 @@ export class Texts {
   layout(
     text: string,
     style: TextStyle,
-    bounds: { readonly width?: number | undefined; readonly lines?: number | undefined; readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined },
+    bounds: {
+      readonly width?: number | undefined;
+      readonly lines?: number | undefined;
+      readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
+    },
   ): TextLayout {
     const { size, weight, tracking, tabular } = style;
     const key = `${size}|${weight}|${tracking}|${tabular}|${bounds.width}|${bounds.lines}|${bounds.dir}|${text}`;
@@ -91,7 +95,13 @@ export class Texts {
   }
 
   /** One line that begins at x, with its foot at y, in units of the matrix. */
-  draw(canvas: Canvas, line: { readonly text: string; readonly x: number; readonly y: number }, style: TextStyle, ink: Ink, matrix: Matrix): void {
+  draw(
+    canvas: Canvas,
+    line: { readonly text: string; readonly x: number; readonly y: number },
+    style: TextStyle,
+    ink: Ink,
+    matrix: Matrix,
+  ): void {
     const visual = directionOf(line.text) === 'rtl' ? [...line.text].reverse().join('') : line.text;
     let pen = line.x;
     const straight = upright(matrix);
