@@ -111,7 +111,9 @@ export class SoftRenderer implements Renderer {
     return { width, height };
   }
 
-  async dropImages(): Promise<void> {}
+  async dropImages(): Promise<void> {
+    // None were kept.
+  }
 
   async video(): Promise<void> {
     this.#opened();
@@ -186,7 +188,10 @@ export class SoftRenderer implements Renderer {
     this.#due = false;
     const began = performance.now();
     const rects = this.#look();
-    if (rects.length === 0) return this.#next(open);
+    if (rects.length === 0) {
+      this.#next(open);
+      return;
+    }
     open.picture.paint(rects);
     const { panel } = open.opening;
     const pixels = pixelsOf(open.picture.canvas, rects, panel.format, this.#tree.surroundings.light);
@@ -220,7 +225,10 @@ export class SoftRenderer implements Renderer {
 
   /** The one timer: for what changed meanwhile, or for what will look different by itself. */
   #next(open: Open): void {
-    if (this.#due) return this.#wake();
+    if (this.#due) {
+      this.#wake();
+      return;
+    }
     const { next } = open.picture;
     if (next === Number.POSITIVE_INFINITY) return;
     const now = this.#clock.monotonic();

@@ -172,8 +172,8 @@ describe('text of the soft renderer', () => {
       ...Array.from({ length: 96 }, (_, at) => 160 + at),
     ];
     const signs = [...'–—‘’“”…•€'].map((character) => character.codePointAt(0)!);
+    // A soft hyphen is seen where a line breaks alone.
     for (const weight of [400, 700] as const)
-      // A soft hyphen is seen where a line breaks alone.
       for (const code of [...codes, ...signs])
         if (code !== 0xad) assert.ok(font.glyph(code, weight), `${String.fromCodePoint(code)} ${weight}`);
   });

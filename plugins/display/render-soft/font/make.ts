@@ -155,11 +155,23 @@ function simple(bytes: Buffer, count: number): readonly Contour[] {
   );
 }
 
-const out: number[] = [];
+let out: number[] = [];
 /** Seven bits a byte, least first. */
 function number(value: number): void {
   for (; value > 127; value >>>= 7) out.push((value & 127) | 128);
   out.push(value);
+}
+function outlines(contours: readonly Contour[]): void {
+  number(contours.length);
+  let [x, y] = [0, 0];
+  for (const contour of contours) {
+    number(contour.length);
+    for (const point of contour) {
+      signed((point.x - x) * 2 + (point.on ? 1 : 0));
+      signed(point.y - y);
+      ({ x, y } = point);
+    }
+  }
 }
 const signed = (value: number): void => number(value < 0 ? -value * 2 - 1 : value * 2);
 
@@ -181,22 +193,18 @@ for (const weight of WEIGHTS) {
       if (wanted(code) && !glyphs.has(code)) glyphs.set(code, [font, glyph]);
   number(weight);
   number(glyphs.size);
-  let before = 0;
+  let last = 0;
   for (const [code, [font, glyph]] of [...glyphs].sort(([a], [b]) => a - b)) {
-    number(code - before);
-    before = code;
+    number(code - last);
+    last = code;
     number(font.advance(glyph));
-    const contours = font.contours(glyph);
-    number(contours.length);
-    let [x, y] = [0, 0];
-    for (const contour of contours) {
-      number(contour.length);
-      for (const point of contour) {
-        signed((point.x - x) * 2 + (point.on ? 1 : 0));
-        signed(point.y - y);
-        ({ x, y } = point);
-      }
-    }
+    const before = out;
+    out = [];
+    outlines(font.contours(glyph));
+    const bytes = out;
+    out = before;
+    number(bytes.length);
+    out.push(...bytes);
   }
 }
 process.stdout.write(deflateRawSync(Uint8Array.from(out), { level: 9 }));

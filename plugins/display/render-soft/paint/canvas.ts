@@ -121,7 +121,8 @@ export class Canvas {
     }
     if (ink.level) {
       const place = ink.at(from, row);
-      return this.#run(row, from, to, cover, { kind: 'solid', rgb: ink.rgb[place]!, alpha: ink.alpha[place]! });
+      this.#run(row, from, to, cover, { kind: 'solid', rgb: ink.rgb[place]!, alpha: ink.alpha[place]! });
+      return;
     }
     for (let x = from; x < to; x++, at++) {
       const place = ink.at(x, row);

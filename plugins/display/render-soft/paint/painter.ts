@@ -43,8 +43,11 @@ export class Painter {
 
   #item(canvas: Canvas, item: Item, palette: Palette, box: Rect): void {
     if (!meets(item.bounds, canvas.clip)) return;
-    if (!item.items) return this.#leaf(canvas, item, palette, box);
     const { items, node, matrix, w, h, opacity } = item;
+    if (!items) {
+      this.#leaf(canvas, item, palette, box);
+      return;
+    }
     const inner = () => {
       for (const one of items) this.#item(canvas, one, palette, box);
     };
@@ -80,7 +83,10 @@ export class Painter {
       for (const line of text?.lines ?? []) texts.draw(canvas, line, text!.style, ink, matrix);
       return;
     }
-    if (!shapes) return this.#stand(canvas, item, palette, opacity);
+    if (!shapes) {
+      this.#stand(canvas, item, palette, opacity);
+      return;
+    }
     if ('fill' in node && node.fill !== undefined && shapes.fill) {
       const ink = inkOf(theme, node.fill, { w, h }, matrix, opacity);
       const plainBox = node.kind === 'rect' && !node.radius && upright(matrix);
@@ -100,7 +106,10 @@ export class Painter {
     const [cornerX, cornerY] = [Math.ceil(r * a) + 1, Math.ceil(r * d) + 1];
     const [inX, inY] = [Math.ceil(left) + cornerX, Math.ceil(top) + cornerY];
     const [outX, outY] = [Math.floor(right) - cornerX, Math.floor(bottom) - cornerY];
-    if (outX <= inX || outY <= inY) return fill(canvas, shapes!.fill!, ink);
+    if (outX <= inX || outY <= inY) {
+      fill(canvas, shapes!.fill!, ink);
+      return;
+    }
     const whole = boundsOf(shapes!.fill!);
     const [endX, endY] = [whole.x + whole.w, whole.y + whole.h];
     const corner = (x: number, y: number, toX: number, toY: number) =>

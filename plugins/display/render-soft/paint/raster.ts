@@ -131,7 +131,6 @@ export function rasterise(polygons: readonly Polygon[], whole: Rect, clip: Rect)
 }
 
 /** One edge, in pixels of the area. */
-// biome-ignore lint/complexity/useMaxParams: the innermost loop of all, called for each piece of each curve
 function edge(ax: number, ay: number, bx: number, by: number, w: number, h: number, stride: number): void {
   const sign = ay < by ? 1 : -1;
   let [x0, y0, x1, y1] = sign > 0 ? [ax, ay, bx, by] : [bx, by, ax, ay];
@@ -148,8 +147,8 @@ function edge(ax: number, ay: number, bx: number, by: number, w: number, h: numb
   let x = x0;
   const last = Math.ceil(y1);
   for (let row = Math.floor(y0); row < last; row++) {
-    const from = row < y0 ? y0 : row;
-    const to = row + 1 > y1 ? y1 : row + 1;
+    const from = Math.max(row, y0);
+    const to = Math.min(row + 1, y1);
     const next = x + (to - from) * slope;
     const high = (to - from) * sign;
     const base = row * stride;

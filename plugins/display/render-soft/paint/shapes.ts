@@ -28,7 +28,8 @@ export function roundedBox(
       outline.line(right, bottom);
       outline.line(x, bottom);
     }
-    return outline.close();
+    outline.close();
+    return;
   }
   if (reversed) {
     outline.move(x + r, y);
@@ -39,7 +40,8 @@ export function roundedBox(
     outline.cubic(right - k, bottom, right, bottom - k, [right, bottom - r]);
     outline.line(right, y + r);
     outline.cubic(right, y + k, right - k, y, [right - r, y]);
-    return outline.close();
+    outline.close();
+    return;
   }
   outline.move(x + r, y);
   outline.line(right - r, y);
@@ -83,7 +85,8 @@ export function ring(outline: Outline, arc: Arc, width: number, round: boolean):
     curve(outline, middle, outer, start, 360, true);
     outline.close();
     if (inner[0] > 0 && inner[1] > 0) curve(outline, middle, inner, start + 360, -360, true);
-    return outline.close();
+    outline.close();
+    return;
   }
   const [from, length] = sweep < 0 ? [start + sweep, -sweep] : [start, sweep];
   curve(outline, middle, outer, from, length, true);

@@ -27,7 +27,7 @@ const MOST_LAYOUTS = 256;
 /** A letter begins at one of so many places within a pixel. */
 const PLACES = 4;
 /** Nothing is to be seen of these: marks of direction, joiners, soft hyphens, variants. */
-const UNSEEN = /[\p{Cf}\p{Cc}\ufe00-\ufe0f]/u;
+const UNSEEN = /^(?:\p{Cf}|\p{Cc}|\p{Variation_Selector})$/u;
 
 let opened: Font | undefined;
 const font = (): Font => {
