@@ -41,23 +41,29 @@ export class Glass {
 
   /** Red, green, blue and 255 of each pixel. */
   rgba(): Uint8Array {
-    const { pixels } = this;
-    const count = this.width * this.height;
+    const { pixels, width, height } = this;
+    const count = width * height;
     const rgba = new Uint8Array(count * 4);
-    for (let pixel = 0; pixel < count; pixel++) {
-      const to = pixel * 4;
-      if (this.format === 'xrgb8888') {
-        rgba[to] = pixels[to + 2]!;
-        rgba[to + 1] = pixels[to + 1]!;
-        rgba[to + 2] = pixels[to]!;
-      } else {
-        const value = pixels[pixel * 2]! | (pixels[pixel * 2 + 1]! << 8);
-        const [red, green, blue] = [value >> 11, (value >> 5) & 63, value & 31];
-        rgba[to] = (red << 3) | (red >> 2);
-        rgba[to + 1] = (green << 2) | (green >> 4);
-        rgba[to + 2] = (blue << 3) | (blue >> 2);
+    const out = new Uint32Array(rgba.buffer);
+    if (this.format === 'xrgb8888') {
+      const words = new Uint32Array(pixels.buffer, pixels.byteOffset, count);
+      for (let at = 0; at < count; at++) {
+        const value = words[at]!;
+        out[at] = 0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | ((value >>> 16) & 0xff);
       }
-      rgba[to + 3] = 255;
+      return rgba;
+    }
+    const words = new Uint16Array(pixels.buffer, pixels.byteOffset, count);
+    for (let at = 0; at < count; at++) {
+      const value = words[at]!;
+      const red = value >> 11;
+      const green = (value >> 5) & 63;
+      const blue = value & 31;
+      out[at] =
+        0xff000000 |
+        (((blue << 3) | (blue >> 2)) << 16) |
+        (((green << 2) | (green >> 4)) << 8) |
+        ((red << 3) | (red >> 2));
     }
     return rgba;
   }

@@ -27,7 +27,7 @@ export function pictureOperation(glass: () => Glass): Operation<object, PanelPic
     async run() {
       const shown = glass();
       const { width, height } = shown;
-      return { png: textOf(encodePng({ width, height, rgba: shown.rgba() })), width, height };
+      return { png: textOf(await encodePng({ width, height, rgba: shown.rgba() })), width, height };
     },
   };
 }

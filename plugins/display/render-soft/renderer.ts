@@ -247,9 +247,12 @@ export class SoftRenderer implements Renderer {
   }
 }
 
-function pngOf({ width, height, pixels }: Canvas): Uint8Array {
-  const rgba = new Uint8Array(pixels.length * 4);
-  for (const [index, value] of pixels.entries())
-    rgba.set([value >> 16, (value >> 8) & 255, value & 255, 255], index * 4);
+function pngOf({ width, height, pixels }: Canvas): Promise<Uint8Array> {
+  const words = new Uint32Array(pixels.length);
+  for (let at = 0; at < words.length; at++) {
+    const value = pixels[at]!;
+    words[at] = 0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16);
+  }
+  const rgba = new Uint8Array(words.buffer);
   return encodePng({ width, height, rgba });
 }

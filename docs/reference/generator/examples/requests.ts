@@ -127,6 +127,14 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'logs.stream': get('/logs/stream?plugin=http&tail=1'),
   'logs.lastStart': get('/logs/last-start', { varies: ['lastStart'] }),
 
+  'display.power': ask('/display/power', { power: 'on' }, { varies: ['brightness'] }),
+  'display.brightness': ask('/display/brightness', { level: 0.8 }),
+  'display.touch': ask('/display/input', { x: 360, y: 360 }, { varies: ['at'] }),
+  'display.swipe': ask('/display/input/swipe', { x: 360, y: 710, toX: 360, toY: 200, ms: 150 }, { varies: ['at'] }),
+  'display.key': ask('/display/input/key', { name: 'home' }, { varies: ['at'] }),
+  'notify.list': get('/notifications', { varies: ['notifications'] }),
+  'notify.dismiss': ask('/notifications/n1', undefined, { fails: 404 }),
+
   'panel.plug': ask('/panel/plug', { plugged: true }, { varies: ['frames', 'pixels', 'seq', 'at'] }),
   'panel.state': get('/panel', { varies: ['frames', 'pixels', 'seq', 'at'] }),
   'panel.picture': get('/panel/picture', { varies: ['png'] }),
