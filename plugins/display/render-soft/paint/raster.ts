@@ -110,12 +110,10 @@ export function rasterise(polygons: readonly Polygon[], whole: Rect, clip: Rect)
   if (sums.length < needed) sums = new Float32Array(needed);
   else sums.fill(0, 0, needed);
   for (const points of polygons) {
-    let [x0, y0] = [points.at(-2)! - area.x, points.at(-1)! - area.y];
-    for (let at = 0; at < points.length; at += 2) {
-      const [x1, y1] = [points[at]! - area.x, points[at + 1]! - area.y];
-      if (y0 !== y1) edge(x0, y0, x1, y1, area.w, area.h, stride);
-      x0 = x1;
-      y0 = y1;
+    let from = points.length - 2;
+    for (let to = 0; to < points.length; to += 2) {
+      if (points[from + 1] !== points[to + 1]) edge(points, from, to, area);
+      from = to;
     }
   }
   const cover = new Uint8Array(area.w * area.h);
@@ -130,10 +128,14 @@ export function rasterise(polygons: readonly Polygon[], whole: Rect, clip: Rect)
   return { ...area, cover };
 }
 
-/** One edge, in pixels of the area. */
-function edge(ax: number, ay: number, bx: number, by: number, w: number, h: number, stride: number): void {
-  const sign = ay < by ? 1 : -1;
-  let [x0, y0, x1, y1] = sign > 0 ? [ax, ay, bx, by] : [bx, by, ax, ay];
+/** One edge of a polygon, between two of its points. */
+function edge(points: Polygon, from: number, to: number, area: Rect): void {
+  const { w, h } = area;
+  const stride = w + 2;
+  const sign = points[from + 1]! < points[to + 1]! ? 1 : -1;
+  const [upper, lower] = sign > 0 ? [from, to] : [to, from];
+  let [x0, y0] = [points[upper]! - area.x, points[upper + 1]! - area.y];
+  let [x1, y1] = [points[lower]! - area.x, points[lower + 1]! - area.y];
   if (y1 <= 0 || y0 >= h) return;
   const slope = (x1 - x0) / (y1 - y0);
   if (y0 < 0) {
@@ -147,10 +149,9 @@ function edge(ax: number, ay: number, bx: number, by: number, w: number, h: numb
   let x = x0;
   const last = Math.ceil(y1);
   for (let row = Math.floor(y0); row < last; row++) {
-    const from = Math.max(row, y0);
-    const to = Math.min(row + 1, y1);
-    const next = x + (to - from) * slope;
-    const high = (to - from) * sign;
+    const tall = Math.min(row + 1, y1) - Math.max(row, y0);
+    const next = x + tall * slope;
+    const high = tall * sign;
     const base = row * stride;
     const [left, right] = x < next ? [x, next] : [next, x];
     x = next;

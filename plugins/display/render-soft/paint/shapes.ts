@@ -69,7 +69,7 @@ export function pie(outline: Outline, { w, h, start, sweep }: Arc): void {
   const middle = [w / 2, h / 2] as const;
   if (Math.abs(sweep) >= 360) outline.move(w / 2, 0);
   else outline.move(...middle);
-  curve(outline, middle, [w / 2, h / 2], start, sweep, Math.abs(sweep) >= 360);
+  curve(outline, { middle, radii: [w / 2, h / 2] }, start, sweep, Math.abs(sweep) >= 360);
   outline.close();
 }
 
@@ -82,15 +82,15 @@ export function ring(outline: Outline, arc: Arc, width: number, round: boolean):
   const outer = [w / 2 + width / 2, h / 2 + width / 2] as const;
   const inner = [Math.max(0, w / 2 - width / 2), Math.max(0, h / 2 - width / 2)] as const;
   if (Math.abs(sweep) === 360) {
-    curve(outline, middle, outer, start, 360, true);
+    curve(outline, { middle, radii: outer }, start, 360, true);
     outline.close();
-    if (inner[0] > 0 && inner[1] > 0) curve(outline, middle, inner, start + 360, -360, true);
+    if (inner[0] > 0 && inner[1] > 0) curve(outline, { middle, radii: inner }, start + 360, -360, true);
     outline.close();
     return;
   }
   const [from, length] = sweep < 0 ? [start + sweep, -sweep] : [start, sweep];
-  curve(outline, middle, outer, from, length, true);
-  curve(outline, middle, inner, from + length, -length, false);
+  curve(outline, { middle, radii: outer }, from, length, true);
+  curve(outline, { middle, radii: inner }, from + length, -length, false);
   outline.close();
   if (!round) return;
   for (const angle of [from, from + length]) {
@@ -101,7 +101,7 @@ export function ring(outline: Outline, arc: Arc, width: number, round: boolean):
 
 /** A full circle. */
 export function dot(outline: Outline, x: number, y: number, radius: number): void {
-  curve(outline, [x, y], [radius, radius], 0, 360, true);
+  curve(outline, { middle: [x, y], radii: [radius, radius] }, 0, 360, true);
   outline.close();
 }
 
@@ -114,10 +114,14 @@ function onEllipse(
   return [mx + rx * Math.cos(angle), my + ry * Math.sin(angle)];
 }
 
+interface Ellipse {
+  readonly middle: readonly [number, number];
+  readonly radii: readonly [number, number];
+}
+
 function curve(
   outline: Outline,
-  middle: readonly [number, number],
-  [rx, ry]: readonly [number, number],
+  { middle, radii: [rx, ry] }: Ellipse,
   start: number,
   sweep: number,
   begins: boolean,
