@@ -29,11 +29,16 @@ export function foreignLabel(...parts: readonly (string | undefined)[]): string 
   return all.join(': ').slice(0, MOST_LABEL).toWellFormed();
 }
 
+export interface AppSignPlace {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  /** Of the screen: its field does not grow, so its letter must not. */
+  readonly textScale?: number;
+}
+
 /** The sign of an app, drawn by the Core: the first letter of its title. Without a title it is the ring of the device itself. */
-export function appSign(
-  title: string | undefined,
-  { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
-): SceneNode {
+export function appSign(title: string | undefined, { x, y, size, textScale = 1 }: AppSignPlace): SceneNode {
   const [letter] = title === undefined ? [] : [...new Intl.Segmenter().segment(tidy(title))];
   const third = size * 0.3;
   const inside: SceneNode =
@@ -44,7 +49,7 @@ export function appSign(
         }
       : {
           ...{ kind: 'text', w: size, h: size, text: foreignText(letter.segment.toLocaleUpperCase()) },
-          ...{ size: Math.round(size * LETTER), weight: 700, colour: '@accent', lines: 1 },
+          ...{ size: Math.round((size * LETTER) / textScale), weight: 700, colour: '@accent', lines: 1 },
           ...{ align: 'center', valign: 'middle' },
         };
   const ground: SceneNode = { kind: 'rect', w: size, h: size, radius: size * 0.3, fill: '@accent-soft' };

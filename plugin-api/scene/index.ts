@@ -47,7 +47,7 @@ export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';
 export { describeScene, unnamed } from './describe.ts';
-export { appSign, foreignLabel, foreignText } from './foreign.ts';
+export { type AppSignPlace, appSign, foreignLabel, foreignText } from './foreign.ts';
 export { type Hit, hitTest, sizeOf } from './hit.ts';
 export { ICONS, type IconName, iconNode } from './icons.ts';
 export { IMAGE_LIMITS, type ImageHeader, imageSize } from './image-size.ts';

@@ -96,6 +96,8 @@ export interface TextSize {
   readonly height: number;
   readonly lines: number;
   readonly cut: boolean;
+  /** Letters of it that no font has: a sign stands in their place. Absent: none, or the renderer does not know. */
+  readonly missing?: number;
 }
 
 /** One moment of what is heard, on the monotonic clock of the speaker. */

@@ -1,16 +1,20 @@
 /** A banner: at the top, below the strip of the system, it comes down from there. It stays until it is dismissed. */
 import type { Display } from '@device-core/plugin-api';
 import {
+  buttons,
+  cardWords,
+  directed,
   directionOfLocale,
   foreignLabel,
   foreignText,
   GRID,
+  Layout,
   type Scene,
   type SceneNode,
   type Timeline,
 } from '@device-core/plugin-api/scene';
 import type { Banner } from './banner-queue.ts';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 
 const W = WIDTH - 2 * EDGE;
@@ -42,10 +46,11 @@ export interface BannerView {
 export async function bannerScene(
   display: Pick<Display, 'measure' | 'surroundings'>,
   banner: Banner,
-  { title, device, former, more }: BannerView,
+  { title: real, device, former, more }: BannerView,
 ): Promise<Drawing> {
-  const { locale } = await display.surroundings();
-  const mirrored = directionOfLocale(locale) === 'rtl';
+  const { locale, textScale, theme } = await display.surroundings();
+  const dir = directionOfLocale(locale);
+  const title = await legible(display, real, banner.app);
   const name = foreignText(title ?? device) + (more > 0 ? `  ·  +${more}` : '');
   const text = foreignText(banner.text);
   const width = W - 2 * PAD - SIGN - GAP - CROSS - GAP;
@@ -56,22 +61,21 @@ export async function bannerScene(
   const headHeight = Math.ceil(head?.height ?? 34);
   const bodyHeight = Math.ceil(body?.height ?? 44);
   const inner = Math.max(SIGN, headHeight + bodyHeight);
-  const at = (x: number, w: number) => (mirrored ? W - x - w : x);
-  const left = PAD + SIGN + GAP;
+  const x = PAD + SIGN + GAP;
   const top = PAD + (inner - headHeight - bodyHeight) / 2;
-  let h = PAD + inner;
   const told: readonly SceneNode[] = [
-    sign(title, banner, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
+    sign(title, banner, { x: PAD, y: PAD + (inner - SIGN) / 2, textScale }),
     {
-      ...{ kind: 'text', x: at(left, width), y: top, w: width, h: headHeight, text: name, role: 'caption' },
-      ...{ colour: '@text-soft', lines: 1, dir: mirrored ? 'rtl' : 'ltr' },
+      ...{ kind: 'text', x, y: top, w: width, h: headHeight, text: name, role: 'caption' },
+      ...{ colour: '@text-soft', lines: 1 },
     },
-    { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+    { kind: 'text', x, y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
   ];
+  let h = PAD + inner;
   const label = foreignLabel(title ?? device, LEVEL_WORDS[banner.level], banner.text);
-  const nodes: SceneNode[] = [
+  const laid: SceneNode[] = [
     { kind: 'group', w: W, h, label, nodes: told },
-    ...cross(at(W - PAD - CROSS, CROSS), PAD + (inner - CROSS) / 2),
+    ...cross(W - PAD - CROSS, PAD + (inner - CROSS) / 2),
   ];
   const timelines: Timeline[] = former ? [] : [...comes(-(h + STRIP))];
   if (banner.progress !== undefined) {
@@ -80,32 +84,41 @@ export async function bannerScene(
     const wide = (progress: number) => Math.max(BAR, Math.round(whole * progress));
     const w = wide(banner.progress);
     const percent = `${Math.round(banner.progress * 100)} %`;
-    nodes.push(
+    laid.push(
       { kind: 'rect', x: PAD, y: h, w: whole, h: BAR, radius: BAR / 2, fill: '@sunken', label: percent },
-      { kind: 'rect', id: FILL, x: at(PAD, w), y: h, w, h: BAR, radius: BAR / 2, fill: `@${banner.level}` },
+      { kind: 'rect', id: FILL, x: PAD, y: h, w, h: BAR, radius: BAR / 2, fill: `@${banner.level}` },
     );
     if (former?.progress !== undefined && former.progress !== banner.progress) {
       const from = wide(former.progress);
-      timelines.push({ node: FILL, property: 'w', from, to: w, ms: RUN_MS, ease: 'out' });
-      if (mirrored)
-        timelines.push({ node: FILL, property: 'x', from: at(PAD, from), to: at(PAD, w), ms: RUN_MS, ease: 'out' });
+      const run = { node: FILL, ms: RUN_MS, ease: 'out' } as const;
+      timelines.push({ ...run, property: 'w', from, to: w });
+      if (dir === 'rtl') timelines.push({ ...run, property: 'x', from: W - PAD - from, to: W - PAD - w });
     }
     h += BAR;
   }
-  const buttons = banner.buttons ?? [];
-  if (buttons.length > 0) {
+  if (banner.buttons && banner.buttons.length > 0) {
     h += GAP;
-    const each = (W - 2 * PAD - (buttons.length - 1) * GRID.gap) / buttons.length;
-    for (const [index, button] of buttons.entries())
-      nodes.push(...pill(button.title, index, { x: at(PAD + index * (each + GRID.gap), each), y: h, w: each }));
-    h += GRID.target;
+    const layout = new Layout({
+      theme,
+      textScale,
+      dir,
+      words: cardWords(locale),
+      measure: (all) => display.measure(all),
+    });
+    const specs = banner.buttons.map((button, index) => ({
+      ...{ id: `${PRESS}${index}`, title: foreignText(button.title), primary: index === 0 },
+    }));
+    const row = await buttons(specs, W - 2 * PAD, layout, 1);
+    laid.push({ kind: 'group', x: PAD, y: h, w: W - 2 * PAD, h: row.height, nodes: row.nodes });
+    h += row.height;
   }
   h += PAD;
   const ground: SceneNode = {
     ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised', shadow: { y: 8, blur: 16, colour: '@shadow' } },
     ...{ stroke: banner.level === 'error' ? '@error' : '@line', strokeWidth: banner.level === 'error' ? 3 : 2 },
   };
-  const card: SceneNode = { kind: 'group', id: CARD, w: W, h, nodes: [ground, ...nodes] };
+  const nodes = [ground, ...directed(laid, W, dir)];
+  const card: SceneNode = { kind: 'group', id: CARD, w: W, h, nodes };
   const scene: Scene = {
     ...{ scene: 1, background: '#00000000', timelines },
     // It comes from behind the strip, not over it.
@@ -121,37 +134,6 @@ function cross(x: number, y: number): readonly SceneNode[] {
     {
       ...{ kind: 'path', x, y, w: CROSS, h: CROSS, view: [44, 44], d: 'M16 16 L28 28 M28 16 L16 28' },
       ...{ stroke: '@text-soft', strokeWidth: 3, cap: 'round' },
-    },
-  ];
-}
-
-function pill(title: string, index: number, { x, y, w }: { x: number; y: number; w: number }): readonly SceneNode[] {
-  const first = index === 0;
-  const h = GRID.target;
-  return [
-    {
-      kind: 'rect',
-      x,
-      y,
-      w,
-      h,
-      radius: h / 2,
-      fill: first ? '@accent' : '@sunken',
-      tap: `${PRESS}${index}`,
-      label: foreignLabel(title),
-    },
-    {
-      ...{
-        kind: 'text',
-        x: x + GRID.gap,
-        y,
-        w: w - 2 * GRID.gap,
-        h,
-        text: foreignText(title),
-        role: 'label',
-        lines: 1,
-      },
-      ...{ align: 'center', valign: 'middle', colour: first ? '@on-accent' : '@text' },
     },
   ];
 }

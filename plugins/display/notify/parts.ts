@@ -1,6 +1,8 @@
 /** What toasts and banners are made of: marks of the level, the app's sign, how they come and go. Pure. */
+import type { Display } from '@device-core/plugin-api';
 import {
   appSign,
+  foreignText,
   GRID,
   ICONS,
   type IconName,
@@ -53,11 +55,21 @@ function mark(level: Level, icon: string | undefined, x: number, y: number): rea
 export function sign(
   title: string | undefined,
   { level, icon }: { readonly level: Level; readonly icon?: string },
-  x: number,
-  y: number,
+  { x, y, textScale }: { readonly x: number; readonly y: number; readonly textScale: number },
 ): SceneNode {
-  const nodes = [appSign(title, { x: 0, y: 0, size: SIGN }), ...mark(level, icon, SIGN - 24, SIGN - 24)];
+  const nodes = [appSign(title, { x: 0, y: 0, size: SIGN, textScale }), ...mark(level, icon, SIGN - 24, SIGN - 24)];
   return { kind: 'group', x, y, w: SIGN + 8, h: SIGN + 8, nodes };
+}
+
+/** A title that nobody could read, for no font has its letters, would be any title: then the id of the app stands in its place. */
+export async function legible(
+  display: Pick<Display, 'measure'>,
+  title: string | undefined,
+  app: string | undefined,
+): Promise<string | undefined> {
+  if (title === undefined) return undefined;
+  const [size] = await display.measure([{ text: foreignText(title), role: 'caption', lines: 1 }]);
+  return (size?.missing ?? 0) > 0 || title.trim() === '' ? (app ?? title) : title;
 }
 
 export function comes(from: number): readonly Timeline[] {

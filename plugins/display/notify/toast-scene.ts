@@ -1,6 +1,7 @@
 /** A toast: at the bottom, it rises from the edge. Title and sign of the app are drawn here, whatever the app says. */
 import type { Display } from '@device-core/plugin-api';
 import {
+  directed,
   directionOfLocale,
   foreignLabel,
   foreignText,
@@ -9,7 +10,7 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';
 
@@ -24,12 +25,13 @@ export async function toastScene(
   display: Pick<Display, 'measure' | 'surroundings'>,
   toast: Toast,
   {
-    title,
+    title: real,
     device,
     entering,
   }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
 ): Promise<Drawing> {
-  const { locale } = await display.surroundings();
+  const { locale, textScale } = await display.surroundings();
+  const title = await legible(display, real, toast.app);
   const name = foreignText(title ?? device);
   const text = foreignText(toast.text);
   const times = toast.count > 1 ? `×${toast.count}` : undefined;
@@ -44,29 +46,25 @@ export async function toastScene(
   const inner = Math.max(SIGN, headHeight + bodyHeight);
   const h = inner + 2 * PAD;
   const badgeWidth = times === undefined ? 0 : Math.ceil(badge?.width ?? 0) + 20;
-  const mirrored = directionOfLocale(locale) === 'rtl';
-  const at = (x: number, w: number) => (mirrored ? W - x - w : x);
-  const left = PAD + SIGN + GAP;
-  const top = PAD + (inner - headHeight - bodyHeight) / 2;
-  const dir = mirrored ? 'rtl' : 'ltr';
-  const nodes: SceneNode[] = [
+  const x = PAD + SIGN + GAP;
+  const y = PAD + (inner - headHeight - bodyHeight) / 2;
+  const caption = { kind: 'text', y, h: headHeight, role: 'caption', lines: 1 } as const;
+  const laid: SceneNode[] = [
     {
       ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised' },
       ...{ stroke: toast.level === 'error' ? '@error' : '@line', strokeWidth: toast.level === 'error' ? 3 : 2 },
       shadow: { y: 8, blur: 16, colour: '@shadow' },
     },
-    sign(title, toast, at(PAD, SIGN), PAD + (inner - SIGN) / 2),
-    {
-      ...{ kind: 'text', x: at(left, width - badgeWidth), y: top, w: width - badgeWidth, h: headHeight },
-      ...{ text: name, role: 'caption', colour: '@text-soft', lines: 1, dir },
-    },
-    { kind: 'text', x: at(left, width), y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+    sign(title, toast, { x: PAD, y: PAD + (inner - SIGN) / 2, textScale }),
+    { ...caption, x, w: width - badgeWidth, text: name, colour: '@text-soft' },
+    { kind: 'text', x, y: y + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
   ];
   if (times !== undefined)
-    nodes.push({
-      ...{ kind: 'text', x: at(left + width - badgeWidth, badgeWidth), y: top, w: badgeWidth, h: headHeight },
-      ...{ text: times, role: 'caption', weight: 700, colour: '@accent', lines: 1, align: 'end', dir },
+    laid.push({
+      ...{ ...caption, x: x + width - badgeWidth, w: badgeWidth, text: times },
+      ...{ weight: 700, colour: '@accent', align: 'end' },
     });
+  const nodes = directed(laid, W, directionOfLocale(locale));
   const scene: Scene = {
     scene: 1,
     background: '#00000000',

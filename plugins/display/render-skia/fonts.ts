@@ -90,6 +90,11 @@ export class Fonts {
     return shown;
   }
 
+  /** How many letters of a text stand as the sign for what no font has. */
+  missingIn(text: string): number {
+    return this.printable(text).split(REPLACEMENT).length - text.split(REPLACEMENT).length;
+  }
+
   #shown(cluster: string): string {
     if (cluster === '\n') return cluster;
     let shown = '';

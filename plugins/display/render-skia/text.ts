@@ -99,7 +99,9 @@ export class Texts {
     const { text, width, lines } = question;
     const shown = this.#fonts.printable(text);
     const laid = this.#lines(shown, this.style(question, drawn), { width, lines, otherwise });
-    return { width: laid.width, height: laid.height, lines: laid.lines.length, cut: laid.cut };
+    const size = { width: laid.width, height: laid.height, lines: laid.lines.length, cut: laid.cut };
+    const missing = shown === text ? 0 : this.#fonts.missingIn(text);
+    return missing > 0 ? { ...size, missing } : size;
   }
 
   #width(piece: string, style: TextStyle): number {

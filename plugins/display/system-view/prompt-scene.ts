@@ -29,6 +29,7 @@ const INNER = W - 2 * PAD;
 const SIGN = 80;
 const GAP = GRID.gap;
 const SWITCH = { w: 80, h: 48 } as const;
+const NO_FONT = 'its name has letters that no font of this device has';
 const FOOT = H - PAD - GRID.target;
 
 export const TAP = { yes: 'yes', no: 'no', more: 'more', item: 'item.' } as const;
@@ -61,9 +62,9 @@ export async function promptScene(
   prompt: Prompt,
   { page, off, armed }: Look,
 ): Promise<PromptPage> {
-  const { locale, timeZone } = await display.surroundings();
+  const { locale, timeZone, textScale } = await display.surroundings();
   const dir = directionOfLocale(locale);
-  const header = await headerOf(display, prompt, timeOf(prompt.until, locale, timeZone));
+  const header = await headerOf(display, prompt, { until: timeOf(prompt.until, locale, timeZone), textScale });
   const top = header.height + GAP;
   const room = FOOT - GAP - top;
   const pages = paged(await rowsOf(display, prompt), room);
@@ -113,17 +114,21 @@ export async function promptScene(
 async function headerOf(
   display: Pick<Display, 'measure'>,
   prompt: Prompt,
-  until: string,
+  { until, textScale }: { readonly until: string; readonly textScale: number },
 ): Promise<{ readonly nodes: readonly SceneNode[]; readonly height: number }> {
   const { subject, title, version, signer } = prompt;
   const width = INNER - SIGN - GAP * 1.5;
-  const name = foreignText(title);
+  const [own] = await display.measure([{ text: foreignText(title), role: 'heading', width, lines: 1 }]);
+  // A name that nobody could read would be any name: then the id stands in its place.
+  const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
+  const name = foreignText(legible ? title : subject);
   const asks = `${wordsOf(prompt).asks} until ${until}`;
-  const who = [subject, version, signer === undefined ? undefined : `signed by ${signer}`].filter(Boolean).join(' · ');
+  const parts = [legible ? subject : NO_FONT, version, signer === undefined ? undefined : `signed by ${signer}`];
+  const who = parts.filter(Boolean).join(' · ');
   const [big, small, line] = await display.measure([
     { text: name, role: 'heading', width, lines: 1 },
     { text: asks, role: 'caption', width, lines: 2 },
-    { text: who, role: 'caption', width: INNER, lines: 1 },
+    { text: who, role: 'caption', width: INNER, lines: 2 },
   ]);
   const nameHeight = heightOf(big, 46);
   const asksHeight = heightOf(small, 34);
@@ -132,12 +137,17 @@ async function headerOf(
   const y = PAD + (block - nameHeight - asksHeight) / 2;
   const below = PAD + block + GAP;
   const nodes: SceneNode[] = [
-    appSign(title, { x: PAD, y: PAD + (block - SIGN) / 2, size: SIGN }),
+    appSign(legible ? title : subject.split('.').at(-1), {
+      x: PAD,
+      y: PAD + (block - SIGN) / 2,
+      size: SIGN,
+      textScale,
+    }),
     { kind: 'text', x, y, w: width, h: nameHeight, text: name, role: 'heading', lines: 1 },
     { kind: 'text', x, y: y + nameHeight, w: width, h: asksHeight, text: asks, role: 'caption', lines: 2 },
     {
       ...{ kind: 'text', x: PAD, y: below, w: INNER, h: heightOf(line, 34), text: foreignText(who), role: 'caption' },
-      ...{ colour: '@text-soft', lines: 1 },
+      ...{ colour: '@text-soft', lines: 2 },
     },
   ];
   return { nodes, height: below + heightOf(line, 34) };

@@ -80,8 +80,8 @@ describe('a banner', () => {
     await using it = await bench();
     it.publish(AGENDA, 'ui.banner', show('meeting', { buttons: BUTTONS }));
     await it.clock.advance(1_000);
-    assert.deepEqual(it.screen.taps('banner'), ['dismiss', 'press.0', 'press.1']);
-    assert.match(it.screen.says('banner').join('|'), /Agenda.*meeting.*\[.*Join.*\|\[.*Later.*\]/);
+    assert.deepEqual(it.screen.taps('banner'), ['dismiss', 'press.1', 'press.0']);
+    assert.match(it.screen.says('banner').join('|'), /Agenda.*meeting.*\[.*Later.*\|\[.*Join.*\]/);
     it.screen.touch('banner', { tap: 'press.1' });
     await it.clock.advance(500);
     assert.deepEqual(it.told, [[AGENDA, 'ui.action', { id: 'meeting', action: 'press', button: 'later' }]]);

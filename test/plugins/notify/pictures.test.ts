@@ -1,0 +1,77 @@
+/** What toasts and banners look like, over home and over an app. */
+import { after, describe, it } from 'node:test';
+import { LAYERS, type Surface } from '@device-core/plugin-api';
+import { DAY, NIGHT, type Scene } from '@device-core/plugin-api/scene';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { LEVELS, type Level } from '../../../plugins/display/notify/asked.ts';
+import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
+import type { Drawing } from '../../../plugins/display/notify/stage.ts';
+import { toastScene } from '../../../plugins/display/notify/toast-scene.ts';
+import { surfaceOf } from '../../fixtures/glass.ts';
+import { appSurface, homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
+import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
+
+after(leakCheck());
+
+const ON_THE_GLASS = 2_000;
+const TOASTS: Readonly<Record<Level, readonly [title: string, text: string]>> = {
+  info: ['Agenda', 'Dentist at ten tomorrow, Park Street 4'],
+  success: ['Photos', '128 pictures are saved'],
+  warn: ['Garden', 'The soil of the tomatoes is dry. It has not rained for nine days, and none is in sight this week'],
+  error: ['Doorbell', 'The camera does not answer'],
+};
+
+function over(layer: 'toast' | 'banner', { scene, box }: Drawing): Surface {
+  return { ...surfaceOf(layer, [], { layer: LAYERS[layer] }), scene: scene as Scene, box };
+}
+
+function toast(display: Measure, level: Level, count = 1): Promise<Drawing> {
+  const [title, text] = TOASTS[level];
+  const asked = { key: 'k', at: 0, count, version: 1, app: 'com.example.app', text, level };
+  return toastScene(display, asked, { title, device: 'Device', entering: true });
+}
+
+describe('pictures of', { skip: NO_PICTURES }, () => {
+  for (const level of LEVELS)
+    for (const [where, theme] of [
+      ['home', NIGHT],
+      ['app', DAY],
+    ] as const)
+      it(`a toast ${level} over ${where}`, async () => {
+        const surroundings = { theme };
+        const surfaces = await withMeasure({ surroundings }, async (display) => [
+          where === 'home' ? homeSurface() : await appSurface(display),
+          over('toast', await toast(display, level, level === 'info' ? 3 : 1)),
+        ]);
+        await assertPicture(
+          `notify/toast-${level}-${where}`,
+          await painted(surfaces, { surroundings, at: ON_THE_GLASS }),
+        );
+      });
+
+  const LOOKS = {
+    night: {},
+    day: { theme: DAY },
+    large: { textScale: 2 },
+    arabic: { locale: 'ar' },
+  } as const;
+  for (const [look, surroundings] of Object.entries(LOOKS))
+    it(`a banner with progress and buttons, ${look}`, async () => {
+      const banner = {
+        ...{ key: 'k', at: 0, version: 1, app: 'com.example.kitchen', level: 'info' as const, progress: 0.62 },
+        ...{ text: 'Bread is in the oven: 18 minutes to go' },
+        buttons: [
+          { id: 'more', title: '5 minutes more' },
+          { id: 'stop', title: 'Stop' },
+        ],
+      };
+      const surfaces = await withMeasure({ surroundings }, async (display) => [
+        homeSurface(),
+        over(
+          'banner',
+          await bannerScene(display, banner, { title: 'Kitchen', device: 'Device', former: undefined, more: 0 }),
+        ),
+      ]);
+      await assertPicture(`notify/banner-${look}`, await painted(surfaces, { surroundings, at: ON_THE_GLASS }));
+    });
+});

@@ -1,0 +1,99 @@
+/** What the system shows, and what stands in for letters that no font of the device has. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { LAYERS, type Prompt, type Surface } from '@device-core/plugin-api';
+import { DAY, type Rect, type Scene } from '@device-core/plugin-api/scene';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { goodbyeScene, safeModeScene } from '../../../plugins/display/system-view/pages.ts';
+import { promptScene } from '../../../plugins/display/system-view/prompt-scene.ts';
+import { CORNER, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
+import { SURROUNDINGS, surfaceOf } from '../../fixtures/glass.ts';
+import { homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
+import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
+import { item, question } from './fixture.ts';
+
+after(leakCheck());
+
+/** Of the machine: the Core ships letters of Latin, Greek and Cyrillic. */
+const ARABIC = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
+const NOON = Date.UTC(2024, 4, 9, 12, 0);
+const TITLE = 'مدير المواعيد والتذكيرات الذكي لجميع أفراد العائلة';
+
+const ASKED: Partial<Prompt> = {
+  until: NOON,
+  what: [
+    item('network.outbound:api.example.com', {
+      ...{ summary: 'reach one host on the internet', params: { ports: [443] } },
+      reason: 'to fetch your appointments',
+    }),
+    item('audio.capture', {
+      ...{ summary: 'hear the microphone', reason: 'so that you can dictate an appointment', optional: true },
+    }),
+  ],
+};
+
+function over(layer: 'prompt' | 'system', id: string, scene: Scene, box?: Rect): Surface {
+  return { ...surfaceOf(id, [], { layer: LAYERS[layer] }), scene, ...(box && { box }) };
+}
+
+async function asked(display: Measure, more: Partial<Prompt> = {}): Promise<readonly Surface[]> {
+  const look = { page: 0, off: new Set<string>(), armed: true };
+  const { scene } = await promptScene(display, question('q', { ...ASKED, ...more }), look);
+  return [
+    homeSurface(),
+    over('prompt', 'prompt', scene),
+    over('system', 'capture', earScene({ state: 'heard', by: ['Voice'] }), CORNER),
+  ];
+}
+
+describe('pictures of', { skip: NO_PICTURES }, () => {
+  const PROMPTS = {
+    consent: {},
+    'consent-day': { theme: DAY },
+    'consent-large': { textScale: 2 },
+    'consent-mirrored': { locale: 'ar' },
+  } as const;
+  for (const [name, surroundings] of Object.entries(PROMPTS))
+    it(`a question: ${name}`, async () => {
+      const surfaces = await withMeasure({ surroundings }, (display) => asked(display));
+      await assertPicture(`system-view/${name}`, await painted(surfaces, { surroundings, at: 2_000 }));
+    });
+
+  it('a question of an app whose name is Arabic, on a device without such a font: its id', async () => {
+    const surfaces = await withMeasure({}, (display) => asked(display, { title: TITLE }));
+    assert.doesNotMatch(JSON.stringify(surfaces), /"text":"[^"]*\p{Script=Arabic}/u);
+    await assertPicture('system-view/consent-no-font', await painted(surfaces, { at: 2_000 }));
+  });
+
+  it('the same with a font pack', { skip: existsSync(ARABIC) ? false : `${ARABIC} is not here` }, async () => {
+    const fonts = [{ family: 'DejaVu Sans', path: ARABIC }];
+    const surfaces = await withMeasure({ fonts }, (display) => asked(display, { title: TITLE }));
+    await assertPicture('system-view/consent-arabic', await painted(surfaces, { fonts, at: 2_000 }));
+  });
+
+  it('the line and the muted sign over home', async () => {
+    const notice = noticeScene({ level: 'error', icon: 'error', text: 'Voice does not work' }, SURROUNDINGS);
+    const surfaces = [
+      homeSurface(),
+      over('system', 'notice', notice.scene, notice.box),
+      over('system', 'capture', earScene({ state: 'muted' }), CORNER),
+    ];
+    await assertPicture('system-view/problem', await painted(surfaces));
+  });
+
+  it('safe mode', async () => {
+    const blame = {
+      plugin: 'garden',
+      outcome: 'crashed',
+      message: "Cannot read properties of undefined (reading 'soil')",
+    };
+    const code = 'device-core safe mode; crashed; garden; Cannot read properties of undefined';
+    const scene = await withMeasure({}, (display) => safeModeScene(display, blame, code));
+    await assertPicture('system-view/safe-mode', await painted([over('system', 'page', scene)]));
+  });
+
+  it('the end', async () => {
+    await assertPicture('system-view/goodbye', await painted([over('system', 'page', goodbyeScene('Battery empty'))]));
+  });
+});
