@@ -109,7 +109,7 @@ export async function bannerScene(
       ...{ id: `${PRESS}${index}`, title: foreignText(button.title), primary: index === 0 },
     }));
     const row = await buttons(specs, W - 2 * PAD, layout, 1);
-    laid.push({ kind: 'group', x: PAD, y: h, w: W - 2 * PAD, h: row.height, nodes: row.nodes });
+    laid.push({ kind: 'group', x: PAD, y: h, w: W - 2 * PAD, h: row.height, nodes: row.nodes.map(sunken) });
     h += row.height;
   }
   h += PAD;
@@ -126,6 +126,12 @@ export async function bannerScene(
   };
   const box = { x: 0, y: STRIP, w: WIDTH, h: GRID.unit + h + ROOM_BELOW };
   return { scene, box, leave: goes(-ROOM_BELOW) };
+}
+
+/** On something raised a raised button is not seen. */
+function sunken(node: SceneNode): SceneNode {
+  if (node.kind === 'group') return { ...node, nodes: node.nodes.map(sunken) };
+  return node.kind === 'rect' && node.fill === '@raised' ? { ...node, fill: '@sunken' } : node;
 }
 
 function cross(x: number, y: number): readonly SceneNode[] {

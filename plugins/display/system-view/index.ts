@@ -51,7 +51,7 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
       return { scene: await safeModeScene(screen, blame, code), modal: true };
     });
     const notice = new KeptSurface(company, 'notice', async () =>
-      noticeScene(troubles.notice(plugged !== undefined), await screen.surroundings()),
+      noticeScene(troubles.notice(plugged !== undefined), screen),
     );
     const corner = new KeptSurface(company, 'capture', () => ({ scene: earScene(ear()), box: CORNER }));
     await page.look();

@@ -15,7 +15,7 @@ import { codeNode } from './code.ts';
 
 const PAD = GRID.margin;
 const W = PANEL_UNITS - 2 * PAD;
-const CODE = 208;
+const CODE = 248;
 export const SWITCH_OFF = 'switch-off';
 
 export interface Blame {
@@ -28,11 +28,11 @@ export interface Blame {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  unfinished: 'The start did not come to its end.',
-  refused: 'Its configuration was refused.',
-  crashed: 'An error ended it.',
-  killed: 'It ended without a word.',
-  stopped: 'It was stopped.',
+  unfinished: 'The last start did not come to its end.',
+  refused: 'The configuration of the device was refused.',
+  crashed: 'The last start ended with an error.',
+  killed: 'The device stopped without a word.',
+  stopped: 'The device was stopped.',
 };
 
 export async function safeModeScene(

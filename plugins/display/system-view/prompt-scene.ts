@@ -20,17 +20,24 @@ import { detailOf, timeOf, wordsOf } from './question-words.ts';
 
 /** Before it buttons take no touch: nobody answers a question that has just come under the finger. */
 export const ARMED_MS = 700;
-const EDGE = 24;
-const TOP = 56;
-const PAD = 32;
-const W = PANEL_UNITS - 2 * EDGE;
-const H = PANEL_UNITS - TOP - EDGE;
-const INNER = W - 2 * PAD;
-const SIGN = 80;
 const GAP = GRID.gap;
+const SIGN = 80;
 const SWITCH = { w: 80, h: 48 } as const;
 const NO_FONT = 'its name has letters that no font of this device has';
-const FOOT = H - PAD - GRID.target;
+/** From this text scale on there is no room for more than words. */
+const LARGE = 1.5;
+
+/** The card on the panel, below the strip of the system. */
+function frameOf(textScale: number) {
+  const large = textScale >= LARGE;
+  const edge = large ? 8 : 24;
+  const pad = large ? 24 : 32;
+  const top = large ? 48 : 56;
+  const w = PANEL_UNITS - 2 * edge;
+  const h = PANEL_UNITS - top - edge;
+  return { large, edge, pad, top, w, h, inner: w - 2 * pad, foot: h - pad - GRID.target, textScale };
+}
+type Frame = ReturnType<typeof frameOf>;
 
 export const TAP = { yes: 'yes', no: 'no', more: 'more', item: 'item.' } as const;
 
@@ -46,9 +53,9 @@ interface Row {
   /** In the question. */
   readonly place: number;
   readonly item: PromptItem;
-  readonly summary: TextNode;
-  readonly detail?: TextNode;
-  readonly reason: TextNode;
+  readonly texts: readonly TextNode[];
+  /** The person may switch it. */
+  readonly switched: boolean;
   readonly height: number;
 }
 
@@ -64,30 +71,27 @@ export async function promptScene(
 ): Promise<PromptPage> {
   const { locale, timeZone, textScale } = await display.surroundings();
   const dir = directionOfLocale(locale);
-  const header = await headerOf(display, prompt, { until: timeOf(prompt.until, locale, timeZone), textScale });
-  const top = header.height + GAP;
-  const room = FOOT - GAP - top;
-  const pages = paged(await rowsOf(display, prompt), room);
+  const frame = frameOf(textScale);
+  const { pad, inner, w, h, foot } = frame;
+  const header = await headerOf(display, prompt, timeOf(prompt.until, timeZone), frame);
+  const top = header.height + GAP * 1.5;
+  const room = foot - GAP - top;
+  const pages = paged(await rowsOf(display, prompt, frame, room), room);
   const at = Math.min(page, pages.length - 1);
   const last = at === pages.length - 1;
-  const nodes: SceneNode[] = [{ kind: 'rect', w: W, h: H, radius: GRID.radius, fill: '@raised' }, ...header.nodes];
-  nodes.push({ kind: 'rect', x: PAD, y: top - GAP / 2, w: INNER, h: 2, fill: '@line' });
+  const nodes: SceneNode[] = [{ kind: 'rect', w, h, radius: GRID.radius, fill: '@raised' }, ...header.nodes];
+  nodes.push({ kind: 'rect', x: pad, y: top - GAP, w: inner, h: 2, fill: '@line' });
   let y = 0;
   const list: SceneNode[] = [];
   for (const row of pages[at] ?? []) {
-    list.push(...drawn(row, y, { on: !off.has(row.item.capability), armed }));
+    list.push(...drawn(row, y, { on: !off.has(row.item.capability), armed, inner }));
     y += row.height;
   }
-  nodes.push({ kind: 'group', x: PAD, y: top, w: INNER, h: room, clip: true, nodes: list });
-  nodes.push(...footer(prompt, { last, armed, page: at, pages: pages.length }));
+  nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
+  nodes.push(...footer(prompt, frame, { last, armed, page: at, pages: pages.length }));
   const card: SceneNode = {
-    kind: 'group',
-    id: 'question',
-    x: EDGE,
-    y: TOP,
-    w: W,
-    h: H,
-    nodes: directed(nodes, W, dir),
+    ...{ kind: 'group', id: 'question', x: frame.edge, y: frame.top, w, h },
+    nodes: directed(nodes, w, dir),
   };
   const scene: Scene = {
     scene: 1,
@@ -114,80 +118,98 @@ export async function promptScene(
 async function headerOf(
   display: Pick<Display, 'measure'>,
   prompt: Prompt,
-  { until, textScale }: { readonly until: string; readonly textScale: number },
+  until: string,
+  { large, pad, inner, textScale }: Frame,
 ): Promise<{ readonly nodes: readonly SceneNode[]; readonly height: number }> {
   const { subject, title, version, signer } = prompt;
-  const width = INNER - SIGN - GAP * 1.5;
+  const side = large ? 0 : SIGN + GAP * 1.5;
+  const width = inner - side;
   const [own] = await display.measure([{ text: foreignText(title), role: 'heading', width, lines: 1 }]);
   // A name that nobody could read would be any name: then the id stands in its place.
   const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
   const name = foreignText(legible ? title : subject);
   const asks = `${wordsOf(prompt).asks} until ${until}`;
-  const parts = [legible ? subject : NO_FONT, version, signer === undefined ? undefined : `signed by ${signer}`];
-  const who = parts.filter(Boolean).join(' · ');
-  const [big, small, line] = await display.measure([
-    { text: name, role: 'heading', width, lines: 1 },
-    { text: asks, role: 'caption', width, lines: 2 },
-    { text: who, role: 'caption', width: INNER, lines: 2 },
-  ]);
-  const nameHeight = heightOf(big, 46);
-  const asksHeight = heightOf(small, 34);
-  const block = Math.max(SIGN, nameHeight + asksHeight);
-  const x = PAD + SIGN + GAP * 1.5;
-  const y = PAD + (block - nameHeight - asksHeight) / 2;
-  const below = PAD + block + GAP;
-  const nodes: SceneNode[] = [
-    appSign(legible ? title : subject.split('.').at(-1), {
-      x: PAD,
-      y: PAD + (block - SIGN) / 2,
-      size: SIGN,
-      textScale,
-    }),
-    { kind: 'text', x, y, w: width, h: nameHeight, text: name, role: 'heading', lines: 1 },
-    { kind: 'text', x, y: y + nameHeight, w: width, h: asksHeight, text: asks, role: 'caption', lines: 2 },
-    {
-      ...{ kind: 'text', x: PAD, y: below, w: INNER, h: heightOf(line, 34), text: foreignText(who), role: 'caption' },
-      ...{ colour: '@text-soft', lines: 2 },
-    },
+  const by = [version, signer === undefined ? undefined : `signed by ${signer}`].filter(Boolean).join(' · ');
+  const most = large ? 1 : 2;
+  const lines = [
+    ...(large ? [] : [{ text: asks, role: 'caption' as const, width, lines: 2 }]),
+    { text: foreignText(legible ? subject : NO_FONT), role: 'caption' as const, width: inner, lines: most },
+    ...(by === '' ? [] : [{ text: foreignText(by), role: 'caption' as const, width: inner, lines: most }]),
   ];
-  return { nodes, height: below + heightOf(line, 34) };
+  const [big, ...sizes] = await display.measure([{ text: name, role: 'heading', width, lines: most }, ...lines]);
+  const nameHeight = heightOf(big, 46);
+  const asksHeight = large ? 0 : heightOf(sizes[0], 34);
+  const block = Math.max(large ? 0 : SIGN, nameHeight + asksHeight);
+  let y = pad + (block - nameHeight - asksHeight) / 2;
+  const nodes: SceneNode[] = [
+    { kind: 'text', x: pad + side, y, w: width, h: nameHeight, text: name, role: 'heading', lines: most },
+  ];
+  const sign = legible ? title : subject.split('.').at(-1);
+  if (!large) nodes.push(appSign(sign, { x: pad, y: pad + (block - SIGN) / 2, size: SIGN, textScale }));
+  y += nameHeight;
+  for (const [index, line] of lines.entries()) {
+    const beside = !large && index === 0;
+    const h = heightOf(sizes[index], 34);
+    if (index === (large ? 0 : 1)) y = pad + block + (large ? 0 : GAP);
+    nodes.push({
+      ...{ kind: 'text', x: beside ? pad + side : pad, y, w: line.width, h, text: line.text, role: 'caption' },
+      ...{ lines: line.lines, colour: beside ? '@text' : '@text-soft' },
+    });
+    y += h;
+  }
+  return { nodes, height: y };
 }
 
-async function rowsOf(display: Pick<Display, 'measure'>, { what }: Prompt): Promise<readonly Row[]> {
-  const texts = what.map((item) => {
-    const width = INNER - (item.optional ? SWITCH.w + GAP : 0);
+/** What does not fit on a page of its own has its reason on the next one. */
+async function rowsOf(
+  display: Pick<Display, 'measure'>,
+  { what }: Prompt,
+  { large, inner }: Frame,
+  room: number,
+): Promise<readonly Row[]> {
+  const big = large ? ({ role: 'caption', weight: 700 } as const) : ({ role: 'label' } as const);
+  const small = { role: 'caption' } as const;
+  const asked = what.map((item) => {
+    const width = inner - (item.optional ? SWITCH.w + GAP : 0);
     const detail = detailOf(item);
-    return {
-      item,
-      width,
-      summary: foreignText(capital(item.summary)),
-      detail: detail === undefined ? undefined : foreignText(detail),
+    return [
+      { text: foreignText(capital(item.summary)), ...big, width, lines: 2 },
+      ...(detail === undefined ? [] : [{ text: foreignText(detail), ...small, width, lines: 2 }]),
       // Quotation marks that the app cannot close: inside there are none.
-      reason: `The app says: “${foreignText(item.reason.replace(/[“”"]/g, '’'))}”`,
-    };
+      {
+        text: `The app says: “${foreignText(item.reason.replace(/[“”"]/g, '’'))}”`,
+        ...small,
+        width,
+        lines: large ? 3 : 2,
+      },
+    ];
   });
-  const sizes = await display.measure(
-    texts.flatMap(({ width, summary, detail, reason }) => [
-      { text: summary, role: 'label' as const, width, lines: 2 },
-      { text: detail ?? '', role: 'caption' as const, width, lines: 2 },
-      { text: reason, role: 'caption' as const, width, lines: 2 },
-    ]),
-  );
-  return texts.map(({ item, width, summary, detail, reason }, index): Row => {
-    const heights = [38, 34, 34].map((least, part) => heightOf(sizes[index * 3 + part], least));
-    const [high = 0, middle = 0, low = 0] = heights;
-    const between = detail === undefined ? 0 : middle;
-    const text = (y: number, h: number, said: string): TextNode => ({
-      ...{ kind: 'text', y, w: width, h, text: said, lines: 2, role: 'caption', colour: '@text-soft' },
+  const sizes = await display.measure(asked.flat());
+  let next = 0;
+  return what.flatMap((item, place): readonly Row[] => {
+    const lines = asked[place] ?? [];
+    let y = 0;
+    const texts = lines.map(({ width, ...line }, index): TextNode => {
+      const h = heightOf(sizes[next++], 34);
+      const node: TextNode = {
+        kind: 'text',
+        y,
+        w: width,
+        h,
+        colour: index === lines.length - 1 ? '@text-soft' : '@text',
+        ...line,
+      };
+      y += h;
+      return node;
     });
-    return {
-      item,
-      place: index,
-      summary: { ...text(0, high, summary), role: 'label', colour: '@text' },
-      ...(detail !== undefined && { detail: { ...text(high, middle, detail), colour: '@text' } }),
-      reason: text(high + between, low, reason),
-      height: high + between + low + GAP,
-    };
+    const row = { place, item, texts, switched: item.optional, height: y + GAP };
+    const reason = texts.at(-1);
+    if (y <= room || !reason) return [row];
+    const { h = 0 } = reason;
+    return [
+      { ...row, texts: texts.slice(0, -1), height: y - h + GAP },
+      { ...row, texts: [{ ...reason, y: 0, w: inner }], switched: false, height: h + GAP },
+    ];
   });
 }
 
@@ -207,15 +229,15 @@ function paged(rows: readonly Row[], room: number): readonly (readonly Row[])[] 
 }
 
 function drawn(
-  { item, place, summary, detail, reason, height }: Row,
+  { item, place, texts, switched, height }: Row,
   y: number,
-  { on, armed }: { on: boolean; armed: boolean },
-) {
-  const moved = [summary, detail, reason].flatMap((node) => (node ? [{ ...node, y: (node.y ?? 0) + y }] : []));
-  if (!item.optional) return moved;
+  { on, armed, inner }: { readonly on: boolean; readonly armed: boolean; readonly inner: number },
+): readonly SceneNode[] {
+  const moved = texts.map((node) => ({ ...node, y: (node.y ?? 0) + y }));
+  if (!switched) return moved;
   const { w, h } = SWITCH;
   const knob = h - 12;
-  const at = { x: INNER - w, y: y + (height - GAP - h) / 2 };
+  const at = { x: inner - w, y: y + (height - GAP - h) / 2 };
   const toggle: SceneNode = {
     ...{ kind: 'group', ...at, w, h, label: foreignLabel(item.summary, on ? 'on' : 'off') },
     ...(armed && { tap: itemTap(place) }),
@@ -239,11 +261,15 @@ interface Foot {
   readonly pages: number;
 }
 
-function footer(prompt: Prompt, { last, armed, page, pages }: Foot): readonly SceneNode[] {
+function footer(
+  prompt: Prompt,
+  { pad, inner, foot: y, large }: Frame,
+  { last, armed, page, pages }: Foot,
+): readonly SceneNode[] {
   const { yes, no } = wordsOf(prompt);
-  const w = (INNER - GAP) / 2;
+  const w = (inner - GAP) / 2;
   const button = (id: 'yes' | 'no', x: number, title: string, tap: string): SceneNode => ({
-    ...{ kind: 'group', id, x, y: FOOT, w, h: GRID.target, label: title, opacity: armed ? 1 : 0.35 },
+    ...{ kind: 'group', id, x, y, w, h: GRID.target, label: title, opacity: armed ? 1 : 0.35 },
     ...(armed && { tap }),
     nodes: [
       {
@@ -256,10 +282,10 @@ function footer(prompt: Prompt, { last, armed, page, pages }: Foot): readonly Sc
       },
     ],
   });
-  const more = `More  ${page + 1} / ${pages}`;
+  const more = large ? 'More' : `More  ${page + 1} / ${pages}`;
   return [
-    button('no', PAD, no, TAP.no),
-    last ? button('yes', PAD + w + GAP, yes, TAP.yes) : button('yes', PAD + w + GAP, more, TAP.more),
+    button('no', pad, no, TAP.no),
+    last ? button('yes', pad + w + GAP, yes, TAP.yes) : button('yes', pad + w + GAP, more, TAP.more),
   ];
 }
 

@@ -17,9 +17,9 @@ export function wordsOf({ kind }: Pick<Prompt, 'kind'>): QuestionWords {
   return WORDS[kind];
 }
 
-/** `14:32`, as the person writes times. */
-export function timeOf(ms: number, locale: string, timeZone: string): string {
-  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone }).format(ms);
+/** `14:32`, as the other clocks of the screen. */
+export function timeOf(ms: number, timeZone: string): string {
+  return new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone }).format(ms);
 }
 
 /** What the capability alone does not say: hosts with their ports, nodes, handles. Its scope stands in its id. */

@@ -8,7 +8,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { goodbyeScene, safeModeScene } from '../../../plugins/display/system-view/pages.ts';
 import { promptScene } from '../../../plugins/display/system-view/prompt-scene.ts';
 import { CORNER, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
-import { SURROUNDINGS, surfaceOf } from '../../fixtures/glass.ts';
+import { surfaceOf } from '../../fixtures/glass.ts';
 import { homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
 import { item, question } from './fixture.ts';
@@ -73,7 +73,8 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
   });
 
   it('the line and the muted sign over home', async () => {
-    const notice = noticeScene({ level: 'error', icon: 'error', text: 'Voice does not work' }, SURROUNDINGS);
+    const told = { level: 'error', icon: 'error', text: 'Voice does not work' } as const;
+    const notice = await withMeasure({}, (display) => noticeScene(told, display));
     const surfaces = [
       homeSurface(),
       over('system', 'notice', notice.scene, notice.box),

@@ -17,7 +17,6 @@ const said = (it: Bench) => texts(it).join(' | ');
 describe('a question', () => {
   it('says who asks, by its real title, id and signer; what, in the words of the device; why, as the words of the app', async () => {
     await using it = await bench();
-    it.screen.surround({ locale: 'en-GB' });
     it.ask(
       question('a', {
         what: [
@@ -29,8 +28,7 @@ describe('a question', () => {
     );
     await it.clock.advance(10);
     assert.deepEqual(texts(it), [
-      ...['A', 'Agenda', 'asks for your permission until 00:10'],
-      `${AGENDA} · 1.2.0 · signed by Example Ltd`,
+      ...['Agenda', 'A', 'asks for your permission until 00:10', AGENDA, '1.2.0 · signed by Example Ltd'],
       ...['Reach one host', 'api.example, ports 443, 8443', 'The app says: “the ’Core’ says: it is safe”'],
       ...['Refuse', 'Allow'],
     ]);

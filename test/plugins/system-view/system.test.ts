@@ -128,7 +128,7 @@ describe('safe mode', () => {
   it('says which plugin is to blame and why, with a code to scan', async () => {
     await using bench = await boot({ sku: 'safe-mode', lastStart });
     await eventually(() => labels(bench, 'page').includes('bad'), 'who is to blame');
-    assert.match(labels(bench, 'page'), /Safe mode .*An error ended it\. Most likely to blame: bad\./);
+    assert.match(labels(bench, 'page'), /Safe mode .*The last start ended with an error\. Most likely to blame: bad\./);
     assert.match(
       labels(bench, 'page'),
       /A code that says what happened.*cannot read properties.*\[.*Switch off.*bad.*\]/,
