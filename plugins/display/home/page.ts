@@ -88,13 +88,10 @@ function stacked(parts: readonly Part[], from: number): SceneNode[] {
 async function head(title: string, strings: Strings, layout: Layout): Promise<Part> {
   const side = GRID.target;
   const x = GRID.margin + side + 20;
-  const [block] = await layout.blocks({
-    text: title,
-    role: 'title',
-    width: PANEL_UNITS - GRID.margin - x - 24,
-    lines: 1,
-  });
-  const height = onGrid(Math.max(side, block.height));
+  const width = PANEL_UNITS - GRID.margin - x;
+  // A title that is longer gets smaller: it says where one is.
+  const fit = await layout.fitted(title, 'title', { width, height: layout.line('title') });
+  const height = onGrid(Math.max(side, fit.height));
   const y = TOP + (height - side) / 2;
   return {
     height,
@@ -106,7 +103,18 @@ async function head(title: string, strings: Strings, layout: Layout): Promise<Pa
         [ground(side, side, '@raised', side / 2), iconNode('back', { x: 24, y: 24, size: 40 }, { dir: layout.dir })],
         strings.back,
       ),
-      block.at(x, TOP + Math.round((height - block.height) / 2)),
+      {
+        kind: 'text',
+        x,
+        y: TOP + Math.round((height - fit.height) / 2),
+        w: width,
+        h: fit.height,
+        text: title,
+        role: 'title',
+        size: fit.size,
+        weight: 700,
+        lines: 1,
+      },
     ],
   };
 }

@@ -55,7 +55,7 @@ export class Texts {
     const own = size === undefined || role !== undefined ? type : undefined;
     const units = (size ?? type.size) * textScale;
     const face = this.#fonts.face(font ?? theme.font);
-    const line = own === undefined || size !== undefined ? units * LINE : type.line * textScale;
+    const line = own === undefined ? units * LINE : (own.line / own.size) * units;
     return {
       font: `${weight ?? own?.weight ?? 400} ${units}px ${face.families}`,
       // Of a size of its own as much narrower as the letters are smaller.

@@ -142,7 +142,8 @@ async function rowsOf(
       });
     if (title) nodes.push(title.at(x, middle(text)));
     if (title && body) nodes.push(body.at(x, middle(text) + title.height + 4));
-    if (value)
+    if (value && below) nodes.push(value.at(x, middle(text) + text - value.height));
+    else if (value)
       nodes.push(value.at(width - PADDING - value.width, middle(value.height), { w: value.width, align: 'end' }));
     return { nodes, width, height };
   });

@@ -38,21 +38,27 @@ export async function face({ facts, surroundings }: Drawing, strings: Strings, l
     },
   ];
   let y = CLOCK.top + clock.height;
-  const line = Math.ceil(layout.line('heading'));
+  const date = await layout.fitted(
+    '',
+    'heading',
+    { width: WIDTH, height: layout.line('heading') },
+    longestDate(locale),
+  );
   nodes.push({
     kind: 'text',
     x: GRID.margin,
     y,
     w: WIDTH,
-    h: line,
+    h: date.height,
     text: '{date}',
     role: 'heading',
+    size: date.size,
     weight: 400,
     colour: '@text-soft',
     align: 'center',
     lines: 1,
   });
-  y += line;
+  y += date.height;
   const foot = await bottom(facts, strings, layout);
   const from = PANEL_UNITS - 40 - foot.height;
   nodes.push(...foot.nodes.map((node) => ({ ...node, y: (node.y ?? 0) + from })));
@@ -78,6 +84,14 @@ export async function face({ facts, surroundings }: Drawing, strings: Strings, l
           ] as const,
         };
   return wholeScreen(strings.home, sky, nodes, layout);
+}
+
+/** A Wednesday at the end of September: no other day is much longer in any language of the catalogue. */
+function longestDate(locale: string): string {
+  const day = Date.UTC(2022, 8, 28, 12);
+  return new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' }).format(
+    day,
+  );
 }
 
 /** What runs and what is new, and the ways to the other screens. */
