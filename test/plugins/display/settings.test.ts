@@ -272,6 +272,7 @@ describe('what can be said to the screen', () => {
     const texts = { nothing: 'Nothing.', more: 'More.' };
     assert.equal(spokenOf([], texts), 'Nothing.');
     assert.equal(spokenOf(['Rain', ' ', 'At noon.'], texts), 'Rain. At noon.');
+    assert.equal(spokenOf(['\u2068Home\u2069', '[Apps]'], texts), 'Home. Apps.', 'without what is only for the eye');
     const long = spokenOf(
       Array.from({ length: 500 }, (_, line) => `line ${line}`),
       texts,

@@ -36,6 +36,8 @@ const LANGUAGES: readonly Texts[] = [ENGLISH];
 
 /** Characters that are read at once: longer is no answer, but a speech. */
 const MOST_READ = 600;
+/** What lines of text need and nobody says: isolates of direction, brackets round what can be tapped. */
+const SIGNS = /[\u2066-\u2069[\]]/gu;
 /** Apps that can be named. */
 const MOST_APPS = 200;
 const OWNER = 'plugin.display';
@@ -43,7 +45,7 @@ const idOf = (name: string, language: string) => `screen.${name}${language === '
 
 /** Lines as they are said, as many as fit. */
 export function spokenOf(lines: readonly string[], { nothing, more }: Pick<Texts, 'nothing' | 'more'>): string {
-  const sentences = lines.map((line) => line.trim()).filter((line) => line.length > 0);
+  const sentences = lines.map((line) => line.replaceAll(SIGNS, '').trim()).filter((line) => line.length > 0);
   if (sentences.length === 0) return nothing;
   let said = '';
   for (const sentence of sentences) {
