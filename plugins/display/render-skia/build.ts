@@ -183,11 +183,15 @@ class Builder {
     else {
       let ahead = 1;
       while (ahead < AHEAD && at(elapsed + ahead * step) === value) ahead += 1;
-      this.#wake((Math.floor(now / step) + ahead) * step);
+      this.#wake(tickAfter(now, step, ahead));
     }
     return value;
   }
 }
+
+/** Everything that moves does so in the same frames: at whole steps of the clock, `ahead` of them from now. */
+export const tickAfter = (now: number, step: number, ahead = 1): number =>
+  (Math.floor(now / step + 0.25) + ahead) * step;
 
 /** What moves jumps to its end where the person wants less of it; what fades still fades. */
 function jumps({ property, repeat = 1 }: Timeline, { reducedMotion }: Surroundings): boolean {

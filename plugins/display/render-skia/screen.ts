@@ -53,6 +53,8 @@ export class Screen {
   #sending = false;
   #seq = 0;
   #painted = Number.NEGATIVE_INFINITY;
+  /** When it was last looked for something to paint. */
+  #looked = Number.NEGATIVE_INFINITY;
   /** When a frame is seen, as the panel says. */
   #beat: number | undefined;
   #pauseMs = 0;
@@ -174,11 +176,16 @@ export class Screen {
     for (const { next, surface } of this.#shown.values()) if (visible(surface)) due = Math.min(due, next);
     if (due === NEVER) return NEVER;
     const now = this.#parts.clock.monotonic();
-    const soon = Math.max(due, this.#notBefore, this.#painted + stepOf(this.#tree.surroundings, undefined) - 1);
+    const soon = Math.max(
+      due,
+      this.#notBefore,
+      this.#looked + 1,
+      this.#painted + stepOf(this.#tree.surroundings, undefined) - 1,
+    );
     if (this.#beat === undefined || soon <= now || soon - this.#beat > BEAT_MS) return Math.max(soon, now);
     // Right after a picture is seen there is most time for the next.
     const period = 1_000 / Math.max(1, this.#opening.panel.refresh);
-    return this.#beat + Math.ceil((soon - this.#beat) / period - 0.1) * period;
+    return Math.max(soon, this.#beat + Math.ceil((soon - this.#beat) / period - 0.1) * period);
   }
 
   #tick(): void {
@@ -189,6 +196,7 @@ export class Screen {
 
   #frame(): void {
     const began = cpuMs();
+    this.#looked = this.#parts.clock.monotonic();
     this.#dirty = false;
     const after = this.#compose();
     const rects: Rect[] = [];
