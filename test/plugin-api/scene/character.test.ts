@@ -192,22 +192,40 @@ describe('A character at a moment', () => {
 });
 
 describe('A mouth', () => {
+  test('opens as far for a soft voice as for a loud one, and as often for a dark one as for a bright one', () => {
+    const shapesOf = (gain: number, tone: number) => {
+      const mouth = new Mouth();
+      const counts: Record<string, number> = {};
+      for (let index = 0; index < 600; index++) {
+        const rms = gain * [0.05, 0.6, 1, 0.9, 0.3, 0.8][index % 6]!;
+        const brightness = tone * [1, 1, 0.4, 1, 1, 2.2][index % 6]!;
+        mouth.take([{ at: index * 40, rms, brightness }]);
+        const { shape } = mouth.at(index * 40);
+        if (index > 100) counts[shape] = (counts[shape] ?? 0) + 1;
+      }
+      return counts;
+    };
+    const counts = shapesOf(0.06, 0.02);
+    for (const shape of ['closed', 'small', 'open', 'wide', 'round']) assert.ok(counts[shape]! > 50, shape);
+    assert.deepEqual(shapesOf(0.5, 0.2), counts);
+  });
+
   const cases = [
-    ['nothing', 0, 0.5, 'rest'],
-    ['a breath', 0.015, 0.5, 'closed'],
-    ['soft speech', 0.05, 0.3, 'small'],
-    ['loud speech', 0.15, 0.3, 'open'],
-    ['a bright vowel', 0.15, 0.7, 'wide'],
-    ['a dark vowel', 0.15, 0.05, 'round'],
+    ['nothing', 0, 0.06, 'rest'],
+    ['a breath', 0.015, 0.06, 'closed'],
+    ['soft speech', 0.05, 0.06, 'small'],
+    ['loud speech', 0.15, 0.06, 'open'],
+    ['a bright vowel', 0.15, 0.12, 'wide'],
+    ['a dark vowel', 0.15, 0.02, 'round'],
   ] as const;
   for (const [what, rms, brightness, shape] of cases)
     test(`is ${shape} at ${what}`, () => assert.equal(mouthOf({ rms, brightness }), shape));
 
   test('does not tremble where the sound is between two shapes', () => {
-    let shape = mouthOf({ rms: 0.09, brightness: 0.3 });
+    let shape = mouthOf({ rms: 0.095, brightness: 0.06 });
     const shapes = new Set([shape]);
     for (let step = 0; step < 50; step++) {
-      shape = mouthOf({ rms: step % 2 ? 0.08 : 0.09, brightness: step % 3 ? 0.42 : 0.44 }, shape);
+      shape = mouthOf({ rms: step % 2 ? 0.08 : 0.095, brightness: step % 3 ? 0.06 : 0.085 }, shape);
       shapes.add(shape);
     }
     assert.deepEqual([...shapes], ['open']);
@@ -216,8 +234,8 @@ describe('A mouth', () => {
   test('is that of now, though levels come ahead of time; and rests after the last', () => {
     const mouth = new Mouth();
     mouth.take([
-      { at: 100, rms: 0.2, brightness: 0.3 },
-      { at: 140, rms: 0.05, brightness: 0.3 },
+      { at: 100, rms: 0.2, brightness: 0.06 },
+      { at: 140, rms: 0.05, brightness: 0.06 },
       { at: 180, rms: 0, brightness: 0 },
     ]);
     assert.deepEqual(mouth.at(60), { shape: 'rest', next: 40 });
@@ -228,14 +246,14 @@ describe('A mouth', () => {
 
   test('shuts where the end of the sound was lost', () => {
     const mouth = new Mouth();
-    mouth.take([{ at: 0, rms: 0.2, brightness: 0.3 }]);
+    mouth.take([{ at: 0, rms: 0.2, brightness: 0.06 }]);
     assert.deepEqual(mouth.at(50), { shape: 'open', next: 150 });
     assert.deepEqual(mouth.at(200), { shape: 'rest' });
   });
 
   test('takes what is told anew in place of what was told before', () => {
     const mouth = new Mouth();
-    mouth.take([0, 40, 80].map((at) => ({ at, rms: 0.2, brightness: 0.3 })));
+    mouth.take([0, 40, 80].map((at) => ({ at, rms: 0.2, brightness: 0.06 })));
     mouth.take([{ at: 30, rms: 0, brightness: 0 }]);
     assert.equal(mouth.at(20).shape, 'open');
     assert.deepEqual(mouth.at(90), { shape: 'rest' });
