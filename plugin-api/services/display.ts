@@ -1,4 +1,5 @@
 import type { Card } from '../scene/card.ts';
+import type { CharacterSpec } from '../scene/character/spec.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { Scene, ScenePatch } from '../scene/scene.ts';
 import { serviceRef } from '../service-ref.ts';
@@ -76,6 +77,8 @@ export interface Display {
   /** Called at once and after each change. */
   onState(listener: (state: DisplayState) => void): Disposable;
   pose(pose: CharacterPose): Promise<void>;
+  /** How the character is drawn from now on; it was checked (`checkCharacter`). */
+  dress(figure: CharacterSpec): Promise<void>;
   /** What is heard of the device's own voice, some moments ahead; the mouth of the character follows it. */
   levels(levels: readonly AudioLevel[]): Promise<void>;
   /** The person wants to see this app, as from a launcher. Throws APP_NOT_FOUND, APP_NOT_RUNNING. */

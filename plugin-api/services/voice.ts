@@ -54,9 +54,11 @@ export interface Voice {
   /** A turn from text, without microphone. */
   ask(text: string, options?: { readonly signal?: AbortSignal }): Promise<VoiceTurn>;
   mute(muted: boolean): Promise<void>;
+  /** Ends the turn or announcement that has the floor, as a stop word does; of this id alone where one is given. */
+  stop(turn?: string): Promise<void>;
   /** Newest first. */
   turns(limit?: number): Promise<readonly VoiceTurn[]>;
   ledger(limit?: number): Promise<readonly LedgerEntry[]>;
 }
 
-export const voice = serviceRef<Voice>('voice', '1.0.0');
+export const voice = serviceRef<Voice>('voice', '1.1.0');

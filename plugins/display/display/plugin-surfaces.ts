@@ -57,6 +57,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
       state: async () => screen.state,
       onState: (listener) => screen.onState(measured('event', listener)),
       pose: async (pose) => screen.tree.strike(pose),
+      dress: async (figure) => screen.tree.dress(figure),
       levels: (levels) => screen.levels(levels),
       open: async (app) => {
         if (!screen.focus) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'no app can show anything' });

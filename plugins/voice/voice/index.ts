@@ -133,6 +133,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       listen: (options = {}) => conductor.turn('button', undefined, options.signal),
       ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
       mute: (muted) => attention.mute(muted),
+      stop: async (turn) => floor.input({ kind: 'stop', ...(turn !== undefined && { id: turn }) }),
       turns: async (limit = config.turns) => traces.newest(limit),
       ledger: (limit = config.ledger) => ledger.newest(limit),
     });
