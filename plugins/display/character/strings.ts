@@ -8,6 +8,8 @@ export interface Strings {
   readonly mute: string;
   readonly end: string;
   readonly character: string;
+  /** Marks around words that were or can be said. */
+  readonly quotes: readonly [string, string];
 }
 
 const STRINGS: Readonly<Record<string, Strings>> = {
@@ -15,31 +17,34 @@ const STRINGS: Readonly<Record<string, Strings>> = {
     listening: 'I’m listening',
     thinking: 'One moment',
     youCanSay: 'You can say',
-    local: 'Stayed on this device',
+    local: 'Stays on this device',
     cloud: 'Sent to the cloud',
     mute: 'Mute the microphone',
     end: 'End the conversation',
     character: 'The device',
+    quotes: ['“', '”'],
   },
   de: {
     listening: 'Ich höre zu',
     thinking: 'Einen Moment',
     youCanSay: 'Sag zum Beispiel',
-    local: 'Blieb auf diesem Gerät',
+    local: 'Bleibt auf diesem Gerät',
     cloud: 'In die Cloud gesendet',
     mute: 'Mikrofon stumm schalten',
     end: 'Gespräch beenden',
     character: 'Das Gerät',
+    quotes: ['„', '“'],
   },
   fr: {
     listening: 'Je vous écoute',
     thinking: 'Un instant',
     youCanSay: 'Vous pouvez dire',
-    local: 'Resté sur cet appareil',
+    local: 'Reste sur cet appareil',
     cloud: 'Envoyé dans le cloud',
     mute: 'Couper le micro',
     end: 'Terminer la conversation',
     character: 'L’appareil',
+    quotes: ['« ', ' »'],
   },
 };
 

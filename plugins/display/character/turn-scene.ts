@@ -29,18 +29,31 @@ export interface TurnView {
 
 /** Height of the face, by the text scale: what is read matters more than who says it. */
 function faceOf(textScale: number): { readonly y: number; readonly size: number } {
-  if (textScale >= 2) return { y: 24, size: 168 };
+  if (textScale >= 2) return { y: 24, size: 136 };
   if (textScale >= 1.5) return { y: 24, size: 216 };
   return { y: 32, size: textScale > 1 ? 264 : 304 };
 }
 
 const WIDTH = PANEL_UNITS - 2 * GRID.margin;
-const FOOT = PANEL_UNITS - GRID.margin - 40;
+const SIGN = 32;
+const SIGN_GAP = 12;
 
-export function turnScene(
-  view: TurnView,
-  { strings, textScale }: { readonly strings: Strings } & Pick<Surroundings, 'textScale'>,
-): Scene {
+export interface TurnSceneOptions extends Pick<Surroundings, 'textScale'> {
+  readonly strings: Strings;
+  /** Units of a line of caption (`footOf`). */
+  readonly widthOf: (text: string) => number;
+}
+
+/** Who was asked, and whether it left the device: each a line where both do not fit into one. */
+export function footOf({ app, stage }: TurnView, strings: Strings): readonly string[] {
+  const title = app === undefined ? [] : [isolated(shown(app))];
+  return stage === undefined ? title : [...title, stage === 'cloud' ? strings.cloud : strings.local];
+}
+
+export const BETWEEN = ' · ';
+
+export function turnScene(view: TurnView, options: TurnSceneOptions): Scene {
+  const { strings, textScale } = options;
   const face = faceOf(textScale);
   const line = (role: TextRole) => Math.round(TYPE[role].line * textScale);
   const nodes: SceneNode[] = [
@@ -51,6 +64,8 @@ export function turnScene(
     },
     ...muteButton(strings),
   ];
+  const foot = footNodes(view, options, line('caption'));
+  nodes.push(...foot.nodes);
   const add = (id: string, text: string, y: number, role: TextRole, lines: number, colour: string) => {
     const h = lines * line(role);
     nodes.push({
@@ -59,30 +74,35 @@ export function turnScene(
     });
     return y + h;
   };
+  const [open, close] = strings.quotes;
+  const quoted = (text: string): string => `${open}${shown(text)}${close}`;
+  const fits = (role: TextRole, y: number): number => Math.max(1, Math.floor((foot.y - GRID.unit - y) / line(role)));
   let y = face.y + face.size + GRID.gap;
-  const { said, heard } = view;
+  const { said, heard = '', phase, examples } = view;
   if (said !== undefined) {
-    if (heard !== undefined && heard !== '') y = add('heard', quoted(heard), y, 'caption', 1, '@text-soft') + GRID.unit;
-    const space = FOOT - GRID.unit - y;
+    // Large letters leave room for the answer alone.
+    if (heard !== '' && textScale < 1.5) y = add('heard', quoted(heard), y, 'caption', 1, '@text-soft') + GRID.unit;
     // Few words are said large, many are said so that they can be read.
-    const role: TextRole =
-      said.length * textScale <= 36 ? 'title' : said.length * textScale <= 110 ? 'heading' : 'body';
-    add('said', said, y, role, Math.max(1, Math.floor(space / line(role))), '@text');
-  } else if (heard !== undefined && heard !== '') {
-    const colour = view.phase === 'listening' ? '@text' : '@text-soft';
-    const role: TextRole = heard.length * textScale <= 60 ? 'title' : 'heading';
-    add('heard', quoted(heard), y, role, Math.max(1, Math.floor((FOOT - GRID.unit - y) / line(role))), colour);
-  } else {
-    y = add('prompt', view.phase === 'listening' ? strings.listening : strings.thinking, y, 'title', 1, '@text');
-    const room = Math.floor((FOOT - y - GRID.gap) / line('body')) - 1;
-    const examples = view.phase === 'listening' ? view.examples.slice(0, Math.min(2, room)) : [];
-    if (examples.length > 0) {
+    const length = said.length * textScale;
+    const role: TextRole = length <= 36 ? 'title' : length <= 110 ? 'heading' : 'body';
+    const lines = Math.min(fits(role, y), Math.ceil(length / 18));
+    y = add('said', shown(said), y, role, lines, '@text');
+    const next = examples.find((example) => example.toLowerCase() !== heard.toLowerCase());
+    if (next !== undefined && fits('caption', y + GRID.gap) >= 3) {
       y = add('say', strings.youCanSay, y + GRID.gap, 'caption', 1, '@text-soft');
-      for (const [index, example] of examples.entries())
-        y = add(`example-${index}`, quoted(example), y, 'body', 1, '@text-soft');
+      add('example-0', quoted(next), y, 'caption', 1, '@text-soft');
     }
+  } else if (heard !== '') {
+    const role: TextRole = heard.length * textScale <= 50 ? 'title' : 'heading';
+    add('heard', quoted(heard), y, role, fits(role, y), phase === 'listening' ? '@text' : '@text-soft');
+  } else {
+    y = add('prompt', phase === 'listening' ? strings.listening : strings.thinking, y, 'title', 1, '@text');
+    const room = fits('body', y + GRID.gap) - 1;
+    const known = phase === 'listening' ? examples.slice(0, Math.min(2, room)) : [];
+    if (known.length > 0) y = add('say', strings.youCanSay, y + GRID.gap, 'caption', 1, '@text-soft');
+    for (const [index, example] of known.entries())
+      y = add(`example-${index}`, quoted(example), y, 'body', 1, '@text-soft');
   }
-  nodes.push(...foot(view, strings, line('caption')));
   return { scene: 1, title: strings.listening, background: '@background', nodes };
 }
 
@@ -98,32 +118,47 @@ function muteButton(strings: Strings): readonly SceneNode[] {
   ];
 }
 
-/** Who was asked, and whether it left the device. */
-function foot({ app, stage }: TurnView, strings: Strings, height: number): readonly SceneNode[] {
-  const words = [
-    ...(app === undefined ? [] : [isolated(app)]),
-    ...(stage === undefined ? [] : [stage === 'cloud' ? strings.cloud : strings.local]),
-  ].join(' · ');
-  if (words === '') return [];
-  const sign = { x: GRID.margin, y: FOOT + (height - 32) / 2, size: 32 };
-  return [
-    {
-      ...iconNode(stage === 'cloud' ? 'upload' : 'shield', sign, { colour: stage === 'cloud' ? '@warn' : '@success' }),
-      ...{ id: 'privacy', opacity: stage === undefined ? 0 : 1 },
-    },
-    {
-      ...{ kind: 'text', id: 'foot', text: escaped(words), role: 'caption', colour: '@text-soft', lines: 1 },
-      ...{ x: GRID.margin + 32 + 12, y: FOOT, w: WIDTH - 32 - 12, h: height },
-    },
-  ];
+function footNodes(
+  view: TurnView,
+  { strings, widthOf }: TurnSceneOptions,
+  height: number,
+): { readonly y: number; readonly nodes: readonly SceneNode[] } {
+  const words = footOf(view, strings);
+  const one = words.join(BETWEEN);
+  const more = view.stage === undefined ? 0 : SIGN + SIGN_GAP;
+  const lines = words.length > 1 && widthOf(one) + more > WIDTH ? words : words.length > 0 ? [one] : [];
+  const y = PANEL_UNITS - GRID.margin + GRID.unit - Math.max(1, lines.length) * height;
+  const nodes = lines.flatMap((text, index): SceneNode[] => {
+    // The sign stands before what it is about.
+    const signed = view.stage !== undefined && index === lines.length - 1;
+    const before = signed ? SIGN + SIGN_GAP : 0;
+    const w = Math.min(WIDTH - before, Math.ceil(widthOf(text)) + 2);
+    const x = Math.round((PANEL_UNITS - w - before) / 2);
+    const top = y + index * height;
+    const cloud = view.stage === 'cloud';
+    const sign = iconNode(
+      cloud ? 'upload' : 'shield',
+      { x, y: top + (height - SIGN) / 2, size: SIGN },
+      { colour: cloud ? '@warn' : '@success' },
+    );
+    return [
+      ...(signed ? [{ ...sign, id: 'privacy' }] : []),
+      {
+        ...{ kind: 'text', id: `foot-${index}`, text: escaped(text), role: 'caption', colour: '@text-soft', lines: 1 },
+        ...{ x: x + before, y: top, w, h: height },
+      },
+    ];
+  });
+  return { y, nodes };
 }
 
-const quoted = (text: string): string => `“${text}”`;
+const MOST = 600;
 
-/** What is shown of somebody's words: no bindings, no controls, not endless. */
-function escaped(text: string): string {
-  const most = 600;
-  const plain = text.replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ');
-  const cut = plain.length > most ? `${plain.slice(0, most).toWellFormed()}…` : plain;
-  return cut.replaceAll('{', '{{');
+/** What is shown of somebody's words: no controls, not endless. */
+function shown(text: string): string {
+  const plain = text.toWellFormed().replaceAll(/\p{Cc}/gu, ' ');
+  return plain.length > MOST ? `${plain.slice(0, MOST).toWellFormed()}…` : plain;
 }
+
+/** Braces are no bindings here. */
+const escaped = (text: string): string => text.replaceAll('{', '{{');

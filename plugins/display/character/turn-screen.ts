@@ -12,7 +12,7 @@ import {
 } from '@device-core/plugin-api';
 import type { Face } from './face.ts';
 import { stringsOf } from './strings.ts';
-import { type TurnView, turnScene } from './turn-scene.ts';
+import { BETWEEN, footOf, type TurnView, turnScene } from './turn-scene.ts';
 
 export interface TurnScreenParts {
   readonly scope: Scope;
@@ -32,7 +32,7 @@ const READ_MS = 25;
 const MOST_READ_MS = 8_000;
 /** The turn that is asked for is among these. */
 const NEWEST = 5;
-const EXAMPLES = 2;
+const EXAMPLES = 3;
 
 export class TurnScreen {
   readonly #parts: TurnScreenParts;
@@ -110,7 +110,7 @@ export class TurnScreen {
     this.#view = { turn, phase, examples: this.#examples };
     void this.#draw();
     display.wake('voice').catch((error) => log.debug({ reason: reasonOf(error) }, 'the panel was not lit'));
-    if (phase === 'listening' && this.#examples.length === 0) void this.#learn();
+    if (this.#examples.length === 0) void this.#learn();
   }
 
   #change(change: Partial<TurnView>): void {
@@ -177,10 +177,18 @@ export class TurnScreen {
       const apps = list.filter(({ owner }) => owner.startsWith('app:'));
       const others = list.filter(({ owner }) => !owner.startsWith('app:'));
       this.#examples = [...apps, ...others].slice(0, EXAMPLES).map(({ example }) => example);
-      if (this.#view?.phase === 'listening') this.#change({ examples: this.#examples });
+      this.#change({ examples: this.#examples });
     } catch (error) {
       log.debug({ reason: reasonOf(error) }, 'nobody tells what can be said');
     }
+  }
+
+  async #widths(words: readonly string[]): Promise<(text: string) => number> {
+    const texts = [words.join(BETWEEN), ...words].filter((text) => text !== '');
+    if (texts.length === 0) return () => 0;
+    const sizes = await this.#parts.display.measure(texts.map((text) => ({ text, role: 'caption' })));
+    const widths = new Map(texts.map((text, index) => [text, sizes[index]!.width]));
+    return (text) => widths.get(text) ?? 0;
   }
 
   /** One after the other; what came meanwhile is drawn together. */
@@ -195,7 +203,9 @@ export class TurnScreen {
         const { locale, textScale } = await display.surroundings();
         const view = this.#view;
         if (view) {
-          const scene = turnScene(view, { strings: stringsOf(locale), textScale });
+          const strings = stringsOf(locale);
+          const widthOf = await this.#widths(footOf(view, strings));
+          const scene = turnScene(view, { strings, textScale, widthOf });
           const fade = this.#shown ? {} : { fadeMs: FADE_MS };
           this.#shown = true;
           await display.put({ id: SURFACE, layer: 'voice', scene, modal: true, ...fade });

@@ -3,6 +3,8 @@ import type { Surroundings } from '@device-core/plugin-api';
 import {
   type Animated,
   bind,
+  type CharacterNode,
+  characterNodes,
   type GroupNode,
   intersection,
   type NodeBase,
@@ -18,6 +20,7 @@ import {
   type Timeline,
   valueAt,
 } from '@device-core/plugin-api/scene';
+import type { Actor } from './actor.ts';
 import { opaque } from './colours.ts';
 import { filled, type Matrix, NOWHERE, placed, reach, stretchOf } from './geometry.ts';
 import { boundsOf, type Clip, type Item, type Leaf, type Painted, type Place } from './items.ts';
@@ -29,6 +32,7 @@ export interface Look {
   readonly surroundings: Surroundings;
   readonly otherwise: 'ltr' | 'rtl';
   readonly texts: Texts;
+  readonly actor: Actor;
   /** Monotonic, and of the wall. */
   readonly now: number;
   readonly wall: number;
@@ -46,6 +50,9 @@ export interface Built {
   readonly items: readonly Painted[];
   /** Monotonic milliseconds at which it looks different next, by itself. */
   readonly next: number;
+  /** There is a character in it, and it speaks. */
+  readonly acts: boolean;
+  readonly speaks: boolean;
 }
 
 type Values = ReadonlyMap<string, Partial<Record<Animated, number>>>;
@@ -61,7 +68,8 @@ export function build(scene: Scene, since: number, place: Place, look: Look): Bu
   const { matrix, w, h, clip } = place;
   const ground = { kind: 'rect', w, h, fill: scene.background ?? '@surface' } as const;
   const items = [...builder.leaf(ground, place, 1), ...builder.nodes(scene.nodes, matrix, clip)];
-  return { items, next: builder.next };
+  const { next, acts, speaks } = builder;
+  return { items, next, acts, speaks };
 }
 
 class Builder {
@@ -70,6 +78,8 @@ class Builder {
   readonly #progress: number | undefined;
   readonly #since: number;
   next = Number.POSITIVE_INFINITY;
+  acts = false;
+  speaks = false;
 
   constructor(scene: Scene, since: number, look: Look) {
     this.#look = look;
@@ -91,7 +101,10 @@ class Builder {
     if (opacity <= 0 || scale === 0) return;
     const [w, h] = sizeOf(now);
     const matrix = placed(outer, { x, y, w, h }, rotate, scale);
-    if (now.kind === 'character') return;
+    if (now.kind === 'character') {
+      for (const item of this.#character(now, { matrix, w, h, clip }, opacity)) items.push(item);
+      return;
+    }
     if (now.kind !== 'group') {
       for (const item of this.leaf(now, { matrix, w, h, clip }, opacity)) items.push(item);
       return;
@@ -100,6 +113,24 @@ class Builder {
     if (inner !== clip && inner !== undefined && empty(inner.bounds)) return;
     const children = this.nodes(now.nodes, matrix, inner);
     for (const item of faded(now, opacity, children)) items.push(item);
+  }
+
+  #character(node: CharacterNode, { matrix, w, h, clip }: Place, opacity: number): readonly Painted[] {
+    const { actor, now, surroundings } = this.#look;
+    const figure = actor.figure;
+    if (figure === undefined) return [];
+    const state = node.state ?? actor.pose.state;
+    this.acts = true;
+    this.speaks ||= state === 'speaking';
+    const mouth = state === 'speaking' ? actor.mouth.at(now) : undefined;
+    const { nodes, next } = characterNodes(figure, {
+      ...{ state, expression: node.expression ?? actor.pose.expression, gaze: actor.pose.gaze, mouth: mouth?.shape },
+      ...{ at: now, since: actor.since, before: actor.before, w, h, reducedMotion: surroundings.reducedMotion },
+    });
+    for (const soon of [next, mouth?.next]) if (soon !== undefined) this.#wake(now + soon);
+    // Its parts have names of their own: no timeline of the scene means them.
+    const parts = new Builder({ scene: 1, nodes: [] }, this.#since, this.#look).nodes(nodes, matrix, clip);
+    return layered(node.id, opacity, parts);
   }
 
   /** One thing, or nothing where it is not seen. */

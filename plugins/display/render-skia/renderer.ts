@@ -99,8 +99,8 @@ export class SkiaRenderer implements Renderer {
     screen.refresh(surface);
   }
 
-  async levels(_levels: readonly AudioLevel[]): Promise<void> {
-    // There is no mouth yet that could show them.
+  async levels(levels: readonly AudioLevel[]): Promise<void> {
+    this.#opened().levels(levels);
   }
 
   async snapshot({ surface }: { readonly surface?: string } = {}): Promise<Uint8Array> {

@@ -1,6 +1,7 @@
 /** One opening of the renderer: its canvas, its clock, and the frames that go to the panel. */
-import type { Clock, Opening, PanelFrame, Scope, Surface } from '@device-core/plugin-api';
+import type { AudioLevel, Clock, Opening, PanelFrame, Scope, Surface } from '@device-core/plugin-api';
 import { intersection, joinRects, PANEL_UNITS, type Rect, resolveColour } from '@device-core/plugin-api/scene';
+import { Actor } from './actor.ts';
 import type { Look } from './build.ts';
 import { type Canvas, type Context, canvasOf } from './canvas.ts';
 import { type Matrix, within } from './geometry.ts';
@@ -43,6 +44,7 @@ export class Screen {
   readonly #painter: Painter;
   readonly #shown = new Map<string, Shown>();
   readonly #costs = new Costs();
+  readonly #actor = new Actor();
   #tree: Tree = EMPTY_TREE;
   /** What the canvas shows, from below. */
   #last: readonly Layer[] = [];
@@ -83,6 +85,8 @@ export class Screen {
     const before = this.#tree;
     this.#tree = tree;
     if (tree.surroundings !== before.surroundings) this.refresh();
+    if (this.#actor.act(tree.pose, tree.figure, now))
+      for (const shown of this.#shown.values()) shown.dirty ||= shown.acts || before.figure === undefined;
     const gone = new Set(this.#shown.keys());
     for (const surface of tree.surfaces) {
       gone.delete(surface.id);
@@ -112,6 +116,15 @@ export class Screen {
   /** Those that show it are looked at again. */
   picture(name: string): void {
     for (const [id, { surface }] of this.#shown) if (shows(surface, name)) this.refresh(id);
+  }
+
+  /** The mouth shows them when they are heard. */
+  levels(levels: readonly AudioLevel[]): void {
+    const [first] = levels;
+    if (first === undefined) return;
+    this.#actor.mouth.take(levels);
+    for (const shown of this.#shown.values()) if (shown.speaks) shown.next = Math.min(shown.next, first.at);
+    this.#arm();
   }
 
   pause(paused: boolean): void {
@@ -152,6 +165,7 @@ export class Screen {
     return {
       surroundings,
       texts,
+      actor: this.#actor,
       otherwise: directionIn(surroundings.locale),
       now: clock.monotonic(),
       wall: clock.now(),

@@ -25,6 +25,9 @@ export class Shown {
   dirty = true;
   /** Monotonic milliseconds at which it looks different by itself. */
   next = Number.POSITIVE_INFINITY;
+  /** There is a character in it, and it speaks. */
+  acts = false;
+  speaks = false;
   /** What was painted last; undefined while nothing of it is seen. */
   painted: Layer | undefined;
   #fade: Fade | undefined;
@@ -66,6 +69,8 @@ export class Shown {
     const clip = surface.layer === LAYERS.app ? clipTo(matrix, w, h, 0, undefined) : undefined;
     const built = build(surface.scene, surface.since, { matrix, w, h, clip }, look);
     this.next = built.next;
+    this.acts = built.acts;
+    this.speaks = built.speaks;
     const alpha = quantised('opacity', this.#alphaAt(look.now));
     const solid = built.items[0]?.kind === 'item' && built.items[0].cover !== undefined;
     const items = [...this.#former(alpha, solid), ...layered('surface', alpha, alpha > 0 ? built.items : [])];

@@ -6,12 +6,21 @@ import {
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import { begun, NIGHT, patchScene, type Scene, type ScenePatch, settled } from '@device-core/plugin-api/scene';
+import {
+  begun,
+  type CharacterSpec,
+  NIGHT,
+  patchScene,
+  type Scene,
+  type ScenePatch,
+  settled,
+} from '@device-core/plugin-api/scene';
 
 export interface Tree {
   readonly revision: number;
   readonly surroundings: Surroundings;
   readonly pose: CharacterPose;
+  readonly figure?: CharacterSpec | undefined;
   /** From below. */
   readonly surfaces: readonly Surface[];
 }
@@ -63,6 +72,7 @@ export function patched(tree: Tree, patch: TreePatch): Tree {
     revision: patch.revision,
     surroundings: patch.surroundings ?? before.surroundings,
     pose: patch.character ?? before.pose,
+    figure: patch.figure ?? before.figure,
     surfaces: [...surfaces.values()].sort((one, other) => one.layer - other.layer),
   };
 }

@@ -1,0 +1,26 @@
+/** What the character does now, for all surfaces that show it. */
+import type { CharacterPose } from '@device-core/plugin-api';
+import { type CharacterSpec, Mouth } from '@device-core/plugin-api/scene';
+
+export class Actor {
+  figure: CharacterSpec | undefined;
+  pose: CharacterPose = { state: 'idle', expression: 'neutral' };
+  /** What it did before, and the monotonic time at which that ended. */
+  before: Pick<CharacterPose, 'state' | 'expression'> | undefined;
+  since = 0;
+  readonly mouth = new Mouth();
+
+  /** False where nothing is different. */
+  act(pose: CharacterPose, figure: CharacterSpec | undefined, now: number): boolean {
+    const { state, expression } = this.pose;
+    const other = pose.state !== state || pose.expression !== expression;
+    if (!other && figure === this.figure && String(pose.gaze) === String(this.pose.gaze)) return false;
+    if (other) {
+      this.before = { state, expression };
+      this.since = now;
+    }
+    this.pose = pose;
+    this.figure = figure;
+    return true;
+  }
+}
