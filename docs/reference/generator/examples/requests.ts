@@ -135,6 +135,9 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'notify.list': get('/notifications', { varies: ['notifications'] }),
   'notify.dismiss': ask('/notifications/n1', undefined, { fails: 404 }),
 
+  'home.show': ask('/display/home', { screen: 'settings' }),
+  'home.pair': ask('/display/pairing', { url: 'https://example.org/start', ms: 1_000 }),
+
   'panel.plug': ask('/panel/plug', { plugged: true }, { varies: ['frames', 'pixels', 'seq', 'at'] }),
   'panel.state': get('/panel', { varies: ['frames', 'pixels', 'seq', 'at'] }),
   'panel.picture': get('/panel/picture', { varies: ['png'] }),
