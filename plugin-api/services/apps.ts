@@ -132,6 +132,11 @@ export interface Apps {
   restart(app: string): Promise<AppStatus>;
   /** Checks the manifest of a folder as that of an app that is there. Nothing of it runs. Throws MANIFEST_INVALID, CAPABILITY_UNKNOWN. */
   inspect(folder: string): Promise<AppManifest>;
+  /**
+   * A file of the package, by its path inside of it. Throws APP_NOT_FOUND, PARAMS_INVALID (a path or a link that leads out of the package, no file, more
+   * than `limit` bytes).
+   */
+  file(app: string, path: string, limit: number): Promise<Uint8Array>;
   /** Looks for apps anew: those that went are stopped, changed ones begin anew, new ones start. Resolves when that is done. */
   refresh(): Promise<void>;
   /** After each change of a state. */

@@ -8,6 +8,7 @@ import {
 } from '@device-core/plugin-api';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
+import { packageFile } from './package-file.ts';
 import { startInOrder } from './start-order.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -64,6 +65,10 @@ export class Supervisor implements Apps {
 
   async manifest(app: string): Promise<App['manifest']> {
     return this.find(app).manifest;
+  }
+
+  async file(app: string, path: string, limit: number): Promise<Uint8Array> {
+    return await packageFile(this.find(app).folder, path, limit);
   }
 
   inspect(folder: string): Promise<AppManifest> {

@@ -10,7 +10,6 @@ import {
   type SurfaceInput,
 } from '@device-core/plugin-api';
 import { imageSize } from '@device-core/plugin-api/scene';
-import { drawn } from './drawn.ts';
 import type { Screen } from './screen.ts';
 
 /** What only one plugin of the tree draws. An OEM replaces that plugin, or cannot. */
@@ -104,7 +103,8 @@ export class PluginSurfaces implements ServesEachUser<Display> {
     const count = screen.tree.rows.filter((row) => row.surface.id.startsWith(own) && row.surface.id !== full).length;
     if (count >= MOST_SURFACES)
       throw invalid('id', `${user.plugin} has ${count} surfaces, ${MOST_SURFACES} are the limit`);
-    const { scene } = await drawn(given, id, screen.cardWorld);
+    const { scene, card } = await screen.cards.draw(given, id);
+    screen.cards.keep(full, card);
     return screen.put({
       ...{ id: full, layer: LAYERS[layer], scene, modal: modal === true || layer === 'prompt' },
       ...(box && { box }),

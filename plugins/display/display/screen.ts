@@ -15,7 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
-import type { CardWorld } from './drawn.ts';
+import { Cards } from './cards.ts';
 import { PanelLink } from './glass.ts';
 import { Images } from './images.ts';
 import { Registry } from './registry.ts';
@@ -59,6 +59,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly link: PanelLink;
   readonly stage: Stage;
   readonly images: Images;
+  readonly cards: Cards;
   /** Set once, in setup(). */
   light!: Light;
   /** Where apps draw. */
@@ -82,6 +83,12 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
       changed: () => this.#look(),
     });
     this.tree = new Tree(surroundings, () => this.stage.touched());
+    const world = () => ({
+      surroundings: this.tree.surroundings,
+      now: () => scope.clock.now(),
+      measure: (texts: readonly TextQuestion[]) => this.measure(texts),
+    });
+    this.cards = new Cards(world, (surface, scene) => this.tree.redraw(surface, scene));
   }
 
   /** Focus and light are set: from here on it shows something. */
@@ -98,10 +105,13 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   }
 
   patch(id: string, patch: ScenePatch, what?: string): number {
+    if (this.cards.has(id))
+      throw new CoreError('SCENE_INVALID', { what: what ?? id, where: '', reason: 'it is a card: give another one' });
     return this.tree.patch(id, patch, what);
   }
 
   remove(id: string): void {
+    this.cards.forget(id);
     if (this.tree.remove(id)) this.focus?.arranged();
   }
 
@@ -141,10 +151,6 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     return this.stage.ask('a picture of the screen', SNAPSHOT_MS, (renderer) => renderer.snapshot(what), true);
   }
 
-  get cardWorld(): CardWorld {
-    return { surroundings: this.tree.surroundings, measure: (texts) => this.measure(texts) };
-  }
-
   /** Worth something only now: who does not paint does not hear of them. */
   async levels(levels: readonly AudioLevel[]): Promise<void> {
     if (this.stage.renderer === undefined) return;
@@ -171,6 +177,8 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   }
 
   deliver(surface: string, input: SurfaceInput): void {
+    const row = this.tree.get(surface);
+    if (!row || this.cards.turned(surface, row.surface.scene, input)) return;
     if (!this.focus?.deliver(surface, input)) this.ofPlugins(surface, input);
   }
 
@@ -241,6 +249,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     if (JSON.stringify(before) === JSON.stringify(after)) return;
     this.tree.surround(after);
     this.#listeners.tell('surroundings', after);
+    this.#layOut();
   }
 
   pose(...[pose]: Parameters<SurroundingsSeam['pose']>): void {
@@ -289,9 +298,16 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   }
 
   #become(state: DisplayState): void {
+    const { renderer } = this.#state;
     if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
     this.#state = state;
     this.#listeners.tell('state', state);
+    // Another renderer has other letters.
+    if (state.renderer !== undefined && state.renderer !== renderer) this.#layOut();
+  }
+
+  #layOut(): void {
+    this.cards.again().catch((error: unknown) => this.log.error({ error }, 'cards were not laid out again'));
   }
 
   async #panel(

@@ -99,6 +99,17 @@ export class Tree {
     return version;
   }
 
+  /** Another scene in a surface that is there, which stays what it is. */
+  redraw(id: string, scene: Scene): void {
+    const row = this.#rows.get(id);
+    if (!row) return;
+    const since = monotonicMs();
+    const version = this.#nextVersion(id);
+    this.#rows.set(id, { ...row, surface: { ...row.surface, scene: stamped(scene, since), version, since } });
+    this.#of(id).whole = true;
+    this.#changed();
+  }
+
   /** The new version. Throws SCENE_INVALID, SCENE_CONFLICT, NOT_FOREGROUND. */
   patch(id: string, patch: ScenePatch, what = id): number {
     const row = this.#rows.get(id);

@@ -49,6 +49,10 @@ export class FakeApps implements Apps {
     return (await (await this.#reader).read(join(folder, 'app.yaml'))).manifest;
   }
 
+  file(): Promise<Uint8Array> {
+    return Promise.reject(new Error('nobody shows anything here'));
+  }
+
   async refresh(): Promise<void> {
     const { apps: stored = [] } = (await this.store?.list()) ?? {};
     const now = new Map(stored.map((one) => [one.id, one]));

@@ -1,0 +1,382 @@
+/** Surfaces of apps: one each, in the one layer that is theirs, and seen in the foreground alone. */
+import {
+  type Apps,
+  type AppStatus,
+  type Caller,
+  type Capabilities,
+  type Clock,
+  CoreError,
+  LAYERS,
+  type Logger,
+  type RendererReport,
+  type SurfaceInput,
+  type SurfaceState,
+} from '@device-core/plugin-api';
+import { type Card, checkCard, checkScene, isCard, PANEL_UNITS, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
+import { AppImages } from './app-images.ts';
+import type { AppVoice } from './app-voice.ts';
+import { FocusMachine, type FocusRules } from './focus.ts';
+import { PaintBudget, SLOWED_FPS } from './paint-budget.ts';
+import { PatchRate } from './patch-rate.ts';
+import type { Focus, Screen } from './screen.ts';
+
+/** Frames a second of what lies under something else: as good as still. */
+const COVERED_FPS = 1;
+/** Milliseconds for which a surface that was closed for its cost stays closed, and is named in /health. */
+const CLOSED_MS = 30_000;
+const NAMED_MS = 600_000;
+const FADE_MS = 200;
+const OPERATOR = 'operator';
+
+export interface AppSurfaceRules extends FocusRules {
+  /** Ids of apps that may come to the foreground by themselves while home shows; `*` is all. */
+  readonly autoShow: readonly string[];
+  readonly patchesPerSecond: number;
+  readonly patchBurst: number;
+  /** CPU milliseconds a frame. */
+  readonly paintMs: number;
+}
+
+export interface AppSurfacesOptions {
+  readonly screen: Screen;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly capabilities: Capabilities;
+  readonly voice: AppVoice;
+  readonly rules: AppSurfaceRules;
+  /** An app waits to be opened, or does no longer. */
+  readonly offer: (app: string, title: string | undefined) => void;
+}
+
+export interface Shown {
+  readonly state: SurfaceState | 'queued';
+  readonly version: number;
+}
+
+export class AppSurfaces implements Focus {
+  readonly #options: AppSurfacesOptions;
+  readonly #machine: FocusMachine;
+  readonly #rate: PatchRate;
+  readonly #images: AppImages;
+  readonly #budgets = new Map<string, PaintBudget>();
+  readonly #closed = new Map<string, { readonly at: number; readonly reason: string }>();
+  /** What each app was told last. */
+  readonly #told = new Map<string, SurfaceState>();
+  /** A call of an app is done before its next one begins. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #listeners = new Set<() => void>();
+  #apps: Apps | undefined;
+  #timer: Disposable | undefined;
+
+  constructor(options: AppSurfacesOptions) {
+    this.#options = options;
+    const { rules, screen } = options;
+    this.#machine = new FocusMachine(rules);
+    this.#rate = new PatchRate(rules.patchesPerSecond, rules.patchBurst);
+    this.#images = new AppImages(screen, () => this.#apps);
+  }
+
+  // ---- the apps of the device ----
+
+  follow(apps: Apps): Disposable {
+    this.#apps = apps;
+    const changes = apps.onChange((status) => this.#changed(status));
+    return {
+      [Symbol.dispose]: () => {
+        changes[Symbol.dispose]();
+        this.#apps = undefined;
+        for (const app of this.#machine.apps) if (app !== OPERATOR) this.#end(app);
+      },
+    };
+  }
+
+  /** A call by voice goes to this app: it may show its answer. */
+  spokenTo(app: string): void {
+    this.#machine.open(app, this.#now);
+    this.#look();
+  }
+
+  // ---- operations ----
+
+  /** Throws SCENE_INVALID, RATE_LIMITED, SURFACE_TOO_COSTLY. */
+  async show(caller: Caller, value: unknown, keep: boolean): Promise<Shown> {
+    const app = ownerOf(caller);
+    this.#checkOpen(app);
+    this.#rate.take(app, this.#now);
+    return await this.#inTurn(app, async () => {
+      const { screen } = this.#options;
+      const what = isCard(value) ? 'the card' : 'the scene';
+      const checked: Scene | Card = isCard(value) ? checkCard(value, what) : checkScene(value, what);
+      const given = await this.#images.resolved(idOf(app), this.#packageOf(app), checked, what);
+      const { scene, card } = await screen.cards.draw(given, what);
+      // It may have stopped meanwhile.
+      if (app !== OPERATOR && !this.#holds(app)) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it may not draw any more' });
+      const now = this.#now;
+      const mayShowItself = app === OPERATOR || this.#mayShowItself(app);
+      if (app === OPERATOR) this.#machine.open(app, now);
+      const seen = this.#machine.show(app, now, { mayShowItself, keep });
+      screen.cards.keep(idOf(app), card);
+      const version = screen.tree.put({
+        ...{ id: idOf(app), layer: LAYERS.app, scene, hidden: true },
+        ...(this.#machine.foreground === app && { hidden: false, fadeMs: FADE_MS }),
+      });
+      this.#look();
+      this.#options.offer(app, seen ? undefined : await this.#titleOf(app, scene));
+      return { state: seen ? this.#machine.stateOf(app) : 'queued', version };
+    });
+  }
+
+  /** Throws NOT_FOREGROUND (no surface), SCENE_CONFLICT, SCENE_INVALID, RATE_LIMITED, SURFACE_TOO_COSTLY. */
+  async patch(caller: Caller, patch: ScenePatch): Promise<{ readonly version: number }> {
+    const app = ownerOf(caller);
+    this.#checkOpen(app);
+    this.#rate.take(app, this.#now);
+    return await this.#inTurn(app, async () => {
+      const what = 'the scene';
+      if (!this.#machine.has(app))
+        throw new CoreError('NOT_FOREGROUND', { verb: 'change the scene', reason: 'there is none; display.show gives one' });
+      const { screen } = this.#options;
+      const resolved = await this.#images.resolved(idOf(app), this.#packageOf(app), patch, what);
+      return { version: screen.patch(idOf(app), resolved, what) };
+    });
+  }
+
+  async hide(caller: Caller): Promise<boolean> {
+    const app = ownerOf(caller);
+    return await this.#inTurn(app, async () => {
+      const had = this.#machine.has(app);
+      this.#take(app);
+      return had;
+    });
+  }
+
+  /** Throws NOT_FOREGROUND where it has none. */
+  surfaceOf(caller: Caller, verb: string): string {
+    const app = ownerOf(caller);
+    if (!this.#machine.has(app)) throw new CoreError('NOT_FOREGROUND', { verb, reason: 'there is no surface of yours' });
+    return idOf(app);
+  }
+
+  stateOf(caller: Caller): SurfaceState | undefined {
+    const app = ownerOf(caller);
+    return this.#machine.has(app) ? this.#machine.stateOf(app) : undefined;
+  }
+
+  /** Called after each change of a state. */
+  onChange(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  // ---- Focus ----
+
+  get app(): string | undefined {
+    return this.#machine.foreground;
+  }
+
+  async open(app: string): Promise<void> {
+    if (!this.#apps) throw new CoreError('APP_NOT_FOUND', { app });
+    const { id, state, reason = `it is ${state}` } = await this.#apps.status(app);
+    if (state !== 'running') throw new CoreError('APP_NOT_RUNNING', { app: id, reason });
+    const { voice } = this.#options;
+    if (!this.#machine.open(id, this.#now)) voice.say(id, 'display.open', {});
+    this.#options.offer(id, undefined);
+    this.#look();
+  }
+
+  home(): void {
+    this.#machine.home();
+    this.#look();
+  }
+
+  deliver(surface: string, input: SurfaceInput): boolean {
+    const app = appOf(surface);
+    if (app === undefined) return false;
+    if (app !== OPERATOR && this.#machine.stateOf(app) === 'foreground')
+      this.#options.voice.say(app, 'display.input', input);
+    return true;
+  }
+
+  arranged(): void {
+    this.#look();
+  }
+
+  touched(): void {
+    this.#machine.touched(this.#now);
+  }
+
+  report({ surfaces, ms }: RendererReport): void {
+    for (const cost of surfaces) {
+      const app = appOf(cost.surface);
+      if (app === undefined || !this.#machine.has(app)) continue;
+      const budget = this.#budgets.get(app) ?? new PaintBudget(this.#options.rules.paintMs);
+      this.#budgets.set(app, budget);
+      const verdict = budget.judge(cost);
+      if (verdict === 'close') this.#close(app, budget, ms);
+      else this.#place(app, verdict === 'slow' ? SLOWED_FPS : undefined);
+    }
+  }
+
+  /** Apps whose surfaces were closed, and why. */
+  get costly(): readonly { readonly app: string; readonly reason: string }[] {
+    const since = this.#now - NAMED_MS;
+    return [...this.#closed].flatMap(([app, { at, reason }]) => (at < since ? [] : [{ app, reason }]));
+  }
+
+  // ---- the rest ----
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #packageOf(app: string): string | undefined {
+    return app === OPERATOR ? undefined : app;
+  }
+
+  #mayShowItself(app: string): boolean {
+    const { autoShow } = this.#options.rules;
+    return autoShow.includes('*') || autoShow.includes(app);
+  }
+
+  #holds(app: string): boolean {
+    return this.#options.capabilities.holds({ kind: 'app', id: app }, 'display.surface');
+  }
+
+  async #titleOf(app: string, { title }: Scene): Promise<string> {
+    const status = await this.#apps?.status(app).catch(() => undefined);
+    return status?.title ?? title ?? app;
+  }
+
+  #checkOpen(app: string): void {
+    const closed = this.#closed.get(app);
+    if (!closed) return;
+    const left = closed.at + CLOSED_MS - this.#now;
+    if (left > 0) throw new CoreError('SURFACE_TOO_COSTLY', { app, reason: closed.reason, retryAfterMs: Math.ceil(left) });
+  }
+
+  #inTurn<T>(app: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(app) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#turns.set(app, mine);
+    const over = () => {
+      if (this.#turns.get(app) === mine) this.#turns.delete(app);
+    };
+    mine.then(over, over);
+    return mine;
+  }
+
+  #changed({ id, state }: AppStatus): void {
+    if (state === 'running' && this.#holds(id)) return;
+    this.#end(id);
+  }
+
+  /** It has stopped, or may not draw any more. */
+  #end(app: string): void {
+    this.#machine.gone(app);
+    this.#take(app);
+    this.#images.forget(app);
+    this.#options.screen.dropImages(idOf(app));
+    this.#rate.forget(app);
+    this.#budgets.delete(app);
+  }
+
+  #take(app: string): void {
+    this.#machine.hide(app);
+    this.#options.screen.cards.forget(idOf(app));
+    this.#options.screen.tree.remove(idOf(app));
+    this.#options.offer(app, undefined);
+    this.#look();
+    this.#told.delete(app);
+  }
+
+  #close(app: string, budget: PaintBudget, ms: number): void {
+    const { paintMs } = this.#options.rules;
+    const reason = `a frame of it took ${budget.cost.toFixed(1)} ms of CPU over the last ${Math.round(ms)} ms, ${paintMs} ms are the limit`;
+    const former = [...this.#closed.keys()].filter((one) => this.#closed.get(one)!.at < this.#now - NAMED_MS);
+    for (const one of former) this.#closed.delete(one);
+    this.#closed.set(app, { at: this.#now, reason });
+    this.#budgets.delete(app);
+    this.#options.log.warn({ app, cpuMs: budget.cost }, `the surface of ${app} was closed: ${reason}`);
+    this.#take(app);
+    this.#options.voice.say(app, 'display.surface', { state: 'hidden', code: 'SURFACE_TOO_COSTLY', reason });
+  }
+
+  /** Brings tree, apps and timer to what the machine says. */
+  #look(): void {
+    const { screen, voice } = this.#options;
+    const cover = this.#cover();
+    this.#machine.cover(cover !== undefined);
+    for (const app of this.#machine.apps) {
+      const state = this.#machine.stateOf(app);
+      const hidden = state === 'hidden' || (state === 'covered' && cover === 'opaque');
+      const id = idOf(app);
+      const row = screen.tree.get(id);
+      if (row && (row.surface.hidden === true) !== hidden) screen.tree.place(id, { hidden, fadeMs: FADE_MS });
+      this.#place(app, row?.surface.fps === COVERED_FPS ? undefined : row?.surface.fps);
+      if (this.#told.get(app) === state) continue;
+      this.#told.set(app, state);
+      if (app !== OPERATOR) voice.say(app, 'display.surface', { state });
+    }
+    this.#arm();
+    screen.refresh();
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #place(app: string, fps: number | undefined): void {
+    const { tree } = this.#options.screen;
+    const wanted = this.#machine.stateOf(app) === 'covered' ? COVERED_FPS : fps;
+    if (tree.get(idOf(app)) && tree.get(idOf(app))?.surface.fps !== wanted) tree.place(idOf(app), { fps: wanted });
+  }
+
+  /** What is over the layer of apps: nothing that takes their touch, something that lets them be seen, or something that does not. */
+  #cover(): 'modal' | 'opaque' | undefined {
+    const { tree } = this.#options.screen;
+    const above = tree.rows.filter(({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0);
+    const opaque = above.some(({ surface: { box, scene, opacity = 1 } }) => {
+      const whole = box.x <= 0 && box.y <= 0 && box.x + box.w >= PANEL_UNITS && box.y + box.h >= PANEL_UNITS;
+      return whole && opacity === 1 && isOpaque(scene);
+    });
+    if (opaque) return 'opaque';
+    return above.some(({ modal }) => modal) ? 'modal' : undefined;
+  }
+
+  #arm(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    const { endsAt } = this.#machine;
+    if (endsAt === undefined) return;
+    this.#timer = this.#options.clock.at(endsAt, () => {
+      this.#timer = undefined;
+      this.#machine.idle(this.#now);
+      this.#look();
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    for (const [app, state] of this.#told)
+      if (state !== 'hidden') this.#options.voice.say(app, 'display.surface', { state: 'hidden' });
+  }
+}
+
+/** Whose surface a call is about: an app has one, and the operator another. Throws CALLER_DENIED. */
+function ownerOf({ kind, id }: Caller): string {
+  if (kind === 'operator') return OPERATOR;
+  if (kind === 'app') return id;
+  throw new CoreError('CALLER_DENIED', { verb: 'draw by an operation', reason: `${kind} ${id} has the service display` });
+}
+
+function idOf(app: string): string {
+  return `app:${app}`;
+}
+
+function appOf(surface: string): string | undefined {
+  return surface.startsWith('app:') ? surface.slice(4) : undefined;
+}
+
+/** Is nothing seen below it? Tokens of the theme are opaque but those of shadow, scrim and glow. */
+function isOpaque({ background = '@surface' }: Scene): boolean {
+  if (typeof background !== 'string') return false;
+  if (background.startsWith('@')) return !['@shadow', '@scrim', '@character-glow'].includes(background);
+  return background.length === 7 || background.toLowerCase().endsWith('ff');
+}

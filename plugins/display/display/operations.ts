@@ -1,0 +1,204 @@
+/** display.*: what apps show, and what the operator sees of it. */
+import { readFile } from 'node:fs/promises';
+import {
+  type CallContext,
+  type Capabilities,
+  CoreError,
+  type DisplayState,
+  type JsonSchema,
+  type Operation,
+  PANEL_POWER,
+} from '@device-core/plugin-api';
+import { exactly, textOf } from '@device-core/plugin-api/operation-kit';
+import { CARD_SCHEMA, IMAGE_LIMITS, imageSize, SCENE_SCHEMA, type ScenePatch } from '@device-core/plugin-api/scene';
+import type { AppSurfaces, Shown } from './app-surfaces.ts';
+import type { Screen } from './screen.ts';
+
+const TEXT: JsonSchema = { type: 'string' };
+const VERSION: JsonSchema = { type: 'integer', description: 'of the scene; a patch names the one that it is made for' };
+const KEEP: JsonSchema = {
+  type: 'boolean',
+  default: false,
+  description: 'stay in the foreground although nobody touches or speaks; needs `display.keep`',
+};
+const SHOWN: JsonSchema = exactly({
+  state: { enum: ['foreground', 'covered', 'hidden', 'queued'], description: 'queued: a banner offers it to the person' },
+  version: VERSION,
+});
+const SHOWS = ['SCENE_INVALID', 'SURFACE_TOO_COSTLY', 'RATE_LIMITED', 'CALLER_DENIED', 'APP_NOT_RUNNING'] as const;
+const WHERE_SCENES = 'docs/reference/scenes.md and manifests/schema have all members.';
+const OF_ALL = 'system.display';
+
+/** What a scene or a card may be on the way in: the members are looked at by the check that names the place of a mistake. */
+function loose({ properties }: JsonSchema, required: readonly string[], description: string): JsonSchema {
+  const members = Object.keys(properties ?? {}).map((name) => [name, {}]);
+  return { type: 'object', description, required, properties: { ...Object.fromEntries(members), keep: KEEP } };
+}
+
+export function displayOperations(
+  screen: Screen,
+  apps: AppSurfaces,
+  capabilities: Capabilities,
+): readonly Operation<never, unknown>[] {
+  const wantsKeep = (keep: boolean, { caller }: CallContext) => {
+    if (keep) capabilities.require(caller, 'display.keep');
+  };
+  /** The surface that a call is about: the caller's own, or undefined for all of them. Throws CAPABILITY_DENIED, NOT_FOREGROUND. */
+  const whose = ({ caller }: CallContext, all: boolean | undefined, verb: string): string | undefined => {
+    const whole = all ?? caller.kind !== 'app';
+    if (!whole) return apps.surfaceOf(caller, verb);
+    capabilities.require(caller, OF_ALL);
+    return undefined;
+  };
+  const ALL: JsonSchema = {
+    type: 'boolean',
+    description: `the whole screen instead of the caller's own surface; needs \`${OF_ALL}\`, and is what the operator gets`,
+  };
+
+  const state: Operation<never, DisplayState> = {
+    name: 'display.state',
+    summary: 'Is the panel lit, who has the foreground, who paints',
+    params: exactly({}),
+    result: exactly(
+      {
+        power: { enum: PANEL_POWER },
+        brightness: { type: 'number', minimum: 0, maximum: 1 },
+        app: { ...TEXT, description: 'id of the app in the foreground' },
+        renderer: { ...TEXT, description: 'that paints now' },
+        panel: { ...TEXT, description: 'driver of the glass' },
+        problem: { ...TEXT, description: 'why nothing is seen' },
+      },
+      ['power', 'brightness'],
+    ),
+    rest: { method: 'GET', path: '/display' },
+    cli: { aliases: ['display'] },
+    errors: [],
+    run: async () => screen.state,
+  };
+  const shows = (
+    what: 'scene' | 'card',
+  ): Pick<Operation<{ readonly keep: boolean }, Shown>, 'capability' | 'result' | 'errors' | 'run' | 'timeoutMs'> => ({
+    capability: 'display.surface',
+    result: SHOWN,
+    errors: [...SHOWS, 'CAPABILITY_DENIED'],
+    timeoutMs: 20_000,
+    async run({ keep, ...value }, call) {
+      wantsKeep(keep, call);
+      if (!(what in value)) throw new CoreError('SCENE_INVALID', { what: `the ${what}`, where: '', reason: `there is no member ${what}` });
+      return await apps.show(call.caller, value, keep);
+    },
+  });
+  const show: Operation<{ readonly keep: boolean }, Shown> = {
+    ...shows('scene'),
+    name: 'display.show',
+    summary: 'Show a scene in the place of what the app showed before',
+    description: `The body is the scene. In the foreground it is seen at once. Else it waits until the person opens the app, and a banner says so. ${WHERE_SCENES}`,
+    params: loose(SCENE_SCHEMA, ['scene', 'nodes'], 'a scene'),
+    rest: { method: 'PUT', path: '/display/surface', statusBy: { member: 'state', map: { queued: 202 } } },
+    cli: { hide: true },
+  };
+  const card: Operation<{ readonly keep: boolean }, Shown> = {
+    ...shows('card'),
+    name: 'display.card',
+    summary: 'Show a card: what it means, drawn as the device draws everything',
+    description: `The body is the card. It follows the theme, the size of text and the direction of reading by itself. ${WHERE_SCENES}`,
+    params: cardParams(),
+    rest: { method: 'PUT', path: '/display/card', statusBy: { member: 'state', map: { queued: 202 } } },
+    cli: { hide: true },
+  };
+  const hide: Operation<never, object> = {
+    name: 'display.hide',
+    summary: 'Take the scene or the card away',
+    capability: 'display.surface',
+    params: exactly({}),
+    result: exactly({ hidden: { type: 'boolean', description: 'false: there was nothing' } }),
+    rest: { method: 'DELETE', path: '/display/surface' },
+    errors: ['CALLER_DENIED'],
+    run: async (_params, { caller }) => ({ hidden: await apps.hide(caller) }),
+  };
+  const patch: Operation<ScenePatch, object> = {
+    name: 'display.patch',
+    summary: 'Change a scene: all of the patch or nothing',
+    description: `A patch for another version is a conflict. A card is not patched: give another one. ${WHERE_SCENES}`,
+    capability: 'display.surface',
+    params: {
+      type: 'object',
+      description: 'a patch of a scene',
+      required: ['version'],
+      properties: {
+        version: VERSION,
+        ...Object.fromEntries(
+          ['set', 'add', 'remove', 'timelines', 'background', 'title', 'progress'].map((name) => [name, {}]),
+        ),
+      },
+    },
+    result: exactly({ version: VERSION }),
+    rest: { method: 'POST', path: '/display/patch' },
+    cli: { hide: true },
+    errors: [
+      ...['NOT_FOREGROUND', 'SCENE_INVALID', 'SCENE_CONFLICT', 'SURFACE_TOO_COSTLY'],
+      ...['RATE_LIMITED', 'CALLER_DENIED'],
+    ] as Operation['errors'],
+    run: (change, { caller }) => apps.patch(caller, change),
+  };
+  const image: Operation<{ readonly file: string }, object> = {
+    name: 'display.image',
+    summary: 'Hand over an image that scenes and cards may show',
+    description:
+      'The body is a PNG, JPEG or WebP of at most 2,048 x 2,048 pixels. The answer is the name that a scene gives. Over the app socket it is the stream display.image.',
+    capability: 'display.surface',
+    params: exactly({ file: { type: 'string', description: 'where the body lies; made by the front end' } }),
+    result: exactly({ image: { ...TEXT, description: '`sha256-` and the hash of its bytes' }, width: { type: 'integer' }, height: { type: 'integer' } }),
+    rpc: false,
+    cli: { hide: true },
+    rest: { method: 'POST', path: '/display/images', raw: true, bodyLimit: IMAGE_LIMITS.bytes },
+    errors: ['IMAGE_INVALID', 'CALLER_DENIED', 'BODY_TOO_LARGE', 'CONTENT_TYPE_INVALID'],
+    async run({ file }, { caller }) {
+      const bytes = await readFile(file);
+      const size = imageSize(bytes, 'image');
+      return { image: await screen.addImage(apps.ownerOf(caller), bytes, size), width: size.width, height: size.height };
+    },
+  };
+  const describe: Operation<{ readonly all?: boolean }, object> = {
+    name: 'display.describe',
+    summary: 'The screen as text, a line each, what lies above first',
+    access: `An app gets its own surface; all of it needs ${OF_ALL}.`,
+    params: exactly({ all: ALL }, []),
+    result: exactly({ text: { type: 'array', items: TEXT } }),
+    rest: { method: 'GET', path: '/display/text' },
+    cli: { command: 'display text', done: '{text}' },
+    errors: ['NOT_FOREGROUND', 'CAPABILITY_DENIED', 'CALLER_DENIED'],
+    run: async ({ all }, call) => ({ text: screen.describe(whose(call, all, 'describe the screen')) }),
+  };
+  const screenshot: Operation<{ readonly all?: boolean }, object> = {
+    name: 'display.screenshot',
+    summary: 'A picture of the screen',
+    description: 'It is painted anew, so that it is there without a panel that can be read.',
+    access: `An app gets its own surface; all of it needs ${OF_ALL}.`,
+    params: exactly({ all: ALL }, []),
+    result: exactly({ png: { type: 'string', contentEncoding: 'base64', description: 'a PNG, base64 (RFC 4648)' } }),
+    rest: { method: 'GET', path: '/display/screenshot' },
+    cli: { hide: true },
+    errors: ['NOT_FOREGROUND', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'PANEL_UNAVAILABLE', 'TIMEOUT'],
+    run: async ({ all }, call) => ({ png: textOf(await screen.snapshot(whose(call, all, 'show its picture'))) }),
+  };
+  return [state, show, card, hide, patch, image, describe, screenshot] as readonly Operation<never, unknown>[];
+}
+
+/** Members of all templates. */
+function cardParams(): JsonSchema {
+  const names = new Set<string>();
+  const look = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return;
+    const { properties, oneOf = [], anyOf = [] } = schema as {
+      readonly properties?: object;
+      readonly oneOf?: readonly unknown[];
+      readonly anyOf?: readonly unknown[];
+    };
+    for (const name of Object.keys(properties ?? {})) names.add(name);
+    for (const one of [...oneOf, ...anyOf]) look(one);
+  };
+  look(CARD_SCHEMA);
+  const properties = Object.fromEntries([...names].map((name) => [name, {}]));
+  return loose({ properties }, ['card', 'template'], 'a card');
+}
