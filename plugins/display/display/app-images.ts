@@ -28,7 +28,11 @@ export class AppImages {
     for (const [name, where] of wanted) {
       if (!HASH.test(name)) names.set(name, await this.#ofFile(owner, app, name, what, where));
       else if (!this.#screen.images.owns(name, owner))
-        throw new CoreError('SCENE_INVALID', { what, where, reason: `there is no image ${name}; hand it over by display.image` });
+        throw new CoreError('SCENE_INVALID', {
+          what,
+          where,
+          reason: `there is no image ${name}; hand it over by display.image`,
+        });
     }
     return names.size === 0 ? value : (replaced(value, names) as T);
   }

@@ -1,7 +1,7 @@
 /** Surfaces of apps: one each, in the one layer that is theirs, and seen in the foreground alone. */
 import {
-  type Apps,
   type AppStatus,
+  type Apps,
   type Caller,
   type Capabilities,
   type Clock,
@@ -12,7 +12,15 @@ import {
   type SurfaceInput,
   type SurfaceState,
 } from '@device-core/plugin-api';
-import { type Card, checkCard, checkScene, isCard, PANEL_UNITS, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
+import {
+  type Card,
+  checkCard,
+  checkScene,
+  isCard,
+  PANEL_UNITS,
+  type Scene,
+  type ScenePatch,
+} from '@device-core/plugin-api/scene';
 import { AppImages } from './app-images.ts';
 import type { AppVoice } from './app-voice.ts';
 import { FocusMachine, type FocusRules } from './focus.ts';
@@ -110,7 +118,8 @@ export class AppSurfaces implements Focus {
       const given = await this.#images.resolved(idOf(app), this.#packageOf(app), checked, what);
       const { scene, card } = await screen.cards.draw(given, what);
       // It may have stopped meanwhile.
-      if (app !== OPERATOR && !this.#holds(app)) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it may not draw any more' });
+      if (app !== OPERATOR && !this.#holds(app))
+        throw new CoreError('APP_NOT_RUNNING', { app, reason: 'it may not draw any more' });
       const now = this.#now;
       const mayShowItself = app === OPERATOR || this.#mayShowItself(app);
       if (app === OPERATOR) this.#machine.open(app, now);
@@ -134,7 +143,10 @@ export class AppSurfaces implements Focus {
     return await this.#inTurn(app, async () => {
       const what = 'the scene';
       if (!this.#machine.has(app))
-        throw new CoreError('NOT_FOREGROUND', { verb: 'change the scene', reason: 'there is none; display.show gives one' });
+        throw new CoreError('NOT_FOREGROUND', {
+          verb: 'change the scene',
+          reason: 'there is none; display.show gives one',
+        });
       const { screen } = this.#options;
       const resolved = await this.#images.resolved(idOf(app), this.#packageOf(app), patch, what);
       return { version: screen.patch(idOf(app), resolved, what) };
@@ -153,8 +165,14 @@ export class AppSurfaces implements Focus {
   /** Throws NOT_FOREGROUND where it has none. */
   surfaceOf(caller: Caller, verb: string): string {
     const app = ownerOf(caller);
-    if (!this.#machine.has(app)) throw new CoreError('NOT_FOREGROUND', { verb, reason: 'there is no surface of yours' });
+    if (!this.#machine.has(app))
+      throw new CoreError('NOT_FOREGROUND', { verb, reason: 'there is no surface of yours' });
     return idOf(app);
+  }
+
+  /** Whose images a call is about. Throws CALLER_DENIED. */
+  ownerOf(caller: Caller): string {
+    return idOf(ownerOf(caller));
   }
 
   stateOf(caller: Caller): SurfaceState | undefined {
@@ -251,7 +269,8 @@ export class AppSurfaces implements Focus {
     const closed = this.#closed.get(app);
     if (!closed) return;
     const left = closed.at + CLOSED_MS - this.#now;
-    if (left > 0) throw new CoreError('SURFACE_TOO_COSTLY', { app, reason: closed.reason, retryAfterMs: Math.ceil(left) });
+    if (left > 0)
+      throw new CoreError('SURFACE_TOO_COSTLY', { app, reason: closed.reason, retryAfterMs: Math.ceil(left) });
   }
 
   #inTurn<T>(app: string, work: () => Promise<T>): Promise<T> {
@@ -331,7 +350,9 @@ export class AppSurfaces implements Focus {
   /** What is over the layer of apps: nothing that takes their touch, something that lets them be seen, or something that does not. */
   #cover(): 'modal' | 'opaque' | undefined {
     const { tree } = this.#options.screen;
-    const above = tree.rows.filter(({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0);
+    const above = tree.rows.filter(
+      ({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0,
+    );
     const opaque = above.some(({ surface: { box, scene, opacity = 1 } }) => {
       const whole = box.x <= 0 && box.y <= 0 && box.x + box.w >= PANEL_UNITS && box.y + box.h >= PANEL_UNITS;
       return whole && opacity === 1 && isOpaque(scene);
@@ -363,7 +384,10 @@ export class AppSurfaces implements Focus {
 function ownerOf({ kind, id }: Caller): string {
   if (kind === 'operator') return OPERATOR;
   if (kind === 'app') return id;
-  throw new CoreError('CALLER_DENIED', { verb: 'draw by an operation', reason: `${kind} ${id} has the service display` });
+  throw new CoreError('CALLER_DENIED', {
+    verb: 'draw by an operation',
+    reason: `${kind} ${id} has the service display`,
+  });
 }
 
 function idOf(app: string): string {

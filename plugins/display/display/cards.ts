@@ -1,7 +1,21 @@
 /** Which surfaces are cards: laid out by the theme, and again when theme, text scale, language, renderer or page are others. */
-import { CoreError, type SurfaceInput, type Surroundings, type TextQuestion, type TextSize } from '@device-core/plugin-api';
-import { type Card, checkCard, checkScene, isCard, type Scene, TYPE } from '@device-core/plugin-api/scene';
-import { cardScene, turnedPage } from '@device-core/plugin-api/scene/cards';
+import {
+  CoreError,
+  type SurfaceInput,
+  type Surroundings,
+  type TextQuestion,
+  type TextSize,
+} from '@device-core/plugin-api';
+import {
+  type Card,
+  cardScene,
+  checkCard,
+  checkScene,
+  isCard,
+  type Scene,
+  TYPE,
+  turnedPage,
+} from '@device-core/plugin-api/scene';
 
 /** Width of a letter as a share of its size, while there is no renderer to ask. */
 const LETTER = 0.55;
@@ -94,7 +108,10 @@ export class Cards {
   }
 }
 
-function roughly({ text, role = 'body', size, width = Number.POSITIVE_INFINITY, lines }: TextQuestion, scale: number): TextSize {
+function roughly(
+  { text, role = 'body', size, width = Number.POSITIVE_INFINITY, lines }: TextQuestion,
+  scale: number,
+): TextSize {
   const style = TYPE[role];
   const letter = (size ?? style.size) * scale;
   const whole = [...text].length * letter * LETTER;

@@ -20,6 +20,15 @@ export interface DisplayConfig {
   readonly ambient?: { readonly sensor: string; readonly quantity: string; readonly everyMs: number };
   readonly keys: Readonly<Record<string, KeySetting>>;
   readonly trustedInputs: readonly string[];
+  readonly autoShow: readonly string[];
+  readonly idleMs: number;
+  readonly openMs: number;
+  readonly quota: {
+    readonly patchesPerSecond: number;
+    readonly patchBurst: number;
+    readonly paintMs: number;
+    readonly imageBytes: number;
+  };
 }
 
 export function surroundingsOf({ theme, textScale, reducedMotion, fps, ...told }: DisplayConfig): Surroundings {

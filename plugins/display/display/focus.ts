@@ -43,7 +43,11 @@ export class FocusMachine {
   }
 
   /** It has something to show. False: it is not in the foreground, and was not allowed to come there. */
-  show(app: string, now: number, { mayShowItself, keep }: { readonly mayShowItself: boolean; readonly keep: boolean }): boolean {
+  show(
+    app: string,
+    now: number,
+    { mayShowItself, keep }: { readonly mayShowItself: boolean; readonly keep: boolean },
+  ): boolean {
     this.#shown.set(app, { keep });
     if (this.#foreground === app) return true;
     const wanted = this.wants(app, now);

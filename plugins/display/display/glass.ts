@@ -8,6 +8,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
+import type { FrameWatch } from './frames-stream.ts';
 
 /** Milliseconds between two looks at a panel that is not there: at first, and at most. It doubles. */
 const LEAST_PAUSE_MS = 250;
@@ -22,6 +23,7 @@ export interface Glass {
 
 export class PanelLink {
   readonly #log: Logger;
+  readonly #frames: Pick<FrameWatch, 'take'>;
   #panel: Panel | undefined;
   #part: Scope | undefined;
   #glass: Glass | undefined;
@@ -32,7 +34,9 @@ export class PanelLink {
   /** It is there, or gone, or another. */
   changed: () => void = () => undefined;
 
-  constructor(log: Logger) {
+  /** `frames` looks at what is shown, where somebody watches from afar. */
+  constructor(log: Logger, frames: Pick<FrameWatch, 'take'>) {
+    this.#frames = frames;
     this.#log = log;
   }
 
@@ -68,6 +72,7 @@ export class PanelLink {
   async present(glass: Glass, frame: PanelFrame): Promise<{ readonly at: number }> {
     const part = this.#part;
     if (glass !== this.#glass || !part) throw new CoreError('PANEL_UNAVAILABLE', { reason: this.#problem });
+    this.#frames.take(glass.info, frame);
     try {
       return await part.within('a frame', PRESENT_MS, () => glass.panel.present(frame));
     } catch (error) {

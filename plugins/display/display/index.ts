@@ -1,5 +1,7 @@
 import { definePlugin, device, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
+import { openApps } from './apps-wiring.ts';
 import { type DisplayConfig, surroundingsOf } from './configuration.ts';
+import { FrameWatch } from './frames-stream.ts';
 import { openInput } from './input/wiring.ts';
 import { PluginSurfaces } from './plugin-surfaces.ts';
 import type { PanelLight } from './power/light.ts';
@@ -7,7 +9,8 @@ import { openLight } from './power/wiring.ts';
 import { Screen } from './screen.ts';
 import { openLook } from './settings/wiring.ts';
 
-const MOST_DECODED_BYTES = 16 << 20;
+/** Characters that /health names. */
+const MOST_NAMED = 20;
 /** A plugin in one of these shows nothing any more. */
 const OVER: readonly PluginState[] = ['stopping', 'stopped', 'failed', 'quarantined'];
 
@@ -15,10 +18,12 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
   requires: { device },
   async setup(host, services) {
     const { scope, log, bus, config } = host;
-    const screen = new Screen({
+    const frames: FrameWatch = new FrameWatch(() => screen.stage.repaint());
+    const screen: Screen = new Screen({
       ...{ scope, log, renderers: config.renderers },
       surroundings: surroundingsOf(config),
-      imageBytes: MOST_DECODED_BYTES,
+      imageBytes: config.quota.imageBytes,
+      frames,
     });
     const { sku } = await services.device.info();
     const light: PanelLight = openLight(host, {
@@ -31,6 +36,7 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
     openInput(host, { seam: screen, light, simulated: sku.simulated });
     const surfaces = new PluginSurfaces(screen);
     screen.ofPlugins = (surface, input) => surfaces.deliver(surface, input);
+    openApps(host, screen, frames);
     scope.defer('renderer', () => screen.stage.end());
     scope.use(
       'state of the screen',
@@ -58,6 +64,8 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
       const [wanted] = config.renderers;
       if (problem === undefined && wanted !== undefined && renderer !== wanted)
         report.warn('RENDERER_SECOND', `${renderer} paints, not ${wanted}: ${screen.stage.whyNot(wanted)}`);
+      const glyphs = [...screen.missingGlyphs];
+      if (glyphs.length > 0) report.warn('GLYPHS_MISSING', `no font has ${glyphs.slice(0, MOST_NAMED).join(' ')}`);
     });
   },
 });

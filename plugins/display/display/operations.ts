@@ -10,7 +10,7 @@ import {
   PANEL_POWER,
 } from '@device-core/plugin-api';
 import { exactly, textOf } from '@device-core/plugin-api/operation-kit';
-import { CARD_SCHEMA, IMAGE_LIMITS, imageSize, SCENE_SCHEMA, type ScenePatch } from '@device-core/plugin-api/scene';
+import { IMAGE_LIMITS, imageSize, type ScenePatch } from '@device-core/plugin-api/scene';
 import type { AppSurfaces, Shown } from './app-surfaces.ts';
 import type { Screen } from './screen.ts';
 
@@ -22,17 +22,19 @@ const KEEP: JsonSchema = {
   description: 'stay in the foreground although nobody touches or speaks; needs `display.keep`',
 };
 const SHOWN: JsonSchema = exactly({
-  state: { enum: ['foreground', 'covered', 'hidden', 'queued'], description: 'queued: a banner offers it to the person' },
+  state: {
+    enum: ['foreground', 'covered', 'hidden', 'queued'],
+    description: 'queued: a banner offers it to the person',
+  },
   version: VERSION,
 });
 const SHOWS = ['SCENE_INVALID', 'SURFACE_TOO_COSTLY', 'RATE_LIMITED', 'CALLER_DENIED', 'APP_NOT_RUNNING'] as const;
 const WHERE_SCENES = 'docs/reference/scenes.md and manifests/schema have all members.';
 const OF_ALL = 'system.display';
 
-/** What a scene or a card may be on the way in: the members are looked at by the check that names the place of a mistake. */
-function loose({ properties }: JsonSchema, required: readonly string[], description: string): JsonSchema {
-  const members = Object.keys(properties ?? {}).map((name) => [name, {}]);
-  return { type: 'object', description, required, properties: { ...Object.fromEntries(members), keep: KEEP } };
+/** A scene or a card on the way in: its members are looked at by the check that names the place of a mistake. */
+function loose(description: string, members: JsonSchema): JsonSchema {
+  return { type: 'object', description, additionalProperties: true, properties: { ...members, keep: KEEP } };
 }
 
 export function displayOperations(
@@ -84,7 +86,8 @@ export function displayOperations(
     timeoutMs: 20_000,
     async run({ keep, ...value }, call) {
       wantsKeep(keep, call);
-      if (!(what in value)) throw new CoreError('SCENE_INVALID', { what: `the ${what}`, where: '', reason: `there is no member ${what}` });
+      if (!(what in value))
+        throw new CoreError('SCENE_INVALID', { what: `the ${what}`, where: '', reason: `there is no member ${what}` });
       return await apps.show(call.caller, value, keep);
     },
   });
@@ -93,7 +96,10 @@ export function displayOperations(
     name: 'display.show',
     summary: 'Show a scene in the place of what the app showed before',
     description: `The body is the scene. In the foreground it is seen at once. Else it waits until the person opens the app, and a banner says so. ${WHERE_SCENES}`,
-    params: loose(SCENE_SCHEMA, ['scene', 'nodes'], 'a scene'),
+    params: loose('a scene (manifests/schema/scene.json)', {
+      scene: { description: 'version of the format: 1' },
+      nodes: { description: 'what is shown, from below to above' },
+    }),
     rest: { method: 'PUT', path: '/display/surface', statusBy: { member: 'state', map: { queued: 202 } } },
     cli: { hide: true },
   };
@@ -102,7 +108,10 @@ export function displayOperations(
     name: 'display.card',
     summary: 'Show a card: what it means, drawn as the device draws everything',
     description: `The body is the card. It follows the theme, the size of text and the direction of reading by itself. ${WHERE_SCENES}`,
-    params: cardParams(),
+    params: loose('a card (manifests/schema/card.json)', {
+      card: { description: 'version of the format: 1' },
+      template: { description: 'text, list, choice, image, progress, media or timer' },
+    }),
     rest: { method: 'PUT', path: '/display/card', statusBy: { member: 'state', map: { queued: 202 } } },
     cli: { hide: true },
   };
@@ -123,14 +132,10 @@ export function displayOperations(
     capability: 'display.surface',
     params: {
       type: 'object',
-      description: 'a patch of a scene',
+      description: 'a patch of a scene (manifests/schema/scene-patch.json)',
+      additionalProperties: true,
       required: ['version'],
-      properties: {
-        version: VERSION,
-        ...Object.fromEntries(
-          ['set', 'add', 'remove', 'timelines', 'background', 'title', 'progress'].map((name) => [name, {}]),
-        ),
-      },
+      properties: { version: VERSION },
     },
     result: exactly({ version: VERSION }),
     rest: { method: 'POST', path: '/display/patch' },
@@ -145,10 +150,14 @@ export function displayOperations(
     name: 'display.image',
     summary: 'Hand over an image that scenes and cards may show',
     description:
-      'The body is a PNG, JPEG or WebP of at most 2,048 x 2,048 pixels. The answer is the name that a scene gives. Over the app socket it is the stream display.image.',
+      'The body is a PNG, JPEG or WebP of at most 2,048 x 2,048 pixels. The answer is the name that a scene gives. Over the app socket it is the stream display.images.',
     capability: 'display.surface',
     params: exactly({ file: { type: 'string', description: 'where the body lies; made by the front end' } }),
-    result: exactly({ image: { ...TEXT, description: '`sha256-` and the hash of its bytes' }, width: { type: 'integer' }, height: { type: 'integer' } }),
+    result: exactly({
+      image: { ...TEXT, description: '`sha256-` and the hash of its bytes' },
+      width: { type: 'integer' },
+      height: { type: 'integer' },
+    }),
     rpc: false,
     cli: { hide: true },
     rest: { method: 'POST', path: '/display/images', raw: true, bodyLimit: IMAGE_LIMITS.bytes },
@@ -156,7 +165,11 @@ export function displayOperations(
     async run({ file }, { caller }) {
       const bytes = await readFile(file);
       const size = imageSize(bytes, 'image');
-      return { image: await screen.addImage(apps.ownerOf(caller), bytes, size), width: size.width, height: size.height };
+      return {
+        image: await screen.addImage(apps.ownerOf(caller), bytes, size),
+        width: size.width,
+        height: size.height,
+      };
     },
   };
   const describe: Operation<{ readonly all?: boolean }, object> = {
@@ -183,22 +196,4 @@ export function displayOperations(
     run: async ({ all }, call) => ({ png: textOf(await screen.snapshot(whose(call, all, 'show its picture'))) }),
   };
   return [state, show, card, hide, patch, image, describe, screenshot] as readonly Operation<never, unknown>[];
-}
-
-/** Members of all templates. */
-function cardParams(): JsonSchema {
-  const names = new Set<string>();
-  const look = (schema: unknown): void => {
-    if (typeof schema !== 'object' || schema === null) return;
-    const { properties, oneOf = [], anyOf = [] } = schema as {
-      readonly properties?: object;
-      readonly oneOf?: readonly unknown[];
-      readonly anyOf?: readonly unknown[];
-    };
-    for (const name of Object.keys(properties ?? {})) names.add(name);
-    for (const one of [...oneOf, ...anyOf]) look(one);
-  };
-  look(CARD_SCHEMA);
-  const properties = Object.fromEntries([...names].map((name) => [name, {}]));
-  return loose({ properties }, ['card', 'template'], 'a card');
 }

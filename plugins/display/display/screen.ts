@@ -16,6 +16,7 @@ import {
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { Cards } from './cards.ts';
+import type { FrameWatch } from './frames-stream.ts';
 import { PanelLink } from './glass.ts';
 import { Images } from './images.ts';
 import { Registry } from './registry.ts';
@@ -26,6 +27,7 @@ import { type NewSurface, Tree } from './tree.ts';
 const MEASURE_MS = 5_000;
 const IMAGE_MS = 20_000;
 const SNAPSHOT_MS = 20_000;
+const MOST_GLYPHS = 256;
 
 /** What `screen` asks of the part that knows apps. */
 export interface Focus {
@@ -49,6 +51,7 @@ export interface ScreenOptions {
   readonly surroundings: Surroundings;
   /** Of one owner, decoded. */
   readonly imageBytes: number;
+  readonly frames: FrameWatch;
 }
 
 export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
@@ -60,6 +63,8 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly stage: Stage;
   readonly images: Images;
   readonly cards: Cards;
+  /** Characters that no font has. */
+  readonly missingGlyphs = new Set<string>();
   /** Set once, in setup(). */
   light!: Light;
   /** Where apps draw. */
@@ -70,16 +75,20 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly #listeners: Listeners<unknown>;
   #glass: object | undefined;
 
-  constructor({ scope, log, renderers, surroundings, imageBytes }: ScreenOptions) {
+  constructor({ scope, log, renderers, surroundings, imageBytes, frames }: ScreenOptions) {
     this.scope = scope;
     this.log = log;
     this.#listeners = new Listeners(log);
     this.registry = new Registry(scope, log, renderers);
-    this.link = new PanelLink(log);
+    this.link = new PanelLink(log, frames);
     this.images = new Images(imageBytes);
     this.stage = new Stage({
       ...{ scope, log, registry: this.registry, link: this.link, images: this.images },
-      report: (report) => this.focus?.report(report),
+      report: (report) => {
+        for (const glyph of report.missingGlyphs)
+          if (this.missingGlyphs.size < MOST_GLYPHS) this.missingGlyphs.add(glyph);
+        this.focus?.report(report);
+      },
       changed: () => this.#look(),
     });
     this.tree = new Tree(surroundings, () => this.stage.touched());

@@ -117,6 +117,21 @@ export class Stage {
     this.#look();
   }
 
+  /** The next frame is a whole one. */
+  repaint(): void {
+    if (this.#paused) return;
+    const again = this.ask(
+      'a whole frame',
+      APPLY_MS,
+      async (renderer) => {
+        await renderer.pause(true);
+        await renderer.pause(false);
+      },
+      true,
+    );
+    again.catch((error: unknown) => this.#options.log.debug({ error }, 'the whole screen was not painted again'));
+  }
+
   /** Asks the renderer that paints, or the first that would. Rejects with PANEL_UNAVAILABLE where there is none. */
   async ask<T>(what: string, ms: number, question: (renderer: Renderer) => Promise<T>, open = false): Promise<T> {
     const { registry, scope } = this.#options;

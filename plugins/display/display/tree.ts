@@ -22,6 +22,8 @@ import {
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
 /** Of one surface that wait for the renderer; with more of them the surface is sent whole. */
 const MOST_PATCHES = 16;
+/** No limit: a surface that was slowed down says so to a renderer that keeps what it is not told. */
+const MOST_FPS = 60;
 /** Surfaces that are gone, of which the version is remembered. */
 const MOST_VERSIONS = 256;
 
@@ -252,6 +254,6 @@ function placeOf({ id, box, opacity = 1, fadeMs, hidden = false, fps }: Surface)
     opacity,
     hidden,
     ...(fadeMs !== undefined && { fadeMs }),
-    ...(fps !== undefined && { fps }),
+    fps: fps ?? MOST_FPS,
   };
 }

@@ -6,13 +6,14 @@ import {
   type Display,
   type DisplayState,
   display,
+  operations,
   panel,
   type Renderer,
   type Renderers,
   renderers,
 } from '@device-core/plugin-api';
 import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
-import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/display/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { FakePanel } from '../../fixtures/fake-panel.ts';
@@ -26,6 +27,7 @@ export interface Bench extends AsyncDisposable {
   /** The one that is there from the beginning, as `skia`. */
   readonly renderer: FakeRenderer;
   readonly display: Display;
+  readonly table: TestOperations;
   as(plugin: string, outside?: boolean): Display;
   register(id: string, renderer: Renderer): AsyncDisposable;
   /** Takes the first one away. */
@@ -46,10 +48,11 @@ export async function boot(
   } = {},
 ): Promise<Bench> {
   const { config, clock, grants, services = [] } = options;
+  const table = new TestOperations();
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     config: { locale: 'en-GB', timeZone: 'UTC', ...config },
-    services,
+    services: [[operations, table], ...services],
     ...(clock && { clock }),
     ...(grants && { grants }),
   });
@@ -60,6 +63,7 @@ export async function boot(
   const registered = options.renderer === false ? undefined : registry.register('skia', renderer);
   return {
     host,
+    table,
     panel: glass,
     renderer,
     display: host.serviceFor(display, { plugin: 'home' }),

@@ -6,6 +6,7 @@ import {
   type Config,
   type ConfigChange,
   type ConfigEntry,
+  CoreError,
   config as configService,
   type IntentDefinition,
   type IntentRun,
@@ -245,12 +246,13 @@ describe('what can be said to the screen', () => {
       { id: 'com.example.one', title: 'Twin' },
       { id: 'com.example.two', title: 'twin' },
     ];
-    let changed: (() => void) | undefined;
+    const listeners = new Set<(status: object) => void>();
     const service = {
       list: async () => list,
-      onChange(listener: () => void) {
-        changed = listener;
-        return { [Symbol.dispose]: () => undefined };
+      status: async (app: string) => Promise.reject(new CoreError('APP_NOT_FOUND', { app })),
+      onChange(listener: (status: object) => void) {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
       },
     } as unknown as Apps;
     const bench = await boot({ services: [given(intents, sentences), given(apps, service)] });
@@ -262,7 +264,7 @@ describe('what can be said to the screen', () => {
     assert.deepEqual(values(), [{ in: 'agenda 2026 beta', out: 'com.example.agenda' }]);
     await assert.rejects(sentences.say('screen.open', { app: 'com.example.agenda' }));
     list.push({ id: 'com.example.tea', title: 'Tea' });
-    changed?.();
+    for (const listener of listeners) listener({ id: 'com.example.tea', state: 'stopped' });
     await eventually(() => values().length === 2, 'and another');
     await bench[Symbol.asyncDispose]();
     assert.equal(sentences.known.size, 0);
