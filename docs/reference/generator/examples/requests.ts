@@ -127,6 +127,31 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'logs.stream': get('/logs/stream?plugin=http&tail=1'),
   'logs.lastStart': get('/logs/last-start', { varies: ['lastStart'] }),
 
+  'display.state': get('/display', { varies: ['renderer', 'problem', 'brightness'] }),
+  'display.show': ask('/display/surface', {
+    scene: 1,
+    title: 'Agenda',
+    nodes: [
+      { kind: 'text', id: 'next', x: 48, y: 48, w: 624, h: 200, role: 'title', text: 'Dentist at 08:30' },
+      { kind: 'rect', x: 48, y: 584, w: 312, h: 88, radius: 44, fill: '@accent', tap: 'remind', label: 'Remind me' },
+    ],
+  }),
+  'display.patch': ask('/display/patch', ({ said }) => ({
+    version: said('display.show').version,
+    set: [{ id: 'next', text: 'Dentist at 09:00' }],
+  })),
+  'display.describe': get('/display/text', { varies: ['text'] }),
+  'display.screenshot': get('/display/screenshot', { varies: ['png'] }),
+  'display.card': ask('/display/card', {
+    card: 1,
+    template: 'text',
+    title: 'Tomorrow',
+    value: '08:30',
+    body: 'Dentist',
+    actions: [{ id: 'remind', title: 'Remind me', primary: true }],
+  }),
+  'display.image': ask('/display/images', {}, { fails: 400 }),
+  'display.hide': ask('/display/surface'),
   'display.power': ask('/display/power', { power: 'on' }, { varies: ['brightness'] }),
   'display.brightness': ask('/display/brightness', { level: 0.8 }),
   'display.touch': ask('/display/input', { x: 360, y: 360 }, { varies: ['at'] }),
