@@ -23,7 +23,7 @@ export const ARMED_MS = 700;
 const GAP = GRID.gap;
 const SIGN = 80;
 const SWITCH = { w: 80, h: 48 } as const;
-const NO_FONT = 'its name has letters that no font of this device has';
+const NO_FONT = 'no font of this device has its name';
 /** From this text scale on there is no room for more than words. */
 const LARGE = 1.5;
 
