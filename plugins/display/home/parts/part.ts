@@ -200,27 +200,25 @@ export async function options(spec: OptionsSpec, width: number, layout: Layout):
   const gap = 12;
   const inner = width - 32;
   const count = spec.options.length;
-  const ask = (columns: number, lines: number) =>
-    layout.blocks(
-      ...spec.options.map(({ title, chosen }) => ({
-        text: title,
-        role: 'label' as const,
-        width: (inner - (columns - 1) * gap) / columns - 2 * 16 - (chosen ? 36 : 0),
-        lines,
-        align: 'center' as const,
-        colour: chosen ? '@on-accent' : '@text',
-      })),
-    );
-  let columns = count;
-  let blocks = await ask(columns, 1);
-  for (const fewer of [2, 1]) {
-    if (columns <= fewer || blocks.every(({ cut }) => !cut)) continue;
-    columns = fewer;
-    blocks = await ask(columns, columns === 1 ? 2 : 1);
-  }
+  const place = (columns: number, chosen: boolean) =>
+    (inner - (columns - 1) * gap) / columns - 2 * 16 - (chosen ? 36 : 0);
+  const beside = await layout.blocks(
+    ...spec.options.map(({ title, chosen }) => ({
+      text: title,
+      role: 'label' as const,
+      width: place(count, chosen),
+      lines: 1,
+    })),
+  );
+  const columns = beside.every(({ cut }) => !cut) ? count : 2;
+  const letters = await Promise.all(
+    spec.options.map(({ title, chosen }) =>
+      layout.fitted(title, 'label', { width: place(columns, chosen), height: layout.line('label') }),
+    ),
+  );
   const [title] = await layout.blocks({ text: spec.title, role: 'label', width: width - START - PADDING, lines: 1 });
   const wide = (inner - (columns - 1) * gap) / columns;
-  const high = onGrid(Math.max(GRID.target, ...blocks.map(({ height }) => height + 24)));
+  const high = onGrid(Math.max(GRID.target, ...letters.map(({ height }) => height + 24)));
   const top = 20 + Math.max(ICON, title.height) + 12;
   const lines = Math.ceil(count / columns);
   const height = onGrid(top + lines * high + (lines - 1) * gap + 16);
@@ -231,9 +229,21 @@ export async function options(spec: OptionsSpec, width: number, layout: Layout):
       iconNode(spec.icon, { x: PADDING, y: 20, size: ICON }, { colour: '@accent', dir: layout.dir }),
       title.at(START, 20 + (ICON - layout.line('label')) / 2),
       ...spec.options.map(({ tap, title: name, chosen }, index) => {
-        const block = blocks[index];
-        const shift = chosen ? 36 : 0;
-        const y = (high - (block?.height ?? 0)) / 2;
+        const letter = letters[index] ?? { size: 30, height: 38 };
+        const text: SceneNode = {
+          kind: 'text',
+          x: 16 + (chosen ? 36 : 0),
+          y: (high - letter.height) / 2,
+          w: place(columns, chosen),
+          h: letter.height,
+          text: name,
+          role: 'label',
+          size: letter.size,
+          weight: 700,
+          colour: chosen ? '@on-accent' : '@text',
+          align: 'center',
+          lines: 1,
+        };
         return target(
           `do-${tap}`.replaceAll('.', '-'),
           tap,
@@ -248,7 +258,7 @@ export async function options(spec: OptionsSpec, width: number, layout: Layout):
             ...(chosen
               ? [iconNode('check', { x: 16, y: (high - 32) / 2, size: 32 }, { colour: '@on-accent', weight: 1.4 })]
               : []),
-            ...(block ? [block.at(16 + shift, y)] : []),
+            text,
           ],
           name,
         );
