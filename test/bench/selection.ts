@@ -9,6 +9,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   fair: '31-37',
   state: '40-44',
   small: '46-52',
+  display: '75-89',
 };
 /** The start, idle and memory rows, confined to what a small board has. */
 export const BOARD = 'board';

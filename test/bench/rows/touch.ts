@@ -1,0 +1,119 @@
+/**
+ * Row 80: from a finger that is lifted to the notification at the app's socket. The finger is an operation, so a request over HTTP is part of it; beside
+ * it stands a request that does nothing, in turns in the same run. The whole device runs as a process of its own and paints meanwhile.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
+import { eventually } from '../../fixtures/eventually.ts';
+import { SpawnedCore } from '../../fixtures/spawned-core.ts';
+import { RawClient } from '../../plugins/rpc/fixture.ts';
+import { type Measured, quartiles, type Row } from '../harness.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const SCREEN = ['render-soft', 'render-skia', 'display', 'input-sim', 'panel-sim'];
+const SCENE = {
+  scene: 1,
+  nodes: [{ kind: 'rect', id: 'n', x: 200, y: 200, w: 320, h: 320, fill: '@accent', tap: 'hit', label: 'hit' }],
+  // Something moves, so that frames are painted all the time.
+  timelines: [{ node: 'n', property: 'rotate', from: 0, to: 90, ms: 2_000, repeat: 0 }],
+};
+/** Between two taps: below the rate at which fingers are believed. */
+const PACE_MS = 30;
+
+interface Times {
+  readonly touch: number[];
+  readonly ping: number[];
+}
+
+async function measure(taps: number): Promise<Times> {
+  const folder = mkdtempSync(join(tmpdir(), 'dc-'));
+  try {
+    const sku = join(folder, 'sku.yaml');
+    const base = parse(readFileSync(join(ROOT, 'manifests/skus/simulator.yaml'), 'utf8')) as {
+      readonly plugins: object;
+    };
+    const screen = Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0']));
+    const shown = { version: '^1.0.0', config: { autoShow: ['*'] } };
+    writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...screen, display: shown } }));
+    await using core = await SpawnedCore.start('--sku', sku, '--app', join(ROOT, 'docs/examples/agenda'));
+    return await measureOn(core, taps);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureOn(core: SpawnedCore, taps: number): Promise<Times> {
+  const patience = { ms: 60_000, every: 100 };
+  const session = await eventually(
+    () => RawClient.connect(core.rpc('agenda')).catch(() => undefined),
+    'the socket of the app',
+    patience,
+  );
+  await session.ready();
+  const painting = async () => (await core.ask('/display', { unix: true })).body.renderer !== undefined;
+  await eventually(painting, 'a renderer that paints', patience);
+  const { error, result } = await session.request('display.show', { scene: SCENE });
+  if (error || result.state !== 'foreground')
+    throw new Error(`the app shows nothing: ${JSON.stringify({ error, result })}`);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const finger = (phase: string) =>
+    core.ask('/display/input', { agent, unix: true, method: 'POST', body: { x: 360, y: 360, phase } });
+  const times: Times = { touch: [], ping: [] };
+  const timed = async (work: () => Promise<unknown>): Promise<number> => {
+    const began = performance.now();
+    await work();
+    return performance.now() - began;
+  };
+  for (let tap = -20; tap < taps; tap++) {
+    await sleep(PACE_MS);
+    const { status } = await finger('down');
+    if (status !== 200) throw new Error(`a touch is answered with ${status}`);
+    const told = session.find(({ method }) => method === 'display.input');
+    const lifted = { done: Promise.resolve() as Promise<unknown> };
+    const touch = await timed(() => {
+      lifted.done = finger('up');
+      return told;
+    });
+    await lifted.done;
+    const ping = await timed(() => core.ask('/ping', { agent, unix: true }));
+    if (tap < 0) continue;
+    times.touch.push(touch);
+    times.ping.push(ping);
+  }
+  agent.destroy();
+  session.socket.destroy();
+  return times;
+}
+
+function p95(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? Number.NaN;
+}
+
+export const rows: readonly Row[] = [
+  {
+    id: 80,
+    title:
+      'a finger that is lifted to the notification of the app, while something moves; beside a request that does nothing',
+    goals: [
+      { name: 'touch p95', goal: 10, unit: 'ms' },
+      { name: 'touch p95 / ping p95', goal: 4 },
+    ],
+    async run({ quick }) {
+      const rounds = quick ? 1 : 3;
+      const found: Times[] = [];
+      for (let round = 0; round < rounds; round++) found.push(await measure(quick ? 60 : 300));
+      const touch = found.map((times) => p95(times.touch));
+      const ratios = found.map((times) => p95(times.touch) / p95(times.ping));
+      const ping = quartiles(found.map((times) => p95(times.ping))).median;
+      const beside: Pick<Measured, 'theirs'> = { theirs: `${ping.toFixed(2)} ms` };
+      return {
+        'touch p95': { ...quartiles(touch), ...beside },
+        'touch p95 / ping p95': { ...quartiles(ratios), ours: `${quartiles(touch).median.toFixed(2)} ms`, ...beside },
+      };
+    },
+  },
+];
