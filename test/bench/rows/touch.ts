@@ -2,7 +2,7 @@
  * Row 80: from a finger that is lifted to the notification at the app's socket. The finger is an operation, so a request over HTTP is part of it; beside
  * it stands a request that does nothing, in turns in the same run. The whole device runs as a process of its own and paints meanwhile.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -20,6 +20,13 @@ const SCENE = {
   nodes: [{ kind: 'rect', id: 'n', x: 200, y: 200, w: 320, h: 320, fill: '@accent', tap: 'hit', label: 'hit' }],
   // Something moves, so that frames are painted all the time.
   timelines: [{ node: 'n', property: 'rotate', from: 0, to: 90, ms: 2_000, repeat: 0 }],
+};
+/** It only lives: the bench speaks for it. */
+const APP = {
+  ...{ manifestVersion: 1, id: 'com.example.touched', name: 'touched', version: '1.0.0', title: 'Touched' },
+  exec: { command: 'node', args: ['main.mjs'] },
+  capabilities: [{ id: 'display.surface', reason: 'It is touched.' }],
+  health: { kind: 'none' },
 };
 /** Between two taps: below the rate at which fingers are believed. */
 const PACE_MS = 30;
@@ -39,7 +46,11 @@ async function measure(taps: number): Promise<Times> {
     const screen = Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0']));
     const shown = { version: '^1.0.0', config: { autoShow: ['*'] } };
     writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...screen, display: shown } }));
-    await using core = await SpawnedCore.start('--sku', sku, '--app', join(ROOT, 'docs/examples/agenda'));
+    const app = join(folder, 'touched');
+    mkdirSync(app);
+    writeFileSync(join(app, 'app.yaml'), stringify(APP));
+    writeFileSync(join(app, 'main.mjs'), 'setInterval(() => undefined, 1e9);\n');
+    await using core = await SpawnedCore.start('--sku', sku, '--app', app);
     return await measureOn(core, taps);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -49,14 +60,14 @@ async function measure(taps: number): Promise<Times> {
 async function measureOn(core: SpawnedCore, taps: number): Promise<Times> {
   const patience = { ms: 60_000, every: 100 };
   const session = await eventually(
-    () => RawClient.connect(core.rpc('agenda')).catch(() => undefined),
+    () => RawClient.connect(core.rpc('touched')).catch(() => undefined),
     'the socket of the app',
     patience,
   );
   await session.ready();
   const painting = async () => (await core.ask('/display', { unix: true })).body.renderer !== undefined;
   await eventually(painting, 'a renderer that paints', patience);
-  const { error, result } = await session.request('display.show', { scene: SCENE });
+  const { error, result } = await session.request('display.show', SCENE);
   if (error || result.state !== 'foreground')
     throw new Error(`the app shows nothing: ${JSON.stringify({ error, result })}`);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
