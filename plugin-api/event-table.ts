@@ -34,6 +34,7 @@ const LOSS = {
 const SURFACE = {
   ...{ text: TEXT, icon: TEXT, id: TEXT, durationMs: { type: 'integer', minimum: 1 } },
   level: oneOf('info', 'success', 'warn', 'error'),
+  app: { ...TEXT, description: 'in whose name the Core or the operator asks; an app leaves it out' },
 };
 
 export const EVENTS: Readonly<Record<string, EventDescription>> = {

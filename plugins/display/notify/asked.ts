@@ -10,9 +10,15 @@ export interface Button {
   readonly title: string;
 }
 
-export interface Asked {
+/** Whose it is. */
+interface Owner {
   /** Absent: the Core, a plugin or the operator. */
   readonly app?: string;
+  /** Somebody else asked for the app: it hears nothing of it, and cannot change it. */
+  readonly behalf?: true;
+}
+
+export interface Asked extends Owner {
   /** The name that the one who asks has for it. */
   readonly id?: string;
   readonly text: string;
@@ -28,37 +34,38 @@ export interface AskedBanner extends Asked {
 
 export type BannerRequest =
   | { readonly action: 'show'; readonly asked: AskedBanner }
-  | { readonly action: 'update'; readonly app?: string; readonly id: string; readonly change: Partial<AskedBanner> }
-  | { readonly action: 'dismiss'; readonly app?: string; readonly id: string };
+  | (Owner & { readonly action: 'update'; readonly id: string; readonly change: Partial<AskedBanner> })
+  | (Owner & { readonly action: 'dismiss'; readonly id: string });
 
 const MOST_TEXT = 1_000;
 const MOST_ID = 100;
+const MOST_APP = 128;
 
-/** An app is whom the bus names; the operator may speak as one, for a simulation. */
-function appOf({ source, payload }: EventEnvelope): { readonly app?: string } {
+/** An app is whom the bus names; plugins and the operator may speak for one. */
+function ownerOf({ source, payload }: EventEnvelope): Owner {
   if (source.startsWith('app.')) return { app: source.slice(4) };
   const { app } = payload as { readonly app?: unknown };
-  return source === 'operator' && typeof app === 'string' && app !== '' ? { app } : {};
+  return isText(app, MOST_APP) ? { app, behalf: true } : {};
 }
 
 export function toastOf(event: EventEnvelope): Asked | undefined {
   const members = membersOf(event.payload);
   const { text, level } = members;
-  return text === undefined || level === undefined ? undefined : { ...members, ...appOf(event), text, level };
+  return text === undefined || level === undefined ? undefined : { ...members, ...ownerOf(event), text, level };
 }
 
 export function bannerOf(event: EventEnvelope): BannerRequest | undefined {
   const { action } = event.payload as { readonly action?: unknown };
   const members = membersOf(event.payload);
   const { text, level, id } = members;
-  const app = appOf(event);
+  const owner = ownerOf(event);
   if (action === 'show')
     return text === undefined || level === undefined
       ? undefined
-      : { action, asked: { ...members, ...app, text, level } };
+      : { action, asked: { ...members, ...owner, text, level } };
   if (id === undefined) return undefined;
-  if (action === 'update') return { action, ...app, id, change: members };
-  return action === 'dismiss' ? { action, ...app, id } : undefined;
+  if (action === 'update') return { action, ...owner, id, change: members };
+  return action === 'dismiss' ? { action, ...owner, id } : undefined;
 }
 
 function membersOf(payload: object): Partial<AskedBanner> {

@@ -23,8 +23,8 @@ export interface BannerLimits {
   readonly most: number;
 }
 
-/** What the person did with a banner. */
-export type Answer = { readonly app: string; readonly id?: string } & (
+/** What the person did with a banner; `own`: the app asked for it itself. */
+export type Answer = { readonly app: string; readonly own: boolean; readonly id?: string } & (
   | { readonly action: 'press'; readonly button: Button['id'] }
   | { readonly action: 'dismiss' }
 );
@@ -117,9 +117,9 @@ export class BannerBoard {
     const dismissed = phase === 'swipe' || (phase === 'tap' && tap === DISMISS);
     if (!button && !dismissed) return;
     this.dismiss(banner.key);
-    const { app, id } = banner;
+    const { app, id, behalf } = banner;
     if (app === undefined) return;
-    const what = { app, ...(id !== undefined && { id }) };
+    const what = { app, own: behalf !== true, ...(id !== undefined && { id }) };
     this.#answered(button ? { ...what, action: 'press', button: button.id } : { ...what, action: 'dismiss' });
   }
 

@@ -58,8 +58,11 @@ export class BannerQueue {
   }
 
   take(request: BannerRequest, now: number): BannerChange {
-    const { app, id } = request.action === 'show' ? request.asked : request;
-    const known = id === undefined ? undefined : this.#banners.find((one) => one.app === app && one.id === id);
+    const { app, behalf, id } = request.action === 'show' ? request.asked : request;
+    const known =
+      id === undefined
+        ? undefined
+        : this.#banners.find((one) => one.app === app && one.behalf === behalf && one.id === id);
     if (request.action === 'dismiss') {
       if (known) this.remove(known.key);
       return { ...(known && { gone: known }), dropped: [] };

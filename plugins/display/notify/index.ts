@@ -89,8 +89,8 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
       toasts.look();
       banners.look();
     };
-    const answered = ({ app, ...answer }: Answer) => {
-      tell(app, 'ui.action', answer);
+    const answered = ({ app, own, ...answer }: Answer) => {
+      if (own) tell(app, 'ui.action', answer);
       if (answer.action !== 'press') return;
       services.display
         .open(app)

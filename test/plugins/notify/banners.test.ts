@@ -158,6 +158,26 @@ describe('several banners', () => {
   });
 });
 
+it('of the Core for an app: it has the title of the app, opens it, and the app neither hears of it nor changes it', async () => {
+  await using it = await bench();
+  const offer = {
+    ...show('has something to show'),
+    app: AGENDA,
+    id: 'display',
+    buttons: [{ id: 'open', title: 'Open' }],
+  };
+  it.publish(undefined, 'ui.banner', offer);
+  await it.clock.advance(1_000);
+  assert.deepEqual(words(it), ['Agenda', 'has something to show']);
+  it.publish(AGENDA, 'ui.banner', { action: 'dismiss', id: 'display' });
+  await it.clock.advance(300);
+  assert.deepEqual(words(it), ['Agenda', 'has something to show']);
+  it.screen.touch('banner', { tap: 'press.0' });
+  await it.clock.advance(300);
+  assert.deepEqual(it.told, []);
+  assert.ok(it.screen.asked.includes(`open ${AGENDA}`));
+});
+
 it('nobody changes or takes away the banner of another app', async () => {
   await using it = await bench();
   it.publish(AGENDA, 'ui.banner', show('mine'));

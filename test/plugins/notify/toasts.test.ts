@@ -72,7 +72,7 @@ describe('a toast', () => {
     bench.publish('com.example.new', 'ui.toast', toast('a', { title: 'System' }));
     await clock.advance(10);
     assert.equal(bench.screen.texts('toast').at(-2), 'com.example.new');
-    bench.publish(undefined, 'ui.toast', toast('b', { level: 'error', app: AGENDA }));
+    bench.publish(undefined, 'ui.toast', toast('b', { level: 'error' }));
     await clock.advance(CHANGE);
     assert.deepEqual(bench.screen.texts('toast'), ['Lamp', 'b']);
     await clock.advance(9_000);
