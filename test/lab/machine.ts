@@ -137,8 +137,9 @@ export class Machine implements AsyncDisposable {
     this.#monitor?.destroy();
     const qemu = this.#qemu;
     if (qemu && qemu.exitCode === null && qemu.signalCode === null) {
-      const gone = new Promise((resolve) => qemu.once('close', resolve));
-      qemu.kill('SIGKILL');
+      const gone = new Promise((resolve) => qemu.once('exit', resolve));
+      // It hands the signal on to qemu; killed, it would leave it behind.
+      qemu.kill('SIGTERM');
       await gone;
     }
     rmSync(this.#folder, { recursive: true, force: true });
@@ -171,10 +172,10 @@ export class Machine implements AsyncDisposable {
       ...['-chardev', `socket,id=wire,path=${wire},server=on,wait=off`, '-serial', 'chardev:wire'],
       ...['-serial', `file:${join(this.#folder, 'console')}`],
       ...['-qmp', `unix:${monitor},server=on,wait=off`],
-      // Whatever happens to this test, it ends by itself.
       ...devices.flatMap((device) => ['-device', device]),
     ];
-    const qemu = spawn('timeout', ['--kill-after=5', '1200', 'nice', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    // Whatever happens to this test, the machine ends by itself.
+    const qemu = spawn('timeout', ['--kill-after=5', '900', 'nice', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     this.#qemu = qemu;
     let said = '';
     qemu.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -57,9 +57,21 @@ export class Framebuffer implements PanelHardware {
         from += w * bytes;
       }
       signal.throwIfAborted();
-      await this.#node.write(this.#rows.subarray(first, first + (h - 1) * stride + w * bytes), offset + first);
+      const [begin, end] = this.#span(first, first + (h - 1) * stride + w * bytes);
+      await this.#node.write(this.#rows.subarray(begin, end), offset + begin);
     }
     return { at: monotonicMs() };
+  }
+
+  /**
+   * Framebuffers over DRM (Linux 6.1) lose a write that lies within one row and ends with it: they take its end for the beginning of the row. So it
+   * begins with the last pixel of the row above, or ends with the first one below.
+   */
+  #span(begin: number, end: number): readonly [begin: number, end: number] {
+    const { format, stride, offset, height } = this.layout;
+    const bytes = PIXEL_BYTES[format];
+    if (height === 1 || offset % stride !== 0 || end % stride !== 0 || end - begin > stride) return [begin, end];
+    return end > stride ? [end - stride - bytes, end] : [begin, end + bytes];
   }
 
   async power(on: boolean): Promise<void> {

@@ -137,6 +137,21 @@ describe('panel-fbdev', () => {
     assert.equal(at.file.written - before.written, 39 * 400 + 120);
   });
 
+  it('never writes a part of one row up to its end alone, which framebuffers over DRM lose', async () => {
+    const { width, height } = SMALL;
+    await using at = await opened(SMALL);
+    const stride = width * 2;
+    for (const rect of [
+      { x: width - 1, y: height - 1, w: 1, h: 1 },
+      { x: 0, y: 3, w: width, h: 1 },
+      { x: 9, y: 0, w: width - 9, h: 1 },
+      { x: 0, y: 0, w: width, h: 1 },
+    ])
+      await at.panel.present({ seq: 1, rects: [rect], pixels: painted(rect, 'rgb565', 3) });
+    const lost = at.file.ends.filter(([begin, end]) => end % stride === 0 && end - begin <= stride);
+    assert.deepEqual(lost, []);
+  });
+
   const cases: readonly (readonly [
     what: string,
     spoil: (variable: DataView, fixed: DataView) => void,
