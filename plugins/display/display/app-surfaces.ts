@@ -325,6 +325,7 @@ export class AppSurfaces implements Focus {
     const { screen, voice } = this.#options;
     const cover = this.#cover();
     this.#machine.cover(cover !== undefined);
+    screen.light.hold('app', this.#machine.keeps);
     for (const app of this.#machine.apps) {
       const state = this.#machine.stateOf(app);
       const hidden = state === 'hidden' || (state === 'covered' && cover === 'opaque');

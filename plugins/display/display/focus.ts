@@ -103,6 +103,11 @@ export class FocusMachine {
     return this.#since + this.#rules.idleMs;
   }
 
+  /** It is in the foreground and asked that the panel stay lit. */
+  get keeps(): boolean {
+    return this.#foreground !== undefined && this.#shown.get(this.#foreground)?.keep === true;
+  }
+
   /** True where the foreground ended. */
   idle(now: number): boolean {
     const { endsAt } = this;

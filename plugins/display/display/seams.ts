@@ -69,4 +69,6 @@ export interface Light {
   power(power: PanelPower): Promise<void>;
   brightness(level: number): Promise<unknown>;
   wake(reason: string): Promise<void>;
+  /** Lit for as long as something of this name holds it. */
+  hold(name: string, held: boolean): void;
 }
