@@ -12,21 +12,14 @@ import {
   type SurfaceInput,
   type SurfaceState,
 } from '@device-core/plugin-api';
-import {
-  type Card,
-  checkCard,
-  checkScene,
-  isCard,
-  PANEL_UNITS,
-  type Scene,
-  type ScenePatch,
-} from '@device-core/plugin-api/scene';
+import { type Card, checkCard, checkScene, isCard, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { AppImages } from './app-images.ts';
 import type { AppVoice } from './app-voice.ts';
 import { FocusMachine, type FocusRules } from './focus.ts';
 import { PaintBudget, SLOWED_FPS } from './paint-budget.ts';
 import { PatchRate } from './patch-rate.ts';
 import type { Focus, Screen } from './screen.ts';
+import { coversAll } from './tree.ts';
 
 /** Frames a second of what lies under something else: as good as still. */
 const COVERED_FPS = 1;
@@ -354,10 +347,7 @@ export class AppSurfaces implements Focus {
     const above = tree.rows.filter(
       ({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0,
     );
-    const opaque = above.some(({ surface: { box, scene, opacity = 1 } }) => {
-      const whole = box.x <= 0 && box.y <= 0 && box.x + box.w >= PANEL_UNITS && box.y + box.h >= PANEL_UNITS;
-      return whole && opacity === 1 && isOpaque(scene);
-    });
+    const opaque = above.some(({ surface }) => (surface.opacity ?? 1) === 1 && coversAll(surface.box, surface.scene));
     if (opaque) return 'opaque';
     return above.some(({ modal }) => modal) ? 'modal' : undefined;
   }
@@ -397,11 +387,4 @@ function idOf(app: string): string {
 
 function appOf(surface: string): string | undefined {
   return surface.startsWith('app:') ? surface.slice(4) : undefined;
-}
-
-/** Is nothing seen below it? Tokens of the theme are opaque but those of shadow, scrim and glow. */
-function isOpaque({ background = '@surface' }: Scene): boolean {
-  if (typeof background !== 'string') return false;
-  if (background.startsWith('@')) return !['@shadow', '@scrim', '@character-glow'].includes(background);
-  return background.length === 7 || background.toLowerCase().endsWith('ff');
 }

@@ -22,7 +22,7 @@ import { Images } from './images.ts';
 import { Registry } from './registry.ts';
 import type { InputSeam, Light, LightSeam, SurroundingsSeam, TouchableSurface } from './seams.ts';
 import { Stage } from './stage.ts';
-import { type NewSurface, Tree } from './tree.ts';
+import { coversAll, type NewSurface, Tree } from './tree.ts';
 
 const MEASURE_MS = 5_000;
 const IMAGE_MS = 20_000;
@@ -170,8 +170,12 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   describe(surface?: string): readonly string[] {
     const { locale, timeZone } = this.tree.surroundings;
     const world = { now: this.scope.clock.now(), locale, timeZone };
-    const seen = this.surfacesFromAbove().filter(({ id }) => surface === undefined || id === surface);
-    return seen.flatMap(({ scene }) => describeScene(scene, world));
+    const all = this.surfacesFromAbove();
+    const ground = all.findIndex(({ box, scene }) => coversAll(box, scene));
+    const seen = ground < 0 ? all : all.slice(0, ground + 1);
+    return (surface === undefined ? seen : all.filter(({ id }) => id === surface)).flatMap(({ scene }) =>
+      describeScene(scene, world),
+    );
   }
 
   // ---- input/ ----

@@ -22,6 +22,7 @@ import {
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
 /** Of one surface that wait for the renderer; with more of them the surface is sent whole. */
 const MOST_PATCHES = 16;
+const TRANSLUCENT = ['@shadow', '@scrim', '@character-glow'];
 /** No limit: a surface that was slowed down says so to a renderer that keeps what it is not told. */
 const MOST_FPS = 60;
 /** Surfaces that are gone, of which the version is remembered. */
@@ -256,4 +257,12 @@ function placeOf({ id, box, opacity = 1, fadeMs, hidden = false, fps }: Surface)
     ...(fadeMs !== undefined && { fadeMs }),
     fps: fps ?? MOST_FPS,
   };
+}
+
+/** Is nothing seen below it? Tokens of the theme are opaque but those of shadow, scrim and glow. */
+export function coversAll(box: Rect, { background = '@surface' }: Scene): boolean {
+  const whole = box.x <= 0 && box.y <= 0 && box.x + box.w >= PANEL_UNITS && box.y + box.h >= PANEL_UNITS;
+  if (!whole || typeof background !== 'string') return false;
+  if (background.startsWith('@')) return !TRANSLUCENT.includes(background);
+  return background.length === 7 || background.toLowerCase().endsWith('ff');
 }
