@@ -40,7 +40,8 @@ test('a layer has an owner, and one from outside of the tree is nobody', async (
 
 test('layers lie over each other whatever came first, and a plugin changes its own surfaces alone', async () => {
   await using bench = await boot();
-  await bench.as('system-view').put({ id: 'mic', layer: 'system', scene: scene('mic') });
+  const corner = { x: 672, y: 0, w: 48, h: 48 };
+  await bench.as('system-view').put({ id: 'mic', layer: 'system', scene: scene('mic'), box: corner });
   await bench.as('notify').put({ id: 't', layer: 'toast', scene: scene('toast') });
   await bench.display.put({ id: 't', layer: 'home', scene: scene('home') });
   await bench.shows(['home', 'toast', 'mic']);
