@@ -21,6 +21,7 @@ const RUN = [
   'docs/guides/service.md',
   'docs/guides/buses.md',
   'docs/guides/voice.md',
+  'docs/guides/look.md',
 ];
 
 const PATIENCE_MS = 10_000;
