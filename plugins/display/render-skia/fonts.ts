@@ -22,7 +22,10 @@ export const INTER = 'Inter';
 /** Subsets of Inter that the package has; all but the first are opened when a character of theirs is to be shown. */
 const SUBSETS = ['latin', 'latin-ext', 'cyrillic', 'cyrillic-ext', 'greek', 'greek-ext', 'vietnamese'] as const;
 const WEIGHTS = [400, 700] as const;
-const REPLACEMENT = '\ufffd';
+/** Inter has no U+FFFD, and of other signs Skia would take one of any font of the machine. */
+const REPLACEMENT = '?';
+/** What stands for half of a pair of surrogates is no character that a font could bring. */
+const BROKEN = '\ufffd';
 const PLAIN = /^[\x20-\x7e\u00a0-\u00ff\u2026\n]*$/;
 /** Nothing is seen of them: they need no glyph, and without one they are left out. */
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$/u;
@@ -101,7 +104,7 @@ export class Fonts {
     for (const character of cluster) {
       if (this.#has(character.codePointAt(0)!)) shown += character;
       else if (!UNSEEN.test(character)) {
-        if (this.#missing.size < MOST_MISSING) this.#missing.add(character);
+        if (this.#missing.size < MOST_MISSING && character !== BROKEN) this.#missing.add(character);
         // A letter without its accent is better than none; a sign of many parts is one sign.
         if (shown === '') return REPLACEMENT;
       }

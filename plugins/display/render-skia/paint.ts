@@ -4,6 +4,7 @@ import {
   type EllipseNode,
   type ImageNode,
   intersection,
+  overlap,
   type Paint,
   type PathNode,
   type Rect,
@@ -16,7 +17,7 @@ import {
 } from '@device-core/plugin-api/scene';
 import { MITER_LIMIT } from './build.ts';
 import { addon, type Canvas, type Context, canvasOf, type Outline } from './canvas.ts';
-import { stretchOf } from './geometry.ts';
+import { type Matrix, stretchOf, within } from './geometry.ts';
 import type { Images } from './images.ts';
 import type { Clip, Item, Painted } from './items.ts';
 import { outlineOf, scaleOf } from './outlines.ts';
@@ -30,6 +31,7 @@ export class Painter {
   readonly #height: number;
   readonly #images: Images;
   /** Of layers within layers; each as large as the panel. */
+  #scratch: readonly [Canvas, Context] | undefined;
   readonly #layers: (readonly [Canvas, Context])[] = [];
 
   constructor(width: number, height: number, images: Images) {
@@ -38,13 +40,29 @@ export class Painter {
     this.#images = images;
   }
 
-  /** Everything of `items` that is seen in `area`, from below. */
-  paint(context: Context, items: readonly Painted[], area: Rect, surroundings: Surroundings, depth = 0): void {
+  /** Everything of `items` that is seen in `area`, from below. Nothing else of the canvas changes. */
+  paint(context: Context, items: readonly Painted[], area: Rect, surroundings: Surroundings): void {
+    const spills = items.some((item) => item.kind === 'item' && overlap(item.bounds, area) && uncut(item, area));
+    if (!spills) {
+      this.#paint(context, items, area, surroundings);
+      return;
+    }
+    this.#scratch ??= canvasOf(this.#width, this.#height, true);
+    const [canvas, inner] = this.#scratch;
+    const { x, y, w, h } = area;
+    inner.fillStyle = resolveColour(surroundings.theme, '@background');
+    inner.fillRect(x, y, w, h);
+    this.#paint(inner, items, area, surroundings);
+    lay(context, canvas, area, 1);
+  }
+
+  /** What it paints around `area` is not to be looked at. */
+  #paint(context: Context, items: readonly Painted[], area: Rect, surroundings: Surroundings, depth = 0): void {
     for (const item of items) {
       const part = intersection(item.bounds, area);
       if (part.w <= 0 || part.h <= 0) continue;
       if (item.kind === 'layer') this.#layer(context, item, part, surroundings, depth);
-      else this.#item(context, item, surroundings);
+      else this.#item(context, item, surroundings, within(item.bounds, area) || uncut(item, area) ? undefined : area);
     }
   }
 
@@ -58,24 +76,15 @@ export class Painter {
     this.#layers[depth] ??= canvasOf(this.#width, this.#height, false);
     const [canvas, inner] = this.#layers[depth];
     const { x, y, w, h } = part;
-    inner.save();
-    inner.beginPath();
-    inner.rect(x, y, w, h);
-    inner.clip();
     inner.clearRect(x, y, w, h);
-    this.paint(inner, items, part, surroundings, depth + 1);
-    inner.restore();
-    context.save();
-    context.resetTransform();
-    context.globalAlpha = alpha;
-    context.imageSmoothingEnabled = false;
-    context.drawCanvas(canvas, x, y, w, h, x, y, w, h);
-    context.restore();
+    this.#paint(inner, items, part, surroundings, depth + 1);
+    lay(context, canvas, part, alpha);
   }
 
-  #item(context: Context, item: Item, surroundings: Surroundings): void {
+  #item(context: Context, item: Item, surroundings: Surroundings, area: Rect | undefined): void {
     const { node, matrix, alpha, clip, lines } = item;
     context.save();
+    if (area !== undefined) clipBox(context, area);
     clipWith(context, clip);
     // What reaches farther than it should, marks upon marks for example, is cut where it is looked for.
     if (node.kind === 'text') clipBox(context, item.bounds);
@@ -120,6 +129,36 @@ export class Painter {
     context.drawImage(canvas, (w - pw) / 2, (h - ph) / 2, pw, ph);
   }
 }
+
+function lay(context: Context, canvas: Canvas, { x, y, w, h }: Rect, alpha: number): void {
+  context.save();
+  context.resetTransform();
+  context.globalAlpha = alpha;
+  context.imageSmoothingEnabled = false;
+  // Not drawCanvas: that repeats the calls within this clip.
+  context.drawImage(canvas, x, y, w, h, x, y, w, h);
+  context.restore();
+}
+
+/**
+ * Skia divides a curve anew where it leaves the clip, and then smooths its edge otherwise. Such a thing is painted whole, also where a part of it is
+ * wanted: else pieces would not be what the whole is, by up to 60 levels.
+ */
+const uncut = (item: Item, area: Rect): boolean =>
+  !within(item.bounds, area) &&
+  !exact(item) &&
+  !(item.cover !== undefined && within(intersection(item.bounds, area), item.cover));
+
+/** Its edges are the same, wherever it is cut: they are straight and upright, or of letters. */
+function exact({ node, matrix, clip }: Item): boolean {
+  for (let one = clip; one !== undefined; one = one.outer) if (one.radius > 0 || !upright(one.matrix)) return false;
+  if (!upright(matrix) || node.kind === 'ellipse' || node.kind === 'path') return false;
+  if (node.kind === 'text') return true;
+  if (node.kind === 'rect') return !(node.radius || node.shadow);
+  return node.kind === 'sprite' || !node.radius;
+}
+
+const upright = ([, b, c]: Matrix): boolean => b === 0 && c === 0;
 
 function clipWith(context: Context, clip: Clip | undefined): void {
   for (let one = clip; one !== undefined; one = one.outer) {

@@ -269,9 +269,6 @@ export class Screen {
     const first = items.findLastIndex((item) => item.kind === 'item' && item.cover && within(area, item.cover));
     const { x, y, w, h } = area;
     context.save();
-    context.beginPath();
-    context.rect(x, y, w, h);
-    context.clip();
     if (first < 0) {
       context.fillStyle = resolveColour(surroundings.theme, '@background');
       context.fillRect(x, y, w, h);
