@@ -8,7 +8,10 @@ import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually, pace } from '../fixtures/eventually.ts';
 
 const ESSENTIAL = ['operations', 'identity', 'system', 'http'];
-const SAFE = [...ESSENTIAL, 'changes', 'cli', 'logs', 'plugin-store', 'systemd'].sort();
+const SAFE = [
+  ...ESSENTIAL,
+  ...['changes', 'cli', 'display', 'logs', 'plugin-store', 'render-soft', 'system-view', 'systemd'],
+].sort();
 
 /** The SKU of a device with one plugin from outside the tree, in the Core's own process. */
 function device(root: string, module: string): string {
