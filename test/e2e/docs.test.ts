@@ -22,6 +22,7 @@ const RUN = [
   'docs/guides/buses.md',
   'docs/guides/voice.md',
   'docs/guides/look.md',
+  'docs/guides/screen.md',
 ];
 
 const PATIENCE_MS = 10_000;
