@@ -63,7 +63,7 @@ const MOTION = record('part property from to ms'.split(' '), {
   alternate: bool,
 });
 const LOOK: Fields = { set: CHANGES, moves: list(MOTION, 0, CHARACTER_LIMITS.moves), gaze: DIRECTION };
-const STATE_LOOK = record([], { ...LOOK, still: bool, glances: bool });
+const STATE_LOOK = record([], { ...LOOK, still: bool, glances: bool, rests: number(1_000, 3_600_000) });
 const EXPRESSION_LOOK = record([], LOOK);
 /** One for each name, none left out. */
 const each = (names: readonly string[], field: Field): Field =>

@@ -48,7 +48,8 @@ const BLEND_MS = 240;
 export function characterNodes(spec: CharacterSpec, moment: CharacterMoment): CharacterPicture {
   const { at, since, w, h } = moment;
   const state = spec.states[moment.state];
-  const moves = !moment.reducedMotion && state.still !== true;
+  const left = state.rests === undefined ? Number.POSITIVE_INFINITY : since + state.rests - at;
+  const moves = !moment.reducedMotion && state.still !== true && left > 0;
   const soon: number[] = [];
   const take = <T>({ value, next }: { readonly value: T; readonly next?: number }): T => {
     if (next !== undefined) soon.push(next);
@@ -87,6 +88,7 @@ export function characterNodes(spec: CharacterSpec, moment: CharacterMoment): Ch
   };
   const nodes = (spec.parts as unknown as readonly Part[]).flatMap(place);
   const [dx, dy] = [(w - spec.view[0] * scale) / 2, (h - spec.view[1] * scale) / 2];
+  if (soon.length > 0 && left > 0) soon.push(left);
   const next = soon.length > 0 ? Math.max(1, Math.ceil(Math.min(...soon))) : undefined;
   return { nodes: nodes.map((node) => shifted(node, dx, dy)), ...(next === undefined ? {} : { next }) };
 }

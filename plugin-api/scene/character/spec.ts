@@ -39,6 +39,8 @@ export interface CharacterLook {
   readonly still?: boolean;
   /** It looks about now and then. Of states. */
   readonly glances?: boolean;
+  /** Milliseconds after which it is still: a screen at which nobody looks costs nothing. Of states. */
+  readonly rests?: number;
 }
 
 export interface CharacterSpec {

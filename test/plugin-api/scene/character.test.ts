@@ -117,14 +117,16 @@ describe('A character at a moment', () => {
     );
   });
 
-  test('an idle one is painted a few times a minute, and only its eyes and its look change', () => {
+  test('an idle one is painted a few times after a turn, and then never', () => {
     let pictures = 0;
-    let former = look({ at: 0 });
-    for (let at = 0; at < 60_000; at += former.next!) {
-      former = look({ at });
+    let at = 0;
+    for (let next: number | undefined = 0; next !== undefined; at += next ?? 0) {
+      ({ next } = look({ at }));
       pictures++;
     }
-    assert.ok(pictures < 200, `${pictures} pictures in a minute`);
+    assert.equal(at, 30_000);
+    assert.ok(pictures > 20 && pictures < 150, `${pictures} pictures`);
+    assert.deepEqual(look({ at: 30_000 }).nodes, look({ at: 30_000, gaze: [0, 0], reducedMotion: true }).nodes);
   });
 
   test('it is the same until the moment it says, and another at once or soon after', () => {
