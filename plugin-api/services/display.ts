@@ -65,7 +65,7 @@ export interface Display {
   /** Throws SCENE_INVALID, SCENE_CONFLICT, NOT_FOREGROUND (there is no such surface). */
   patch(surface: string, patch: ScenePatch): Promise<number>;
   remove(surface: string): Promise<void>;
-  /** Called with what was touched of its surfaces. */
+  /** Called with what was touched of its surfaces. The uppermost one of layer `home` hears the key `home`, too: by gesture, key or word the person wants to be there. */
   onInput(listener: (surface: string, input: SurfaceInput) => void): Disposable;
   /** Bytes that scenes may name by the answer, `sha256-...`. Throws IMAGE_INVALID. */
   image(bytes: Uint8Array): Promise<string>;

@@ -62,7 +62,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
         if (!screen.focus) throw new CoreError('APP_NOT_RUNNING', { app, reason: 'no app can show anything' });
         await screen.focus.open(app);
       },
-      home: async () => screen.home(),
+      home: async () => screen.leave(),
       wake: (reason) => screen.light.wake(reason),
       power: (power) => screen.light.power(power),
       brightness: async (level) => void (await screen.light.brightness(level)),

@@ -201,7 +201,15 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     return app === undefined || covered ? undefined : `app:${app}`;
   }
 
+  /** The gesture, the key, the words: the device's own screen is told, too, for it may stand deep in its settings. */
   home(): void {
+    this.leave();
+    const own = this.surfacesFromAbove().find(({ layer }) => layer === LAYERS.home);
+    if (own) this.deliver(own.id, { scene: own.version, phase: 'key', key: 'home' });
+  }
+
+  /** Ends the foreground. */
+  leave(): void {
     this.focus?.home();
   }
 

@@ -88,8 +88,9 @@ export class Guide implements Disposable {
     await (former === undefined ? this.home() : this.#goTo(former, { kind: 'back' }));
   }
 
-  input({ phase, tap, direction }: SurfaceInput): void {
+  input({ phase, tap, direction, key }: SurfaceInput): void {
     this.#watchIdle();
+    if (phase === 'key' && key === 'home') return void this.home();
     void this.#heed({
       phase,
       ...(tap === undefined ? {} : { tap }),

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
-  type Apps,
-  apps,
   type Config,
   type ConfigChange,
   type ConfigEntry,
-  CoreError,
   config as configService,
   type IntentDefinition,
   type IntentRun,
@@ -20,7 +17,6 @@ import { settingsOf } from '../../../plugins/display/display/settings/device-set
 import { isNight, untilChange } from '../../../plugins/display/display/settings/hours.ts';
 import { spokenOf } from '../../../plugins/display/display/settings/spoken.ts';
 import { themesOf } from '../../../plugins/display/display/settings/themes.ts';
-import { eventually } from '../../fixtures/eventually.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { boot, scene } from './fixture.ts';
 
@@ -239,35 +235,16 @@ describe('what can be said to the screen', () => {
     await sentences.say('screen.home');
   });
 
-  it('opens apps by their titles, of those that are there', async () => {
+  it('goes home: whoever draws the home screen is told', async () => {
     const sentences = new Sentences();
-    const list = [
-      { id: 'com.example.agenda', title: 'Agenda {2026} | (beta)' },
-      { id: 'com.example.one', title: 'Twin' },
-      { id: 'com.example.two', title: 'twin' },
-    ];
-    const listeners = new Set<(status: object) => void>();
-    const service = {
-      list: async () => list,
-      status: async (app: string) => Promise.reject(new CoreError('APP_NOT_FOUND', { app })),
-      onChange(listener: (status: object) => void) {
-        listeners.add(listener);
-        return { [Symbol.dispose]: () => void listeners.delete(listener) };
-      },
-    } as unknown as Apps;
-    const bench = await boot({ services: [given(intents, sentences), given(apps, service)] });
-    const values = () => {
-      const slot = sentences.known.get('screen.open')?.definition.slots?.apps;
-      return slot?.kind === 'list' ? slot.values : [];
-    };
-    await eventually(() => values().length > 0, 'apps can be opened');
-    assert.deepEqual(values(), [{ in: 'agenda 2026 beta', out: 'com.example.agenda' }]);
-    await assert.rejects(sentences.say('screen.open', { app: 'com.example.agenda' }));
-    list.push({ id: 'com.example.tea', title: 'Tea' });
-    for (const listener of listeners) listener({ id: 'com.example.tea', state: 'stopped' });
-    await eventually(() => values().length === 2, 'and another');
-    await bench[Symbol.asyncDispose]();
-    assert.equal(sentences.known.size, 0);
+    await using bench = await boot({ services: [given(intents, sentences)] });
+    const told: unknown[] = [];
+    using listening = bench.display.onInput((surface, { phase, key }) => void told.push({ surface, phase, key }));
+    await bench.display.put({ id: 'main', layer: 'home', scene: scene('Settings') });
+    await sentences.say('screen.home');
+    assert.deepEqual(told, [{ surface: 'main', phase: 'key', key: 'home' }]);
+    await bench.display.home();
+    assert.equal(told.length, 1, listening ? 'a plugin that ends the foreground wants no more than that' : '');
   });
 
   it('is an answer, not a speech', () => {

@@ -67,6 +67,18 @@ suite('home', () => {
     assert.equal(bench.clock.pending, 0);
   });
 
+  test('the key home leads home from however deep', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.tap('go.settings');
+    await shows(bench, 'Settings');
+    bench.tap('go.sound');
+    await shows(bench, 'Sound');
+    bench.screen.touch('home', { phase: 'key', key: 'home' });
+    await shows(bench, 'Home');
+    assert.equal(bench.clock.pending, 0);
+  });
+
   test('swipes lead to apps and notifications', async () => {
     await using bench = await boot();
     await shows(bench, 'Home');

@@ -1,21 +1,11 @@
 /** `settings/` in the plugin: what was chosen on the device, the hours of the night, the battery, and what can be said to the screen. */
-import {
-  type Apps,
-  apps,
-  type Config,
-  config as configService,
-  type Intents,
-  intents,
-  type PluginHost,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type Config, config as configService, intents, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { type DisplayConfig, surroundingsOf } from '../configuration.ts';
 import type { PanelLight } from '../power/light.ts';
 import type { SurroundingsSeam } from '../seams.ts';
 import { PREFIX, settingsOf } from './device-settings.ts';
 import { Look } from './look.ts';
-import { type Spoken, speakApps, speakScreen } from './spoken.ts';
+import { type Spoken, speakScreen } from './spoken.ts';
 import { themesOf } from './themes.ts';
 
 export interface Looks {
@@ -66,29 +56,7 @@ export function openLook(
   host.tap('health.collect', (report) => {
     for (const problem of problems) report.warn('SETTING_INVALID', problem);
   });
-  let listening: { readonly service: Intents; readonly part: Scope } | undefined;
-  let running: { readonly service: Apps; readonly part: Scope } | undefined;
-  const openByVoice = async (): Promise<void> => {
-    if (!listening || !running) return;
-    const both = listening.part.child('apps by voice');
-    running.part.defer('apps by voice', async () => both[Symbol.asyncDispose]());
-    await speakApps(listening.service, running.service, both, parts.seam, log);
-  };
-  host.when(intents, async (service, part) => {
-    listening = { service, part };
-    part.defer('sentences', () => {
-      listening = undefined;
-    });
-    speakScreen(service, part, parts.seam);
-    await openByVoice();
-  });
-  host.when(apps, async (service, part) => {
-    running = { service, part };
-    part.defer('apps', () => {
-      running = undefined;
-    });
-    await openByVoice();
-  });
+  host.when(intents, (service, part) => speakScreen(service, part, parts.seam));
   return {
     look,
     async keep(level) {
