@@ -1,5 +1,5 @@
 /** The tree as pixels: what changed since the last look is painted anew. */
-import type { SurfaceCost, Surroundings } from '@device-core/plugin-api';
+import type { Surface, SurfaceCost, Surroundings } from '@device-core/plugin-api';
 import {
   type CharacterNode,
   type CharacterPicture,
@@ -16,6 +16,9 @@ import { differences, type Look, lookOf, scaleOf } from './paint/look.ts';
 import { Painter } from './paint/painter.ts';
 import type { Texts } from './paint/text.ts';
 import { fading, opacityOf, type Tree } from './tree.ts';
+
+/** After the id of a surface: its former picture, while the new one fades in over it. */
+const FORMER = '\n';
 
 export interface Times {
   /** Monotonic, and of the day. */
@@ -51,15 +54,32 @@ export class Picture {
     const scale = scaleOf(this.canvas);
     const character = (node: CharacterNode, w: number, h: number) => this.#character(tree, node, { now, w, h });
     const moment = { now, wall, surroundings, scale, texts: this.#texts, character };
-    const looks = tree.surfaces.flatMap((standing) => {
-      const opacity = opacityOf(standing, now);
-      if (standing.surface.hidden) return [];
-      const began = performance.now();
-      const former = anew ? undefined : before.get(standing.surface.id);
-      const look = lookOf(standing.surface, former, moment, Math.round(opacity * 255) / 255);
-      this.#spend(look.id, performance.now() - began, 0);
-      const next = fading(standing, now) ? Math.min(look.next, now + 1_000 / surroundings.fps) : look.next;
-      return [next === look.next ? look : { ...look, next }];
+    const seen = tree.surfaces.flatMap((standing) => {
+      const { surface, fade } = standing;
+      if (surface.hidden) return [];
+      const lookAt = (one: Surface, opacity: number, at: number): Look => {
+        const began = performance.now();
+        const former = anew ? undefined : before.get(one.id);
+        const look = lookOf(one, former, { ...moment, now: at }, Math.round(opacity * 255) / 255);
+        this.#spend(look.id, performance.now() - began, 0);
+        return look;
+      };
+      const look = lookAt(surface, opacityOf(standing, now), now);
+      if (!fade || !fading(standing, now)) return [look];
+      const next = Math.min(look.next, now + 1_000 / surroundings.fps);
+      if (!fade.former) return [{ ...look, next }];
+      // It stands still while it goes.
+      const former = lookAt({ ...fade.former, id: surface.id + FORMER }, fade.former.opacity ?? 1, fade.began);
+      return [
+        { ...former, next: Number.POSITIVE_INFINITY },
+        { ...look, next },
+      ];
+    });
+    const size = this.canvas.whole;
+    const looks = seen.map((look, index): Look => {
+      const area = intersection(look.bounds, size);
+      const covered = seen.slice(index + 1).some((above) => this.#covers(above, area));
+      return covered ? { ...look, covered, next: Number.POSITIVE_INFINITY } : look;
     });
     const changed = anew ? [this.canvas.whole] : changes(this.#looks, looks);
     this.#looks = looks;
@@ -130,7 +150,8 @@ export class Picture {
     return ink.kind === 'solid' ? ink.alpha === 255 : ink.alpha.every((alpha) => alpha === 255);
   }
 
-  #spend(surface: string, ms: number, frames: number): void {
+  #spend(look: string, ms: number, frames: number): void {
+    const [surface = look] = look.split(FORMER);
     const { cpuMs = 0, frames: many = 0 } = this.#costs.get(surface) ?? {};
     this.#costs.set(surface, { surface, cpuMs: cpuMs + ms, frames: many + frames });
   }
@@ -143,14 +164,16 @@ function changes(before: readonly Look[], after: readonly Look[]): readonly Rect
   for (const look of after) {
     const former = were.get(look.id);
     were.delete(look.id);
-    if (!former) changed.push(look.bounds);
+    // What lies above it is painted there, and was when it came.
+    if (look.covered) continue;
+    if (!former || former.look.covered) changed.push(look.bounds);
     else {
       changed.push(...differences(former.look, look));
       if (former.index < order) changed.push(look.bounds);
       order = Math.max(order, former.index);
     }
   }
-  for (const { look } of were.values()) changed.push(look.bounds);
+  for (const { look } of were.values()) if (!look.covered) changed.push(look.bounds);
   return changed;
 }
 

@@ -19,6 +19,8 @@ import { Picture, pixelsOf } from './picture.ts';
 import { EMPTY, PLAIN, patched, type Tree } from './tree.ts';
 
 const REPORT_MS = 1_000;
+/** A panel that does not answer for so long is asked again, with a whole frame. */
+const PRESENT_MS = 5_000;
 /** After a panel refused a frame, the next attempt; doubled each time. */
 const RETRY_MS = 100;
 const MOST_RETRY_MS = 5_000;
@@ -42,6 +44,8 @@ export class SoftRenderer implements Renderer {
   #open: Open | undefined;
   #tree: Tree = EMPTY;
   #timer: Disposable | undefined;
+  #limit: Disposable | undefined;
+  #reportTimer: Disposable | undefined;
   #whole = true;
   #owed: readonly Rect[] = [];
   #paused = false;
@@ -68,6 +72,9 @@ export class SoftRenderer implements Renderer {
 
   async close(): Promise<void> {
     this.#stopTimer();
+    for (const timer of [this.#limit, this.#reportTimer]) timer?.[Symbol.dispose]();
+    this.#limit = undefined;
+    this.#reportTimer = undefined;
     this.#open = undefined;
     this.#tree = EMPTY;
     this.#whole = true;
@@ -200,24 +207,35 @@ export class SoftRenderer implements Renderer {
     const area = rects.reduce((sum, { w, h }) => sum + w * h, 0);
     this.#report = { since, frames: frames + 1, pixels: many + area, cpuMs: cpuMs + performance.now() - began };
     this.#seq++;
-    void this.#present(open, { seq: this.#seq, rects, pixels });
+    this.#reportTimer ??= this.#clock.at(Math.max(this.#painted, since + REPORT_MS), () => this.#tell(open));
+    this.#present(open, { seq: this.#seq, rects, pixels });
   }
 
-  async #present(open: Open, frame: Parameters<Opening['present']>[0]): Promise<void> {
+  #present(open: Open, frame: Parameters<Opening['present']>[0]): void {
     this.#presenting = true;
-    let refused = false;
-    try {
+    const done = (problem?: string) => this.#presented(open, frame.seq, problem);
+    this.#limit = this.#clock.after(PRESENT_MS, () => done('it does not answer'));
+    const given = async () => {
       await open.opening.present(frame);
-      this.#retryMs = RETRY_MS;
-    } catch (error) {
-      this.#log.debug({ reason: reasonOf(error) }, 'the panel took no frame');
-      refused = true;
-    }
-    // It was closed, or opened for another panel, meanwhile.
-    if (this.#open !== open) return;
+    };
+    given().then(
+      () => done(),
+      (error: unknown) => done(reasonOf(error)),
+    );
+  }
+
+  /** Once for each frame: an answer that comes after the limit, or after it was closed, changes nothing. */
+  #presented(open: Open, seq: number, problem: string | undefined): void {
+    if (this.#open !== open || this.#seq !== seq || !this.#presenting) return;
     this.#presenting = false;
-    this.#tell(open);
-    if (!refused) return this.#next(open);
+    this.#limit?.[Symbol.dispose]();
+    this.#limit = undefined;
+    if (problem === undefined) {
+      this.#retryMs = RETRY_MS;
+      this.#next(open);
+      return;
+    }
+    this.#log.debug({ reason: problem }, 'the panel took no frame');
     this.#whole = true;
     this.#arm(this.#clock.monotonic() + this.#retryMs);
     this.#retryMs = Math.min(MOST_RETRY_MS, this.#retryMs * 2);
@@ -237,10 +255,10 @@ export class SoftRenderer implements Renderer {
   }
 
   #tell(open: Open): void {
+    this.#reportTimer = undefined;
     const now = this.#clock.monotonic();
     const { since, frames, pixels, cpuMs } = this.#report;
     const ms = now - since;
-    if (ms < REPORT_MS) return;
     this.#report = { since: now, frames: 0, pixels: 0, cpuMs: 0 };
     const surfaces = open.picture.costs();
     open.opening.report({ frames, pixels, cpuMs, ms, surfaces, missingGlyphs: this.#texts.missing() });

@@ -33,6 +33,8 @@ interface Fade {
   readonly from: number;
   readonly began: number;
   readonly ms: number;
+  /** What was there before, and stays below until it is over. */
+  readonly former?: Surface;
 }
 
 export interface Standing {
@@ -72,9 +74,8 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
   for (const surface of patch.set ?? []) {
     const before = standing.get(surface.id);
     standing.delete(surface.id);
-    const fade = surface.fadeMs
-      ? { from: before ? opacityOf(before, now) : 0, began: now, ms: surface.fadeMs }
-      : undefined;
+    const former = before && !before.surface.hidden ? { former: before.surface } : {};
+    const fade = surface.fadeMs ? { from: 0, began: now, ms: surface.fadeMs, ...former } : undefined;
     standing.set(surface.id, { surface, ...(fade && { fade }) });
   }
   const must = (id: string): Standing => {

@@ -101,6 +101,7 @@ describe('frames of the soft renderer', () => {
     assert.equal(target.at(300, 300)[0], 255);
     await target.apply({ place: [{ surface: 'app', hidden: true }] });
     assert.equal(target.at(300, 300)[0], 0);
+    await target.clock.advance(1_000);
     assert.equal(target.clock.pending, 0);
   });
 
@@ -153,6 +154,7 @@ describe('frames of the soft renderer', () => {
   it('paints nothing while it is paused, and then all of it', async () => {
     await using target = await soft();
     await target.show([box('a', 10)]);
+    await target.clock.advance(1_000);
     await target.renderer.pause(true);
     await target.apply({ patch: [{ surface: 'home', since: 0, patch: { version: 1, set: [{ id: 'a', x: 300 }] } }] });
     assert.equal(target.frames.length, 1);

@@ -65,6 +65,8 @@ export interface Look {
   readonly ground: string;
   /** Monotonic milliseconds at which it looks different by itself; Infinity: never. */
   readonly next: number;
+  /** Something opaque lies over all of it. */
+  readonly covered?: boolean;
 }
 
 export interface Moment {
