@@ -17,14 +17,14 @@ const EASE = {
   'in-out': (t: number) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) ** 2),
 } as const;
 
-/** What can be told apart: half a unit, half a degree, a hundredth of a size, a thirty-second of light. */
+/** Steps that look smooth at this size: half a unit, a degree, a hundredth of a size, a twelfth of light. */
 const GRAIN: Readonly<Record<CharacterMoved, number>> = {
   x: 0.5,
   y: 0.5,
-  rotate: 0.5,
+  rotate: 1,
   sweep: 1,
   scale: 0.01,
-  opacity: 1 / 32,
+  opacity: 1 / 12,
 };
 
 export function grained(property: CharacterMoved, value: number): number {

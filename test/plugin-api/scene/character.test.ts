@@ -148,7 +148,7 @@ describe('A character at a moment', () => {
     );
   });
 
-  test('motions are small steps: half a unit, half a degree, a hundredth of a size', () => {
+  test('motions go in steps: half a unit, a degree, a hundredth of a size', () => {
     const positions = new Set<number>();
     for (let at = 0; at < 4_000; at += 7) {
       const ring = [...nodesOf(look({ state: 'listening', at }).nodes)].find(({ id }) => id === 'ring');
