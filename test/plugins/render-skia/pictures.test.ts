@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { LAYERS } from '@device-core/plugin-api';
 import { DAY, type Scene } from '@device-core/plugin-api/scene';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { surfaceOf } from '../../fixtures/glass.ts';
+import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { SkiaRenderer } from '../../../plugins/display/render-skia/renderer.ts';
+import { Glass, surfaceOf } from '../../fixtures/glass.ts';
 import { assertPicture, NO_PICTURES, painted, pixelsOf, pngOf } from '../../fixtures/pictures.ts';
+import { part } from '../../fixtures/scope.ts';
 
 after(leakCheck());
 
@@ -124,6 +126,41 @@ describe('pictures of render-skia', { skip: NO_PICTURES }, () => {
     );
     const home = { ...surfaceOf('home', []), scene: KINDS };
     await assertPicture('skia/toast-fading', await painted([home, toast]));
+  });
+
+  it('of a gradient on a panel of 16 bits, without bands', async () => {
+    const clock = virtualClock({ now: 0 });
+    await using parts = part(clock);
+    const renderer = new SkiaRenderer(parts.scope, parts.log, []);
+    const glass = new Glass(() => clock.monotonic(), 'rgb565');
+    await using _opened = await renderer.open(glass.opening());
+    const down = { linear: 90, stops: [[0, '#0b0d12'], [1, '#1d2c47']] } as const; // biome-ignore format: stops
+    const ball = { radial: true, stops: [[0, '#8ab4ff'], [1, '#1d2c47']] } as const; // biome-ignore format: stops
+    const node = { kind: 'ellipse', x: 160, y: 160, w: 400, h: 400, fill: ball } as const;
+    const set = [surfaceOf('a', [node], { background: down })];
+    await renderer.apply({ base: 0, revision: 1, set });
+    await clock.advance(50);
+    // Of the mean of 4 x 4 pixels nobody would see that there are 32 steps of red and blue.
+    for (const y of [8, 100, 300, 500, 700])
+      for (const [channel, [from, to]] of [
+        [0x0b, 0x1d],
+        [0x0d, 0x2c],
+        [0x12, 0x47],
+      ].entries()) {
+        // biome-ignore format: stops
+        let sum = 0;
+        for (let index = 0; index < 16; index += 1) sum += glass.at(4 + (index & 3), y + (index >> 2))[channel]!;
+        const wanted = from! + ((to! - from!) * (y + 2)) / 720;
+        assert.ok(Math.abs(sum / 16 - wanted) < 1.5, `channel ${channel} at ${y}: ${sum / 16}, not ${wanted}`);
+      }
+    const data = new Uint8ClampedArray(720 * 720 * 4);
+    for (let y = 0; y < 720; y += 1)
+      for (let x = 0; x < 720; x += 1) data.set([...glass.at(x, y), 255], (y * 720 + x) * 4);
+    const rect = { x: 0, y: 0, w: 720, h: 720 };
+    await assertPicture('skia/gradient-565', {
+      png: await pngOf({ width: 720, height: 720, data }),
+      areas: [{ name: 'gradient', rect }],
+    });
   });
 
   it('differ where one node does, however small its share of the whole', async () => {
