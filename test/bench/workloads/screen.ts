@@ -40,6 +40,7 @@ function toast(since: number): Surface {
 }
 
 export interface PaintedScreen extends AsyncDisposable {
+  revision: number;
   readonly renderer: SkiaRenderer;
   readonly glass: Glass;
 }
@@ -57,15 +58,15 @@ export async function screen(fps: number, surfaces: readonly Surface[] = [home()
     figure: PIP,
     character: { state: 'speaking', expression: 'neutral' },
   });
-  return { renderer, glass, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() };
+  return { renderer, glass, revision: 1, [Symbol.asyncDispose]: () => parts[Symbol.asyncDispose]() };
 }
 
 /** Speaks for so many milliseconds, while a toast comes every three seconds. Resolves with the frames that were painted. */
-export async function talk({ renderer, glass }: PaintedScreen, ms: number, pause: (ms: number) => Promise<unknown>) {
+export async function talk(shownOn: PaintedScreen, ms: number, pause: (ms: number) => Promise<unknown>) {
+  const { renderer, glass } = shownOn;
   const before = glass.frames.length;
   const began = monotonicMs();
   let shown = -1;
-  let revision = 1;
   for (let passed = 0; passed < ms; passed = monotonicMs() - began) {
     // Twenty-five levels a second, some ahead, as the mixer tells them.
     const levels = Array.from({ length: 10 }, (_, index) => {
@@ -76,8 +77,9 @@ export async function talk({ renderer, glass }: PaintedScreen, ms: number, pause
     await renderer.levels(levels);
     if (Math.floor(passed / 3_000) !== shown) {
       shown = Math.floor(passed / 3_000);
-      await renderer.apply({ base: revision, revision: revision + 1, set: [toast(monotonicMs())] });
-      revision += 1;
+      const base = shownOn.revision;
+      await renderer.apply({ base, revision: base + 1, set: [toast(monotonicMs())] });
+      shownOn.revision = base + 1;
     }
     await pause(400);
   }
