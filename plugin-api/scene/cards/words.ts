@@ -15,8 +15,8 @@ const WORDS: Readonly<Record<string, CardWords>> = {
     pause: 'Pause',
     next: 'Next',
     previous: 'Previous',
-    further: 'Further',
-    back: 'Back',
+    further: 'Further down',
+    back: 'Further up',
     working: 'Working',
   },
   de: {

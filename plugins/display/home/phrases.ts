@@ -48,9 +48,10 @@ const spoken = (title: string): string =>
 export async function addApps(intents: Intents, apps: readonly Opened[], says: Says): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
   const values = apps.map(({ id, title }) => ({ in: spoken(title), out: id })).filter((value) => value.in !== '');
-  const unique = [...new Map(values.map((value) => [value.in, value])).values()];
+  // Of two apps that are called the same neither can be meant.
+  const unique = values.filter((value) => values.filter((one) => one.in === value.in).length === 1);
   if (unique.length === 0) return stack;
-  for (const [language, strings] of Object.entries(LANGUAGES))
+  for (const [language, strings] of Object.entries(LANGUAGES)) {
     stack.use(
       intents.add(
         {
@@ -68,5 +69,6 @@ export async function addApps(intents: Intents, apps: readonly Opened[], says: S
         OWNER,
       ),
     );
+  }
   return stack;
 }

@@ -50,6 +50,21 @@ describe('touches of apps', () => {
     ]);
   });
 
+  it('home is told to the plugin that draws it, and never to an app', async () => {
+    const { bench, source } = await touched();
+    await using _ = bench;
+    await bench.run(AGENDA, 'display.show', { ...BUTTON });
+    const { display } = bench;
+    await display.put({ id: 'main', layer: 'home', scene: BUTTON });
+    const heard: unknown[] = [];
+    using _listener = display.onInput((surface, { phase, key }) => void heard.push([surface, phase, key]));
+    await source.push([{ kind: 'key', name: 'home', phase: 'down', at: 0 }]);
+    await eventually(() => heard.length > 0, 'home hears of it');
+    assert.deepEqual(heard, [['main', 'key', 'home']]);
+    assert.deepEqual(bench.inputs, []);
+    assert.equal((await bench.state()).app, undefined);
+  });
+
   for (const [title, injected, simulated, reached] of [
     ['are not those of a question above it', false, false, true],
     ['by operation never answer a question', true, false, false],

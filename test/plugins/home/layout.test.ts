@@ -134,8 +134,8 @@ suite('every screen of the device', () => {
 
   test('has its words in each language', () => {
     const leaves = (value: unknown, at = ''): readonly string[] =>
-      typeof value === 'object' && value !== null
-        ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, Array.isArray(value) ? at : `${at}.${key}`))
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, `${at}.${key}`))
         : [at];
     const wanted = new Set(leaves(LANGUAGES.en));
     for (const [language, strings] of Object.entries(LANGUAGES))

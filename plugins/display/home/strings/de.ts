@@ -4,10 +4,9 @@ export const de: Strings = {
   home: 'Start',
   back: 'Zurück',
   quiet: 'Nichts Neues',
-  more: (count) => `${count} weitere`,
   apps: { title: 'Apps', none: 'Noch keine Apps. Wer das Gerät betreut, installiert sie.' },
   notifications: { title: 'Nachrichten', none: 'Nichts Neues. Alles ist ruhig.', clear: 'Alle entfernen' },
-  timers: { title: 'Wecker', none: 'Kein Wecker läuft. Sag: „Stelle einen Wecker auf fünf Minuten“.', stop: 'Beenden' },
+  timers: { title: 'Wecker', none: 'Kein Wecker läuft. Sag: „Stelle einen Wecker auf fünf Minuten“.' },
   settings: { title: 'Einstellungen' },
   network: {
     title: 'Netzwerk',
@@ -64,7 +63,6 @@ export const de: Strings = {
     failedSays: 'Der Rest des Geräts läuft weiter. Es wird wieder versucht; wer es betreut, sieht den Grund.',
     settingSays: 'Diese Einstellung konnte nicht gespeichert werden. Versuche es gleich noch einmal.',
     appSays: 'Die App konnte nicht geöffnet werden. Versuche es gleich noch einmal.',
-    retry: 'Noch einmal',
     network: 'Netzwerk',
   },
   pairing: {

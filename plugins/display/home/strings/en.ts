@@ -4,10 +4,9 @@ export const en: Strings = {
   home: 'Home',
   back: 'Back',
   quiet: 'Nothing new',
-  more: (count) => `${count} more`,
   apps: { title: 'Apps', none: 'No apps yet. An operator installs them.' },
   notifications: { title: 'Notifications', none: 'Nothing new. All is quiet.', clear: 'Clear all' },
-  timers: { title: 'Timers', none: 'No timer is running. Say “set a timer for five minutes”.', stop: 'Stop' },
+  timers: { title: 'Timers', none: 'No timer is running. Say “set a timer for five minutes”.' },
   settings: { title: 'Settings' },
   network: {
     title: 'Network',
@@ -64,7 +63,6 @@ export const en: Strings = {
     failedSays: 'The rest of the device goes on. It is tried again; an operator sees the reason.',
     settingSays: 'This setting could not be kept. Try again in a moment.',
     appSays: 'The app could not be opened. Try again in a moment.',
-    retry: 'Try again',
     network: 'Network',
   },
   pairing: {
@@ -83,6 +81,6 @@ export const en: Strings = {
     look: ['(show|open) [the] display settings'],
     privacy: ['(show|open) [the] privacy settings', 'what left the device'],
     timers: ['(show|open) [me] [my|the] timers'],
-    open: ['open {app}', 'start {app}'],
+    open: ['(open|start) [the] [app] {app}'],
   },
 };

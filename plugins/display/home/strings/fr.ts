@@ -4,10 +4,9 @@ export const fr: Strings = {
   home: 'Accueil',
   back: 'Retour',
   quiet: 'Rien de nouveau',
-  more: (count) => `${count} de plus`,
   apps: { title: 'Applications', none: 'Pas encore d’applications. L’opérateur les installe.' },
   notifications: { title: 'Notifications', none: 'Rien de nouveau. Tout est calme.', clear: 'Tout effacer' },
-  timers: { title: 'Minuteurs', none: 'Aucun minuteur. Dites « mets un minuteur de cinq minutes ».', stop: 'Arrêter' },
+  timers: { title: 'Minuteurs', none: 'Aucun minuteur. Dites « mets un minuteur de cinq minutes ».' },
   settings: { title: 'Réglages' },
   network: {
     title: 'Réseau',
@@ -64,7 +63,6 @@ export const fr: Strings = {
     failedSays: 'Le reste de l’appareil continue. On réessaie ; l’opérateur en voit la raison.',
     settingSays: 'Ce réglage n’a pas pu être gardé. Réessayez dans un instant.',
     appSays: 'L’application n’a pas pu s’ouvrir. Réessayez dans un instant.',
-    retry: 'Réessayer',
     network: 'Réseau',
   },
   pairing: {

@@ -3,10 +3,9 @@ export interface Strings {
   readonly home: string;
   readonly back: string;
   readonly quiet: string;
-  readonly more: (count: number) => string;
   readonly apps: { readonly title: string; readonly none: string };
   readonly notifications: { readonly title: string; readonly none: string; readonly clear: string };
-  readonly timers: { readonly title: string; readonly none: string; readonly stop: string };
+  readonly timers: { readonly title: string; readonly none: string };
   readonly settings: { readonly title: string };
   readonly network: {
     readonly title: string;
@@ -63,7 +62,6 @@ export interface Strings {
     readonly failedSays: string;
     readonly settingSays: string;
     readonly appSays: string;
-    readonly retry: string;
     readonly network: string;
   };
   readonly pairing: { readonly title: string; readonly says: string; readonly done: string; readonly label: string };
