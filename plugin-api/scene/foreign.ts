@@ -25,7 +25,9 @@ export function foreignText(text: string): string {
 
 /** For a label: parts with a colon between them. It is spoken, so the marks of direction are gone and none are added. */
 export function foreignLabel(...parts: readonly (string | undefined)[]): string {
-  const all = parts.filter((part) => part !== undefined && part !== '').map((part) => isolated(tidy(part ?? '')).slice(1, -1));
+  const all = parts
+    .filter((part) => part !== undefined && part !== '')
+    .map((part) => isolated(tidy(part ?? '')).slice(1, -1));
   return all.join(': ').slice(0, MOST_LABEL).toWellFormed();
 }
 

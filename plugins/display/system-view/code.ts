@@ -9,10 +9,10 @@ const BORDER = 4;
 /** Bytes of text that a code of so many segments holds with medium correction. */
 const MOST = 120;
 
-/** On a light ground of its own, `size` units wide at most; whole units for each module. */
+/** On a light ground of its own, which ends at `end`, `size` units wide at most; whole units for each module. */
 export function codeNode(
   text: string,
-  { x, y, size }: { readonly x: number; readonly y: number; readonly size: number },
+  { end, y, size }: { readonly end: number; readonly y: number; readonly size: number },
 ): SceneNode {
   const { data } = uqr().encode(Buffer.from(text).subarray(0, MOST).toString(), { ecc: 'L', border: BORDER });
   const unit = Math.max(1, Math.floor(size / data.length));
@@ -20,7 +20,7 @@ export function codeNode(
   return {
     ...{
       kind: 'group',
-      x: x + Math.floor((size - whole) / 2),
+      x: end - whole,
       y,
       w: whole,
       h: whole,

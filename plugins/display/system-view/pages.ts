@@ -77,7 +77,7 @@ export async function safeModeScene(
   y += 60 + GRID.gap * 1.5;
   nodes.push({ kind: 'text', x: PAD, y, w: W, h: saidHeight, text: said, role: 'body', lines: 4 });
   y += saidHeight + GRID.gap * 1.5;
-  nodes.push(codeNode(code, { x: PAD + W - CODE, y, size: CODE }));
+  nodes.push(codeNode(code, { end: why === undefined ? PAD + CODE : PAD + W, y, size: CODE }));
   if (why !== undefined)
     nodes.push({
       kind: 'text',
@@ -91,17 +91,19 @@ export async function safeModeScene(
       lines: 5,
     });
   const foot = PANEL_UNITS - PAD - GRID.target;
+  // Nothing is left to be touched.
+  const isOver = plugin === undefined || done !== undefined;
   nodes.push({
     kind: 'text',
     x: PAD,
-    y: foot - thenHeight - GRID.gap,
+    y: isOver ? PANEL_UNITS - PAD - thenHeight : foot - thenHeight - GRID.gap,
     w: W,
     h: thenHeight,
     text: then,
     role: 'caption',
     lines: 2,
   });
-  if (plugin !== undefined && done === undefined)
+  if (!isOver)
     nodes.push({
       ...{
         kind: 'group',

@@ -10,7 +10,8 @@ import { promptScene } from '../../../plugins/display/system-view/prompt-scene.t
 import { CORNER, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
 import { homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
-import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
+import { assertPicture, NO_PICTURES, painted, pngOf } from '../../fixtures/pictures.ts';
+import { AROUND, soft } from '../render-soft/soft.ts';
 import { item, question } from './fixture.ts';
 
 after(leakCheck());
@@ -83,15 +84,24 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
     await assertPicture('system-view/problem', await painted(surfaces));
   });
 
-  it('safe mode', async () => {
+  it('safe mode, by the soft renderer', async () => {
+    await using device = await soft();
+    const display: Measure = {
+      measure: (texts) => device.renderer.measure(texts, AROUND),
+      surroundings: async () => AROUND,
+    };
     const blame = {
       plugin: 'garden',
       outcome: 'crashed',
       message: "Cannot read properties of undefined (reading 'soil')",
     };
     const code = 'device-core safe mode; crashed; garden; Cannot read properties of undefined';
-    const scene = await withMeasure({}, (display) => safeModeScene(display, blame, code));
-    await assertPicture('system-view/safe-mode', await painted([over('system', 'page', scene)]));
+    const scene = await safeModeScene(display, blame, code);
+    await device.apply({ surroundings: AROUND, set: [over('system', 'page', scene)] });
+    await device.apply({ surroundings: AROUND });
+    const png = await pngOf({ width: 720, height: 720, data: new Uint8ClampedArray(device.glass.rgba()) });
+    const areas = scene.nodes.map(({ kind, x = 0, y = 0, w = 0, h = 0 }) => ({ name: kind, rect: { x, y, w, h } }));
+    await assertPicture('system-view/safe-mode-soft', { png, areas });
   });
 
   it('the end', async () => {
