@@ -7,6 +7,8 @@ import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 const ESSENTIAL = ['operations', 'identity', 'system', 'http'];
+/** The rest of the screen is safe mode's own. */
+const GLASS = ['panel-headless', 'input-sim'];
 const SCREEN = ['panel-headless', 'display', 'render-soft', 'input-sim', 'system-view'];
 
 function device(root: string): string {
@@ -16,7 +18,7 @@ function device(root: string): string {
   const manifest = 'id: bad\nversion: 1.0.0\nsummary: for a test\napi: ^1.0.0\nmain: index.js\n';
   writeFileSync(join(folder, 'plugin.yaml'), manifest);
   const sku = {
-    ...{ skuVersion: 1, id: 'test', title: 'Test device', simulated: true, safeMode: SCREEN },
+    ...{ skuVersion: 1, id: 'test', title: 'Test device', simulated: true, safeMode: GLASS },
     plugins: {
       ...Object.fromEntries(ESSENTIAL.map((id) => [id, { version: '^1.0.0', essential: true }])),
       ...Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0'])),

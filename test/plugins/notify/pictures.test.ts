@@ -66,7 +66,7 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
         ],
       };
       const surfaces = await withMeasure({ surroundings }, async (display) => [
-        homeSurface(),
+        look === 'arabic' ? surfaceOf('home', [], { background: '@background' }) : homeSurface(),
         over(
           'banner',
           await bannerScene(display, banner, { title: 'Kitchen', device: 'Device', former: undefined, more: 0 }),
