@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { monotonicMs } from '@device-core/plugin-api';
 import { DrivenPanel } from '@device-core/plugin-api/panel-driver';
 import type { Rect } from '@device-core/plugin-api/scene';
+import type { PluginSurface } from '@device-core/plugin-api/services/display';
 import type { PixelFormat } from '@device-core/plugin-api/services/panel';
 import { FOLDERS } from '../../../plugins/display/input-evdev/find.ts';
 import { openNode } from '../../../plugins/display/input-evdev/node.ts';
@@ -14,6 +15,7 @@ import { type DeviceSettings, EvdevSource } from '../../../plugins/display/input
 import { RecordingInputs } from '../../contracts/input.ts';
 import { painted } from '../../contracts/panel.ts';
 import { type Part, part } from '../../fixtures/scope.ts';
+import * as device from './device.ts';
 import { openFramebuffer, openScreen } from './panels.ts';
 import { type MadeDevice, Uinput } from './uinput.ts';
 
@@ -115,5 +117,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     for (const pid of readers) process.kill(pid, held === true ? 'SIGSTOP' : 'SIGCONT');
     return readers.length;
   },
+  startDevice: ({ renderer }) => device.startDevice(String(renderer)),
+  put: ({ surface }) => device.put(surface as PluginSurface),
+  state: () => device.state(),
+  touched: async () => device.heard(),
+  stopDevice: () => device.stopDevice(),
+
   logged: async () => own.logged,
 };
