@@ -185,17 +185,21 @@ export class Machine implements AsyncDisposable {
     qemu.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-2_000);
     });
-    const ended = new Promise<never>((_, reject) => {
-      qemu.once('close', (code) => reject(new Error(`qemu ended with ${code}: ${said}`)));
+    let failure: Error | undefined;
+    qemu.once('exit', (code) => {
+      failure = new Error(`qemu ended with ${code}: ${said}`);
     });
-    ended.catch(() => undefined); // it is told to whoever waits
-    await Promise.race([this.#connect(wire, monitor), ended]);
-    const up = eventually(() => this.#ready, 'the program of the guest', { ms: BOOT_MS, every: 100 });
-    await Promise.race([up, ended]);
+    const stillThere = (there: boolean): boolean => {
+      if (failure) throw failure;
+      return there;
+    };
+    const sockets = () => stillThere(existsSync(wire) && existsSync(monitor));
+    await eventually(sockets, 'the sockets of qemu', { ms: 60_000 });
+    await this.#connect(wire, monitor);
+    await eventually(() => stillThere(this.#ready), 'the program of the guest', { ms: BOOT_MS, every: 100 });
   }
 
   async #connect(wire: string, monitor: string): Promise<void> {
-    await eventually(() => existsSync(wire) && existsSync(monitor), 'the sockets of qemu', { ms: 60_000 });
     this.#wire = connect(wire);
     this.#monitor = connect(monitor);
     createInterface({ input: this.#wire }).on('line', (text) => this.#heard(text));
@@ -253,12 +257,7 @@ function fill(path: string, modulesFolder: string, modules: readonly string[], p
     archive.tree(`core/${folder}`, join(ROOT, folder), source);
   archive.file('core/package.json', readFileSync(join(ROOT, 'package.json')));
   archive.link('core/node_modules/@device-core/plugin-api', '../../plugin-api');
-  for (const name of closure(packages))
-    archive.tree(
-      `core/node_modules/${name}`,
-      join(ROOT, 'node_modules', name),
-      (file) => !/\/(doc|docs|test)$/.test(file),
-    );
+  for (const name of closure(packages)) archive.tree(`core/node_modules/${name}`, join(ROOT, 'node_modules', name));
 }
 
 /** Packages with what they depend on. */
