@@ -168,14 +168,25 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
 
   /** What is seen, from above to below, a line each. */
   describe(surface?: string): readonly string[] {
+    const all = this.surfacesFromAbove();
+    return this.#lines(surface === undefined ? seen(all) : all.filter(({ id }) => id === surface));
+  }
+
+  /** The same without the layer of the voice, and with what it covers: nobody who asks what is on the screen means the answer. */
+  read(): readonly string[] {
+    const front = this.focus?.app;
+    const below = this.tree.rows
+      .map(({ surface }) => surface)
+      .filter(({ id, layer, hidden, opacity }) => {
+        return layer !== LAYERS.voice && opacity !== 0 && (!hidden || id === `app:${front}`);
+      });
+    return this.#lines(seen(below.reverse()));
+  }
+
+  #lines(surfaces: readonly Pick<TouchableSurface, 'scene'>[]): readonly string[] {
     const { locale, timeZone } = this.tree.surroundings;
     const world = { now: this.scope.clock.now(), locale, timeZone };
-    const all = this.surfacesFromAbove();
-    const ground = all.findIndex(({ box, scene }) => coversAll(box, scene));
-    const seen = ground < 0 ? all : all.slice(0, ground + 1);
-    return (surface === undefined ? seen : all.filter(({ id }) => id === surface)).flatMap(({ scene }) =>
-      describeScene(scene, world),
-    );
+    return surfaces.flatMap(({ scene }) => describeScene(scene, world));
   }
 
   // ---- input/ ----
@@ -346,4 +357,10 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
       return false;
     }
   }
+}
+
+/** Those that nothing hides, of surfaces from above. */
+function seen<S extends Pick<TouchableSurface, 'box' | 'scene'>>(all: readonly S[]): readonly S[] {
+  const ground = all.findIndex(({ box, scene }) => coversAll(box, scene));
+  return ground < 0 ? all : all.slice(0, ground + 1);
 }

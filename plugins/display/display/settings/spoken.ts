@@ -3,7 +3,8 @@ import type { Intents, Scope } from '@device-core/plugin-api';
 
 /** What the spoken part asks of the screen. */
 export interface Spoken {
-  describe(): readonly string[];
+  /** Lines, without what is shown of the dialogue itself. */
+  read(): readonly string[];
   home(): void;
 }
 
@@ -54,7 +55,7 @@ export function spokenOf(lines: readonly string[], { nothing, more }: Pick<Texts
 export function speakScreen(intents: Intents, part: Scope, screen: Spoken): void {
   for (const texts of LANGUAGES) {
     const { language, read, home } = texts;
-    const readIt = async () => ({ say: spokenOf(screen.describe(), texts) });
+    const readIt = async () => ({ say: spokenOf(screen.read(), texts) });
     const goHome = async () => {
       screen.home();
       return {};
