@@ -1,0 +1,54 @@
+/** A whole Core with its real renderers: what is on the glass survives whoever paints it. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { type Display, display, operations, pluginManager } from '@device-core/plugin-api';
+import { OPERATOR } from '@device-core/plugin-api/testing';
+import { startCore } from '../../fixtures/core.ts';
+import { eventually } from '../../fixtures/eventually.ts';
+
+const SKU = {
+  ...{ operations: '^1.0.0', limits: '^1.0.0', 'panel-sim': '^1.0.0', display: '^1.0.0' },
+  ...{ 'render-skia': '^1.0.0', 'render-soft': '^1.0.0' },
+};
+
+function addonMissing(): string | false {
+  try {
+    createRequire(import.meta.url)('@napi-rs/canvas');
+    return false;
+  } catch {
+    return 'the addon @napi-rs/canvas is not installed here';
+  }
+}
+
+const skip = addonMissing();
+test('a renderer that goes in the middle leaves the picture to the next one, and takes it back', { skip }, async () => {
+  await using core = await startCore({ plugins: SKU });
+  const table = core.service(operations);
+  const call = () => ({ caller: OPERATOR, signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY });
+  const run = async (name: string, params: object) =>
+    (await table.invoke(name, params, call())) as Record<string, string>;
+  const state = () => core.service<Display>(display).state();
+  const painted = (by: string) =>
+    eventually(async () => (await state()).renderer === by, `${by} paints`, { ms: 30_000 });
+  const glass = async () => (await run('panel.picture', {})).png!;
+  await painted('skia');
+  const dark = await glass();
+  await run('display.card', { card: 1, template: 'text', title: 'Tea', value: '3 min', body: 'Green' });
+  const before = await eventually(async () => {
+    const now = await glass();
+    return now !== dark && now;
+  }, 'the card is on the glass');
+  const manager = core.service(pluginManager);
+  await manager.disable('render-skia');
+  await painted('soft');
+  const soft = await eventually(async () => {
+    const now = await glass();
+    return now !== before && now;
+  }, 'the soft renderer has painted it');
+  assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
+  await manager.enable('render-skia');
+  await painted('skia');
+  await eventually(async () => (await glass()) !== soft, 'Skia has painted it again', { ms: 30_000 });
+  assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
+});
