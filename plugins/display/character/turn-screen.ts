@@ -39,7 +39,8 @@ export class TurnScreen {
   #view: TurnView | undefined;
   #leaving: Disposable | undefined;
   #examples: readonly string[] = [];
-  #shown = false;
+  /** The scene on the screen, as text: what looks the same is not put again. */
+  #shown: string | undefined;
   #drawing = false;
   #stale = false;
 
@@ -206,11 +207,13 @@ export class TurnScreen {
           const strings = stringsOf(locale);
           const widthOf = await this.#widths(footOf(view, strings));
           const scene = turnScene(view, { strings, textScale, widthOf });
-          const fade = this.#shown ? {} : { fadeMs: FADE_MS };
-          this.#shown = true;
+          const text = JSON.stringify(scene);
+          if (text === this.#shown) continue;
+          const fade = this.#shown === undefined ? { fadeMs: FADE_MS } : {};
+          this.#shown = text;
           await display.put({ id: SURFACE, layer: 'voice', scene, modal: true, ...fade });
-        } else if (this.#shown) {
-          this.#shown = false;
+        } else if (this.#shown !== undefined) {
+          this.#shown = undefined;
           await display.remove(SURFACE);
         }
       }
