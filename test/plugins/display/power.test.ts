@@ -351,6 +351,10 @@ describe('the panel of a device', () => {
     told?.(1);
     await clock.advance(2_000);
     assert.ok(Math.abs((bench.panel.levels.at(-1) ?? 0) - 0.8 * LEVELS.inTheDark) < 0.01);
+    const steps = bench.panel.levels.length;
+    for (const lux of [1.1, 0.9, 1.15]) told?.(lux);
+    await clock.advance(2_000);
+    assert.equal(bench.panel.levels.length, steps, 'a cloud is no evening');
     told?.(10_000);
     await clock.advance(2_000);
     assert.equal(bench.panel.levels.at(-1), 0.8);

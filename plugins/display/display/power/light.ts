@@ -13,6 +13,8 @@ const SET_MS = 240;
 const STEP_MS = 40;
 /** A panel that is dimmed by painting repaints everything with each step. */
 const PAINTED_STEP_MS = 100;
+/** Share by which the light of the room must change. */
+const LUX_NOTICED = 0.2;
 /** Until the last black frame of such a panel is surely on the glass. */
 const LAST_FRAME_MS = 200;
 
@@ -114,7 +116,9 @@ export class PanelLight implements Light {
     void this.#look();
   }
 
+  /** A cloud is no evening: what nobody would notice changes nothing. */
   lux(lux: number | undefined): void {
+    if (lux !== undefined && this.#lux !== undefined && Math.abs(lux - this.#lux) <= this.#lux * LUX_NOTICED) return;
     this.#lux = lux;
     void this.#shine(DIM_MS);
   }
