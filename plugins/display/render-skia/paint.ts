@@ -24,6 +24,9 @@ import { outlineOf, scaleOf } from './outlines.ts';
 import type { Lines } from './text.ts';
 import { use } from './text.ts';
 
+/** Letters that pile up. */
+const TOWERS = /\p{M}/u;
+
 type Shape = RectNode | EllipseNode | PathNode;
 
 export class Painter {
@@ -87,7 +90,7 @@ export class Painter {
     if (area !== undefined) clipBox(context, area);
     clipWith(context, clip);
     // What reaches farther than it should, marks upon marks for example, is cut where it is looked for.
-    if (node.kind === 'text') clipBox(context, item.bounds);
+    if (lines?.lines.some(({ text: line }) => TOWERS.test(line))) clipBox(context, item.bounds);
     context.setTransform(...(matrix as [number, number, number, number, number, number]));
     if (alpha < 1) context.globalAlpha = alpha;
     switch (node.kind) {
