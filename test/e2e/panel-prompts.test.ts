@@ -33,10 +33,10 @@ const root = mkdtempSync(join(tmpdir(), 'dpp-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
 /** Titles are words of the app. */
-function putApp(id: string, capabilities: readonly object[], title = 'Ear'): string {
+function putApp(id: string, capabilities: readonly object[], title = 'Ear', script = CONNECT): string {
   const folder = join(root, id);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'main.cjs'), CONNECT);
+  writeFileSync(join(folder, 'main.cjs'), script);
   const exec = { command: 'node', args: ['main.cjs'] };
   const manifest = { manifestVersion: 1, id, name: 'ear', version: '1.0.0', title, exec, capabilities };
   writeFileSync(join(folder, 'app.yaml'), JSON.stringify(manifest));
@@ -204,6 +204,34 @@ describe('an app', () => {
     assert.match(line, /com\.example\.ear/);
     assert.doesNotMatch(line, /\u202e/);
   });
+});
+
+it('an app with a screen of its own, right below a question, hears of no touch on the question', async () => {
+  const script = CONNECT.replace('.resume()', `.on('data', (data) => process.stdout.write(data))`);
+  const surface = { id: 'display.surface', reason: 'to show something' };
+  await using core = await start(putApp(EAR, [surface], 'Ear', script));
+  await eventually(async () => (await held(core)) === 'display.surface', 'the app');
+  const touches = async () =>
+    JSON.stringify(await invoke(core, 'apps.logs', { id: EAR })).split('display.input').length - 1;
+  const node = { kind: 'rect', id: 'all', w: 720, h: 720, fill: '@accent', tap: 'all', label: 'All' };
+  await invoke(core, 'display.show', { scene: 1, nodes: [node] }, { kind: 'app', id: EAR });
+  await core.service(display).open(EAR);
+  await eventually(
+    async () => {
+      await invoke(core, 'display.touch', ALLOW);
+      return (await touches()) > 0;
+    },
+    'a touch of its own',
+    { ms: 3_000 },
+  );
+  await turns();
+  const before = await touches();
+  const answer = core.service(prompts).ask({ kind: 'confirm', subject: EAR, title: 'Ear', what: [] });
+  await eventually(async () => (await said(core)).includes('[Confirm]'), 'the question');
+  await invoke(core, 'display.touch', { x: 360, y: 300 });
+  await invoke(core, 'display.touch', ALLOW);
+  assert.deepEqual((await answer).allow, ['yes']);
+  assert.equal(await touches(), before);
 });
 
 describe('another plugin', () => {
