@@ -179,7 +179,7 @@ export function displayOperations(
     params: exactly({ all: ALL }, []),
     result: exactly({ text: { type: 'array', items: TEXT } }),
     rest: { method: 'GET', path: '/display/text' },
-    cli: { command: 'display text', done: '{text}' },
+    cli: { hide: true },
     errors: ['NOT_FOREGROUND', 'CAPABILITY_DENIED', 'CALLER_DENIED'],
     run: async ({ all }, call) => ({ text: screen.describe(whose(call, all, 'describe the screen')) }),
   };

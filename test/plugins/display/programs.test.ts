@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { Program, ProgramClient, ProgramContext } from '@device-core/plugin-api/program';
 import { program as screenshot } from '../../../plugins/display/display/program/screenshot.ts';
 import { program as show } from '../../../plugins/display/display/program/show.ts';
+import { program as text } from '../../../plugins/display/display/program/text.ts';
 import { png } from '../../fixtures/grey-png.ts';
 
 class Folder implements Disposable {
@@ -29,7 +30,8 @@ async function run<A>(program: Program<A>, args: A, json = false) {
   const client = {
     async get(path: string) {
       sent.push({ path });
-      return { status: 200, text: '', body: { png: png().toString('base64') } };
+      const body = { png: png().toString('base64'), text: ['Tea', '[Ready]\u001b[31m'] };
+      return { status: 200, text: '', body };
     },
     async put(path: string, body: object) {
       sent.push({ path, body });
@@ -69,4 +71,12 @@ test('a picture of the screen is a file', async () => {
   assert.deepEqual(readFileSync(file), png());
   assert.deepEqual(printed, [`${file}: ${png().length} bytes`]);
   await assert.rejects(run(screenshot, { file: join(folder.path, 'no', 'where.png') }), /cannot write .*ENOENT/);
+});
+
+test('the screen as text is a line each, and moves no terminal', async () => {
+  const { printed, sent } = await run(text, {});
+  assert.deepEqual(sent, [{ path: '/display/text' }]);
+  assert.equal(printed.length, 2);
+  assert.equal(printed[0], 'Tea');
+  assert.doesNotMatch(printed.join(''), /\u001b/);
 });
