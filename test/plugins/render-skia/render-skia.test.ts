@@ -55,6 +55,30 @@ describe('render-skia', () => {
     assert.deepEqual(skia.host.leaks(), []);
   });
 
+  it('stops in the middle of a frame that the panel never takes, and another one takes the same screen', async () => {
+    const set = [surfaceOf('home', [], { background: '#00ff00' })];
+    const patch = { base: 0, revision: 1, surroundings: SURROUNDINGS, set };
+    const glass = new Glass(() => performance.now());
+    glass.mood = 'hangs';
+    {
+      await using killed = await start();
+      const renderer = await eventually(() => killed.registered.get('skia'), 'the renderer');
+      await renderer.open(glass.opening());
+      await renderer.apply(patch);
+      await eventually(() => glass.frames.length > 0, 'a frame on its way');
+      await killed.host.stop();
+      assert.deepEqual(killed.host.leaks(), []);
+    }
+    glass.mood = 'well';
+    await using skia = await start();
+    const renderer = await eventually(() => skia.registered.get('skia'), 'the next renderer');
+    const opened = await renderer.open(glass.opening());
+    await renderer.apply(patch);
+    await eventually(() => glass.at(50, 50)[1] === 255, 'the picture');
+    await opened[Symbol.asyncDispose]();
+    glass.release();
+  });
+
   it('registers nothing without the addon, and says so', async () => {
     await using skia = await start({ library: '@device-core/there-is-no-such-addon' });
     const { parts, warnings } = await skia.collected();
