@@ -27,14 +27,22 @@ const SCENE = {
 } as const;
 
 const ask = async <T>(core: Core, name: string): Promise<T> =>
-  (await core.service(operations).invoke(
-    name,
-    {},
-    { caller: { kind: 'operator', id: 'operator' }, signal: new AbortController().signal, deadline: Date.now() + 30_000 },
-  )) as T;
+  (await core
+    .service(operations)
+    .invoke(
+      name,
+      {},
+      {
+        caller: { kind: 'operator', id: 'operator' },
+        signal: new AbortController().signal,
+        deadline: Date.now() + 30_000,
+      },
+    )) as T;
 
 const paints = (core: Core, renderer: string) =>
-  eventually(async () => (await core.service(display).state()).renderer === renderer, `${renderer} paints`, { ms: 60_000 });
+  eventually(async () => (await core.service(display).state()).renderer === renderer, `${renderer} paints`, {
+    ms: 60_000,
+  });
 
 /** The scene is on the glass. */
 const seen = (core: Core) =>
@@ -84,7 +92,9 @@ describe('renderers', () => {
     await paints(core, 'skia');
     await seen(core);
     // It paints in a worker: nothing of the addon is loaded in the Core's own thread by that.
-    const loaded = Object.keys(createRequire(import.meta.url).cache).filter((file) => /@napi-rs\/canvas.*\.(node|js)$/.test(file));
+    const loaded = Object.keys(createRequire(import.meta.url).cache).filter((file) =>
+      /@napi-rs\/canvas.*\.(node|js)$/.test(file),
+    );
     assert.deepEqual(loaded, []);
   });
 });
