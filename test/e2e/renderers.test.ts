@@ -26,18 +26,11 @@ const SCENE = {
   nodes: [{ kind: 'rect', x: 100, y: 100, w: 200, h: 200, fill: '#ffcc00' }],
 } as const;
 
-const ask = async <T>(core: Core, name: string): Promise<T> =>
-  (await core
-    .service(operations)
-    .invoke(
-      name,
-      {},
-      {
-        caller: { kind: 'operator', id: 'operator' },
-        signal: new AbortController().signal,
-        deadline: Date.now() + 30_000,
-      },
-    )) as T;
+async function ask<T>(core: Core, name: string): Promise<T> {
+  const caller = { kind: 'operator', id: 'operator' } as const;
+  const call = { caller, signal: new AbortController().signal, deadline: Date.now() + 30_000 };
+  return (await core.service(operations).invoke(name, {}, call)) as T;
+}
 
 const paints = (core: Core, renderer: string) =>
   eventually(async () => (await core.service(display).state()).renderer === renderer, `${renderer} paints`, {
