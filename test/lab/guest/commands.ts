@@ -121,6 +121,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   put: ({ surface }) => device.put(surface as PluginSurface),
   state: () => device.state(),
   touched: async () => device.heard(),
+  log: async () => device.log(),
   stopDevice: () => device.stopDevice(),
 
   logged: async () => own.logged,

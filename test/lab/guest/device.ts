@@ -1,4 +1,6 @@
 /** A whole Core with a screen in the machine: a scene goes out, a touch comes in. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { display } from '@device-core/plugin-api';
 import type { PluginSurface, SurfaceInput } from '@device-core/plugin-api/services/display';
 import { type Core, startCore } from '../../fixtures/core.ts';
@@ -24,6 +26,8 @@ export async function startDevice(renderer: string): Promise<void> {
 export const put = (surface: PluginSurface): Promise<number> => there().service(display).put(surface);
 export const state = () => there().service(display).state();
 export const heard = () => touched;
+/** The end of its log, for a test that fails. */
+export const log = () => readFileSync(join(there().paths.var, 'log/core.log'), 'utf8').slice(-6_000);
 
 export async function stopDevice(): Promise<void> {
   await core?.stop();
