@@ -54,12 +54,7 @@ export class Archive implements Disposable {
   program(place: string, path: string): void {
     const real = realpathSync(path);
     this.file(place, readFileSync(real), true);
-    this.libraries(real);
-  }
-
-  /** What a program or an addon is linked with. */
-  libraries(path: string): void {
-    const said = execFileSync('ldd', [path], { encoding: 'utf8' });
+    const said = execFileSync('ldd', [real], { encoding: 'utf8' });
     for (const [, library] of said.matchAll(LIBRARY)) this.file(library!.slice(1), readFileSync(library!), true);
   }
 

@@ -33,14 +33,13 @@ describe('a Core with a screen in a virtual device', { skip: noMachine, timeout:
       machine = await Machine.boot({
         modules: ['bochs', 'evdev', 'virtio_pci', 'virtio_input'],
         devices: ['VGA,xres=720,yres=720,edid=on', 'virtio-tablet-pci'],
-        paints: true,
       });
     },
     { timeout: 400_000 },
   );
   after(async () => await machine?.[Symbol.asyncDispose]());
 
-  for (const renderer of ['soft', 'skia'])
+  for (const renderer of ['soft'])
     it(`shows a scene by render-${renderer}, to the pixel, and hears what is touched of it`, {
       timeout: 400_000,
     }, async () => {

@@ -17,8 +17,6 @@ const QEMU = 'qemu-system-x86_64';
 const BOOT_MS = 280_000;
 const CALL_MS = 120_000;
 const PACKAGES = ['koffi', '@koromix/koffi-linux-x64', 'ajv', 'tapable', 'semver', 'yaml', 'pino', 'fast-check'];
-/** What Skia is made of: 40 MB, for machines that paint with it. */
-const PAINTING = ['@napi-rs/canvas', '@napi-rs/canvas-linux-x64-gnu', '@fontsource/inter'];
 const PROGRAMS = ['/bin/sh', '/bin/cat', '/bin/mount', '/bin/stty', '/sbin/insmod', '/bin/mkdir'];
 
 interface KernelFiles {
@@ -57,8 +55,6 @@ export interface MachineOptions {
   readonly modules: readonly string[];
   /** Devices of QEMU. */
   readonly devices: readonly string[];
-  /** With the packages of the renderer by Skia. */
-  readonly paints?: boolean;
   /** Of the kernel's command line. */
   readonly append?: string;
 }
@@ -149,10 +145,10 @@ export class Machine implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #boot({ modules, devices, append = '', paints = false }: MachineOptions): Promise<void> {
+  async #boot({ modules, devices, append = '' }: MachineOptions): Promise<void> {
     const { image, modules: folder } = kernel()!;
     const initrd = join(this.#folder, 'initrd');
-    fill(initrd, folder, modules, paints ? [...PACKAGES, ...PAINTING] : PACKAGES);
+    fill(initrd, folder, modules);
     const [wire, monitor] = [join(this.#folder, 'wire'), join(this.#folder, 'monitor')];
     const line = `console=ttyS1 panic=-1 quiet vt.global_cursor_default=0 consoleblank=0 ${append}`;
     const args = [
@@ -232,7 +228,7 @@ async function inTime<T>(work: Promise<T>, ms: number, what: string): Promise<T>
   }
 }
 
-function fill(path: string, modulesFolder: string, modules: readonly string[], packages: readonly string[]): void {
+function fill(path: string, modulesFolder: string, modules: readonly string[]): void {
   using archive = new Archive(path);
   for (const folder of ['proc', 'sys', 'dev', 'tmp', 'run']) archive.folder(folder);
   for (const program of PROGRAMS) archive.program(`bin/${program.split('/').at(-1)}`, program);
@@ -257,7 +253,7 @@ function fill(path: string, modulesFolder: string, modules: readonly string[], p
     archive.tree(`core/${folder}`, join(ROOT, folder), source);
   archive.file('core/package.json', readFileSync(join(ROOT, 'package.json')));
   archive.link('core/node_modules/@device-core/plugin-api', '../../plugin-api');
-  for (const name of closure(packages)) archive.tree(`core/node_modules/${name}`, join(ROOT, 'node_modules', name));
+  for (const name of closure(PACKAGES)) archive.tree(`core/node_modules/${name}`, join(ROOT, 'node_modules', name));
 }
 
 /** Packages with what they depend on. */
