@@ -44,7 +44,7 @@ export class SoftRenderer implements Renderer {
   #open: Open | undefined;
   #tree: Tree = EMPTY;
   #timer: Disposable | undefined;
-  #limit: Disposable | undefined;
+  #flight: Promise<void> | undefined;
   #reportTimer: Disposable | undefined;
   #whole = true;
   #owed: readonly Rect[] = [];
@@ -72,8 +72,7 @@ export class SoftRenderer implements Renderer {
 
   async close(): Promise<void> {
     this.#stopTimer();
-    for (const timer of [this.#limit, this.#reportTimer]) timer?.[Symbol.dispose]();
-    this.#limit = undefined;
+    this.#reportTimer?.[Symbol.dispose]();
     this.#reportTimer = undefined;
     this.#open = undefined;
     this.#tree = EMPTY;
@@ -85,6 +84,8 @@ export class SoftRenderer implements Renderer {
     this.#seq = 0;
     this.#painted = Number.NEGATIVE_INFINITY;
     this.#retryMs = RETRY_MS;
+    // The panel takes one frame at a time: the next renderer would be refused while this one's is on its way.
+    await this.#flight;
   }
 
   async apply(patch: TreePatch): Promise<{ readonly frame: number }> {
@@ -213,8 +214,14 @@ export class SoftRenderer implements Renderer {
 
   #present(open: Open, frame: Parameters<Opening['present']>[0]): void {
     this.#presenting = true;
-    const done = (problem?: string) => this.#presented(open, frame.seq, problem);
-    this.#limit = this.#clock.after(PRESENT_MS, () => done('it does not answer'));
+    const flight = Promise.withResolvers<void>();
+    this.#flight = flight.promise;
+    const done = (problem?: string) => {
+      limit[Symbol.dispose]();
+      flight.resolve();
+      this.#presented(open, frame.seq, problem);
+    };
+    const limit = this.#clock.after(PRESENT_MS, () => done('it does not answer'));
     const given = async () => {
       await open.opening.present(frame);
     };
@@ -228,8 +235,6 @@ export class SoftRenderer implements Renderer {
   #presented(open: Open, seq: number, problem: string | undefined): void {
     if (this.#open !== open || this.#seq !== seq || !this.#presenting) return;
     this.#presenting = false;
-    this.#limit?.[Symbol.dispose]();
-    this.#limit = undefined;
     if (problem === undefined) {
       this.#retryMs = RETRY_MS;
       this.#next(open);
