@@ -77,7 +77,7 @@ export class PanelLink {
       return await part.within('a frame', PRESENT_MS, () => glass.panel.present(frame));
     } catch (error) {
       const ours = error instanceof CoreError && error.code === 'PARAMS_INVALID';
-      if (!ours && glass === this.#glass) this.lost(reasonOf(error));
+      if (!ours && glass === this.#glass && !part.signal.aborted) this.lost(reasonOf(error));
       throw error;
     }
   }

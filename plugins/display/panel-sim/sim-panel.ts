@@ -44,6 +44,8 @@ export class SimPanel implements Panel {
   readonly #began: number;
   #cable = new AbortController();
   #busy = false;
+  #flipping: Promise<number> | undefined;
+  #waited = false;
   #on = true;
   #level = 1;
   #frames = 0;
@@ -68,17 +70,26 @@ export class SimPanel implements Panel {
 
   async present(frame: PanelFrame): Promise<{ readonly at: number }> {
     this.#checkPlugged();
-    if (this.#busy) throw new CoreError('PANEL_UNAVAILABLE', { reason: 'it takes one frame at a time' });
     checkFrame(frame, this.#info);
+    // A renderer that was ended in mid-frame leaves one behind: the next waits for its flip, and nobody else may.
+    if (this.#flipping && !this.#waited) {
+      this.#waited = true;
+      await this.#flipping.catch(() => undefined);
+      this.#waited = false;
+      this.#checkPlugged();
+    }
+    if (this.#busy) throw new CoreError('PANEL_UNAVAILABLE', { reason: 'it takes one frame at a time' });
     this.#busy = true;
     try {
-      const flipped = await (this.#settings.tearing ? this.#tear(frame) : this.#flip());
+      this.#flipping = this.#settings.tearing ? this.#tear(frame) : this.#flip();
+      const flipped = await this.#flipping;
       this.#glass.put(frame);
       this.#frames++;
       this.#pixels += frame.rects.reduce((sum, { w, h }) => sum + w * h, 0);
       this.#last = { seq: frame.seq, at: flipped + this.#settings.latencyMs };
       return { at: this.#last.at };
     } finally {
+      this.#flipping = undefined;
       this.#busy = false;
     }
   }

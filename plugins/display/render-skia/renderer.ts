@@ -118,6 +118,8 @@ export class SkiaRenderer implements Renderer {
   }
 
   #failed(err: unknown): void {
+    // A frame on its way when the plugin stops is nobody's trouble.
+    if (this.#scope.signal.aborted) return;
     const reason = reasonOf(err);
     if (reason !== this.#problem) this.#log.warn({ err }, 'a frame did not reach the panel; a whole one follows');
     this.#problem = reason;
