@@ -1,6 +1,7 @@
 /** Which of the screens is seen, and the way back. Draws when something that is seen has changed, and never else. */
 import {
   type Clock,
+  CoreError,
   type Display,
   type Logger,
   reasonOf,
@@ -150,7 +151,10 @@ export class Guide implements Disposable {
         await this.#drawOnce(motion);
       } catch (thrown) {
         const { log } = this.#options;
-        log.warn({ screen: this.#place.screen, reason: reasonOf(thrown) }, 'cannot draw a screen of the device');
+        const said = { screen: this.#place.screen, reason: reasonOf(thrown) };
+        // The renderer was stopped: nothing is seen, and another one is given what there is.
+        const stopped = thrown instanceof CoreError && thrown.code === 'CANCELLED';
+        log[stopped ? 'debug' : 'warn'](said, 'cannot draw a screen of the device');
       }
     }
     // In the same turn as the last look at it: who asks from here on begins anew.
