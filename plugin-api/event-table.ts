@@ -119,9 +119,21 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
       revision: COUNT,
     }),
   },
+  'display.state': {
+    summary: 'the panel is lit or dark, and which app is in the foreground',
+    retained: true,
+    payload: record(['power', 'brightness'], {
+      ...{ power: oneOf('on', 'dim', 'off'), app: TEXT, brightness: { type: 'number', minimum: 0, maximum: 1 } },
+      ...{ renderer: TEXT, panel: TEXT, problem: TEXT },
+    }),
+  },
   'gpio.edge': {
     summary: 'an input changed its level',
     payload: record(['handle', 'level', 'at'], { handle: TEXT, level: { enum: [0, 1] }, ...TIMED }),
+  },
+  'input.key': {
+    summary: 'a key of the device that the SKU marks as public',
+    payload: record(['name', 'phase'], { name: TEXT, phase: oneOf('down', 'up') }),
   },
   'nfc.tag': {
     summary: 'a tag came to a reader, or went',
@@ -147,18 +159,6 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     summary: 'a plugin started, stopped, waits, or failed',
     retained: true,
     payload: record(['plugin', 'state'], { plugin: TEXT, state: TEXT, reason: TEXT }),
-  },
-  'display.state': {
-    summary: 'the panel is lit or dark, and which app is in the foreground',
-    retained: true,
-    payload: record(['power', 'brightness'], {
-      ...{ power: oneOf('on', 'dim', 'off'), app: TEXT, brightness: { type: 'number', minimum: 0, maximum: 1 } },
-      ...{ renderer: TEXT, panel: TEXT, problem: TEXT },
-    }),
-  },
-  'input.key': {
-    summary: 'a key of the device that the SKU marks as public',
-    payload: record(['name', 'phase'], { name: TEXT, phase: oneOf('down', 'up') }),
   },
   'prompt.state': {
     summary: 'a question to the person who owns the device is open, or what became of it',
