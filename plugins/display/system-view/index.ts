@@ -1,20 +1,24 @@
 import {
-  type AudioState,
   apps,
   audio,
   definePlugin,
   device,
   display,
+  intents,
   operations,
   panelAnswers,
   prompts,
   reasonOf,
+  voice,
 } from '@device-core/plugin-api';
+import { Listeners } from './ear.ts';
 import { KeptSurface } from './kept-surface.ts';
 import { goodbyeScene, SWITCH_OFF, safeModeScene } from './pages.ts';
 import { PromptView } from './prompt-view.ts';
 import { SafeMode } from './safe-mode.ts';
-import { CORNER, type Ear, earScene, NOTHING, noticeScene } from './signs.ts';
+import { CORNER, earScene, NOTHING, noticeScene } from './signs.ts';
+import { SpokenQuestions } from './spoken.ts';
+import { stringsOf } from './strings/index.ts';
 import { type Power, Troubles } from './troubles.ts';
 
 interface SystemViewConfig {
@@ -30,18 +34,11 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
     const { scope, log, bus, clock, config } = host;
     const { sku } = await about.info();
     const troubles = new Troubles();
-    const titles = new Map<string, string>();
-    let heard: Pick<AudioState, 'capturing' | 'muted'> = { capturing: [], muted: false };
-    let listens = false;
+    const listeners = new Listeners();
     let plugged: Disposable | undefined;
     let safe: SafeMode | undefined;
     scope.defer('sign of the charger', () => plugged?.[Symbol.dispose]());
 
-    const ear = (): Ear => {
-      const by = heard.capturing.map((owner) => nameOf(owner, titles));
-      if (by.length > 0 || listens) return { state: 'heard', by: by.length > 0 ? by : ['voice'] };
-      return { state: heard.muted ? 'muted' : 'free' };
-    };
     const company = { display: screen, log };
     // In this order, and never taken away: the corner is above all else, always.
     const page = new KeptSurface(company, 'page', async () => {
@@ -53,12 +50,17 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
     const notice = new KeptSurface(company, 'notice', async () =>
       noticeScene(troubles.notice(plugged !== undefined), screen),
     );
-    const corner = new KeptSurface(company, 'capture', () => ({ scene: earScene(ear()), box: CORNER }));
+    const corner = new KeptSurface(company, 'capture', async () => {
+      const { locale } = await screen.surroundings();
+      return { scene: earScene(listeners.ear, stringsOf(locale)), box: CORNER };
+    });
     await page.look();
     await notice.look();
     await corner.look();
 
-    const questions = new PromptView(host, screen);
+    const questions: PromptView = new PromptView(host, screen, () => void spoken.look());
+    const spoken = new SpokenQuestions(questions, log);
+    host.when(intents, (service, during) => spoken.follow(service, during));
     host.when(prompts, async (service, during) => {
       during.use(
         'questions',
@@ -74,34 +76,44 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
     host.when(apps, async (service, during) => {
       during.use(
         'titles of apps',
-        service.onChange(({ id, title }) => void titles.set(id, title)),
+        service.onChange(({ id, title }) => {
+          listeners.titles.set(id, title);
+          void corner.look();
+        }),
       );
-      for (const { id, title } of await service.list()) titles.set(id, title);
+      for (const { id, title } of await service.list()) listeners.titles.set(id, title);
+      await corner.look();
     });
     host.when(audio, (service, during) => {
       during.use(
         'ear',
         service.onState((state) => {
-          heard = state;
+          listeners.audio(state);
           troubles.sound(state.problem);
           void corner.look();
           void notice.look();
         }),
       );
       during.defer('ear', () => {
-        heard = { capturing: [], muted: false };
+        listeners.audio(undefined);
         troubles.sound(undefined);
         void corner.look();
       });
     });
     bus.subscribe('audio.state', ({ payload }) => {
-      listens = (payload as { readonly state?: unknown }).state === 'listening';
+      listeners.voice((payload as { readonly state?: unknown }).state);
       void corner.look();
+    });
+    // What it said before somebody listened; until then the sign is the full one.
+    host.when(voice, async (service) => {
+      const { state } = await service.state();
+      if (!listeners.voiceIsKnown) listeners.voice(state);
+      await corner.look();
     });
     bus.subscribe('plugin.state', ({ payload }) => {
       const { plugin: id, state } = payload as { readonly plugin: string; readonly state: string };
       // A voice that is gone listens no more, and does not say so.
-      if (id === 'voice' && state !== 'active') listens = false;
+      if (id === 'voice' && state !== 'active') listeners.voice(undefined);
       troubles.plugin(id, state);
       void notice.look();
       void corner.look();
@@ -151,15 +163,10 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
       'surroundings',
       screen.onSurroundings(() => {
         questions.again();
+        void corner.look();
         void page.look();
         void notice.look();
       }),
     );
   },
 });
-
-/** `app:com.example.ear` by the title of the app, `plugin:voice` by its id. */
-function nameOf(owner: string, titles: ReadonlyMap<string, string>): string {
-  const name = owner.slice(owner.indexOf(':') + 1);
-  return titles.get(name) ?? name;
-}

@@ -16,14 +16,14 @@ import {
   type SceneNode,
   type TextNode,
 } from '@device-core/plugin-api/scene';
-import { detailOf, timeOf, wordsOf } from './question-words.ts';
+import { capital, detailOf, timeOf } from './question-words.ts';
+import { type QuestionWords, type Strings, stringsOf } from './strings/index.ts';
 
 /** Before it buttons take no touch: nobody answers a question that has just come under the finger. */
 export const ARMED_MS = 700;
 const GAP = GRID.gap;
 const SIGN = 80;
 const SWITCH = { w: 80, h: 48 } as const;
-const NO_FONT = 'no font of this device has its name';
 /** From this text scale on there is no room for more than words. */
 const LARGE = 1.5;
 
@@ -71,12 +71,14 @@ export async function promptScene(
 ): Promise<PromptPage> {
   const { locale, timeZone, textScale } = await display.surroundings();
   const dir = directionOfLocale(locale);
+  const strings = stringsOf(locale);
+  const words = strings.questions[prompt.kind];
   const frame = frameOf(textScale);
   const { pad, inner, w, h, foot } = frame;
-  const header = await headerOf(display, prompt, timeOf(prompt.until, timeZone), frame);
+  const header = await headerOf(display, prompt, timeOf(prompt.until, timeZone), { strings, frame });
   const top = header.height + GAP * 1.5;
   const room = foot - GAP - top;
-  const pages = paged(await rowsOf(display, prompt, frame, room), room);
+  const pages = paged(await rowsOf(display, prompt, { ...frame, says: strings.appSays }, room), room);
   const at = Math.min(page, pages.length - 1);
   const last = at === pages.length - 1;
   const nodes: SceneNode[] = [{ kind: 'rect', w, h, radius: GRID.radius, fill: '@raised' }, ...header.nodes];
@@ -84,18 +86,18 @@ export async function promptScene(
   let y = 0;
   const list: SceneNode[] = [];
   for (const row of pages[at] ?? []) {
-    list.push(...drawn(row, y, { on: !off.has(row.item.capability), armed, inner }));
+    list.push(...drawn(row, y, { on: !off.has(row.item.capability), armed, inner, strings }));
     y += row.height;
   }
   nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
-  nodes.push(...footer(prompt, frame, { last, armed, page: at, pages: pages.length }));
+  nodes.push(...footer({ ...words, more: strings.page }, frame, { last, armed, page: at, pages: pages.length }));
   const card: SceneNode = {
     ...{ kind: 'group', id: 'question', x: frame.edge, y: frame.top, w, h },
     nodes: directed(nodes, w, dir),
   };
   const scene: Scene = {
     scene: 1,
-    title: foreignLabel(prompt.title, wordsOf(prompt).asks),
+    title: foreignLabel(prompt.title, words.asks),
     background: '@scrim',
     nodes: [card],
     ...(!armed && {
@@ -119,7 +121,7 @@ async function headerOf(
   display: Pick<Display, 'measure'>,
   prompt: Prompt,
   until: string,
-  { large, pad, inner, textScale }: Frame,
+  { strings, frame: { large, pad, inner, textScale } }: { readonly strings: Strings; readonly frame: Frame },
 ): Promise<{ readonly nodes: readonly SceneNode[]; readonly height: number }> {
   const { subject, title, version, signer } = prompt;
   const side = large ? 0 : SIGN + GAP * 1.5;
@@ -128,12 +130,12 @@ async function headerOf(
   // A name that nobody could read would be any name: then the id stands in its place.
   const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
   const name = foreignText(legible ? title : subject);
-  const asks = `${wordsOf(prompt).asks} until ${until}`;
+  const asks = `${strings.questions[prompt.kind].asks} ${strings.until} ${until}`;
   const by = [version, signer === undefined ? undefined : `signed by ${signer}`].filter(Boolean).join(' · ');
   const most = large ? 1 : 2;
   const lines = [
     ...(large ? [] : [{ text: asks, role: 'caption' as const, width, lines: 2 }]),
-    { text: foreignText(legible ? subject : NO_FONT), role: 'caption' as const, width: inner, lines: most },
+    { text: foreignText(legible ? subject : strings.noFont), role: 'caption' as const, width: inner, lines: most },
     ...(by === '' ? [] : [{ text: foreignText(by), role: 'caption' as const, width: inner, lines: most }]),
   ];
   const [big, ...sizes] = await display.measure([{ text: name, role: 'heading', width, lines: most }, ...lines]);
@@ -164,7 +166,7 @@ async function headerOf(
 async function rowsOf(
   display: Pick<Display, 'measure'>,
   { what }: Prompt,
-  { large, inner }: Frame,
+  { large, inner, says }: Frame & { readonly says: string },
   room: number,
 ): Promise<readonly Row[]> {
   const big = large ? ({ role: 'caption', weight: 700 } as const) : ({ role: 'label' } as const);
@@ -177,7 +179,7 @@ async function rowsOf(
       ...(detail === undefined ? [] : [{ text: foreignText(detail), ...small, width, lines: 2 }]),
       // Quotation marks that the app cannot close: inside there are none.
       {
-        text: `The app says: “${foreignText(item.reason.replace(/[“”"]/g, '’'))}”`,
+        text: `${says} “${foreignText(item.reason.replace(/[“”"]/g, '’'))}”`,
         ...small,
         width,
         lines: large ? 3 : 2,
@@ -231,7 +233,12 @@ function paged(rows: readonly Row[], room: number): readonly (readonly Row[])[] 
 function drawn(
   { item, place, texts, switched, height }: Row,
   y: number,
-  { on, armed, inner }: { readonly on: boolean; readonly armed: boolean; readonly inner: number },
+  {
+    on,
+    armed,
+    inner,
+    strings,
+  }: { readonly on: boolean; readonly armed: boolean; readonly inner: number; readonly strings: Strings },
 ): readonly SceneNode[] {
   const moved = texts.map((node) => ({ ...node, y: (node.y ?? 0) + y }));
   if (!switched) return moved;
@@ -239,7 +246,7 @@ function drawn(
   const knob = h - 12;
   const at = { x: inner - w, y: y + (height - GAP - h) / 2 };
   const toggle: SceneNode = {
-    ...{ kind: 'group', ...at, w, h, label: foreignLabel(item.summary, on ? 'on' : 'off') },
+    ...{ kind: 'group', ...at, w, h, label: foreignLabel(item.summary, on ? strings.on : strings.off) },
     ...(armed && { tap: itemTap(place) }),
     nodes: [
       { kind: 'rect', w, h, radius: h / 2, fill: on ? '@accent' : '@sunken', stroke: '@outline', strokeWidth: 2 },
@@ -262,11 +269,10 @@ interface Foot {
 }
 
 function footer(
-  prompt: Prompt,
+  { yes, no, more: next }: QuestionWords & { readonly more: string },
   { pad, inner, foot: y, large }: Frame,
   { last, armed, page, pages }: Foot,
 ): readonly SceneNode[] {
-  const { yes, no } = wordsOf(prompt);
   const w = (inner - GAP) / 2;
   const button = (id: 'yes' | 'no', x: number, title: string, tap: string): SceneNode => ({
     ...{ kind: 'group', id, x, y, w, h: GRID.target, label: title, opacity: armed ? 1 : 0.35 },
@@ -282,7 +288,7 @@ function footer(
       },
     ],
   });
-  const more = large ? 'More' : `More  ${page + 1} / ${pages}`;
+  const more = large ? next : `${next}  ${page + 1} / ${pages}`;
   return [
     button('no', pad, no, TAP.no),
     last ? button('yes', pad + w + GAP, yes, TAP.yes) : button('yes', pad + w + GAP, more, TAP.more),
@@ -292,10 +298,6 @@ function footer(
 /** The tap of an optional item, by its place in the question. */
 export function itemTap(index: number): string {
   return `${TAP.item}${index}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 
 function heightOf(size: TextSize | undefined, least: number): number {

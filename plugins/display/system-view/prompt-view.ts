@@ -10,6 +10,7 @@ import {
   type SurfaceInput,
 } from '@device-core/plugin-api';
 import { ARMED_MS, itemTap, promptScene, TAP } from './prompt-scene.ts';
+import type { Asked, Refusal } from './spoken.ts';
 
 const SURFACE = 'prompt';
 const GO_MS = 150;
@@ -34,7 +35,9 @@ interface Shown {
   readonly round: number;
 }
 
-export class PromptView {
+type Fate = 'answered' | 'late' | 'failed';
+
+export class PromptView implements Asked {
   readonly #host: Pick<PluginHost, 'scope' | 'clock' | 'log'>;
   readonly #display: Display;
   #prompts: Prompts | undefined;
@@ -48,10 +51,12 @@ export class PromptView {
   #arming: Disposable | undefined;
   /** Answered, and not yet gone from the list. */
   readonly #answered = new Set<string>();
+  readonly #changed: () => void;
 
-  constructor(host: Pick<PluginHost, 'scope' | 'clock' | 'log'>, display: Display) {
+  constructor(host: Pick<PluginHost, 'scope' | 'clock' | 'log'>, display: Display, changed: () => void) {
     this.#host = host;
     this.#display = display;
+    this.#changed = changed;
     host.scope.defer('buttons of a question', () => this.#arming?.[Symbol.dispose]());
   }
 
@@ -69,6 +74,31 @@ export class PromptView {
     this.#open = (await this.#prompts?.list()) ?? [];
     for (const id of this.#answered) if (!this.#open.some((one) => one.id === id)) this.#answered.delete(id);
     this.#choose();
+    this.#changed();
+  }
+
+  get asks(): boolean {
+    return this.#open.length > 0;
+  }
+
+  /** The question that stands on the panel, with nothing allowed. One that has just come under the sentence is not meant by it. */
+  async refuse(): Promise<Refusal> {
+    const shown = this.#shown;
+    if (!shown || this.#answered.has(shown.prompt.id)) return { outcome: 'none' };
+    const { prompt, armed } = shown;
+    if (!armed) return { outcome: 'early' };
+    const fate = await this.#answer(shown, []);
+    if (fate === 'late') return { outcome: 'none' };
+    return { outcome: fate === 'answered' ? 'refused' : 'failed', prompt };
+  }
+
+  async show(): Promise<Prompt | undefined> {
+    const wanted = this.#wanted;
+    const prompt = wanted && this.#open.find(({ id }) => id === wanted.id);
+    if (!wanted || !prompt) return undefined;
+    await this.#display.wake('prompt');
+    if (this.#wanted === wanted && wanted.page > 0) this.#want({ ...wanted, page: 0 });
+    return prompt;
   }
 
   /** Theme, text scale or language changed. */
@@ -82,7 +112,7 @@ export class PromptView {
     if (!shown?.armed) return;
     // A finger that came down on what stood there before answers nothing.
     const what = phase === 'key' ? KEYS[key ?? ''] : phase === 'tap' && scene === shown.version ? tap : undefined;
-    if (what === TAP.no) this.#answer(shown, []);
+    if (what === TAP.no) void this.#answer(shown, []);
     else if (what === TAP.yes || what === TAP.more) this.#forward(shown);
     else this.#switch(shown, what);
   }
@@ -103,23 +133,28 @@ export class PromptView {
       return;
     }
     const all = prompt.what.length === 0 ? ['yes'] : prompt.what.map(({ capability }) => capability);
-    this.#answer(
+    void this.#answer(
       shown,
       all.filter((one) => !off.has(one)),
     );
   }
 
-  #answer({ prompt: { id, subject } }: Shown, allow: readonly string[]): void {
+  async #answer({ prompt: { id, subject } }: Shown, allow: readonly string[]): Promise<Fate> {
     const { log } = this.#host;
-    if (!this.#answers || this.#answered.has(id)) return;
+    if (!this.#answers) return 'failed';
+    if (this.#answered.has(id)) return 'late';
     this.#answered.add(id);
     this.#choose();
-    this.#answers.answer(id, allow).catch((thrown: unknown) => {
+    try {
+      await this.#answers.answer(id, allow);
+      return 'answered';
+    } catch (thrown) {
       // Somebody else was faster; or the answer holds and is not on the disk, which /health says.
       const late = thrown instanceof CoreError && thrown.code === 'CONSENT_NOT_FOUND';
       if (late) log.info({ subject, question: id }, 'a question was answered elsewhere before');
       else log.error({ subject, question: id, reason: reasonOf(thrown) }, 'an answer of the panel failed');
-    });
+      return late ? 'late' : 'failed';
+    }
   }
 
   #want(want: Want): void {

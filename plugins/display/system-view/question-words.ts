@@ -1,21 +1,5 @@
 /** What the panel says itself of a question. What an app says stands in quotation marks. Pure. */
-import type { Prompt, PromptItem } from '@device-core/plugin-api';
-
-export interface QuestionWords {
-  readonly asks: string;
-  readonly yes: string;
-  readonly no: string;
-}
-
-const WORDS: Readonly<Record<Prompt['kind'], QuestionWords>> = {
-  consent: { asks: 'asks for your permission', yes: 'Allow', no: 'Refuse' },
-  confirm: { asks: 'asks you to confirm', yes: 'Confirm', no: 'Cancel' },
-  update: { asks: 'can be updated', yes: 'Update', no: 'Not now' },
-};
-
-export function wordsOf({ kind }: Pick<Prompt, 'kind'>): QuestionWords {
-  return WORDS[kind];
-}
+import type { PromptItem } from '@device-core/plugin-api';
 
 /** `14:32`, as the other clocks of the screen. */
 export function timeOf(ms: number, timeZone: string): string {
@@ -34,4 +18,8 @@ export function detailOf({ capability, params }: PromptItem): string | undefined
   );
   const parts = [...(scope === undefined ? [] : [scope]), ...more];
   return parts.length > 0 ? parts.join(', ') : undefined;
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }

@@ -12,29 +12,45 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
+import type { Strings } from './strings/index.ts';
 
 /** The corner that is painted last, always. */
 export const CORNER: Rect = { x: PANEL_UNITS - 48, y: 0, w: 48, h: 48 };
 const STRIP_WIDTH = PANEL_UNITS - 48;
+const DOT = 14;
 
 export type Ear =
   | { readonly state: 'free' }
   | { readonly state: 'muted' }
+  /** The voice alone, before anybody has called it. */
+  | { readonly state: 'name' }
   | { readonly state: 'heard'; readonly by: readonly string[] };
 
 export const NOTHING: Scene = { scene: 1, background: '#00000000', nodes: [] };
 
-/** Heard: its own colour, which nothing else has. Muted: the same sign, struck out. */
-export function earScene(ear: Ear): Scene {
+/** Heard: its own colour, which nothing else has. Waiting for its name: a dot of it. Muted: the sign, struck out. */
+export function earScene(ear: Ear, { ear: words }: Pick<Strings, 'ear'>): Scene {
   if (ear.state === 'free') return NOTHING;
-  const heard = ear.state === 'heard';
-  const label = heard ? foreignLabel('The microphone is heard by', ear.by.join(', ')) : 'The microphone is muted';
-  const disc: SceneNode = { kind: 'ellipse', w: 40, h: 40, fill: heard ? '@capture' : '@raised' };
-  const mark = heard
-    ? iconNode('microphone', { x: 7, y: 7, size: 26 }, { colour: '@background', weight: 1.1 })
-    : iconNode('muted', { x: 6, y: 6, size: 28 }, { colour: '@error' });
-  const sign: SceneNode = { kind: 'group', id: 'ear', x: 4, y: 4, w: 40, h: 40, label, nodes: [disc, mark] };
+  const label = ear.state === 'heard' ? foreignLabel(words.heard, ear.by.join(', ')) : words[ear.state];
+  const sign: SceneNode = { kind: 'group', id: 'ear', x: 4, y: 4, w: 40, h: 40, label, nodes: signOf(ear.state) };
   return { scene: 1, background: '#00000000', nodes: [sign] };
+}
+
+function signOf(state: 'muted' | 'name' | 'heard'): readonly SceneNode[] {
+  const disc = (d: number, fill: string): SceneNode => ({
+    kind: 'ellipse',
+    x: 20 - d / 2,
+    y: 20 - d / 2,
+    w: d,
+    h: d,
+    fill,
+  });
+  // The ring keeps the dot apart from what an app paints there.
+  if (state === 'name') return [disc(DOT + 6, '@background'), disc(DOT, '@capture')];
+  if (state === 'muted')
+    return [disc(40, '@raised'), iconNode('muted', { x: 6, y: 6, size: 28 }, { colour: '@error' })];
+  const mark = iconNode('microphone', { x: 7, y: 7, size: 26 }, { colour: '@background', weight: 1.1 });
+  return [disc(40, '@capture'), mark];
 }
 
 export interface Notice {

@@ -9,12 +9,19 @@ import {
   type DeviceInfo,
   device,
   display,
+  type IntentDefinition,
+  type IntentRun,
+  type Intents,
+  intents,
   type Operations,
   operations,
   type Prompt,
   type PromptItem,
   panelAnswers,
   prompts,
+  type Voice,
+  type VoiceState,
+  voice,
 } from '@device-core/plugin-api';
 import { createTestHost, given, type TestHost, type VirtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/system-view/index.ts';
@@ -42,6 +49,10 @@ export interface Bench extends AsyncDisposable {
   readonly screen: FakeDisplay;
   readonly open: Prompt[];
   readonly answers: (readonly [id: string, allow: readonly string[]])[];
+  /** What can be said, by id. */
+  readonly sentences: ReadonlyMap<string, IntentDefinition>;
+  /** Says it; resolves with the answer. */
+  say(id: string): Promise<string | undefined>;
   readonly invoked: (readonly [name: string, params: unknown, caller: unknown])[];
   /** Asks, or with undefined takes back. */
   ask(...prompts: readonly Prompt[]): void;
@@ -50,11 +61,22 @@ export interface Bench extends AsyncDisposable {
 }
 
 export async function boot(
-  options: { readonly clock?: VirtualClock; readonly sku?: string; readonly lastStart?: object | null } = {},
+  options: {
+    readonly clock?: VirtualClock;
+    readonly sku?: string;
+    readonly lastStart?: object | null;
+    readonly voice?: VoiceState /** Why no answer is taken. */;
+    readonly answering?: Error;
+  } = {},
 ): Promise<Bench> {
   const screen = new FakeDisplay();
   const open: Prompt[] = [];
   const answers: (readonly [string, readonly string[]])[] = [];
+  const said = new Map<
+    string,
+    { readonly definition: IntentDefinition; readonly run: Parameters<Intents['add']>[1] }
+  >();
+  const sentences = new Map<string, IntentDefinition>();
   const invoked: (readonly [string, unknown, unknown])[] = [];
   const ears = new Set<(state: AudioState) => void>();
   let heard: AudioState = { volume: 1, muted: false, capturing: [], playing: [] };
@@ -78,6 +100,7 @@ export async function boot(
       given(prompts, { list: async () => open }),
       given(panelAnswers, {
         async answer(id, allow) {
+          if (options.answering) throw options.answering;
           answers.push([id, allow]);
           settled(id);
           return { state: 'answered', allow, at: 0 };
@@ -91,6 +114,20 @@ export async function boot(
           return { [Symbol.dispose]: () => void ears.delete(own) };
         },
       }),
+      given<Intents>(intents, {
+        add(definition, run) {
+          assert.ok(!said.has(definition.id), `${definition.id} is there already`);
+          said.set(definition.id, { definition, run });
+          sentences.set(definition.id, definition);
+          return {
+            async [Symbol.asyncDispose]() {
+              said.delete(definition.id);
+              sentences.delete(definition.id);
+            },
+          };
+        },
+      }),
+      given<Voice>(voice, { state: async () => ({ state: options.voice ?? 'idle' }) }),
       given<Apps>(apps, {
         list: async () => [{ id: AGENDA, title: 'Agenda' }] as never,
         onChange: () => ({ [Symbol.dispose]: () => undefined }),
@@ -104,7 +141,15 @@ export async function boot(
     ],
   });
   return {
-    ...{ host, screen, open, answers, invoked, settled },
+    ...{ host, screen, open, answers, sentences, invoked, settled },
+    async say(id) {
+      const { run, definition } = said.get(id) ?? assert.fail(`nobody knows ${id}`);
+      const spoken: IntentRun = {
+        ...{ slots: {}, text: definition.title, turn: 't', deadline: Number.POSITIVE_INFINITY },
+        signal: new AbortController().signal,
+      };
+      return (await run(spoken)).say;
+    },
     ask(...asked) {
       open.push(...asked);
       for (const { id } of asked) host.publish('prompt.state', { id, state: 'open' });

@@ -7,7 +7,8 @@ import { DAY, type Rect, type Scene } from '@device-core/plugin-api/scene';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { goodbyeScene, safeModeScene } from '../../../plugins/display/system-view/pages.ts';
 import { promptScene } from '../../../plugins/display/system-view/prompt-scene.ts';
-import { CORNER, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
+import { CORNER, type Ear, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
+import { stringsOf } from '../../../plugins/display/system-view/strings/index.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
 import { homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, painted, pngOf } from '../../fixtures/pictures.ts';
@@ -18,6 +19,7 @@ after(leakCheck());
 
 /** Of the machine: the Core ships letters of Latin, Greek and Cyrillic. */
 const ARABIC = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
+const EN = stringsOf('en');
 const NOON = Date.UTC(2024, 4, 9, 12, 0);
 const TITLE = 'مدير المواعيد والتذكيرات الذكي لجميع أفراد العائلة';
 
@@ -44,7 +46,7 @@ async function asked(display: Measure, more: Partial<Prompt> = {}): Promise<read
   return [
     homeSurface(),
     over('prompt', 'prompt', scene),
-    over('system', 'capture', earScene({ state: 'heard', by: ['Voice'] }), CORNER),
+    over('system', 'capture', earScene({ state: 'heard', by: ['Voice'] }, EN), CORNER),
   ];
 }
 
@@ -73,13 +75,23 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
     await assertPicture('system-view/consent-arabic', await painted(surfaces, { fonts, at: 2_000 }));
   });
 
+  const SIGNS: Readonly<Record<string, Ear>> = {
+    'listening-for-its-name': { state: 'name' },
+    'heard-by-an-app': { state: 'heard', by: ['Agenda', 'voice'] },
+  };
+  for (const [name, ear] of Object.entries(SIGNS))
+    it(`the sign of the microphone over home: ${name}`, async () => {
+      const surfaces = [homeSurface(), over('system', 'capture', earScene(ear, EN), CORNER)];
+      await assertPicture(`system-view/${name}`, await painted(surfaces));
+    });
+
   it('the line and the muted sign over home', async () => {
     const told = { level: 'error', icon: 'error', text: 'Voice does not work' } as const;
     const notice = await withMeasure({}, (display) => noticeScene(told, display));
     const surfaces = [
       homeSurface(),
       over('system', 'notice', notice.scene, notice.box),
-      over('system', 'capture', earScene({ state: 'muted' }), CORNER),
+      over('system', 'capture', earScene({ state: 'muted' }, EN), CORNER),
     ];
     await assertPicture('system-view/problem', await painted(surfaces));
   });

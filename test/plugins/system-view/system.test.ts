@@ -14,32 +14,89 @@ const labels = ({ screen }: Bench, id: string) =>
     .replace(/[\u2066-\u2069]/g, '');
 
 describe('the sign of the microphone', () => {
-  const STATES: readonly (readonly [title: string, act: (bench: Bench) => void, label: string])[] = [
-    ['is not there while nobody hears', () => undefined, ''],
+  const NAME = 'The microphone: listening for its name';
+  const heardBy = (who: string) => `The microphone is heard by: ${who}`;
+  const VOICE = 'plugin:voice';
+  const APP = `app:${AGENDA}`;
+  type Look = 'none' | 'dot' | 'full' | 'muted';
+  type Heard = { readonly voice?: string; readonly capturing?: readonly string[]; readonly muted?: boolean };
+  const LOOKS: readonly (readonly [title: string, heard: Heard, look: Look, label: string])[] = [
+    ['nobody hears', {}, 'none', ''],
+    ['the voice waits for its name', { capturing: [VOICE] }, 'dot', NAME],
+    ['after a turn', { capturing: [VOICE], voice: 'idle' }, 'dot', NAME],
+    ['after a turn that failed', { capturing: [VOICE], voice: 'error' }, 'dot', NAME],
+    ['a turn listens', { capturing: [VOICE], voice: 'listening' }, 'full', heardBy('voice')],
+    ['a turn listens, and audio says nothing', { voice: 'listening' }, 'full', heardBy('voice')],
+    ['a turn thinks', { capturing: [VOICE], voice: 'thinking' }, 'full', heardBy('voice')],
+    ['a turn speaks', { capturing: [VOICE], voice: 'speaking' }, 'full', heardBy('voice')],
+    ['a state that nobody knows', { capturing: [VOICE], voice: 'quiet' }, 'full', heardBy('voice')],
+    ['an app hears', { capturing: [APP] }, 'full', heardBy('Agenda')],
+    ['an app hears while the voice waits', { capturing: [APP, VOICE] }, 'full', heardBy('Agenda, voice')],
     [
-      'names the app by its title',
-      (bench) => bench.hear({ capturing: [`app:${AGENDA}`] }),
-      'The microphone is heard by: Agenda',
+      'an app hears while a turn listens',
+      { capturing: [APP, VOICE], voice: 'listening' },
+      'full',
+      heardBy('Agenda, voice'),
     ],
-    ['names a plugin', (bench) => bench.hear({ capturing: ['plugin:voice'] }), 'The microphone is heard by: voice'],
+    ['an app with the id of the voice hears', { capturing: ['app:voice'] }, 'full', heardBy('voice')],
     [
-      'is there while the voice listens',
-      (bench) => void bench.host.publish('audio.state', { state: 'listening' }),
-      'The microphone is heard by: voice',
+      'an app without a title hears',
+      { capturing: ['app:com.example.ear', VOICE] },
+      'full',
+      heardBy('com.example.ear, voice'),
     ],
-    ['says muted', (bench) => bench.hear({ muted: true }), 'The microphone is muted'],
+    ['wyoming hears', { capturing: ['plugin:wyoming', VOICE] }, 'full', heardBy('wyoming, voice')],
+    ['the operator hears', { capturing: ['operator', VOICE] }, 'full', heardBy('operator, voice')],
+    ['it is muted', { muted: true }, 'muted', 'The microphone is muted'],
     [
-      'says that it is heard although it is muted, where somebody hears',
-      (bench) => bench.hear({ muted: true, capturing: ['plugin:voice'] }),
-      'The microphone is heard by: voice',
+      'the voice hears although it is muted',
+      { muted: true, capturing: [VOICE], voice: 'idle' },
+      'full',
+      heardBy('voice'),
     ],
   ];
-  for (const [title, act, label] of STATES)
-    it(title, async () => {
+  const lookOf = ({ screen }: Bench): Look => {
+    const nodes = screen.nodes('capture');
+    const widest = Math.max(
+      0,
+      ...nodes.map((node) => (node.kind === 'ellipse' && node.fill === '@capture' ? (node.w ?? 0) : 0)),
+    );
+    return nodes.length === 0 ? 'none' : widest === 14 ? 'dot' : widest === 40 ? 'full' : 'muted';
+  };
+  for (const [title, { voice, ...audio }, look, label] of LOOKS)
+    it(`${title}: ${look}`, async () => {
       await using bench = await boot();
-      act(bench);
+      await eventually(() => bench.screen.order.includes('capture'), 'the corner');
+      if (voice !== undefined) bench.host.publish('audio.state', { state: voice });
+      bench.hear(audio);
       await eventually(() => labels(bench, 'capture') === label, label);
+      assert.equal(lookOf(bench), look);
     });
+
+  for (const state of ['listening', 'thinking', 'speaking'] as const)
+    it(`a turn that was ${state} before the panel came: full`, async () => {
+      await using bench = await boot({ voice: state });
+      bench.hear({ capturing: [VOICE] });
+      await eventually(() => labels(bench, 'capture') === heardBy('voice'), 'the sign');
+      assert.equal(lookOf(bench), 'full');
+      bench.host.publish('audio.state', { state: 'idle' });
+      await eventually(() => lookOf(bench) === 'dot', 'the dot');
+    });
+
+  it('is the full one where the voice has failed and something hears in its name', async () => {
+    await using bench = await boot();
+    bench.hear({ capturing: [VOICE] });
+    await eventually(() => lookOf(bench) === 'dot', 'the dot');
+    bench.host.publish('plugin.state', { plugin: 'voice', state: 'failed' });
+    await eventually(() => lookOf(bench) === 'full', 'the full sign');
+  });
+
+  it('speaks the language of the device', async () => {
+    await using bench = await boot();
+    bench.screen.surround({ locale: 'de-CH' });
+    bench.hear({ capturing: [APP] });
+    await eventually(() => labels(bench, 'capture') === 'Das Mikrofon wird gehört von: Agenda', 'German');
+  });
 
   it('goes with a voice that stopped in the middle of a turn', async () => {
     await using bench = await boot();
@@ -51,7 +108,7 @@ describe('the sign of the microphone', () => {
 
   it('is the last surface that was put, in its corner of 48, whatever else comes', async () => {
     await using bench = await boot();
-    bench.hear({ capturing: ['plugin:voice'] });
+    bench.hear({ capturing: [VOICE] });
     bench.host.publish('system.power', { state: 'shutting-down' });
     bench.host.publish('plugin.state', { plugin: 'voice', state: 'failed' });
     await eventually(() => labels(bench, 'page') !== '' && labels(bench, 'notice') !== '', 'page and notice');

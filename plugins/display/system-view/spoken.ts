@@ -1,0 +1,102 @@
+/**
+ * What can be said to an open question: that it is refused, or shown again. Nothing allows, for a loudspeaker can say every sentence. The sentences are
+ * known only while a question is open.
+ */
+import { type Intents, type Logger, type Prompt, reasonOf, type Scope } from '@device-core/plugin-api';
+import { foreignLabel } from '@device-core/plugin-api/scene';
+import { capital } from './question-words.ts';
+import { LANGUAGES, type Strings } from './strings/index.ts';
+
+/** What became of a "no" that was said. `early`: buttons would not have taken it either. */
+export type Refusal =
+  | { readonly outcome: 'refused' | 'failed'; readonly prompt: Prompt }
+  | { readonly outcome: 'none' | 'early' };
+
+export interface Asked {
+  readonly asks: boolean;
+  refuse(): Promise<Refusal>;
+  /** Wakes the panel and turns back to the first page. */
+  show(): Promise<Prompt | undefined>;
+}
+
+const OWNER = 'plugin.system-view';
+/** Characters that are read at once. */
+const MOST_READ = 600;
+
+export class SpokenQuestions {
+  readonly #view: Asked;
+  readonly #log: Logger;
+  #intents: Intents | undefined;
+  #held: AsyncDisposableStack | undefined;
+  #settled: Promise<void> = Promise.resolve();
+
+  constructor(view: Asked, log: Logger) {
+    this.#view = view;
+    this.#log = log;
+  }
+
+  follow(intents: Intents, during: Scope): void {
+    this.#intents = intents;
+    during.defer('sentences of questions', async () => {
+      this.#intents = undefined;
+      await this.look();
+    });
+    void this.look();
+  }
+
+  /** A question came, or the last one went. Never rejects. */
+  look(): Promise<void> {
+    this.#settled = this.#settled.then(() => this.#settle());
+    return this.#settled;
+  }
+
+  async #settle(): Promise<void> {
+    const intents = this.#view.asks ? this.#intents : undefined;
+    try {
+      if (!intents) await this.#remove();
+      else if (!this.#held) this.#add(intents);
+    } catch (thrown) {
+      this.#log.warn({ reason: reasonOf(thrown) }, 'an open question cannot be refused by voice');
+    }
+  }
+
+  #add(intents: Intents): void {
+    const held = new AsyncDisposableStack();
+    this.#held = held;
+    for (const [language, strings] of Object.entries(LANGUAGES)) {
+      const { refuse, show } = strings.said;
+      const refusing = async () => ({ say: refusedAs(await this.#view.refuse(), strings) });
+      const showing = async () => ({ say: askedAs(await this.#view.show(), strings) });
+      held.use(intents.add({ id: `question.refuse.${language}`, language, ...refuse }, refusing, OWNER));
+      held.use(intents.add({ id: `question.show.${language}`, language, ...show }, showing, OWNER));
+    }
+  }
+
+  async #remove(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    await held?.disposeAsync();
+  }
+}
+
+function refusedAs(refusal: Refusal, { questions, answers }: Strings): string {
+  if (!('prompt' in refusal)) return answers[refusal.outcome];
+  const { prompt, outcome } = refusal;
+  return outcome === 'failed' ? answers.failed : `${questions[prompt.kind].refused}: ${titleOf(prompt)}.`;
+}
+
+/** Who asks for what, in the words of the device. Reasons are words of the app: those are read, and not heard. */
+function askedAs(prompt: Prompt | undefined, { questions, answers }: Strings): string {
+  if (!prompt) return answers.none;
+  let said = `${titleOf(prompt)} ${questions[prompt.kind].asks}.`;
+  for (const { summary, optional } of prompt.what) {
+    const next = ` ${capital(foreignLabel(summary))}${optional ? `, ${answers.choice}` : ''}.`;
+    if (said.length + next.length > MOST_READ) return `${said} ${answers.more} ${answers.onScreen}`;
+    said += next;
+  }
+  return `${said} ${answers.onScreen}`;
+}
+
+function titleOf({ title, subject }: Prompt): string {
+  return foreignLabel(title.trim() === '' ? subject : title);
+}

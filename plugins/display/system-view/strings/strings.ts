@@ -1,0 +1,33 @@
+/** Every word that the system itself says on the panel and aloud, in one language. What a capability allows comes from the catalogue, in its language. */
+import type { Prompt } from '@device-core/plugin-api';
+
+export interface QuestionWords {
+  readonly asks: string;
+  readonly yes: string;
+  readonly no: string;
+  /** What became of it, before the title. */
+  readonly refused: string;
+}
+
+export interface Strings {
+  readonly questions: Readonly<Record<Prompt['kind'], QuestionWords>>;
+  readonly until: string;
+  readonly appSays: string;
+  readonly noFont: string;
+  readonly page: string;
+  readonly on: string;
+  readonly off: string;
+  readonly ear: { readonly heard: string; readonly muted: string; readonly name: string };
+  /** What is answered to what is said while a question is open. */
+  readonly answers: {
+    readonly none: string;
+    /** It came in the middle of the sentence. */
+    readonly early: string;
+    readonly failed: string;
+    readonly choice: string;
+    readonly more: string;
+    readonly onScreen: string;
+  };
+  /** What can be said while a question is open; templates of the intents plugin. None allows, and none may sound as if it did. */
+  readonly said: Readonly<Record<'refuse' | 'show', { readonly title: string; readonly sentences: readonly string[] }>>;
+}
