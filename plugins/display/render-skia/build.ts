@@ -189,7 +189,8 @@ class Builder {
     if (timelines.length === 0) return values;
     const nodes = new Map<string, NodeBase>();
     gather(scene.nodes, nodes);
-    const { now, step, surroundings } = this.#look;
+    const { step, surroundings } = this.#look;
+    const now = tickOf(this.#look.now, step);
     for (const timeline of timelines) {
       const node = nodes.get(timeline.node);
       if (node === undefined) continue;
@@ -205,10 +206,12 @@ class Builder {
   }
 
   #running(timeline: Timeline, from: number, elapsed: number, now: number, step: number): number {
-    const at = (ms: number): number => quantised(timeline.property, valueAt(timeline, from, ms).value);
-    const { over } = valueAt(timeline, from, elapsed);
-    const value = over ? timeline.to : at(elapsed);
-    if (over) return value;
+    const at = (ms: number): number => {
+      const moment = valueAt(timeline, from, ms);
+      return moment.over ? timeline.to : quantised(timeline.property, moment.value);
+    };
+    const value = at(elapsed);
+    if (valueAt(timeline, from, elapsed).over) return value;
     const waits = (timeline.delay ?? 0) - elapsed;
     if (waits > step) this.#wake(now + waits);
     else {
@@ -220,9 +223,21 @@ class Builder {
   }
 }
 
-/** Everything that moves does so in the same frames: at whole steps of the clock, `ahead` of them from now. */
+/** A frame may come so much of a step before the step that it shows: panels have a beat of their own. */
+const EARLY = 0.25;
+
+/**
+ * Everything that moves does so in the same frames, at whole steps of the clock: `ahead` of them from now. Between two steps nothing moves, so that it does
+ * not matter when something is looked at.
+ */
 export const tickAfter = (now: number, step: number, ahead = 1): number =>
-  (Math.floor(now / step + 0.25) + ahead) * step;
+  (Math.floor(now / step + EARLY) + ahead) * step;
+
+/** The step that a frame of now shows. */
+export const tickOf = (now: number, step: number): number => tickAfter(now, step, 0);
+
+/** What changes at `next` has to be looked at for a frame of now. */
+export const due = (next: number, now: number, step: number): boolean => next <= now + EARLY * step;
 
 /** What moves jumps to its end where the person wants less of it; what fades still fades. */
 function jumps({ property, repeat = 1 }: Timeline, { reducedMotion }: Surroundings): boolean {

@@ -2,7 +2,7 @@
 import type { AudioLevel, Clock, Opening, PanelFrame, Scope, Surface } from '@device-core/plugin-api';
 import { intersection, joinRects, PANEL_UNITS, type Rect, resolveColour } from '@device-core/plugin-api/scene';
 import { Actor } from './actor.ts';
-import type { Look } from './build.ts';
+import { due, type Look } from './build.ts';
 import { type Canvas, type Context, canvasOf } from './canvas.ts';
 import { type Matrix, within } from './geometry.ts';
 import type { Images } from './images.ts';
@@ -186,12 +186,12 @@ export class Screen {
 
   #due(): number {
     if (this.#closed || this.#paused || this.#sending) return NEVER;
-    let due = this.#dirty || this.#whole ? Number.NEGATIVE_INFINITY : NEVER;
-    for (const { next, surface } of this.#shown.values()) if (visible(surface)) due = Math.min(due, next);
-    if (due === NEVER) return NEVER;
+    let next = this.#dirty || this.#whole ? Number.NEGATIVE_INFINITY : NEVER;
+    for (const shown of this.#shown.values()) if (visible(shown.surface)) next = Math.min(next, shown.next);
+    if (next === NEVER) return NEVER;
     const now = this.#parts.clock.monotonic();
     const soon = Math.max(
-      due,
+      next,
       this.#notBefore,
       this.#looked + 1,
       this.#painted + stepOf(this.#tree.surroundings, undefined) - 1,
@@ -249,7 +249,7 @@ export class Screen {
         shown.next = NEVER;
         continue;
       }
-      if (shown.dirty || shown.next <= now) {
+      if (shown.dirty || due(shown.next, now, stepOf(this.#tree.surroundings, surface.fps))) {
         const began = cpuMs();
         shown.dirty = false;
         shown.painted = shown.look(this.#base, this.#look(surface));

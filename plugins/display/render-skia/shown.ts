@@ -1,7 +1,7 @@
 /** A surface as it is on the screen: its fade, what is painted of it, and when it looks different next. */
 import { LAYERS, type Surface, type Surroundings } from '@device-core/plugin-api';
 import { intersection, quantised, type Rect } from '@device-core/plugin-api/scene';
-import { build, clipTo, type Look, layered, tickAfter } from './build.ts';
+import { build, clipTo, type Look, layered, tickAfter, tickOf } from './build.ts';
 import { type Matrix, placed, reach } from './geometry.ts';
 import { boundsOf, type Layer, type Painted } from './items.ts';
 
@@ -71,7 +71,7 @@ export class Shown {
     this.next = built.next;
     this.acts = built.acts;
     this.speaks = built.speaks;
-    const alpha = quantised('opacity', this.#alphaAt(look.now));
+    const alpha = quantised('opacity', this.#alphaAt(tickOf(look.now, look.step)));
     const solid = built.items[0]?.kind === 'item' && built.items[0].cover !== undefined;
     const items = [...this.#former(alpha, solid), ...layered('surface', alpha, alpha > 0 ? built.items : [])];
     if (this.#fade !== undefined) this.next = Math.min(this.next, tickAfter(look.now, look.step));
