@@ -133,13 +133,14 @@ export class Painter {
   }
 }
 
-function lay(context: Context, canvas: Canvas, { x, y, w, h }: Rect, alpha: number): void {
+function lay(context: Context, canvas: Canvas, area: Rect, alpha: number): void {
   context.save();
-  context.resetTransform();
+  clipBox(context, area);
   context.globalAlpha = alpha;
   context.imageSmoothingEnabled = false;
+  // The whole canvas within a clip: Skia rounds the colours of a part of it in another way, by a level each time it is laid over another.
   // Not drawCanvas: that repeats the calls within this clip.
-  context.drawImage(canvas, x, y, w, h, x, y, w, h);
+  context.drawImage(canvas, 0, 0);
   context.restore();
 }
 
