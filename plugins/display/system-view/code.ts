@@ -12,7 +12,7 @@ const MOST = 120;
 /** On a light ground of its own, which ends at `end`, `size` units wide at most; whole units for each module. */
 export function codeNode(
   text: string,
-  { end, y, size }: { readonly end: number; readonly y: number; readonly size: number },
+  { end, y, size, label }: { readonly end: number; readonly y: number; readonly size: number; readonly label: string },
 ): SceneNode {
   const { data } = uqr().encode(Buffer.from(text).subarray(0, MOST).toString(), { ecc: 'L', border: BORDER });
   const unit = Math.max(1, Math.floor(size / data.length));
@@ -24,7 +24,7 @@ export function codeNode(
       y,
       w: whole,
       h: whole,
-      label: 'A code that says what happened',
+      label,
     },
     nodes: [
       { kind: 'rect', w: whole, h: whole, radius: 12, fill: '#ffffff' },

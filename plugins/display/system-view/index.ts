@@ -40,19 +40,20 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
     scope.defer('sign of the charger', () => plugged?.[Symbol.dispose]());
 
     const company = { display: screen, log };
+    const words = async () => stringsOf((await screen.surroundings()).locale);
     // In this order, and never taken away: the corner is above all else, always.
     const page = new KeptSurface(company, 'page', async () => {
-      if (troubles.shuttingDown) return { scene: goodbyeScene(troubles.reason), modal: true };
+      if (troubles.shuttingDown) return { scene: goodbyeScene(troubles.reason, await words()), modal: true };
       if (sku.id !== SAFE_MODE_SKU) return { scene: NOTHING, modal: false };
       const { blame = { outcome: '' }, code = 'device-core safe mode' } = safe ?? {};
       return { scene: await safeModeScene(screen, blame, code), modal: true };
     });
     const notice = new KeptSurface(company, 'notice', async () =>
-      noticeScene(troubles.notice(plugged !== undefined), screen),
+      noticeScene(troubles.notice(plugged !== undefined, await words()), screen),
     );
     const corner = new KeptSurface(company, 'capture', async () => {
-      const { locale } = await screen.surroundings();
-      return { scene: earScene(listeners.ear, stringsOf(locale)), box: CORNER };
+      const strings = await words();
+      return { scene: earScene(listeners.ear, strings), box: CORNER };
     });
     await page.look();
     await notice.look();

@@ -12,6 +12,7 @@ import {
   type SceneNode,
 } from '@device-core/plugin-api/scene';
 import { codeNode } from './code.ts';
+import { type Strings, stringsOf } from './strings/index.ts';
 
 const PAD = GRID.margin;
 const W = PANEL_UNITS - 2 * PAD;
@@ -23,17 +24,9 @@ export interface Blame {
   readonly plugin?: string;
   readonly outcome: string;
   readonly message?: string;
-  /** What became of switching it off. */
-  readonly done?: string;
+  /** It is switched off. */
+  readonly done?: true;
 }
-
-const OUTCOMES: Readonly<Record<string, string>> = {
-  unfinished: 'The last start did not come to its end.',
-  refused: 'The configuration of the device was refused.',
-  crashed: 'The last start ended with an error.',
-  killed: 'The device stopped without a word.',
-  stopped: 'The device was stopped.',
-};
 
 export async function safeModeScene(
   display: Pick<Display, 'measure' | 'surroundings'>,
@@ -41,16 +34,14 @@ export async function safeModeScene(
   code: string,
 ): Promise<Scene> {
   const { locale } = await display.surroundings();
+  const { safeMode: words } = stringsOf(locale);
   const { plugin, outcome, message, done } = blame;
-  const said = [
-    OUTCOMES[outcome] ?? 'The device did not start.',
-    plugin === undefined ? '' : `Most likely to blame: ${foreignText(plugin)}.`,
-  ]
+  const said = [words.outcomes[outcome] ?? words.unknown, plugin === undefined ? '' : words.blame(foreignText(plugin))]
     .filter(Boolean)
     .join(' ');
   const narrow = W - CODE - GRID.gap * 2;
   const why = message === undefined ? undefined : foreignText(message);
-  const then = done ?? 'To try again, turn the device off and on.';
+  const then = done && plugin !== undefined ? words.done(foreignText(plugin)) : words.again;
   const [first, second, third] = await display.measure([
     { text: said, role: 'body', width: W, lines: 4 },
     { text: why ?? '', role: 'caption', width: narrow, lines: 5 },
@@ -68,7 +59,7 @@ export async function safeModeScene(
       y,
       w: W - 76 - 48,
       h: 60,
-      text: 'Safe mode',
+      text: words.title,
       role: 'title',
       lines: 1,
       valign: 'middle',
@@ -77,7 +68,7 @@ export async function safeModeScene(
   y += 60 + GRID.gap * 1.5;
   nodes.push({ kind: 'text', x: PAD, y, w: W, h: saidHeight, text: said, role: 'body', lines: 4 });
   y += saidHeight + GRID.gap * 1.5;
-  nodes.push(codeNode(code, { end: why === undefined ? PAD + CODE : PAD + W, y, size: CODE }));
+  nodes.push(codeNode(code, { end: why === undefined ? PAD + CODE : PAD + W, y, size: CODE, label: words.code }));
   if (why !== undefined)
     nodes.push({
       kind: 'text',
@@ -112,7 +103,7 @@ export async function safeModeScene(
         w: W,
         h: GRID.target,
         tap: SWITCH_OFF,
-        label: foreignLabel('Switch off', plugin),
+        label: foreignLabel(words.switchOff.replace(/:$/u, ''), plugin),
       },
       nodes: [
         {
@@ -134,22 +125,22 @@ export async function safeModeScene(
             lines: 1,
             align: 'center',
           },
-          ...{ valign: 'middle', colour: '@on-accent', text: `Switch off ${foreignText(plugin)}` },
+          ...{ valign: 'middle', colour: '@on-accent', text: `${words.switchOff} ${foreignText(plugin)}` },
         },
       ],
     });
   return {
     scene: 1,
-    title: 'Safe mode',
+    title: words.title,
     background: '@background',
     nodes: directed(nodes, PANEL_UNITS, directionOfLocale(locale)),
   };
 }
 
-export function goodbyeScene(reason: string | undefined): Scene {
+export function goodbyeScene(reason: string | undefined, { goodbye }: Pick<Strings, 'goodbye'>): Scene {
   const nodes: SceneNode[] = [
     iconNode('power', { x: 300, y: 224, size: 120 }, { colour: '@accent' }),
-    { kind: 'text', x: PAD, y: 376, w: W, h: 72, text: 'Shutting down', role: 'title', align: 'center', lines: 1 },
+    { kind: 'text', x: PAD, y: 376, w: W, h: 72, text: goodbye, role: 'title', align: 'center', lines: 1 },
   ];
   if (reason !== undefined)
     nodes.push({
@@ -164,5 +155,5 @@ export function goodbyeScene(reason: string | undefined): Scene {
       align: 'center',
       lines: 2,
     });
-  return { scene: 1, title: 'Shutting down', background: '@background', nodes };
+  return { scene: 1, title: goodbye, background: '@background', nodes };
 }

@@ -131,7 +131,7 @@ async function headerOf(
   const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
   const name = foreignText(legible ? title : subject);
   const asks = `${strings.questions[prompt.kind].asks} ${strings.until} ${until}`;
-  const by = [version, signer === undefined ? undefined : `signed by ${signer}`].filter(Boolean).join(' · ');
+  const by = [version, signer === undefined ? undefined : `${strings.signed} ${signer}`].filter(Boolean).join(' · ');
   const most = large ? 1 : 2;
   const lines = [
     ...(large ? [] : [{ text: asks, role: 'caption' as const, width, lines: 2 }]),

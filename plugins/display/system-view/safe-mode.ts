@@ -47,7 +47,7 @@ export class SafeMode {
     const { plugin } = this.#blame;
     if (plugin === undefined) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: 'to blame' });
     await this.#invoke('plugins.switch', { id: plugin, enabled: false });
-    this.#blame = { ...this.#blame, done: `${plugin} is switched off. Now turn the device off and on.` };
+    this.#blame = { ...this.#blame, done: true };
   }
 
   #invoke(name: string, params: object): Promise<unknown> {

@@ -1,5 +1,6 @@
 /** What is wrong with the device now, and the one line that says it. Pure. */
 import type { Notice } from './signs.ts';
+import type { Strings } from './strings/index.ts';
 
 /** `system.power`: battery, charger, and the end. Other states say nothing. */
 export interface Power {
@@ -12,14 +13,6 @@ export interface Power {
 const LOW = 0.15;
 /** A plugin in one of these does not work. */
 const BROKEN: readonly unknown[] = ['failed', 'quarantined'];
-const NAMES: Readonly<Record<string, string>> = {
-  voice: 'Voice does not work',
-  audio: 'Sound does not work',
-  speech: 'Speech does not work',
-  apps: 'Apps do not run',
-  home: 'Home does not work',
-};
-
 export class Troubles {
   readonly #broken = new Set<string>();
   #power: Power = {};
@@ -56,22 +49,22 @@ export class Troubles {
   }
 
   /** The most urgent of all; others follow when it is over. `plugged`: the charger was plugged in just now. */
-  notice(plugged: boolean): Notice | undefined {
+  notice(plugged: boolean, { troubles: words }: Pick<Strings, 'troubles'>): Notice | undefined {
     const { level } = this.#power;
     const percent = typeof level === 'number' ? ` ${Math.round(level * 100)} %` : '';
-    if (this.#isLow()) return { level: 'warn', icon: 'power', text: `Battery low${percent}` };
+    if (this.#isLow()) return { level: 'warn', icon: 'power', text: `${words.low}${percent}` };
     const broken = [...this.#broken].sort();
     const [first] = broken;
     if (first !== undefined) {
       const text =
         broken.length === 1
-          ? (NAMES[first] ?? `${first} does not work`)
-          : `${broken.length} parts do not work: ${broken.join(', ')}`;
+          ? (words.failed[first] ?? words.fails(first))
+          : words.many(broken.length, broken.join(', '));
       return { level: 'error', icon: 'error', text };
     }
-    if (this.#sound !== undefined) return { level: 'error', icon: 'silent', text: `No sound: ${this.#sound}` };
-    if (this.#offline) return { level: 'info', icon: 'offline', text: 'Offline' };
-    return plugged ? { level: 'info', icon: 'power', text: `Charging${percent}` } : undefined;
+    if (this.#sound !== undefined) return { level: 'error', icon: 'silent', text: words.sound(this.#sound) };
+    if (this.#offline) return { level: 'info', icon: 'offline', text: words.offline };
+    return plugged ? { level: 'info', icon: 'power', text: `${words.charging}${percent}` } : undefined;
   }
 
   #isLow(): boolean {

@@ -55,6 +55,7 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
     consent: {},
     'consent-day': { theme: DAY },
     'consent-large': { textScale: 2 },
+    'consent-german-large': { locale: 'de', textScale: 1.25 },
     'consent-mirrored': { locale: 'ar' },
   } as const;
   for (const [name, surroundings] of Object.entries(PROMPTS))
@@ -117,6 +118,9 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
   });
 
   it('the end', async () => {
-    await assertPicture('system-view/goodbye', await painted([over('system', 'page', goodbyeScene('Battery empty'))]));
+    await assertPicture(
+      'system-view/goodbye',
+      await painted([over('system', 'page', goodbyeScene('Battery empty', EN))]),
+    );
   });
 });

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { LANGUAGES } from '../../../plugins/display/system-view/strings/index.ts';
 import { eventually, turns } from '../../fixtures/eventually.ts';
+import { soft } from '../render-soft/soft.ts';
 import { AGENDA, type Bench, boot } from './fixture.ts';
 
 after(leakCheck());
@@ -218,3 +220,67 @@ describe('safe mode', () => {
     assert.equal(labels(bench, 'page'), '');
   });
 });
+
+describe('the words of the system', () => {
+  const WORDS: readonly (readonly [
+    locale: string,
+    sku: string | undefined,
+    act: (bench: Bench) => void,
+    id: string,
+    said: RegExp,
+  ])[] = [
+    [
+      'de',
+      undefined,
+      (bench) => bench.host.publish('plugin.state', { plugin: 'nfc', state: 'failed' }),
+      'notice',
+      /^nfc geht nicht$/,
+    ],
+    [
+      'fr-CA',
+      undefined,
+      (bench) => bench.host.publish('system.network', { state: 'offline' }),
+      'notice',
+      /^Non connecté$/,
+    ],
+    ['ja', undefined, (bench) => bench.host.publish('system.network', { state: 'offline' }), 'notice', /^Offline$/],
+    [
+      'de',
+      undefined,
+      (bench) => bench.host.publish('system.power', { state: 'shutting-down' }),
+      'page',
+      /Wird ausgeschaltet/,
+    ],
+    ['de', 'safe-mode', () => undefined, 'page', /Abgesicherter Modus.*Fehler.*liegt es an: bad\..*Abschalten: bad/],
+    ['fr', 'safe-mode', () => undefined, 'page', /Mode sans échec.*erreur.*probable : bad\..*Désactiver: bad/],
+  ];
+  const lastStart = { sku: 'device', outcome: 'crashed', suspects: ['bad'], problems: [] };
+  for (const [locale, sku, act, id, said] of WORDS)
+    it(`are those of the device: ${locale}, ${said.source}`, async () => {
+      await using bench = await boot({ lastStart, ...(sku !== undefined && { sku }) });
+      bench.screen.surround({ locale });
+      act(bench);
+      await eventually(() => said.test(labels(bench, id)), 'the words');
+    });
+});
+
+it('the renderer of safe mode has every letter of them', async () => {
+  await using target = await soft();
+  const told = () => target.reports.flatMap(({ missingGlyphs }) => missingGlyphs);
+  const letters = new Set(Object.values(LANGUAGES).flatMap((strings) => [...wordsOf(strings).join('')]));
+  const show = async (text: string) => {
+    await target.show([{ kind: 'text', w: 700, h: 600, text, role: 'caption' }]);
+    await target.clock.advance(2_000);
+  };
+  await show([...letters].join(''));
+  await show('Д');
+  await show('again');
+  assert.deepEqual(told(), ['Д']);
+});
+
+/** What it says, with letters for what is put in. */
+function wordsOf(strings: unknown): readonly string[] {
+  if (typeof strings === 'string') return [strings];
+  if (typeof strings === 'function') return [String(strings(1, 'x'))];
+  return Object.values(strings as object).flatMap(wordsOf);
+}

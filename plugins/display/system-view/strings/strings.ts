@@ -12,12 +12,35 @@ export interface QuestionWords {
 export interface Strings {
   readonly questions: Readonly<Record<Prompt['kind'], QuestionWords>>;
   readonly until: string;
+  readonly signed: string;
   readonly appSays: string;
   readonly noFont: string;
   readonly page: string;
   readonly on: string;
   readonly off: string;
   readonly ear: { readonly heard: string; readonly muted: string; readonly name: string };
+  /** `failed` by the id of a plugin. */
+  readonly troubles: {
+    readonly failed: Readonly<Record<string, string>>;
+    readonly fails: (plugin: string) => string;
+    readonly many: (count: number, plugins: string) => string;
+    readonly low: string;
+    readonly charging: string;
+    readonly sound: (reason: string) => string;
+    readonly offline: string;
+  };
+  /** `outcomes`: how the last start ended. */
+  readonly safeMode: {
+    readonly title: string;
+    readonly outcomes: Readonly<Record<string, string>>;
+    readonly unknown: string;
+    readonly blame: (plugin: string) => string;
+    readonly again: string;
+    readonly code: string;
+    readonly switchOff: string;
+    readonly done: (plugin: string) => string;
+  };
+  readonly goodbye: string;
   /** What is answered to what is said while a question is open. */
   readonly answers: {
     readonly none: string;
