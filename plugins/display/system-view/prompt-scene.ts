@@ -75,7 +75,7 @@ export async function promptScene(
   const words = strings.questions[prompt.kind];
   const frame = frameOf(textScale);
   const { pad, inner, w, h, foot } = frame;
-  const header = await headerOf(display, prompt, timeOf(prompt.until, timeZone), { strings, frame });
+  const header = await headerOf(display, prompt, timeOf(prompt.until, locale, timeZone), { strings, frame });
   const top = header.height + GAP * 1.5;
   const room = foot - GAP - top;
   const pages = paged(await rowsOf(display, prompt, { ...frame, says: strings.appSays }, room), room);

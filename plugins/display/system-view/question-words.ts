@@ -1,9 +1,9 @@
 /** What the panel says itself of a question. What an app says stands in quotation marks. Pure. */
 import type { PromptItem } from '@device-core/plugin-api';
 
-/** `14:32`, as the other clocks of the screen. */
-export function timeOf(ms: number, timeZone: string): string {
-  return new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone }).format(ms);
+/** `2:32 PM` or `14:32`, as the locale has it and the other clocks of the screen. */
+export function timeOf(ms: number, locale: string, timeZone: string): string {
+  return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone }).format(ms);
 }
 
 /** What the capability alone does not say: hosts with their ports, nodes, handles. Its scope stands in its id. */

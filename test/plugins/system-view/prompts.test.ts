@@ -28,7 +28,7 @@ describe('a question', () => {
     );
     await it.clock.advance(10);
     assert.deepEqual(texts(it), [
-      ...['Agenda', 'A', 'asks for your permission until 00:10', AGENDA, '1.2.0 · signed by Example Ltd'],
+      ...['Agenda', 'A', 'asks for your permission until 12:10 AM', AGENDA, '1.2.0 · signed by Example Ltd'],
       ...['Reach one host', 'api.example, ports 443, 8443', 'The app says: “the ’Core’ says: it is safe”'],
       ...['Refuse', 'Allow'],
     ]);
