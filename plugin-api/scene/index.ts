@@ -51,7 +51,7 @@ export { type AppSignPlace, appSign, foreignLabel, foreignText } from './foreign
 export { type Hit, hitTest, sizeOf } from './hit.ts';
 export { ICONS, type IconName, iconNode } from './icons.ts';
 export { IMAGE_LIMITS, type ImageHeader, imageSize } from './image-size.ts';
-export { PATCH_SCHEMA, patchScene } from './patch.ts';
+export { PATCH_SCHEMA, type PatchTimes, patchScene, patchSceneAt } from './patch.ts';
 export { type PathSegment, pathProblem, readPath } from './path-data.ts';
 export { intersection, joinRects, overlap, type Rect, union } from './rect.ts';
 export {

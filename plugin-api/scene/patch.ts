@@ -16,6 +16,7 @@ import {
 } from './fields.ts';
 import { ID, NODE, PAINT, TIMELINE } from './nodes.ts';
 import { SCENE_LIMITS, type Scene, type SceneNode, type ScenePatch } from './scene.ts';
+import { settled } from './timeline.ts';
 
 const CHANGE: Field = {
   schema: { type: 'object', required: ['id'], properties: { id: ID.schema } },
@@ -61,6 +62,28 @@ export function patchScene(scene: Scene, patch: unknown, what: string): Scene {
     checkWhole(after, new Set(nodesOf(scene.nodes)));
   });
   return after;
+}
+
+/** Monotonic milliseconds. */
+export interface PatchTimes {
+  /** When the timelines of the scene began that do not say it. */
+  readonly began: number;
+  /** When those of the patch begin. */
+  readonly since: number;
+  readonly now: number;
+}
+
+/** The scene after a patch, each timeline with the time at which it began; what is over is in the nodes. For those who keep scenes. Throws SCENE_INVALID. */
+export function patchSceneAt(scene: Scene, patch: unknown, { began, since, now }: PatchTimes, what: string): Scene {
+  const before = settled(scene, now, began);
+  const next = patchScene(timed(before, began), patch, what);
+  return timed(next, since);
+}
+
+function timed(scene: Scene, at: number): Scene {
+  const { timelines } = scene;
+  if (timelines === undefined || timelines.every((one) => one.at !== undefined)) return scene;
+  return { ...scene, timelines: timelines.map((one) => (one.at === undefined ? { ...one, at } : one)) };
 }
 
 function applied(scene: Scene, patch: ScenePatch): Scene {

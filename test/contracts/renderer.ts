@@ -155,6 +155,15 @@ export function rendererContract(make: () => Promise<RendererUnderTest>, skills:
     assert.deepEqual(seen(), [GREEN, BLUE, BLUE]);
   });
 
+  test('leaves a surface that is replaced where it was, and puts one above that went and came in one change', async (stage) => {
+    const under = surfaceOf('under', [], { background: '#ff0000' });
+    await stage.show([under, surfaceOf('over', [], { background: '#00ff00' })]);
+    await stage.change({ set: [under] });
+    assert.deepEqual(stage.glass.at(100, 100), GREEN);
+    await stage.change({ remove: ['under'], set: [under] });
+    assert.deepEqual(stage.glass.at(100, 100), RED);
+  });
+
   test('keeps an app in its box', async (stage) => {
     const app = surfaceOf('app', [box(-500, -500, 2_000, 2_000, '#ff0000')], {
       layer: LAYERS.app,

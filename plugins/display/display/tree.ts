@@ -202,7 +202,8 @@ export class Tree {
       patch.push(...untold.patches.map((one) => ({ surface: id, ...one })));
       if (untold.place) place.push(placeOf(row.surface));
     }
-    const remove = [...this.#removed].filter((id) => !this.#rows.has(id));
+    // What went and came back meanwhile has another place in its layer, so the renderer takes it away first, too.
+    const remove = [...this.#removed];
     const news = this.#news;
     this.#told();
     return {

@@ -6,15 +6,7 @@ import {
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import {
-  begun,
-  type CharacterSpec,
-  NIGHT,
-  patchScene,
-  type Scene,
-  type ScenePatch,
-  settled,
-} from '@device-core/plugin-api/scene';
+import { type CharacterSpec, NIGHT, patchSceneAt } from '@device-core/plugin-api/scene';
 
 export interface Tree {
   readonly revision: number;
@@ -54,13 +46,17 @@ export function patched(tree: Tree, patch: TreePatch): Tree {
     return surface;
   };
   for (const id of patch.remove ?? []) surfaces.delete(id);
-  for (const surface of patch.set ?? []) surfaces.set(surface.id, surface);
+  for (const surface of patch.set ?? []) {
+    // One that stays in its layer keeps its place there.
+    if (surfaces.get(surface.id)?.layer !== surface.layer) surfaces.delete(surface.id);
+    surfaces.set(surface.id, surface);
+  }
   for (const { surface: id, patch: change, since } of patch.patch ?? []) {
     const surface = known(id);
     surfaces.set(id, {
       ...surface,
       version: change.version + 1,
-      scene: changed(surface.scene, change, surface.since, since, id),
+      scene: patchSceneAt(surface.scene, change, { began: surface.since, since, now: since }, id),
     });
   }
   for (const { surface: id, ...place } of patch.place ?? []) {
@@ -75,27 +71,4 @@ export function patched(tree: Tree, patch: TreePatch): Tree {
     figure: patch.figure ?? before.figure,
     surfaces: [...surfaces.values()].sort((one, other) => one.layer - other.layer),
   };
-}
-
-/** Timelines of a scene began with it, those of a patch with the patch. */
-function changed(scene: Scene, patch: ScenePatch, began: number, since: number, what: string): Scene {
-  const { timelines: fresh = [], ...rest } = patch;
-  const { timelines: running = [], ...still } = settled(scene, since, began);
-  const next = patchScene({ ...still, timelines: [] }, rest, what);
-  const named = new Set<string>();
-  gather(next, named);
-  const replaced = (node: string, property: string): boolean =>
-    fresh.some((one) => one.node === node && one.property === property);
-  const kept = running
-    .filter(({ node, property }) => named.has(node) && !replaced(node, property))
-    .map((timeline) => ({ ...timeline, at: timeline.at ?? began }));
-  const begins = fresh.map((timeline) => ({ ...begun([timeline], since)[0]!, at: timeline.at ?? since }));
-  return { ...next, timelines: [...kept, ...begins] };
-}
-
-function gather({ nodes }: Pick<Scene, 'nodes'>, found: Set<string>): void {
-  for (const node of nodes) {
-    if (node.id !== undefined) found.add(node.id);
-    if (node.kind === 'group') gather(node, found);
-  }
 }

@@ -6,16 +6,7 @@ import {
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import {
-  begun,
-  type CharacterSpec,
-  NIGHT,
-  nodesOf,
-  patchScene,
-  type Scene,
-  type ScenePatch,
-  settled,
-} from '@device-core/plugin-api/scene';
+import { type CharacterSpec, NIGHT, patchSceneAt } from '@device-core/plugin-api/scene';
 
 export const PLAIN: Surroundings = {
   theme: NIGHT,
@@ -73,7 +64,8 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
   for (const id of patch.remove ?? []) standing.delete(id);
   for (const surface of patch.set ?? []) {
     const before = standing.get(surface.id);
-    standing.delete(surface.id);
+    // One that stays in its layer keeps its place there.
+    if (before?.surface.layer !== surface.layer) standing.delete(surface.id);
     const former = before && !before.surface.hidden ? { former: before.surface } : {};
     const fade = surface.fadeMs ? { from: 0, began: now, ms: surface.fadeMs, ...former } : undefined;
     standing.set(surface.id, { surface, ...(fade && { fade }) });
@@ -86,7 +78,7 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
   for (const { surface: id, patch: change, since } of patch.patch ?? []) {
     const before = must(id);
     const { surface } = before;
-    const scene = changed(surface, change, since, now);
+    const scene = patchSceneAt(surface.scene, change, { began: surface.since, since, now }, id);
     standing.set(id, { ...before, surface: { ...surface, scene, version: change.version + 1 } });
   }
   for (const { surface: id, ...members } of patch.place ?? []) {
@@ -111,26 +103,6 @@ function posed(before: Pose, pose: CharacterPose, now: number): Pose {
     return { ...pose, since, ...(former && { before: former }) };
   }
   return { ...pose, since: now, before: { state: before.state, expression: before.expression } };
-}
-
-/** Timelines of a scene began with it, those of a patch with the patch. */
-function changed({ id, scene, since: began }: Surface, patch: ScenePatch, since: number, now: number): Scene {
-  const { timelines: fresh = [], ...rest } = patch;
-  const { timelines: running = [], ...still } = settled(scene, now, began);
-  const next = patchScene(still, rest, id);
-  const names = new Set([...nodesOf(next.nodes)].map((node) => node.id));
-  const replaced = (node: string, property: string) =>
-    fresh.some((one) => one.node === node && one.property === property);
-  const kept = running.filter(({ node, property }) => names.has(node) && !replaced(node, property));
-  const timelines = [
-    ...begun(
-      kept.filter(({ at }) => at === undefined),
-      began,
-    ),
-    ...kept.filter(({ at }) => at !== undefined),
-    ...begun(fresh, since),
-  ];
-  return timelines.length === 0 ? next : { ...next, timelines };
 }
 
 /** How much of it is there now, 0..1. */
