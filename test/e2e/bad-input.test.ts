@@ -51,7 +51,16 @@ test('the table names every endpoint that the Core has', () => {
 describe('every endpoint refuses as documented', () => {
   for (const [operation, endpoint] of Object.entries(ENDPOINTS)) {
     test(`${endpoint.method} ${endpoint.path}`, async () => {
-      const { method, path, body, anonymous, denied } = endpoint;
+      const {
+        method,
+        path,
+        body,
+        anonymous,
+        denied,
+        wrongMethod = 'DELETE',
+        wrong: code = 'PARAMS_INVALID',
+      } = endpoint;
+      const [moreStatus, moreCode] = endpoint.more ?? [400, 'PARAMS_INVALID'];
       const refused = (what: string, change: Ask, status: number, code: string, where = path) =>
         expectRefusal(
           operation,
@@ -70,7 +79,7 @@ describe('every endpoint refuses as documented', () => {
       const nobody = core.ask(path, { method, body });
       if (anonymous) assert.equal((await nobody).status, 200);
       else await expectRefusal(operation, 'no token', nobody, 401, 'UNAUTHENTICATED');
-      await refused('a wrong method', { method: 'DELETE' }, 405, 'METHOD_NOT_ALLOWED');
+      await refused('a wrong method', { method: wrongMethod }, 405, 'METHOD_NOT_ALLOWED');
       if (denied) {
         await refused("another app's token", {}, 403, 'CAPABILITY_DENIED');
         if (body) await refused("another app's token before broken JSON", { body: '{' }, 403, 'CAPABILITY_DENIED');
@@ -105,22 +114,17 @@ describe('every endpoint refuses as documented', () => {
           await refused(kind, { token, body: kind }, 400, 'PARAMS_INVALID');
         const large = endpoint.bodyLimit ? told(endpoint.bodyLimit + 1) : { body: HUGE };
         await refused('too large', { token, ...large }, 413, 'BODY_TOO_LARGE');
-        await refused('a member too many', { token, body: { ...body, more: 1 } }, 400, 'PARAMS_INVALID');
+        await refused('a member too many', { token, body: { ...body, more: 1 } }, moreStatus, moreCode);
         await refused('a query', { token }, 400, 'PARAMS_INVALID', `${path}?more=1`);
         for (const [member, value] of Object.entries(body)) {
           const { [member]: _, ...rest } = body as Record<string, unknown>;
           // `inputs` and the name to unregister may be left out.
           if (!['inputs', 'name'].includes(member) || (operation === 'functions.call' && member === 'name'))
-            await refused(`without ${member}`, { token, body: rest }, 400, 'PARAMS_INVALID');
+            await refused(`without ${member}`, { token, body: rest }, 400, code);
           if (operation === 'config.set') continue; // any JSON is a value
           const wrong = typeof value === 'object' ? 'text' : { not: 'text' };
-          await refused(
-            `${member} of a wrong type`,
-            { token, body: { ...body, [member]: wrong } },
-            400,
-            'PARAMS_INVALID',
-          );
-          await refused(`${member} null`, { token, body: { ...body, [member]: null } }, 400, 'PARAMS_INVALID');
+          await refused(`${member} of a wrong type`, { token, body: { ...body, [member]: wrong } }, 400, code);
+          await refused(`${member} null`, { token, body: { ...body, [member]: null } }, 400, code);
         }
       }
       for (const [what, input, status, code] of endpoint.cases ?? []) {

@@ -16,6 +16,11 @@ export interface Endpoint {
   readonly bodyLimit?: number;
   /** Its body is bytes, not JSON. */
   readonly raw?: true;
+  /** Where the path takes DELETE. */
+  readonly wrongMethod?: 'POST';
+  /** Status and code for a member that it does not know, and for one that is missing or wrong; PARAMS_INVALID else. */
+  readonly more?: readonly [status: number, code: string];
+  readonly wrong?: string;
   /** Beyond what is common to all: the case, its path or body, and what is answered. */
   readonly cases?: readonly Case[];
 }
@@ -192,6 +197,47 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'apps.revoke': post(`/apps/${AGENDA}/revoke`, { capability: 'display.notify' }, [
     ['an app', { capability: 'display.notify' }, 403, 'CALLER_DENIED'],
   ]),
+  'display.state': get('/display'),
+  'display.show': {
+    ...{ method: 'PUT', path: '/display/surface', ...admin, wrongMethod: 'POST' },
+    ...{ body: { scene: 1, nodes: [] }, more: [400, 'SCENE_INVALID'], wrong: 'SCENE_INVALID' },
+    cases: [
+      ['an unknown member of a node', { scene: 1, nodes: [{ kind: 'text', txet: 'x' }] }, 400, 'SCENE_INVALID'],
+      ['a scene of another version', { scene: 2, nodes: [] }, 400, 'SCENE_INVALID'],
+    ],
+  },
+  'display.hide': { method: 'DELETE', path: '/display/surface', ...admin, wrongMethod: 'POST' },
+  'display.card': {
+    ...{ method: 'PUT', path: '/display/card', ...admin, more: [400, 'SCENE_INVALID'], wrong: 'SCENE_INVALID' },
+    body: { card: 1, template: 'text' },
+    cases: [['an unknown template', { card: 1, template: 'lits' }, 400, 'SCENE_INVALID']],
+  },
+  'display.patch': post('/display/patch', { version: 1 }, [], { ...admin, more: [409, 'NOT_FOREGROUND'] }),
+  'display.image': post('/display/images', {}, [], { ...admin, raw: true }),
+  'display.describe': get('/display/text', [['no surface of its own', '/display/text', 409, 'NOT_FOREGROUND']]),
+  'display.screenshot': get('/display/screenshot', [
+    ['no surface of its own', '/display/screenshot', 409, 'NOT_FOREGROUND'],
+  ]),
+  'display.touch': post(
+    '/display/input',
+    { x: 1, y: 1 },
+    [['outside', { x: 721, y: 1 }, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'display.swipe': post('/display/input/swipe', { x: 1, y: 1, toX: 9, toY: 9 }, [], admin),
+  'display.key': post('/display/input/key', { name: 'ok' }, [], admin),
+  'display.power': { method: 'PUT', path: '/display/power', body: { power: 'on' }, ...admin },
+  'display.brightness': { method: 'PUT', path: '/display/brightness', body: { level: 0.5 }, ...admin },
+  'home.show': { method: 'PUT', path: '/display/home', body: { screen: 'home' }, ...admin },
+  'home.pair': { method: 'PUT', path: '/display/pairing', body: { url: 'http://127.0.0.1/' }, ...admin },
+  'notify.list': get('/notifications'),
+  'notify.dismiss': {
+    ...{ method: 'DELETE', path: '/notifications/1', wrongMethod: 'POST' },
+    cases: [['one of nobody', '/notifications/none', 404, 'NOTIFICATION_NOT_FOUND']],
+  },
+  'panel.picture': get('/panel/picture', [], admin),
+  'panel.plug': { method: 'PUT', path: '/panel/plug', body: { plugged: true }, ...admin },
+  'panel.state': get('/panel', [], admin),
   'prompts.list': get('/prompts', [['an app', '/prompts', 403, 'CALLER_DENIED']]),
   'prompts.answer': post('/prompts/deadbeef', { allow: [] }, [
     ['an app', { allow: ['audio.capture'] }, 403, 'CALLER_DENIED'],

@@ -106,7 +106,7 @@ export function framesStream(watch: FrameWatch): StreamEndpoint<never> {
   return {
     name: 'display.frames',
     summary:
-      'What the panel shows: for each change a line of JSON {width, height, format, rects, bytes}, then the rows of each rectangle in the format of the panel',
+      'What the panel shows. For each change comes a line of JSON {width, height, format, rects, bytes}, then the rows of each rectangle in the format of the panel',
     direction: 'read',
     capability: 'system.display',
     params: exactly({}),

@@ -25,7 +25,7 @@ export function videoStream(screen: Screen, apps: AppSurfaces, scope: Scope): St
   return {
     name: 'display.surface',
     summary:
-      'Pixels of a `video` node: rectangles one after the other, each x, y, w, h as 16 bit little endian, then its rows from the top; read while it is seen',
+      'Pixels of a `video` node, read while it is seen. Rectangles follow each other: x, y, w, h as 16 bit little endian, then the rows from the top',
     direction: 'write',
     capability: 'display.surface',
     params: exactly({
