@@ -12,7 +12,15 @@ import {
   type SurfaceInput,
   type SurfaceState,
 } from '@device-core/plugin-api';
-import { type Card, checkCard, checkScene, isCard, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
+import {
+  type Card,
+  checkCard,
+  checkScene,
+  isCard,
+  patchScene,
+  type Scene,
+  type ScenePatch,
+} from '@device-core/plugin-api/scene';
 import { AppImages } from './app-images.ts';
 import type { AppVoice } from './app-voice.ts';
 import { FocusMachine, type FocusRules } from './focus.ts';
@@ -141,8 +149,13 @@ export class AppSurfaces implements Focus {
           reason: 'there is none; display.show gives one',
         });
       const { screen } = this.#options;
-      const resolved = await this.#images.resolved(idOf(app), this.#packageOf(app), patch, what);
-      return { version: screen.patch(idOf(app), resolved, what) };
+      const id = idOf(app);
+      const surface = screen.tree.get(id)?.surface;
+      if (surface?.version !== patch.version) return { version: screen.patch(id, patch, what) };
+      // Before a file is looked for: names have the form that they must have, and are few.
+      patchScene(surface.scene, patch, what);
+      const resolved = await this.#images.resolved(id, this.#packageOf(app), patch, what);
+      return { version: screen.patch(id, resolved, what) };
     });
   }
 

@@ -16,6 +16,8 @@ export class FakeApps {
   ]);
   /** Folder of every package. */
   folder = '';
+  /** Files that were looked for. */
+  read = 0;
 
   async status(id: string): Promise<AppStatus> {
     const state = this.states.get(id);
@@ -28,6 +30,7 @@ export class FakeApps {
   }
 
   async file(_app: string, path: string): Promise<Uint8Array> {
+    this.read += 1;
     try {
       return await readFile(join(this.folder, path));
     } catch {

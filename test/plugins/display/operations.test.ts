@@ -211,6 +211,23 @@ test('a file of the package is an image, and one from elsewhere is not', async (
   await assert.rejects(packageFile(root, 'in.png', 10), /10 are the limit/);
 });
 
+test('a patch that names files in thousands of ways is refused before one of them is read', async () => {
+  using files = new Files();
+  await using bench = await bootApps(ALL);
+  files.add('icons/sun.png', png(2, 2));
+  bench.apps.folder = files.folder;
+  const node = { kind: 'image', id: 'sun', w: 9, h: 9, image: 'icons/sun.png' };
+  const { version } = await bench.run(AGENDA, 'display.show', { scene: 1, nodes: [node] });
+  const read = bench.apps.read;
+  const ways = Array.from({ length: 2_000 }, (_, times) => ({
+    id: 'sun',
+    image: `${'./'.repeat(times + 1)}icons/sun.png`,
+  }));
+  for (const set of [ways, ways.slice(0, 1)])
+    await assert.rejects(bench.run(AGENDA, 'display.patch', { version, set }), { code: 'SCENE_INVALID' });
+  assert.equal(bench.apps.read, read);
+});
+
 test('touch of a surface is told to its app alone, while it is in the foreground', async () => {
   await using bench = await bootApps(ALL);
   await bench.run(AGENDA, 'display.show', scene('a', {}, { tap: 'go', h: 100 }));
