@@ -180,7 +180,11 @@ export function appSupervisorContract(open: () => Promise<SupervisorUnderTest>):
     const second = await begin(target, SPEAK);
     assert.notEqual(second.run, first.run);
     await target.supervisor.ended(second.run);
-    const lines = await target.supervisor.output('demo', 50);
+    // A journal takes its time: a line is there when it is read, and the lines of both runs were written.
+    const lines = await eventually(async () => {
+      const found = await target.supervisor.output('demo', 50);
+      return found.length >= 5 && found;
+    }, 'the lines of both runs are kept');
     const of = (run: string | undefined) =>
       lines.filter((line) => line.run === run).map(({ from, level, text, fields }) => ({ from, level, text, fields }));
     const other = target.oneStream ? { from: 'stdout', level: 'info' } : { from: 'stderr', level: 'warn' };
