@@ -95,13 +95,15 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     return caller.kind === 'app' || caller.kind === 'plugin' ? this.#holders[caller.kind].get(caller.id) : undefined;
   }
 
-  #refuse(caller: Caller, capability: string): never {
+  #refuse(caller: Caller, capability: string, name = callerName(caller)): never {
     const refused = { capability, hint: grantHint(caller, capability), class: classOf(capability) ?? 'oem' };
     const last = this.#refusals.at(-1);
     // The same request, refused before its params were read.
     if (last?.caller === caller && last.capability.endsWith('>')) this.#refusals.pop();
-    this.#refusals.push({ ts: Date.now(), caller, ...refused });
+    const at = this.#refusals.findIndex((one) => one.capability === capability && callerName(one.caller) === name);
+    const { first = Date.now(), count = 0 } = this.#refusals.splice(at, at < 0 ? 0 : 1)[0] ?? {};
+    this.#refusals.push({ ts: Date.now(), first, count: count + 1, caller, ...refused });
     if (this.#refusals.length > REFUSALS) this.#refusals.shift();
-    throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), ...refused });
+    throw new CoreError('CAPABILITY_DENIED', { caller: name, ...refused });
   }
 }

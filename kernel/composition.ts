@@ -61,8 +61,8 @@ export class Composition {
 
   async #apply(check: boolean, installed: boolean): Promise<SkuChange> {
     if (!this.#resolve) throw new CoreError('UNAVAILABLE', { what: 'the SKU', reason: 'it is no file' });
-    const next = this.#resolve({ running: this.sets.running, installed });
-    const former = this.info;
+    const [former, { running }] = [this.info, this.sets];
+    const next = this.#resolve({ running, installed });
     try {
       const info = describe(next, former);
       // Grants are followed as they are; who knows the rest has to begin anew with it.
@@ -75,8 +75,8 @@ export class Composition {
       if (planned.affected.length === 0 && !change.device) return change;
       await this.#lifecycle.apply(next.plugins, also, (undo) => {
         this.info = undo ? former : info;
+        this.sets = { ...this.sets, running: undo ? running : next }; // who starts may ask what it runs with
       });
-      this.sets = { ...this.sets, running: next };
       await this.judge();
       this.#tell({ result: 'applied', ...change });
       return change;
@@ -102,8 +102,7 @@ export class Composition {
 
   #tell(payload: { readonly result: 'applied' | 'refused' | 'undone'; readonly reason?: string }): void {
     const { bus, log } = this.#parts;
-    if (payload.result === 'applied') log.info(payload, 'the SKU was applied');
-    else log.error(payload, 'the SKU was not applied');
+    log[payload.result === 'applied' ? 'info' : 'error'](payload, `the SKU was ${payload.result}`);
     try {
       bus.publish({ topic: 'plugin.changed', payload, source: 'core' });
     } catch (err) {

@@ -16,8 +16,8 @@ interface Tapped {
   readonly stage: number;
   readonly order: number;
   readonly fn: AnyFunction;
-  /** Its failure, as the owner of the hook hears of it. */
-  readonly failed: (error: unknown) => CoreError;
+  /** Its failure, as the owner of the hook hears of it; undefined where the others go on without it. */
+  readonly failed: (error: unknown) => CoreError | undefined;
   /** Calls that it has not answered yet. */
   waiting: number;
 }
@@ -109,7 +109,8 @@ function attempt(tapped: Tapped, values: readonly unknown[]): unknown {
   try {
     return tapped.fn(...values);
   } catch (error) {
-    throw tapped.failed(error);
+    const failure = tapped.failed(error);
+    if (failure) throw failure;
   }
 }
 
@@ -154,9 +155,7 @@ function collect(tapped: Tapped, values: unknown[]): void {
   settle(tapped, [...values, end]);
 }
 
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
+const compare = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 
 export class HookRegistry {
   readonly #hooks = new Map<HookId, Hook<HookId>>();
@@ -169,9 +168,10 @@ export class HookRegistry {
 
   tap(id: HookId, plugin: string, fn: AnyFunction, stage: number, usage = this.#usage): () => void {
     const meter = usage.of(plugin);
-    const failed = (error: unknown): CoreError => {
-      if (error instanceof CoreError) return error;
+    const failed = (error: unknown): CoreError | undefined => {
+      if (error instanceof CoreError && id !== 'log.line') return error;
       meter.failed('hook');
+      if (id === 'log.line') return undefined; // no line is lost, and the other taps look at it
       return new CoreError('HOOK_FAILED', { plugin, hook: id, reason: reasonOf(error) }, { cause: error });
     };
     return this.#get(id).tap({

@@ -11,6 +11,7 @@ import {
   type PluginStatus,
   type ServiceRef,
 } from '@device-core/plugin-api';
+import type { LogControl } from '@device-core/plugin-api/services/log-control';
 import { type BusOptions, EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
 import { systemClock } from './clock.ts';
@@ -39,8 +40,8 @@ export interface KernelOptions {
   readonly clock?: Clock;
   /** Whose processes are whose; one that knows its guests alone, if absent. */
   readonly processes?: ProcessBook;
-  /** What keeps the log from being written, for /health; undefined while nothing does. */
-  readonly logTrouble?: () => { readonly reason: string; readonly lost: number } | undefined;
+  /** What can be changed of the log while it runs. */
+  readonly logs?: LogControl;
   /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
   readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
   readonly bus?: (options: BusOptions) => EventBusCore;
@@ -96,9 +97,6 @@ export class Kernel {
     const loading = { paths, launcher, processes, threads: new Map() };
     hooks.last('plugin.load', (source) => loadPlugin(source, loading));
     hooks.last('health.collect', async (report) => {
-      const trouble = options.logTrouble?.();
-      if (trouble)
-        report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
       await addWallsHealth(report, launcher, hasGuests(this.sets().running.plugins));
       processes.tell(report);
     });
@@ -111,6 +109,7 @@ export class Kernel {
       processes,
       'plugin-manager': this.#manager(),
       launcher,
+      'log-control': options.logs ?? {},
       'event-bus': {
         publish: async (event) => bus.publish(event),
         retained: async (filters) => bus.retained(filters),
@@ -124,8 +123,8 @@ export class Kernel {
 
   #manager(): PluginManager {
     const { restart, enable, disable, release, apply } = this;
-    const { usage, eventLoop, sample } = this.lifecycle;
-    return { list: () => this.lifecycle.list(), restart, enable, disable, release, apply, usage, eventLoop, sample };
+    const settings = async () => this.sets().running.settings ?? [];
+    return { list: this.lifecycle.list, restart, enable, disable, release, apply, settings, ...this.parts.watch.told };
   }
 
   /** Resolves at the first settled state, whatever failed. */
@@ -134,11 +133,9 @@ export class Kernel {
     if (this.#stopping) return;
     await this.#composition.judge();
     this.parts.watch.start();
-    try {
-      await this.parts.hooks.caller('kernel.ready').promise();
-    } catch (err) {
-      this.parts.log.error({ err }, 'a plugin failed in hook kernel.ready');
-    }
+    const { hooks, log } = this.parts;
+    const ready = hooks.caller('kernel.ready').promise();
+    await ready.catch((err: unknown) => log.error({ err }, 'a plugin failed in hook kernel.ready'));
   }
 
   /** Stops every plugin, dependents first; idempotent. */

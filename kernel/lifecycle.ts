@@ -14,6 +14,7 @@ import { type KernelParts, PluginRun } from './host.ts';
 import { EndedWith } from './isolation/launched.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
 import type { PluginEntry } from './resolved.ts';
+import type { Watch } from './usage/watch.ts';
 
 const STILL_RUNS = 'its former start still runs';
 
@@ -23,7 +24,7 @@ export interface Elsewhere {
 }
 
 /** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and hold nobody up. */
-export class Lifecycle implements Omit<PluginManager, 'apply'> {
+export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | keyof Watch['told']> {
   readonly #parts: KernelParts;
   readonly #clock: Clock;
   readonly #records: Records;
@@ -60,9 +61,6 @@ export class Lifecycle implements Omit<PluginManager, 'apply'> {
   }
 
   readonly list = async () => this.#records.all.map((record) => this.#records.status(record));
-  readonly usage = async () => this.#parts.watch.plugins();
-  readonly eventLoop = async () => this.#parts.watch.loop();
-  readonly sample = (ms: number) => this.#parts.watch.sample(ms);
   readonly restart = (id: string) => this.#again(id, {});
   readonly enable = (id: string) => this.#again(id, { enabled: true });
   readonly disable = (id: string) => this.#again(id, { enabled: false });

@@ -1,4 +1,4 @@
-/** What start.js imports: reads the arguments; everything else is imported after the compile cache is on. */
+/** What start.js imports: reads the arguments; everything else is imported after the compile cache is on; an image (JavaScript) has none. */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { readArguments } from './boot/arguments.ts';
@@ -8,7 +8,7 @@ if ('print' in args) {
   (args.status === 0 ? process.stdout : process.stderr).write(`${args.print}\n`);
   process.exitCode = args.status;
 } else {
-  enableCompileCache(join(args.paths.var, 'cache/compile'));
+  if (import.meta.filename.endsWith('.ts')) enableCompileCache(join(args.paths.var, 'cache/compile'));
   const { checkSku, printVersion, runCore } = await import('./boot/run.ts');
   if (args.command === 'version') printVersion();
   else if (args.command === 'check') process.exitCode = checkSku(args);

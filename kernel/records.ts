@@ -167,6 +167,7 @@ export class Records {
       ...(retry === undefined ? {} : { nextStartAt: retry.at }),
       ...(lastError === undefined ? {} : { lastError }),
       ...(entry.programs === undefined ? {} : { programs: entry.programs }),
+      ...(entry.manifest.pages && { pages: entry.manifest.pages }),
       ...(generation === 0 ? {} : { usage: this.#parts.watch.usage.of(id).usage() }),
     };
   }

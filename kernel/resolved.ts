@@ -4,10 +4,11 @@ import type {
   PluginBudget,
   PluginDefinition,
   PluginManifest,
+  PluginSettings,
   ProgramDeclaration,
   SkuManifest,
 } from '@device-core/plugin-api';
-import type { YamlPath } from '@device-core/plugin-api/yaml';
+import type { SkuFamily } from '@device-core/plugin-api/sku-family';
 import type { GraphNode } from './graph.ts';
 
 /** One plugin of a SKU, ready to be started: what the kernel knows of it. */
@@ -53,8 +54,9 @@ export interface Resolved {
   readonly sku?: SkuManifest;
   readonly plugins: readonly PluginEntry[];
   readonly problems: readonly Problem[];
+  readonly settings?: readonly PluginSettings[];
   /** The text of the SKU, as it was read: it stays in force when the file no longer can be. */
-  readonly source?: { readonly file: string; readonly value: SkuManifest; line(path: YamlPath): number };
+  readonly source?: SkuFamily;
 }
 
 /** Reads what is to run. Of a change of what `running` says everything that is newly wrong stops the Core; `installed` keeps the SKU as it is. */
@@ -64,10 +66,11 @@ export type Resolve = (change?: { readonly running: Resolved; readonly installed
 export const KERNEL_SERVICES = {
   device: '1.0.0',
   grants: '1.0.0',
-  'plugin-manager': '1.0.0',
+  'plugin-manager': '1.1.0',
   'event-bus': '1.0.0',
   processes: '1.0.0',
   launcher: '1.0.0',
+  'log-control': '1.0.0',
 } as const;
 
 export function graphNode({ id, manifest }: PluginEntry): GraphNode {

@@ -2,6 +2,7 @@
  * The Core's process: `node kernel/start.js`, with the options of main.ts. Node strips types with a compiler that takes 40 ms to load, unless the compile
  * cache knows the module: so the one that turns the cache on has no types.
  */
+import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,5 +17,7 @@ if (![...process.execArgv, process.env.NODE_OPTIONS].some((option) => option?.in
 const { values } = parseArgs({ strict: false, options: { root: { type: 'string' }, system: { type: 'boolean' } } });
 const root = typeof values.root === 'string' ? values.root : join(import.meta.dirname, '../.device');
 const state = values.system ? process.env.STATE_DIRECTORY?.split(':')[0] : join(root, 'var');
-if (state) enableCompileCache(join(state, 'cache/compile'));
+// An image has nothing to strip, and no code but what was signed: a cache would be code of nobody's (docs/adr/0124).
+const stripped = !existsSync(join(import.meta.dirname, 'main.ts'));
+if (state && !stripped) enableCompileCache(join(state, 'cache/compile'));
 await import('./main.ts');

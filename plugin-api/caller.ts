@@ -1,12 +1,23 @@
 import type { Logger } from './logger.ts';
+import type { TraceContext } from './trace.ts';
 
 /** `anonymous` is a caller without identity: only operations marked `anonymous` take it. */
 export type CallerKind = 'app' | 'operator' | 'plugin' | 'anonymous';
+
+/** What an operator in a browser may do: look, or all. */
+export type OperatorRole = 'viewer' | 'operator';
 
 /** Who calls: the subject of every capability check. `id` is the app id, the plugin id, or the operator's name. */
 export interface Caller {
   readonly kind: CallerKind;
   readonly id: string;
+  /** Of an operator in a browser; absent: devicectl and whoever else has the token of the device. */
+  readonly signedIn?: {
+    readonly id: string;
+    readonly role: OperatorRole;
+    /** What this one request brings to show that a person confirmed it: the id of CONFIRMATION_REQUIRED. */
+    readonly confirmation?: string;
+  };
 }
 
 export const ANONYMOUS: Caller = { kind: 'anonymous', id: 'anonymous' };
@@ -34,5 +45,7 @@ export interface CallContext {
   /** Of `clock.steady()`: when the answer is worth nothing any more. Milliseconds since the Unix epoch, where nobody set the time meanwhile. */
   readonly deadline: number;
   readonly session?: Session;
+  /** To be handed on with the deadline, so that what is done for this call is told as a part of it. Made when first asked for, where traces are kept. */
+  readonly trace?: TraceContext | undefined;
   readonly log: Logger;
 }

@@ -96,6 +96,10 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'system', summary: 'administer the device', class: 'oem' },
   { id: 'system.apps', summary: 'install, start and stop apps', class: 'oem' },
   { id: 'system.update', summary: 'update the Core', class: 'oem' },
+  { id: 'system.power', summary: 'restart, switch off and reset the device', class: 'oem' },
+  { id: 'system.network', summary: 'list and join networks', class: 'oem' },
+  { id: 'system.backup', summary: 'copy the state of the device, and put it back', class: 'oem' },
+  { id: 'updates.inhibit', summary: 'hold an update of the device back for a while', class: 'normal' },
   { id: 'system.config', summary: 'change device settings', class: 'oem' },
   { id: 'system.bridge', summary: 'look at and reset the IO bridge', class: 'oem' },
   { id: 'system.plugins', summary: 'manage plugins', class: 'oem' },
@@ -104,6 +108,9 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'system.display', summary: 'arrange the panel', class: 'oem' },
   { id: 'system.secrets', summary: 'manage secrets of the device', class: 'oem' },
   { id: 'system.metrics', summary: 'read counters of the device', class: 'oem' },
+  { id: 'system.telemetry', summary: 'decide what the device sends about itself', class: 'oem' },
+  { id: 'system.outbox', summary: 'send what waits to leave at once, and throw it away', class: 'oem' },
+  { id: 'system.log-levels', summary: 'change what is logged, and write the flight recorder down', class: 'oem' },
   { id: 'system.events', summary: 'see every event on the bus', class: 'oem' },
 ];
 

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   ],
   CAPABILITY_DENIED: [403, -32003, '{caller} does not hold {capability}; grant it with "{hint}"'],
   CALLER_DENIED: [403, -32003, 'cannot {verb}: {reason}'],
+  CONFIRMATION_REQUIRED: [403, -32003, 'cannot {what} on the word of a page alone: {reason}'],
   CONTENT_TYPE_INVALID: [400, -32600, 'content type must be {wanted}, not {contentType}'],
   JSON_INVALID: [400, -32700, 'cannot parse JSON: {reason}'],
   REQUEST_INVALID: [400, -32600, 'cannot read the request: {reason}'],
@@ -73,6 +74,15 @@ export const ERROR_CODES = {
   STORAGE_FULL: [507, -32054, 'cannot write {file}: the disk is full ({reason}); free space, then try again'],
   STORAGE_READ_ONLY: [503, -32055, 'cannot write {file}: the disk is read-only ({reason})'],
   STORAGE_FAILED: [503, -32056, 'cannot write {file}: the disk fails ({reason})'],
+  // ---- images, slots, updates ----
+  SYSTEM_IMAGE_INVALID: [400, -32602, 'cannot take the system image {source}: {reason}'],
+  SLOTS_UNAVAILABLE: [503, -32061, 'cannot {verb}: {reason}'],
+  UPDATE_REFUSED: [409, -32009, 'cannot {verb} the update: {reason} (rule {rule}); devicectl update why tells more'],
+  UPDATE_CONFLICT: [409, -32009, 'cannot {verb} an update: it is {state}'],
+  REPOSITORY_UNTRUSTED: [502, -32062, 'cannot trust the repository {url}: {reason}'],
+  REPOSITORY_FAILED: [502, -32063, 'cannot read the repository {url}: {reason}'],
+  BACKUP_INVALID: [400, -32602, 'cannot take the backup {source}: {reason}'],
+  NETWORK_REFUSED: [409, -32009, 'cannot {verb} network {ssid}: {reason}'],
   // ---- apps and functions ----
   APP_NOT_FOUND: [404, -32004, 'there is no app {app}'],
   APP_NOT_RUNNING: [503, -32006, 'cannot reach app {app}: {reason}'],
@@ -96,11 +106,19 @@ export const ERROR_CODES = {
   VERSION_CONFLICT: [409, -32009, 'function {name} {version} of {app} is registered with another specification'],
   RESULT_INVALID: [502, -32010, 'app {app} answered {function} with a result that does not fit: {reason}'],
   // ---- configuration ----
+  FLAG_UNKNOWN: [404, -32004, 'there is no feature flag "{flag}"{suggestion}'],
   CONFIG_KEY_NOT_FOUND: [404, -32004, 'configuration key {key} is not set'],
   CONFIG_KEY_INVALID: [400, -32602, 'configuration key {key} is not valid: {reason}'],
   CONFIG_VALUE_INVALID: [400, -32602, 'cannot set {key}: {reason}'],
   CONFIG_CONFLICT: [409, -32009, 'cannot set {key}: its revision is {revision}, not {expected}'],
   CONFIG_LOCKED: [403, -32003, 'cannot set {key}: the OEM locked it ({where})'],
+  // ---- secrets, and what leaves the device ----
+  SECRET_NOT_FOUND: [404, -32004, 'there is no secret {name}{suggestion}'],
+  SECRET_DENIED: [403, -32003, '{caller} may not use secret {name}: {reason}'],
+  SECRETS_LOCKED: [503, -32064, 'cannot use the secrets: {reason}'],
+  OUTBOX_FULL: [503, -32006, 'cannot queue {what} for {to}: {reason}'],
+  CONSENT_MISSING: [403, -32003, 'cannot send {what}: it needs the consent {level}, given is {given}'],
+  TRACE_NOT_FOUND: [404, -32004, 'there is no trace {trace}: {reason}'],
   // ---- events ----
   TOPIC_INVALID: [400, -32602, 'topic {topic} is not valid: {reason}'],
   FILTER_INVALID: [400, -32602, 'topic filter {filter} is not valid: {reason}'],
@@ -110,6 +128,7 @@ export const ERROR_CODES = {
   STREAM_NOT_FOUND: [404, -32004, 'there is no stream {stream}'],
   STREAM_LIMIT: [429, -32005, 'cannot open stream {stream}: {limit} open streams are the limit'],
   STREAM_OVERRUN: [400, -32602, 'cannot take {bytes} bytes on stream {stream}: {credit} bytes of credit are left'],
+  SESSION_NOT_FOUND: [404, -32004, 'there is no session {session}'],
   SESSION_CLOSED: [503, -32006, 'the session of {app} is closed: {reason}'],
   // ---- SPI (specification, "SPI subsystem error codes") and the bridge ----
   NOT_INITIALIZED: [500, -32100, 'cannot transfer: {reason}'],

@@ -1,6 +1,8 @@
 /** Every topic of the Core with its payload (decisions D8): what `/asyncapi.json` says, and what the manifests of the tree may publish. Data only. */
+import { CONSENT_LEVELS } from './consent-level.ts';
 import { CHANGE_STATES } from './services/changes.ts';
 import type { JsonSchema } from './services/operations.ts';
+import { UPDATE_STATES } from './services/updates.ts';
 
 export interface EventDescription {
   readonly summary: string;
@@ -121,11 +123,14 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   },
   'display.state': {
     summary: 'the panel is lit or dark, and which app is in the foreground',
-    retained: true,
     payload: record(['power', 'brightness'], {
       ...{ power: oneOf('on', 'dim', 'off'), app: TEXT, brightness: { type: 'number', minimum: 0, maximum: 1 } },
       ...{ renderer: TEXT, panel: TEXT, problem: TEXT },
     }),
+  },
+  'flag.changed': {
+    summary: 'the value of a feature flag changed',
+    payload: record(['name', 'source'], { name: TEXT, value: {}, source: oneOf('device', 'default') }),
   },
   'gpio.edge': {
     summary: 'an input changed its level',
@@ -167,9 +172,33 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
       state: oneOf('open', 'answered', 'expired', 'withdrawn'),
     }),
   },
+  'secrets.state': {
+    summary: 'the vault of secrets can be used, or why not',
+    retained: true,
+    payload: record(['state'], { state: oneOf('open', 'locked', 'failed'), code: TEXT, reason: TEXT }),
+  },
   'system.bus.dropped': {
     summary: 'events were lost for this subscriber; told to it alone',
     payload: record(Object.keys(LOSS), LOSS),
+  },
+  'system.network': {
+    summary: 'what the device can reach: the internet, its own network, or nothing',
+    retained: true,
+    payload: record(['state', 'type', 'metered'], {
+      state: oneOf('online', 'local', 'offline'),
+      type: { ...TEXT, description: 'ethernet, wifi, mobile, none' },
+      metered: { type: 'boolean', description: 'what is sent costs money' },
+    }),
+  },
+  'system.power': {
+    summary: 'where the power comes from, and how much is left',
+    retained: true,
+    payload: record(['source', 'state'], {
+      source: oneOf('mains', 'battery'),
+      level: { type: 'number', minimum: 0, maximum: 1, description: 'of the battery' },
+      state: oneOf('ok', 'charging', 'low', 'critical', 'shutting-down'),
+      reason: TEXT,
+    }),
   },
   'system.presence': {
     summary: 'is somebody there?',
@@ -178,6 +207,19 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
       state: oneOf('present', 'absent', 'unknown'),
       confidence: { type: 'number', minimum: 0, maximum: 1 },
     }),
+  },
+  'system.refused': {
+    summary: 'capabilities were refused since this was told last: GET /refusals has them, for who may see them',
+    payload: record(['count'], { count: COUNT }),
+  },
+  'system.time': {
+    summary: 'can the clock be believed, and in which zone is the device?',
+    retained: true,
+    payload: record(['set', 'zone'], { set: { type: 'boolean' }, zone: TEXT }),
+  },
+  'telemetry.consent': {
+    summary: 'what the device may send about itself was decided anew',
+    payload: record(['level'], { level: oneOf(...CONSENT_LEVELS), by: TEXT }),
   },
   'uart.error': {
     summary: 'a serial line lost or damaged bytes',
@@ -194,4 +236,12 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     }),
   },
   'ui.toast': { summary: 'a short message on the panel', apps: true, payload: record(['text', 'level'], SURFACE) },
+  'update.state': {
+    summary: 'what an update of the device does now',
+    retained: true,
+    payload: record(['state'], {
+      ...{ state: { enum: UPDATE_STATES }, version: TEXT, from: TEXT, slot: oneOf('a', 'b'), reason: TEXT },
+      percent: { type: 'number', minimum: 0, maximum: 100 },
+    }),
+  },
 };

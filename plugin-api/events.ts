@@ -10,7 +10,7 @@ export interface EventEnvelope {
   readonly ts: number;
   /** Gapless per bus, so that a subscriber can see a loss. */
   readonly seq: number;
-  /** Who originated it, set by the Core: `core` for the Core and its plugins, `app.<id>`, or `operator`. */
+  /** Who originated it, set by the Core: `core` for the Core and its plugins, `app.<id>`, `operator`, or `test.app.<id>` for the operator's test of an app. */
   readonly source: string;
   /** Of an event of the Core: the plugin that published it. Absent where it was the kernel. */
   readonly via?: string;

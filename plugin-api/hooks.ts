@@ -14,6 +14,8 @@ import type { ServiceRefs } from './service-ref.ts';
 import type { ReadyMessage } from './services/app-sockets.ts';
 import type { FunctionCall, FunctionRegistration } from './services/functions.ts';
 import type { HealthReport } from './services/health.ts';
+import type { SensitiveAct } from './services/operations.ts';
+import type { UpdateTold } from './services/updates.ts';
 
 /** The code of a plugin that is to be loaded. */
 export interface PluginSource {
@@ -48,16 +50,22 @@ export interface HookMap {
   'kernel.ready': AsyncParallelHook<[]>;
   /** kernel: redact or stamp an event; throw to refuse it. */
   'event.publish': SyncWaterfallHook<[event: EventEnvelope]>;
+  /** kernel: a finished line of the log, JSON without its end: what must not stand in it is taken out. It runs for each line: be quick, never throw. */
+  'log.line': SyncWaterfallHook<[line: string]>;
   /** system: add the health of a component. */
   'health.collect': AsyncParallelHook<[report: HealthReport]>;
   /** operations: rate limits, quotas, policy; the first refusal wins. */
   'operation.before': AsyncSeriesBailHook<[operation: string, call: CallContext], CoreError>;
+  /** operations: has the person confirmed what a page wants to do? The first refusal wins; where nobody taps it, nothing can be confirmed. */
+  'operation.confirm': AsyncSeriesBailHook<[act: SensitiveAct, call: CallContext], CoreError>;
   /** functions: policy before a function is registered; the first refusal wins, and refuses the whole specification. */
   'function.register': AsyncSeriesBailHook<[registration: FunctionRegistration], CoreError>;
   /** functions: policy before a call into an app; the first refusal wins. */
   'function.call': AsyncSeriesBailHook<[call: FunctionCall], CoreError>;
   /** rpc: what READY says to an app that has just connected. */
   'session.open': AsyncSeriesWaterfallHook<[ready: ReadyMessage, session: Session]>;
+  /** updater: is a new image good, at the end of its probation? The first answer says why not; a throw, and no answer in time, is a no as well. */
+  'update.judge': AsyncSeriesBailHook<[update: UpdateTold], CoreError>;
 }
 
 export type HookId = keyof HookMap;
@@ -68,11 +76,14 @@ export const HOOKS = {
   'plugin.load': { kind: 'AsyncSeriesBailHook', args: ['source'], owner: 'kernel' },
   'kernel.ready': { kind: 'AsyncParallelHook', args: [], owner: 'kernel' },
   'event.publish': { kind: 'SyncWaterfallHook', args: ['event'], owner: 'kernel' },
+  'log.line': { kind: 'SyncWaterfallHook', args: ['line'], owner: 'kernel' },
   'health.collect': { kind: 'AsyncParallelHook', args: ['report'], owner: 'system' },
   'operation.before': { kind: 'AsyncSeriesBailHook', args: ['operation', 'call'], owner: 'operations' },
+  'operation.confirm': { kind: 'AsyncSeriesBailHook', args: ['act', 'call'], owner: 'operations' },
   'function.register': { kind: 'AsyncSeriesBailHook', args: ['registration'], owner: 'functions' },
   'function.call': { kind: 'AsyncSeriesBailHook', args: ['call'], owner: 'functions' },
   'session.open': { kind: 'AsyncSeriesWaterfallHook', args: ['ready', 'session'], owner: 'rpc' },
+  'update.judge': { kind: 'AsyncSeriesBailHook', args: ['update'], owner: 'updater' },
 } as const satisfies Record<
   HookId,
   { readonly kind: string; readonly args: readonly string[]; readonly owner: string }

@@ -1,7 +1,15 @@
 /** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
 export { type AfterQuietOptions, afterQuiet } from './after-quiet.ts';
 export { decodeBase64 } from './base64.ts';
-export { ANONYMOUS, type CallContext, type Caller, type CallerKind, callerName, type Session } from './caller.ts';
+export {
+  ANONYMOUS,
+  type CallContext,
+  type Caller,
+  type CallerKind,
+  callerName,
+  type OperatorRole,
+  type Session,
+} from './caller.ts';
 export {
   CAPABILITIES,
   type CapabilityClass,
@@ -61,6 +69,7 @@ export type {
   ProgramDeclaration,
   SkuManifest,
   SkuPlugin,
+  StateForms,
 } from './manifest.ts';
 export { nearest } from './nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
@@ -72,9 +81,11 @@ export {
   type PluginHost,
   type PluginState,
 } from './plugin.ts';
-export { redact, redactText } from './redact/index.ts';
+export type { PageButton, PagePanel, PageSource, PageText, PageValue, PluginPage } from './plugin-page.ts';
+export { type RedactionRules, redact, redactText, type TextRule, useRedaction } from './redact/index.ts';
 export { type RoundsOptions, rounds } from './rounds.ts';
 export type { Scope, Within } from './scope.ts';
+export { isSecretRef, LONGEST_SECRET, SECRET_REF, Secret, type SecretRef } from './secret.ts';
 export {
   FOR_USER,
   type Resolved,
@@ -148,6 +159,14 @@ export {
 } from './services/bridge.ts';
 export { type BridgePort, bridgePort } from './services/bridge-port.ts';
 export {
+  type BridgeSimulator,
+  type BridgeView,
+  bridgeSimulator,
+  type SimulatedChip,
+  type SimulatedEndpoint,
+  type SimulatedLine,
+} from './services/bridge-simulator.ts';
+export {
   type Can,
   type CanArrival,
   type CanBusState,
@@ -204,6 +223,7 @@ export {
   type SourceView,
 } from './services/endpoints.ts';
 export { type BusStats, type EventBus, eventBus } from './services/event-bus.ts';
+export { type FlagDeclaration, type Flags, type FlagTold, flags } from './services/flags.ts';
 export {
   type FunctionCall,
   type FunctionEntry,
@@ -226,7 +246,14 @@ export {
 } from './services/gpio.ts';
 export { type Grants, grants, type Refusal } from './services/grants.ts';
 export type { BridgeHealth, ComponentHealth, ComponentStatus, HealthReport } from './services/health.ts';
-export { type HttpServer, httpServer } from './services/http-server.ts';
+export {
+  type HttpServer,
+  httpServer,
+  type PageAnswer,
+  type PageRequest,
+  type PageSocket,
+  type PageSockets,
+} from './services/http-server.ts';
 export {
   type I2c,
   type I2cHandle,
@@ -284,6 +311,17 @@ export {
   type DeparturesLedger,
   ledger,
 } from './services/ledger.ts';
+export { MACHINE_ACTS, type Machine, type MachineAct, machine } from './services/machine.ts';
+export {
+  type Network,
+  type NetworkLink,
+  type NetworkSimulator,
+  type NetworkState,
+  type NetworkStatus,
+  network,
+  networkSimulator,
+  type WifiNetwork,
+} from './services/network.ts';
 export {
   type NdefRecord,
   type Nfc,
@@ -304,6 +342,8 @@ export {
   operations,
   type RestBinding,
   restStatus,
+  type Sensitive,
+  type SensitiveAct,
   type ServerSentEvent,
   type StreamChannel,
   type StreamEndpoint,
@@ -318,7 +358,21 @@ export {
   type PioWidth,
   pio,
 } from './services/pio.ts';
-export { type PluginManager, type PluginStatus, pluginManager, type SkuChange } from './services/plugin-manager.ts';
+export {
+  type PluginManager,
+  type PluginSettings,
+  type PluginStatus,
+  pluginManager,
+  type SkuChange,
+} from './services/plugin-manager.ts';
+export {
+  type Power,
+  type PowerSimulator,
+  type PowerState,
+  type PowerStatus,
+  power,
+  powerSimulator,
+} from './services/power.ts';
 export { type Guest, type Processes, type ProcessOwner, processes } from './services/processes.ts';
 export {
   type Consent,
@@ -339,6 +393,7 @@ export {
   LAYERS,
   type Layer,
   type Opening,
+  PLAIN_SURROUNDINGS,
   type Renderer,
   type RendererReport,
   type Renderers,
@@ -350,6 +405,7 @@ export {
   type TextSize,
   type TreePatch,
 } from './services/renderer.ts';
+export { type SecretScan, type Secrets, type SecretTold, secretScan, secrets } from './services/secrets.ts';
 export {
   type SensorDescription,
   type SensorInfo,
@@ -359,6 +415,15 @@ export {
   type Sensors,
   sensors,
 } from './services/sensors.ts';
+export { type Sessions, type SignedIn, type SignIn, sessions } from './services/sessions.ts';
+export {
+  type ImageFolder,
+  type SlotInfo,
+  type Slots,
+  type SlotsStatus,
+  type StageProgress,
+  slots,
+} from './services/slots.ts';
 export {
   type EngineDescription,
   type EngineInfo,
@@ -388,6 +453,14 @@ export {
   uart,
 } from './services/uart.ts';
 export {
+  type InhibitLease,
+  UPDATE_STATES,
+  type UpdateState,
+  type Updates,
+  type UpdateTold,
+  updates,
+} from './services/updates.ts';
+export {
   type LedgerEntry,
   type Voice,
   type VoiceSpan,
@@ -395,14 +468,23 @@ export {
   type VoiceTurn,
   voice,
 } from './services/voice.ts';
+export {
+  type WallTime,
+  type WallTimeSimulator,
+  type WallTimeState,
+  type WallTimeStatus,
+  wallTime,
+  wallTimeSimulator,
+} from './services/wall-time.ts';
 export { descriptorOf } from './socket-descriptor.ts';
-export { newerForm } from './state-form.ts';
+export { isNewer, newerForm, type StateChange, stateChanges, stateOf } from './state-form.ts';
 export { keepSteady, steadyMs, steadyOrigin } from './steady.ts';
 export { canonicalFilter, changedFilters, checkTopic, matchesTopic, parseFilter } from './topics.ts';
 export {
   CALLBACK_KINDS,
   type CallbackKind,
   type CallbackUsage,
+  type CoreLoad,
   type LoopUsage,
   type PluginUsage,
   type SampledUsage,
@@ -410,3 +492,4 @@ export {
   type UsageWarning,
 } from './usage.ts';
 export { API_VERSION } from './version.ts';
+export { whileThere } from './while-there.ts';

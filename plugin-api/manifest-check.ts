@@ -1,13 +1,15 @@
 /** What a schema cannot say about a plugin manifest; the Core and checkManifest() ask the same questions. Pure. */
 import { describeCapability, unknownCapability } from './capabilities.ts';
 import { CoreError, type ErrorCode, reasonOf } from './errors.ts';
+import { flagFault } from './flag-declaration.ts';
 import { HOOKS } from './hooks.ts';
 import type { PluginManifest } from './manifest.ts';
+import type { PluginPage } from './plugin-page.ts';
 import { parseFilter } from './topics.ts';
 import { API_VERSION } from './version.ts';
 import { isRange, isVersion, satisfies } from './versions.ts';
 
-export { SCHEMA_WORDS, UNIQUE_ITEM_PROPERTIES } from './schema-words.ts';
+export { isSkuOnly, SCHEMA_WORDS, SKU_ONLY, UNIQUE_ITEM_PROPERTIES } from './schema-words.ts';
 
 export interface ManifestProblem {
   /** Where in the manifest. */
@@ -65,7 +67,39 @@ export function manifestProblems(manifest: PluginManifest): readonly ManifestPro
     // What the operator took with the plugin is what runs, and nothing beside it.
     if (!isBelow(manifest.main, module)) report(['programs', index, 'main'], `${module} is not in the folder of main`);
   }
+  for (const [file, { reads, writes }] of Object.entries(manifest.state ?? {}))
+    if (!reads.includes(writes)) report(['state', file], `form ${writes} is written and cannot be read`);
+  for (const [name, declared] of Object.entries(manifest.flags ?? {})) {
+    const fault = flagFault(name, declared);
+    if (fault) report(['flags', name, ...fault.path], fault.message);
+  }
+  pageProblems(manifest.pages ?? [], (path, message) => report(['pages', ...path], message));
   return problems;
+}
+
+const SHOWS = ['values', 'chart', 'table'] as const;
+
+function pageProblems(
+  pages: readonly PluginPage[],
+  report: (path: ManifestProblem['path'], message: string) => void,
+): void {
+  const ids = new Set<string>();
+  for (const [at, { id, panels }] of pages.entries()) {
+    if (ids.has(id)) report([at, 'id'], `the page ${id} is declared twice`);
+    ids.add(id);
+    for (const [index, panel] of panels.entries()) {
+      const shows = SHOWS.filter((one) => panel[one] !== undefined);
+      const place = [at, 'panels', index];
+      if (shows.length > 0 && !panel.from) report(place, `the panel shows ${shows.join(', ')}, and says not from what`);
+      if (panel.from && shows.length === 0) report(place, 'the panel has a source, and shows nothing of it');
+      if (shows.length === 0 && !panel.text && !panel.buttons && !panel.form) report(place, 'the panel is empty');
+      try {
+        for (const topic of [panel.from?.event ?? [], panel.from?.after ?? []].flat()) parseFilter(topic);
+      } catch (error) {
+        report(place, reasonOf(error));
+      }
+    }
+  }
 }
 
 /** Both relative to the manifest: does `module` lie in the folder of `main` or below? */

@@ -1,5 +1,7 @@
 /** Manifests of plugins and SKUs. Data, not code: read and checked before any plugin module is imported. */
 import type { CapabilityId } from './capabilities.ts';
+import type { FlagDeclaration } from './flag-declaration.ts';
+import type { PluginPage } from './plugin-page.ts';
 
 /** Where a plugin runs. The same plugin, contracts and tests serve all three. */
 export type Isolation = 'inline' | 'worker' | 'process';
@@ -57,21 +59,38 @@ export interface PluginManifest {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Least isolation it bears; a SKU may ask for more. Default for plugins outside the tree: 'process'. */
   readonly isolation?: Isolation;
+  /** For simulated devices alone: a SKU without `simulated: true` cannot have it. */
+  readonly simulated?: true;
   /** Name of the worker that it shares with others of the tree that say the same, where it runs in a worker. */
   readonly share?: string;
   /** At which levels it cannot run, and why. */
   readonly refuses?: Readonly<Partial<Record<Exclude<Isolation, 'inline'>, string>>>;
   /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
   readonly files?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
+  /**
+   * Files below `{var}` that it keeps and other versions of it may find: by path, `*` for one name, `changes/*.json`. The state that an image says
+   * it reads and writes is put together from these. A plugin writes a file of another form beside the old one: openForms().
+   */
+  readonly state?: Readonly<Record<string, StateForms>>;
   readonly budget?: PluginBudget;
   /** It is imported and started before plugins that do not say so: for those that make a device answer, and small. Of the tree only. */
   readonly early?: boolean;
   /** Commands of devicectl that come with it. */
   readonly programs?: readonly ProgramDeclaration[];
+  /** Pages of it as data, which the page of the device draws. */
+  readonly pages?: readonly PluginPage[];
+  /** Feature flags that it reads, by name; the service `flags` has their values. */
+  readonly flags?: Readonly<Record<string, FlagDeclaration>>;
   /** Default 10,000. */
   readonly startTimeoutMs?: number;
   /** Default 5,000. */
   readonly stopTimeoutMs?: number;
+}
+
+/** Numbers of the forms of a file of state. */
+export interface StateForms {
+  readonly reads: readonly number[];
+  readonly writes: number;
 }
 
 /** One plugin line of a SKU; a bare string is `{ version }`. */

@@ -26,6 +26,20 @@ const unique: SchemaValidateFunction = (names: readonly string[], items: readonl
   return errors.length === 0;
 };
 
+/** `skuOnly: true` of a member: whoever holds `system.config` cannot set it on the device. What is trusted, run or listened on is the SKU's word. */
+export const SKU_ONLY = 'skuOnly';
+
+/** Does the schema of a plugin's configuration keep this member, `trust` or `trust.keys`, for the SKU? Pure. */
+export function isSkuOnly(schema: unknown, member: string): boolean {
+  let at: unknown = schema;
+  for (const name of member.split('.')) {
+    const properties: unknown = Object(at).properties;
+    at = Object.hasOwn(Object(properties), name) ? Object(properties)[name] : undefined;
+    if (Object(at)[SKU_ONLY] === true) return true;
+  }
+  return false;
+}
+
 /** For the option `keywords` of Ajv. */
 export const SCHEMA_WORDS: FuncKeywordDefinition[] = [
   {
@@ -36,4 +50,5 @@ export const SCHEMA_WORDS: FuncKeywordDefinition[] = [
     metaSchema: { type: 'array', items: { type: 'string' } },
     validate: unique,
   },
+  { keyword: SKU_ONLY, metaSchema: { const: true }, validate: () => true },
 ];

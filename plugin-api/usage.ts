@@ -45,6 +45,8 @@ export interface PluginUsage {
   readonly longestMs: number;
   readonly budget: UsageBudget;
   readonly warning?: UsageWarning;
+  /** Percent of one processor over the last minute: its callbacks, and its own thread or process. Absent in the status of one plugin. */
+  readonly minutePercent?: number;
   /** Of the thread or process of an isolated plugin: CPU time since its start, and bytes of heap now. */
   readonly cpuMs?: number;
   readonly heapBytes?: number;
@@ -71,4 +73,18 @@ export interface SampledUsage {
   readonly longestMs: number;
   /** The function that took most of it. */
   readonly where: string;
+  /** Its hottest functions with their milliseconds, the hottest first, eight at most. */
+  readonly functions: readonly { readonly where: string; readonly ms: number }[];
+}
+
+/** What the process of the Core takes of the device, plugins in threads of it included. */
+export interface CoreLoad {
+  /** Percent of one processor over the last minute. */
+  readonly minutePercent: number;
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+  /** How many processors it may use. */
+  readonly processors: number;
+  /** Of the device. */
+  readonly memory: { readonly totalBytes: number; readonly availableBytes: number };
 }

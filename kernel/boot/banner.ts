@@ -1,11 +1,14 @@
 import { join } from 'node:path';
-import { httpServer } from '@device-core/plugin-api';
+import { type HealthReport, httpServer, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Resolved } from '../resolved.ts';
 import { shown } from './manifests.ts';
 
 const EVERY_MS = 5_000;
+/** Probes of the health that take longer are not waited for. */
+const HEALTH_MS = 2_000;
+const MOST_TROUBLES = 5;
 
 /** A start is not silent: what begins, and on a slow board every few seconds what is still on its way. Ends when it is disposed. */
 export function tellStart(kernel: Kernel, { sku, plugins }: Resolved): Disposable {
@@ -35,7 +38,9 @@ export async function printBanner(kernel: Kernel, { sku }: Resolved, folder: str
   const server = plugins.find((plugin) => plugin.provides['http-server'] && plugin.state === 'active');
   const addresses = server ? await kernel.service(httpServer).addresses() : [];
   const active = plugins.filter((plugin) => plugin.state === 'active');
-  console.log(`${sku?.title} (SKU ${sku?.id}) is ${state}: ${active.length} of ${plugins.length} plugins active`);
+  // What the kernel knows is that all are there. Whether they are well they say themselves, in a moment.
+  const up = state === 'ok' ? 'up' : state;
+  console.log(`${sku?.title} (SKU ${sku?.id}) is ${up}: ${active.length} of ${plugins.length} plugins active`);
   for (const { id, state, reason } of plugins) {
     if (state !== 'active') console.log(`  ${state.padEnd(9)} ${id}${reason ? `: ${reason}` : ''}`);
   }
@@ -43,10 +48,43 @@ export async function printBanner(kernel: Kernel, { sku }: Resolved, folder: str
   for (const address of addresses) console.log(`  listens   ${address}`);
   const tcp = addresses.find((address) => address.startsWith('http'));
   const unix = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
-  const root = folder === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(folder)}`;
+  const ctl = devicectl(folder);
   if (tcp) console.log(`  try       curl ${tcp}/health`);
   else if (unix) console.log(`  try       curl --unix-socket ${shown(unix)} http://localhost/health`);
-  if (unix) console.log(`            npm run -s devicectl --${root} status`);
+  if (unix) console.log(`            ${ctl} status`);
+  if (tcp && active.some(({ id }) => id === 'web')) console.log(`  page      ${ctl} web`);
   if (sku?.auth === 'open') console.log('  WARNING   auth is open: every caller on this machine is trusted');
   console.log('  stop      Ctrl-C');
+}
+
+/** After the banner, as probes take their time: what is wrong although all plugins are active, and the command that shows it. Never rejects. */
+export async function tellTrouble(kernel: Kernel, folder: string, stops: () => boolean): Promise<void> {
+  const troubles = new Map<string, string>();
+  let over = false;
+  const report: HealthReport = {
+    add: (component, { status, message = status }) => {
+      if (!over && (status === 'error' || status === 'blocked')) troubles.set(component, message);
+    },
+    bridge: () => undefined,
+    warn: () => undefined,
+  };
+  const collect = kernel.parts.hooks.caller('health.collect');
+  const probes = collect.promise(report).catch((error: unknown) => report.add('probes', failed(reasonOf(error))));
+  if (!(await settlesWithin(systemClock, HEALTH_MS, probes)))
+    report.add('probes', failed(`no answer yet from ${(await collect.unanswered()).join(', ')}`));
+  over = true;
+  if (stops()) return;
+  // One that is not active has a line of the banner already.
+  for (const { id, state } of (await kernel.status()).plugins) if (state !== 'active') troubles.delete(id);
+  if (troubles.size === 0) return;
+  console.log(`  health    degraded; see: ${devicectl(folder)} status`);
+  for (const [component, message] of [...troubles].slice(0, MOST_TROUBLES))
+    console.log(`            ${component}: ${message}`);
+}
+
+const failed = (message: string) => ({ status: 'error', message }) as const;
+
+function devicectl(folder: string): string {
+  const root = folder === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(folder)}`;
+  return `npm run -s devicectl --${root}`;
 }

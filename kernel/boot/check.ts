@@ -7,6 +7,7 @@ import {
   type Isolation,
   nearest,
   type PluginManifest,
+  type PluginSettings,
   type ProgramDeclaration,
   reasonOf,
   type SkuManifest,
@@ -14,7 +15,9 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
-import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
+import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
+import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/plugin-settings';
+import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/sku-family';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
@@ -29,10 +32,11 @@ import {
   type Resolved,
 } from '../resolved.ts';
 import type { Setting } from './arguments.ts';
-import { configure, type Place, readManifest, type Source, shown } from './manifests.ts';
+import { checkFlags } from './flags.ts';
+import { configure, readManifest, readSku, type Source, shown, topOf } from './manifests.ts';
+import { secretHint } from './secret-hint.ts';
 import { isolationProblem, manifestOf, setMember, shareOf, withHeaps } from './sku-line.ts';
 
-type Sku = Source<SkuManifest>;
 /** Where a plugin is listed: the SKU, or what was installed on the device. */
 type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
@@ -57,15 +61,13 @@ export function resolveSku(
   const check = new SkuCheck(settings);
   const kept = change?.installed ? change.running.source : undefined;
   const sku =
-    kept ??
-    readManifest<SkuManifest>(resolve(file), 'sku', (place, path, code, message) =>
-      check.report('core', place, path, code, message),
-    );
+    kept ?? readSku(resolve(file), (place, path, code, message) => check.report('core', place, path, code, message));
   if (!sku) return { file: resolve(file), plugins: [], problems: check.problems };
   const plugins = check.plugins(sku, state, saved);
   if (change) check.holdAgainst(change.running, plugins);
   check.problems.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
-  return { file: resolve(file), sku: sku.value, source: sku, plugins, problems: check.problems };
+  const { problems, given } = check;
+  return { file: resolve(file), sku: sku.value, source: sku, plugins, problems, settings: settingsOf(plugins, given) };
 }
 
 /** Without its line, which moves with every edit above it. */
@@ -79,7 +81,16 @@ class SkuCheck {
   /** Plugins that miss what the operator switched off: that was meant. */
   readonly #meant = new Set<string>();
   #sku: Lines | undefined;
+  #removed: SkuFamily['removed'] = new Map();
+  #simulated = false;
   #disabled: readonly string[] = [];
+  /** What was set on the device; the file that says so. */
+  #overrides: PluginOverrides = {};
+  #overridden = topOf('');
+  /** Manifests by plugin, of those that declare feature flags. */
+  readonly #flags = new Map<string, SkuPlace>();
+  /** By plugin, what its line says. */
+  readonly given = new Map<string, Readonly<Record<string, unknown>>>();
 
   constructor(settings: readonly Setting[]) {
     this.#settings = settings;
@@ -87,7 +98,7 @@ class SkuCheck {
 
   report(
     wouldStop: Problem['stops'],
-    place: Place,
+    place: SkuPlace,
     path: YamlPath,
     code: ErrorCode,
     message: string,
@@ -95,10 +106,11 @@ class SkuCheck {
   ): void {
     const about = plugin === undefined ? {} : { plugin };
     const stops = wouldStop === 'core' && plugin && this.#installed(plugin) ? 'plugin' : wouldStop;
-    this.problems.push({ file: shown(place.file), line: place.line(path), code, message, stops, ...about });
+    const { file, line } = place.at(path);
+    this.problems.push({ file: shown(file), line, code, message, stops, ...about });
   }
 
-  plugins(sku: Sku, state?: string, saved?: string): readonly PluginEntry[] {
+  plugins(sku: SkuFamily, state?: string, saved?: string): readonly PluginEntry[] {
     const { auth, simulated, plugins, grants = {}, safeMode = [] } = sku.value;
     if (auth === 'open' && !simulated) {
       this.report('core', sku, ['auth'], 'SKU_INVALID', 'auth: open is for simulated SKUs only');
@@ -116,6 +128,8 @@ class SkuCheck {
       this.report('nothing', sku, ['safeMode', index], 'PLUGIN_NOT_FOUND', message);
     }
     this.#sku = sku;
+    this.#removed = sku.removed;
+    this.#simulated = simulated === true;
     for (const id of Object.keys(plugins)) this.#lines.set(id, sku);
     if (state !== undefined) this.#overlay(state);
     if (saved !== undefined) this.#keep(saved);
@@ -128,6 +142,13 @@ class SkuCheck {
     const entries = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, lines]) => this.#plugin(lines, id));
     const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
     this.#providers(able());
+    const declarers = able().flatMap((entry) => {
+      const place = this.#flags.get(entry.id);
+      return place ? [{ entry, place, installed: this.#installed(entry.id) }] : [];
+    });
+    checkFlags(sku, declarers, (place, path, message, plugin) =>
+      this.report('plugin', place, path, place === sku ? 'SKU_INVALID' : 'MANIFEST_INVALID', message, plugin),
+    );
     this.#services(able(), entries);
     return withHeaps(entries).map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
@@ -153,9 +174,14 @@ class SkuCheck {
 
   #overlay(state: string): void {
     const { installed, file, line, problem } = readInstalled(state);
-    const lines: Lines = { file, line, value: { plugins: installedLines(installed) } };
+    const at = (path: YamlPath) => ({ file, line: line(path) });
+    const lines: Lines = { file, at, value: { plugins: installedLines(installed) } };
     if (problem) this.report('nothing', lines, [], problem.code, problem.message);
     this.#disabled = installed.disabled;
+    const settings = readPluginSettings(state);
+    this.#overrides = settings.overrides;
+    this.#overridden = topOf(settings.file);
+    if (settings.problem) this.report('nothing', this.#overridden, [], settings.problem.code, settings.problem.message);
     for (const id of Object.keys(lines.value.plugins)) {
       if (!this.#lines.has(id)) this.#lines.set(id, lines);
       else this.report('nothing', lines, ['plugins', id], 'PLUGIN_CONFLICT', `${id} of the SKU is used instead`);
@@ -164,12 +190,12 @@ class SkuCheck {
 
   /** Of the SKU that safe mode does not run. Nothing that is wrong with it matters, and none of its plugins is essential here. */
   #keep(file: string): void {
-    const tell = (place: Place, path: YamlPath, code: ErrorCode, text: string) =>
+    const tell = (place: SkuPlace, path: YamlPath, code: ErrorCode, text: string) =>
       this.report('nothing', place, path, code, `safe mode keeps nothing of the SKU: ${text}`);
-    const source = readManifest<SkuManifest>(file, 'sku', tell);
+    const source = readSku(file, tell);
     if (!source) return;
     const { plugins, safeMode = [] } = source.value;
-    const lines: Lines = { file, line: source.line, value: { plugins: Object.fromEntries(safeMode.flatMap(kept)) } };
+    const lines: Lines = { ...source, value: { plugins: Object.fromEntries(safeMode.flatMap(kept)) } };
     for (const id of Object.keys(lines.value.plugins)) if (!this.#lines.has(id)) this.#lines.set(id, lines);
 
     function kept(id: string): [string, SkuPlugin][] {
@@ -224,12 +250,13 @@ class SkuCheck {
       this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
       return undefined;
     }
-    const refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) =>
+    const refuse = (place: SkuPlace, path: YamlPath, code: ErrorCode, message: string) =>
       this.report('plugin', place, path, code, message, id);
     const source = readManifest<PluginManifest>(file, 'plugin', refuse);
     if (!source) return undefined;
     const { value } = source;
     if (value.id !== id) refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${id}`);
+    if (value.flags) this.#flags.set(id, source);
     for (const { path, code, message } of manifestProblems(value)) refuse(source, path, code, message);
     if (!existsSync(resolve(dirname(file), value.main)))
       refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
@@ -249,6 +276,10 @@ class SkuCheck {
     else if (isVersion(version) && !satisfies(version, range)) {
       refuse('version', 'SKU_INVALID', `plugin ${id} is ${version}, the SKU asks for ${range}`);
     }
+    if (manifest.simulated && !this.#simulated) {
+      const message = `plugin ${id} is for simulated SKUs only; take its line out, or say simulated: true`;
+      this.report('core', sku, ['plugins', id], 'SKU_INVALID', message, id);
+    }
     const reason = isolationProblem(manifest, isolation);
     if (reason === undefined) return;
     const error = new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
@@ -258,14 +289,20 @@ class SkuCheck {
   /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
   #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>, tree: boolean): void {
     const at: YamlPath = ['plugins', id, 'config'];
-    for (const { plugin, key, value, append } of this.#settings) {
-      if (plugin === id) setMember(config, key.split('.'), value, append ?? false);
-    }
+    this.given.set(id, deepFreeze(structuredClone(config)));
+    const from = tree ? 'tree' : 'outside';
+    const set = (target: Record<string, unknown>): void => {
+      for (const { plugin, key, value, append } of this.#settings)
+        if (plugin === id) setMember(target, key.split('.'), value, append ?? false);
+    };
     try {
-      for (const { path, reason, keyword } of schemaProblems(
-        configure(manifest.config, config, tree ? 'tree' : 'outside'),
-      )) {
-        const message = `configuration ${[id, ...path].join('.')} ${reason}`;
+      this.#override(id, manifest, config, (target) => {
+        set(target);
+        return schemaProblems(configure(manifest.config, target, from));
+      });
+      set(config);
+      for (const { path, reason, keyword } of schemaProblems(configure(manifest.config, config, from))) {
+        const message = `configuration ${[id, ...path].join('.')} ${reason}${secretHint(manifest.config, config, path)}`;
         // Of two items of one name the plugin takes the first and says so: no reason for a device that runs to stay dark.
         const stops = keyword === UNIQUE_ITEM_PROPERTIES ? 'nothing' : 'core';
         this.report(stops, sku, [...at, ...path], 'SKU_INVALID', message, id);
@@ -275,6 +312,30 @@ class SkuCheck {
       this.report('plugin', sku, at, 'MANIFEST_INVALID', message, id);
     }
     deepFreeze(config);
+  }
+
+  /** Lays what was set on the device over a configuration, or leaves all of it out where it does not fit: a former version may have taken it. */
+  #override(
+    id: string,
+    manifest: PluginManifest,
+    config: Record<string, unknown>,
+    problems: (target: Record<string, unknown>) => ReturnType<typeof schemaProblems>,
+  ): void {
+    const found = Object.hasOwn(this.#overrides, id) ? Object.entries(this.#overrides[id] ?? {}) : [];
+    const members = found.filter(([key]) => !isSkuOnly(manifest.config, key));
+    for (const [key] of found.filter(([name]) => isSkuOnly(manifest.config, name))) {
+      const message = `what was set for ${id}.${key} is left out: the SKU alone decides this`;
+      this.report('nothing', this.#overridden, [], 'CONFIG_VALUE_INVALID', message, id);
+    }
+    if (members.length === 0 || manifest.config === undefined) return;
+    const lay = (target: Record<string, unknown>): Record<string, unknown> => {
+      for (const [key, value] of members) setMember(target, key.split('.'), structuredClone(value), false);
+      return target;
+    };
+    const [first] = problems(lay(structuredClone(config)));
+    if (first === undefined) return void lay(config);
+    const message = `what was set for ${[id, ...first.path].join('.')} is left out: it ${first.reason}`;
+    this.report('nothing', this.#overridden, [], 'CONFIG_VALUE_INVALID', message, id);
   }
 
   #providers(entries: readonly PluginEntry[]): void {
@@ -300,6 +361,10 @@ class SkuCheck {
       const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
       return version !== undefined && satisfies(version, range) ? [id] : [];
     });
+    for (const id of ids) {
+      const { file, line } = this.#removed.get(id)?.() ?? {};
+      if (file !== undefined) return `plugin ${id} provides it, and ${shown(file)}:${line} removes it`;
+    }
     const offers = ids.map((id) => `"${id}: ^1.0.0"`).join(' or ');
     return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
   }
@@ -329,6 +394,17 @@ const meant = (id: string, ids: Iterable<string>): string => {
   const near = nearest(id, ids);
   return near === undefined ? '' : `; did you mean ${near}?`;
 };
+
+function settingsOf(
+  plugins: readonly PluginEntry[],
+  given: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
+): readonly PluginSettings[] {
+  return plugins.map(({ id, manifest, config, enabled, refused }) => ({
+    ...{ id, summary: manifest.summary, given: given.get(id) ?? {}, inForce: { ...config } },
+    ...(manifest.config && { schema: manifest.config }),
+    ...(manifest.flags && enabled && !refused && { flags: manifest.flags }),
+  }));
+}
 
 function programOf(manifest: string, program: ProgramDeclaration): ProgramDeclaration {
   return { ...program, main: resolve(dirname(manifest), program.main) };

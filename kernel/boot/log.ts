@@ -1,8 +1,16 @@
-import { redact } from '@device-core/plugin-api';
+import { reasonOf, redact } from '@device-core/plugin-api';
+import type { LogLevel, LogLimits } from '@device-core/plugin-api/services/log-control';
 import pino, { type Logger, type LoggerOptions } from 'pino';
-import { LogFile, type LogTrouble } from './log-file.ts';
+import { LineScan } from './line-scan.ts';
+import { CoreLogControl, type LogComponent, PER_SECOND } from './log-control.ts';
+import { LOG_LIMITS, LogFile } from './log-file.ts';
+import { clipped, oneLine, readable } from './log-line.ts';
 
-const ROTATE_BYTES = 5 << 20;
+const DEBUG = 20;
+const WARN = 40;
+/** What is longer is cut: a line of a log is no place for files. */
+const LONGEST = 64 << 10;
+const COMPONENT = Symbol('component of a logger');
 
 export interface LogOptions {
   /** File, or `-` for stdout. */
@@ -10,45 +18,103 @@ export interface LogOptions {
   readonly level: string;
   /** Warnings and errors also as one readable line each on stderr. */
   readonly stderr: boolean;
-  readonly rotateBytes?: number;
+  readonly limits?: Partial<LogLimits>;
 }
 
-/** The Core's log: JSON lines in a file that is put aside as `<file>.1` when it has grown large. */
+type Owned = Logger & { [COMPONENT]: LogComponent };
+
+type Members = Record<string, unknown>;
+
+/** What a line says of itself no field of it replaces: of two members of one name the last one counts. */
+function keepOwn(fields: Members, named: boolean): void {
+  if ('level' in fields) another(fields, 'level');
+  if ('time' in fields) another(fields, 'time');
+  if (named && 'plugin' in fields) another(fields, 'plugin');
+}
+
+function another(fields: Members, name: string): void {
+  fields[`${name}_`] = fields[name];
+  delete fields[name];
+}
+
+/** The Core's log: JSON lines in a file that is put aside when it has grown large. */
 export function createLog(options: LogOptions): Logger {
   return openLog(options).log;
 }
 
-/** The log, and what keeps it from being written; nothing here throws, whatever the disk does. */
-export function openLog({ to, level, stderr, rotateBytes = ROTATE_BYTES }: LogOptions): {
+/** The log, and what is changed of it while it runs; nothing here throws, whatever the disk does. */
+export function openLog({ to, level, stderr, limits }: LogOptions): {
   readonly log: Logger;
-  readonly trouble: () => LogTrouble | undefined;
+  readonly control: CoreLogControl;
+  /** To be told of hook log.line as soon as there is one. */
+  readonly scan: LineScan;
 } {
-  const target = to === '-' ? undefined : new LogFile(to, rotateBytes);
-  const file = { level: level as 'info', stream: target ?? pino.destination({ sync: true }) };
-  const people = {
-    level: 'warn' as const,
-    stream: { write: (line: string) => void process.stderr.write(readable(line)) },
+  const scan = new LineScan();
+  const file = to === '-' ? undefined : new LogFile(to, { ...LOG_LIMITS, ...limits });
+  const out = file ?? pino.destination({ sync: true });
+  const control = new CoreLogControl(level as LogLevel, file);
+  // pino says with each line whose it is and of which level.
+  const stream = {
+    [pino.symbols.needsMetadataGsym as symbol]: true,
+    lastLevel: 0,
+    lastLogger: undefined as unknown as Owned,
+    write(whole: string) {
+      const line = whole.length > LONGEST ? clipped(whole) : whole;
+      const { lastLevel } = this;
+      control.ring?.add(line);
+      if (lastLevel < this.lastLogger[COMPONENT].threshold) return;
+      if (!control.target?.(line.slice(0, -1), lastLevel)) out.write(line);
+      if (stderr && lastLevel >= WARN) process.stderr.write(`${oneLine(readable(line))}\n`);
+    },
   };
+  const core = control.component('core');
   const options: LoggerOptions = {
-    level,
+    // Who wants debug lines may change at any time, and is asked for each of them.
+    level: 'debug',
     base: null,
     serializers: { err: (error: unknown) => error },
     hooks: {
-      logMethod(args, method) {
-        method.apply(this, args.map((one) => redact(one)) as Parameters<typeof method>);
+      streamWrite: scan.through,
+      logMethod(args, method, number) {
+        const component = (this as Owned)[COMPONENT];
+        if (!wanted(component, number)) return;
+        if (component.dropped > 0) {
+          const dropped = component.forget();
+          this.warn({ dropped }, `${dropped} lines were dropped: more than ${PER_SECOND} a second came`);
+        }
+        let plain: unknown[];
+        try {
+          plain = args.map((one) => redact(one));
+        } catch (error) {
+          plain = [
+            { unreadable: reasonOf(error) },
+            typeof args[1] === 'string' ? redact(args[1]) : 'a line of the log',
+          ]; // a getter threw
+        }
+        if (typeof plain[0] === 'object' && plain[0] !== null) keepOwn(plain[0] as Members, component !== core);
+        else if (args.length > 1) plain[0] = { fields: plain[0] }; // what could not be read became a text
+        method.apply(this, plain as Parameters<typeof method>);
       },
     },
   };
-  const log = pino(options, pino.multistream(stderr ? [file, people] : [file]));
-  return { log, trouble: () => target?.trouble };
-}
-
-function readable(line: string): string {
-  const { level, time, plugin, app, from, msg = '', err, run, reason: why = err?.message } = JSON.parse(line);
-  if (run === 'problem') return `${msg}\n`;
-  // What an app printed, as its log has it.
-  if (from !== undefined)
-    return `${new Date(time).toTimeString().slice(0, 8)} ${level >= 50 ? 'error' : 'warn'} ${app}: ${msg}\n`;
-  const reason = why && !msg.includes(why) ? `: ${why}` : '';
-  return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}\n`;
+  const wanted = (component: LogComponent, number: number): boolean => {
+    if (number >= component.threshold) return component === core || component.takes(performance.now());
+    return control.ring !== undefined && number >= DEBUG && component.records(control.ring, performance.now());
+  };
+  const log = pino(options, stream) as unknown as Owned;
+  log[COMPONENT] = core;
+  // Children inherit these by their prototypes.
+  const { child } = log;
+  Object.assign(log, {
+    child(this: Owned, members: { readonly plugin?: unknown }, more?: object) {
+      const made = child.call(this, members as object, more) as unknown as Owned;
+      if (typeof members.plugin === 'string') made[COMPONENT] = control.component(members.plugin);
+      return made;
+    },
+    isLevelEnabled(this: Owned, name: string) {
+      const number = log.levels.values[name] ?? 0;
+      return number >= this[COMPONENT].threshold || (control.ring !== undefined && number >= DEBUG);
+    },
+  });
+  return { log, control, scan };
 }

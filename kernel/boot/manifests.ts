@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { packageLater } from '@device-core/plugin-api/package-later';
+import { type SkuFamily, type SkuLayer, type SkuPlace, skuFamily } from '@device-core/plugin-api/sku-family';
 import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
@@ -13,13 +14,11 @@ import { KnownGood } from './known-good.ts';
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 
 /** A manifest that was read and fits its schema. Its value is frozen: the same file gives the same value until it changes. */
-export interface Source<T> {
+export interface Source<T> extends SkuPlace {
   readonly file: string;
   readonly value: T;
-  line(path: YamlPath): number;
 }
-export type Place = Omit<Source<unknown>, 'value'>;
-export type Refuse = (place: Place, path: YamlPath, code: ErrorCode, message: string) => void;
+export type Refuse = (place: SkuPlace, path: YamlPath, code: ErrorCode, message: string) => void;
 type Kind = 'plugin' | 'sku';
 type Errors = readonly ErrorObject[] | null | undefined;
 
@@ -58,18 +57,44 @@ export function readManifest<T>(file: string, kind: Kind, refuse: Refuse): Sourc
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    refuse({ file, line: () => 1 }, [], code, `it cannot be read: ${reasonOf(error)}`);
+    refuse(topOf(file), [], code, `it cannot be read: ${reasonOf(error)}`);
     return undefined;
   }
   const { value, errors, problems } = parse(file, text, kind);
-  for (const error of errors) refuse({ file, line: () => error.line }, [], code, error.message);
+  for (const error of errors) refuse(topOf(file, error.line), [], code, error.message);
   if (errors.length > 0) return undefined;
-  // Lines are asked for by complaints only: the tree of the document is not kept for them.
-  const line = (path: YamlPath) => parseYaml(text).line(path);
-  for (const { path, reason } of problems) {
-    refuse({ file, line }, path, code, `${path.join('.') || 'the file'} ${reason}`);
-  }
-  return problems.length > 0 ? undefined : { file, value: value as T, line };
+  const at = (path: YamlPath) => ({ file, line: lineIn(text, path) });
+  for (const { path, reason } of problems) refuse({ at }, path, code, `${path.join('.') || 'the file'} ${reason}`);
+  return problems.length > 0 ? undefined : { file, value: value as T, at };
+}
+
+/** Reads a SKU with all that it extends, as one. */
+export function readSku(file: string, refuse: Refuse): SkuFamily | undefined {
+  const read = (path: string) => readManifest<SkuLayer>(path, 'sku', refuse);
+  const family = skuFamily(file, read, (place, path, message) => refuse(place, path, INVALID.sku, message));
+  if (!family || family.files.length === 1) return family;
+  const { value } = family;
+  const text = textOf(value);
+  const problems = knownGood.get('sku', text) === undefined ? misfits('sku', value) : [];
+  if (problems.length === 0) knownGood.add('sku', text, value);
+  for (const { path, reason } of problems) refuse(family, path, INVALID.sku, `${path.join('.')} ${reason}`);
+  return problems.length > 0 ? undefined : { ...family, value: deepFreeze(value) };
+}
+
+/** A file of which no more is known than its name, or where its text ends to make sense. */
+export function topOf(file: string, line = 1): SkuPlace {
+  return { at: () => ({ file, line }) };
+}
+
+/** The texts that were asked for lines: complaints come together, and who looks for one may look for a hundred. */
+const asked = new Map<string, YamlText>();
+
+function lineIn(text: string, path: YamlPath): number {
+  // The tree of a document is many times its text: none is kept for complaints that may never come.
+  if (asked.size === 0) setImmediate(() => asked.clear());
+  const document = asked.get(text) ?? parseYaml(text);
+  asked.set(text, document);
+  return document.line(path);
 }
 
 /** A path for people: relative to where they stand, unless that is further away. */
@@ -101,7 +126,7 @@ function read(text: string, kind: Kind): Parsed {
 }
 
 /** From now on what was found right at a former start is neither parsed nor checked. Resolves when what was found at this one is kept for the next. */
-export function useKnownGood(folder: string): { keep(): Promise<void> } {
+export function useKnownGood(folder: string, keeps = true): { keep(): Promise<void> } {
   // What is right depends on these; the rest of what checks goes with the version of the Core.
   const rules = ['plugin', 'sku'].map((kind) => readFileSync(schemaFile(kind as Kind), 'utf8'));
   const opened = KnownGood.open(folder, [CORE_VERSION, ...rules, ...SCHEMA_WORDS.map(({ validate }) => `${validate}`)]);
@@ -109,7 +134,7 @@ export function useKnownGood(folder: string): { keep(): Promise<void> } {
   return {
     async keep() {
       knownGood = KnownGood.none;
-      await opened.keep();
+      if (keeps) await opened.keep();
     },
   };
 }
@@ -131,13 +156,15 @@ export function configure(
   from: 'tree' | 'outside' = 'tree',
 ): Errors {
   if (schema === NO_CONFIGURATION && Object.keys(config).length === 0) return [];
-  const given = JSON.stringify([schema, config], (_, value) => (isOdd(value) ? `\0${value}` : value));
+  const given = textOf([schema, config]);
   const filled = knownGood.get('config', given);
   if (filled !== undefined) return void Object.assign(config, filled);
   const errors = checked(schema, config, from);
   if (!errors?.length) knownGood.add('config', given, config);
   return errors;
 }
+
+const textOf = (value: unknown) => JSON.stringify(value, (_, one) => (isOdd(one) ? `\0${one}` : one));
 
 /** A number that JSON makes null of. */
 const isOdd = (value: unknown) => typeof value === 'number' && !Number.isFinite(value);

@@ -3,16 +3,18 @@ import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
 import { sweepFolders } from '@device-core/plugin-api/durable';
+import { finishPending, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
 import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
 import type { Problem, Resolve } from '../resolved.ts';
 import type { Arguments } from './arguments.ts';
-import { printBanner, tellStart } from './banner.ts';
+import { printBanner, tellStart, tellTrouble } from './banner.ts';
 import { resolveSku } from './check.ts';
 import { claimInstance } from './instance.ts';
 import { openLog } from './log.ts';
 import { shown, useKnownGood } from './manifests.ts';
 import { ownProcesses } from './own-processes.ts';
+import { reportOf } from './report.ts';
 import { RunRecord } from './run-record.ts';
 
 const EXIT = { sku: 1, alreadyRunning: 3, internal: 70 } as const;
@@ -24,8 +26,9 @@ export const printVersion = () =>
 
 /** `check FILE`: every problem on a line of its own, exit status 1 if there is one. */
 export function checkSku({ sku: file, settings, json }: Arguments): number {
-  const { sku, plugins, problems } = resolveSku(file, settings);
-  if (json) console.log(JSON.stringify({ ok: problems.length === 0, problems }, null, 2));
+  const found = resolveSku(file, settings);
+  const { sku, plugins, problems } = found;
+  if (json) console.log(JSON.stringify({ ok: problems.length === 0, problems, ...reportOf(found) }, null, 2));
   else if (problems.length > 0) console.log(problems.map(format).join('\n'));
   else console.log(`${shown(file)}: SKU ${sku?.id} is fine, ${plugins.length} plugins`);
   return problems.length === 0 ? 0 : EXIT.sku;
@@ -40,6 +43,20 @@ async function stateFolders({ var: state, run }: Arguments['paths']): Promise<re
   return [run, state, ...inside];
 }
 
+/** What a former Core ordered of its state. A disk that refuses leaves the order: the next start goes on, and until then /health says so. */
+function finishState(state: string): void {
+  try {
+    const act = finishPending(state);
+    if (!act) return;
+    const remains = remainsOf(state);
+    console.error(`state: the ${act} that was ordered is done${remains.length > 0 ? ' with remains' : ''}`);
+    for (const { path, reason } of remains) console.error(`state: ${JSON.stringify(path)} is left: ${reason}`);
+    if (remains.length > 0) console.error(`state: root removes what is left: rm -rf ${remainsFolder(state)}`);
+  } catch (error) {
+    console.error(`warning: what was ordered of the state is not done: ${reasonOf(error)}`);
+  }
+}
+
 /** Runs the Core until a signal ends it. */
 export async function runCore(args: Arguments): Promise<void> {
   const instance = await claimInstance(args.paths.run);
@@ -49,13 +66,16 @@ export async function runCore(args: Arguments): Promise<void> {
     console.error('  stop that one (Ctrl-C where it runs), or give this one a place of its own: --root DIR --port N');
     process.exit(EXIT.alreadyRunning);
   }
+  finishState(args.paths.var);
   await sweepFolders(await stateFolders(args.paths));
-  const { log, trouble: logTrouble } = openLog({ ...args.log, stderr: true });
+  const { log, control: logs, scan } = openLog({ ...args.log, stderr: true });
   const record = new RunRecord(log);
   record.starts(shown(args.sku), args.safeMode);
-  // Safe mode trusts nothing that a former start left.
+  // Safe mode trusts nothing that a former start left; what an image remembers was signed with it (docs/adr/0124).
+  const inImage = import.meta.filename.endsWith('.js');
   const caches = !args.safeMode && getCompileCacheDir() !== undefined;
-  const known = caches ? useKnownGood(join(args.paths.var, 'cache')) : undefined;
+  const memory = inImage ? join(import.meta.dirname, '../../manifests') : join(args.paths.var, 'cache');
+  const known = inImage || caches ? useKnownGood(memory, !inImage) : undefined;
   const keep = async () =>
     known?.keep().catch((err) => log.warn({ err }, 'the next start will check every manifest again'));
   const state = args.safeMode ? undefined : args.paths.var;
@@ -67,7 +87,9 @@ export async function runCore(args: Arguments): Promise<void> {
     record.ends(EXIT.sku);
   }
   const processes = await ownProcesses(log);
-  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logTrouble, processes });
+  const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logs, processes });
+  scan.use(kernel.parts.hooks.caller('log.line'));
+  kernel.parts.hooks.last('health.collect', logs.tell);
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -92,6 +114,7 @@ export async function runCore(args: Arguments): Promise<void> {
   if (stopping) return;
   record.ready((await kernel.status()).state);
   await printBanner(kernel, resolved, args.root);
+  void tellTrouble(kernel, args.root, () => stopping);
   // So that they survive a power cut without slowing the start.
   systemClock.after(5_000, () => {
     flushCompileCache();

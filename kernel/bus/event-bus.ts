@@ -2,8 +2,8 @@
  * The Event Bus (decisions D8). An event is matched when it is published and stored once, in the inbox; a drain hands it to its subscribers in the
  * order of `seq`. Only a subscriber that is busy (its handler returned a promise that has not settled) has a queue of its own.
  *
- * Retained for late subscribers: the latest event of system.presence, system.network and system.power, and of app.state and plugin.state the
- * latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).
+ * Retained for late subscribers: the latest event of system.presence, system.network, system.power, system.time and update.state, and of
+ * app.state and plugin.state the latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).
  */
 
 import type { BusStats } from '@device-core/plugin-api';
@@ -47,9 +47,9 @@ const RETRY_AFTER_MS = 10;
 const DELIVERIES_PER_CHECK = 1024;
 /** Retained topics, and the member of the payload that tells their subjects apart. */
 const RETAINED: ReadonlyMap<string, string> = new Map([
-  ['system.presence', ''],
-  ['system.network', ''],
-  ['system.power', ''],
+  ...['system.presence', 'system.network', 'system.power', 'system.time', 'update.state'].map(
+    (it) => [it, ''] as const,
+  ),
   ['app.state', 'app'],
   ['plugin.state', 'plugin'],
 ]);

@@ -129,10 +129,10 @@ async function setup(
 
   const source = host.capabilities as Partial<GrantSource>;
   if (!source.watch) throw new TypeError('this host does not tell its grants');
-  const debug = (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
+  const debug = () => (host.log as { isLevelEnabled?(level: string): boolean }).isLevelEnabled?.('debug') ?? true;
   const starting = peer.call<RunningGuest>(
     'start',
-    { manifest, config: host.config, debug, steady: steadyOrigin() },
+    { manifest, config: host.config, debug: debug(), steady: steadyOrigin() },
     services,
   );
   const watching = source.watch((caller, capabilities) => peer.notify('granted', caller, capabilities));
@@ -141,6 +141,6 @@ async function setup(
   started = true;
   scope.interval('heartbeat', limits.intervalMs, () => {
     watch.tick();
-    peer.notify('ping' satisfies keyof GuestRoot);
+    peer.notify('ping' satisfies keyof GuestRoot, debug());
   });
 }

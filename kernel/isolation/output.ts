@@ -22,7 +22,7 @@ export class BoundedLog {
     const now = performance.now();
     this.#tokens = Math.min(RATE.burst, this.#tokens + ((now - this.#at) / 1_000) * RATE.perSecond);
     this.#at = now;
-    if (this.#tokens < 1) {
+    if (this.#tokens < (level === 'debug' ? RATE.burst / 2 : 1)) {
       this.#dropped++;
       return;
     }

@@ -17,7 +17,7 @@ export function giverEntry(ref: ServiceRef<object>, implementation: object): Plu
   return {
     ...inMemory({
       ...{ id: giver(id), version, summary: `${id} as the test gives it`, api: '*', main: 'index.ts' },
-      ...{ provides: { [id]: version }, hooks: ['operation.before'] },
+      ...{ provides: { [id]: version }, hooks: ['operation.before', 'operation.confirm'] },
     }),
     definition: {
       setup(host) {

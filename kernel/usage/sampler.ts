@@ -11,6 +11,9 @@ type Node = Profiler.ProfileNode;
 const INTERVAL_MICROS = 5_000;
 /** To begin takes long itself; who watches for delays is over it after this time. */
 const SETTLE_MS = 50;
+/** Places of one plugin in the code that are named, and functions that are told. */
+const LOOKED_AT = 32;
+const TOLD = 8;
 
 /** Costs a few hundredths of the CPU while it runs, and tens of milliseconds to begin with. */
 export class Sampler {
@@ -86,7 +89,7 @@ export function summary(profile: Profiler.Profile, folders: readonly Folder[]): 
   const owners = ownersOf(profile.nodes, nodes, places);
   const found = new Map<string, Found>();
   const heat = new Map<Node, number>();
-  const hottest = new Map<string, Node>();
+  const hot = new Map<string, Set<Node>>();
   let run: { owner: string | undefined; ms: number } = { owner: undefined, ms: 0 };
   for (const [index, id] of samples.entries()) {
     const ms = (timeDeltas[index + 1] ?? 0) / 1000;
@@ -96,15 +99,28 @@ export function summary(profile: Profiler.Profile, folders: readonly Folder[]): 
     const owner = collecting ? run.owner : owners.get(node);
     run = owner === run.owner ? { owner, ms: run.ms + ms } : { owner, ms };
     if (owner === undefined) continue;
-    const one = found.get(owner) ?? { plugin: owner, busyMs: 0, longestMs: 0, where: '' };
+    const one = found.get(owner) ?? { plugin: owner, busyMs: 0, longestMs: 0, where: '', functions: [] };
     found.set(owner, one);
     one.busyMs += ms;
     one.longestMs = Math.max(one.longestMs, run.ms);
     if (collecting) continue;
     heat.set(node, (heat.get(node) ?? 0) + ms);
-    if (heat.get(node)! >= (heat.get(hottest.get(owner)!) ?? 0)) hottest.set(owner, node);
+    hot.set(owner, (hot.get(owner) ?? new Set()).add(node));
   }
-  for (const [owner, node] of hottest) found.get(owner)!.where = place(node, nodes, places);
+  for (const [owner, of] of hot) {
+    const hottest = [...of].sort((a, b) => heat.get(b)! - heat.get(a)!).slice(0, LOOKED_AT);
+    const functions = new Map<string, number>();
+    for (const node of hottest) {
+      const where = place(node, nodes, places);
+      functions.set(where, (functions.get(where) ?? 0) + heat.get(node)!);
+    }
+    const one = found.get(owner)!;
+    one.where = place(hottest[0]!, nodes, places);
+    one.functions = [...functions]
+      .map(([where, ms]) => ({ where, ms }))
+      .sort((a, b) => b.ms - a.ms)
+      .slice(0, TOLD);
+  }
   return [...found.values()].sort((a, b) => b.busyMs - a.busyMs);
 }
 

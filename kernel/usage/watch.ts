@@ -2,8 +2,17 @@
  * Watches the event loop and what the plugins take of it. A callback that takes long is known to the plugin it was made into (UsageBoard); a delay
  * that no such callback explains is counted, and looked for by sampling if it comes again.
  */
+import { availableParallelism, totalmem } from 'node:os';
 import { createHistogram } from 'node:perf_hooks';
-import type { CallbackKind, Logger, LoopUsage, PluginUsage, SampledUsage, UsageWarning } from '@device-core/plugin-api';
+import type {
+  CallbackKind,
+  CoreLoad,
+  Logger,
+  LoopUsage,
+  PluginUsage,
+  SampledUsage,
+  UsageWarning,
+} from '@device-core/plugin-api';
 import { Processor } from './processor.ts';
 import { type Folder, Sampler } from './sampler.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
@@ -15,6 +24,8 @@ const IDLE = { below: 0.05, afterMs: 10_000 };
 /** A delay of the event loop that somebody else notices. */
 const STALL_MS = 50;
 const WINDOW_MS = 10_000;
+/** Shares of the processor are told of a minute: looks at the accounts, ten seconds apart. */
+const LOOKS = 7;
 const SECOND_MS = 1_000;
 /** A timer may be due a moment before its time. */
 const EARLY_MS = 5;
@@ -25,6 +36,13 @@ const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
 /** Microseconds with two digits: 20 KiB each. */
 const DELAYS = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
+/** What was taken so far, in milliseconds on a processor. */
+interface Look {
+  readonly at: number;
+  readonly process: number;
+  readonly plugins: ReadonlyMap<PluginMeter, number>;
+}
+
 export class Watch {
   readonly usage = new UsageBoard();
   readonly #log: Logger;
@@ -32,6 +50,7 @@ export class Watch {
   readonly #logged = new Map<string, { at: number; untold: number }>();
   /** Busy milliseconds by plugin, a list for each of the last ten seconds. */
   #history: { readonly at: number; readonly busy: ReadonlyMap<PluginMeter, number> }[] = [];
+  #looks: Look[] = [];
   #timer: NodeJS.Timeout | undefined;
   #tickMs = TICK_MS.active;
   #activeAt = 0;
@@ -63,6 +82,7 @@ export class Watch {
     this.#last = performance.now();
     this.#windowEnds = this.#last + WINDOW_MS;
     this.#activeAt = this.#last;
+    this.#looks = [this.#look(this.#last)];
     this.#since = performance.eventLoopUtilization();
     this.#formerSince = this.#since;
     this.#tickEvery(TICK_MS.active);
@@ -74,8 +94,20 @@ export class Watch {
     this.#sampler.finish();
   }
 
+  /** What those who administer the device may ask. */
+  readonly told = {
+    usage: async () => this.plugins(),
+    eventLoop: async () => this.loop(),
+    load: async () => this.load(),
+    sample: (ms: number) => this.sample(ms),
+  };
+
   plugins(): readonly PluginUsage[] {
-    const list = [...this.usage.meters].map((meter) => meter.usage());
+    const now = performance.now();
+    const list = [...this.usage.meters].map((meter) => {
+      const before = this.#looks[0]?.plugins.get(meter) ?? 0;
+      return { ...meter.usage(), minutePercent: this.#percent(takenOf(meter) - before, now) };
+    });
     return list.sort((a, b) => (a.plugin < b.plugin ? -1 : 1));
   }
 
@@ -96,11 +128,31 @@ export class Watch {
     };
   }
 
+  load(): CoreLoad {
+    const { rss, heapUsed } = process.memoryUsage();
+    return {
+      minutePercent: this.#percent(processMs() - (this.#looks[0]?.process ?? 0), performance.now()),
+      ...{ residentBytes: rss, heapBytes: heapUsed, processors: availableParallelism() },
+      memory: { totalBytes: totalmem(), availableBytes: process.availableMemory() },
+    };
+  }
+
   /** Looks at all code that runs for so long, whoever called it. Rejects with BUSY while another one does. */
   async sample(ms: number): Promise<readonly SampledUsage[]> {
     if (this.#hunt) this.#sampler.finish();
     await this.#hunt;
     return this.#sampler.run(ms);
+  }
+
+  #look(at: number): Look {
+    const plugins = new Map([...this.usage.meters].map((meter) => [meter, takenOf(meter)]));
+    return { at, process: processMs(), plugins };
+  }
+
+  /** A plugin that began anew counts from nothing. */
+  #percent(ms: number, now: number): number {
+    const over = Math.max(SECOND_MS, now - (this.#looks[0]?.at ?? now));
+    return Math.max(0, Math.round((ms / over) * 1000) / 10);
   }
 
   #tickEvery(ms: number): void {
@@ -208,9 +260,19 @@ export class Watch {
 
   #rotate(now: number): void {
     this.#windowEnds = now + WINDOW_MS;
+    this.#looks.push(this.#look(now));
+    if (this.#looks.length > LOOKS) this.#looks.shift();
     [this.#former, this.#recent] = [this.#recent, this.#former];
     this.#recent.reset();
     this.#formerSince = this.#since;
     this.#since = performance.eventLoopUtilization();
   }
+}
+
+/** Of callbacks here, and of its own thread or process where it has one. */
+const takenOf = ({ busyMs, guest }: PluginMeter): number => busyMs + (guest.cpuMs ?? 0);
+
+function processMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }

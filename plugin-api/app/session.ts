@@ -11,6 +11,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** The Core answers TIMEOUT after it; the operation's own limit if absent. */
   readonly timeoutMs?: number;
+  /** `meta.traceparent` of a call that the app is working on: what it asks for is then a part of the same trace. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface SessionHandlers {
@@ -85,12 +87,13 @@ export class ClientSession implements StreamPort {
   }
 
   async #call(method: string, params: object, options: CallOptions, read: Pending['read']): Promise<unknown> {
-    const { signal, timeoutMs } = options;
+    const { signal, timeoutMs, traceparent } = options;
     signal?.throwIfAborted();
     if (this.#closed !== undefined) throw sessionClosed(this.#closed);
     const id = ++this.#last;
     const request = { jsonrpc: '2.0', id, method, params };
-    const message = timeoutMs === undefined ? request : { ...request, meta: { deadlineMs: timeoutMs } };
+    const plain = timeoutMs === undefined && traceparent === undefined;
+    const message = plain ? request : { ...request, meta: { deadlineMs: timeoutMs, traceparent } };
     const cancel = () => this.send({ jsonrpc: '2.0', method: 'cancel', params: { id } });
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.set(id, { resolve, reject, read });

@@ -1,4 +1,6 @@
 /** What lies in the place of a file and is not what belongs there gets another name. */
+
+import { lstatSync } from 'node:fs';
 import { link, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncName } from './names.ts';
@@ -9,7 +11,7 @@ const MOST_ASIDE = 3;
 
 /** Gives what lies at `path` another name, for whoever wants to look; `stays`: it keeps its own beside, where the file system can do that. */
 export async function setAside(path: string, stays = false): Promise<string> {
-  const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  const aside = freeName(`${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`);
   try {
     const linked =
       stays &&
@@ -26,4 +28,12 @@ export async function setAside(path: string, stays = false): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name.startsWith(base)).sort();
   for (const old of names.slice(0, -MOST_ASIDE)) await rm(join(folder, old), { recursive: true, force: true });
   return aside;
+}
+
+/** What was set aside before, by a clock that stood still or was set back, stays what it is. */
+function freeName(name: string): string {
+  for (let more = 0; ; more++) {
+    const free = more === 0 ? name : `${name}-${more}`;
+    if (lstatSync(free, { throwIfNoEntry: false }) === undefined) return free;
+  }
 }

@@ -3,6 +3,7 @@ export { type AppendOptions, appendFile } from './append.ts';
 export { setAside } from './aside.ts';
 export { diskState } from './disk-state.ts';
 export { makeFolder, moveFile, moveFolder, removeUnnamed } from './folders.ts';
+export { dropForms, type FormsOptions, formFile, type MadeFrom, type OpenForms, openForms } from './forms.ts';
 export { KeptFile, type KeptForm } from './kept-file.ts';
 export { sweepFolders, sweepLeftovers, syncName } from './names.ts';
 export { readState, readStateSync } from './read.ts';

@@ -7,8 +7,9 @@ import { CoreError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Scope } from '../scope.ts';
 import type { HealthReport } from '../services/health.ts';
-import { newerForm } from '../state-form.ts';
+import { isNewer, newerForm } from '../state-form.ts';
 import { makeFolder } from './folders.ts';
+import { formFile, type MadeFrom, openForms } from './forms.ts';
 import { sweepLeftovers } from './names.ts';
 import { readState } from './read.ts';
 import { recoverFile } from './recover.ts';
@@ -21,6 +22,8 @@ export interface KeptForm<T> {
   /** Number of the form that is written, and the newest that can be read. */
   readonly form: number;
   readonly initial: T;
+  /** How files of older forms are read, by form. The file of this form lies beside them: openForms(). */
+  readonly former?: Readonly<Record<number, (found: Readonly<Record<string, unknown>>) => T | undefined>>;
   /** The value of a file of this form; undefined or an exception where it is damaged. */
   parse(found: Record<string, unknown>): T | undefined;
   /** What the file holds beside `format`. */
@@ -31,6 +34,11 @@ export interface KeptForm<T> {
 
 export class KeptFile<T> {
   readonly path: string;
+  /** Of form 1. */
+  readonly #first: string;
+  #from: MadeFrom | undefined;
+  /** Files of newer forms beside it. */
+  #beside: readonly string[] = [];
   readonly #form: KeptForm<T>;
   readonly #scope: Scope;
   readonly #log: Logger;
@@ -42,7 +50,8 @@ export class KeptFile<T> {
   #writing: Promise<void> | undefined;
 
   private constructor(path: string, form: KeptForm<T>, scope: Scope, log: Logger) {
-    this.path = path;
+    this.path = formFile(path, form.form);
+    this.#first = path;
     this.#form = form;
     this.#scope = scope;
     this.#log = log;
@@ -87,6 +96,11 @@ export class KeptFile<T> {
   tell(report: HealthReport, part: string): void {
     const { consequence } = this.#form;
     if (this.#newer) report.warn('STATE_NEWER', `${consequence}: ${this.#newer.message}`);
+    for (const name of this.#beside)
+      report.warn(
+        'STATE_NEWER',
+        `${name} beside ${this.path} is left alone: what a newer Core changed there is not seen`,
+      );
     if (this.#damage !== undefined) report.warn('STATE_CORRUPT', this.#damage);
     if (!this.#trouble) return;
     report.add(part, {
@@ -110,17 +124,39 @@ export class KeptFile<T> {
       this.#fails(error); // it is read all the same
     }
     try {
+      await this.#choose();
+    } catch (error) {
+      this.#fails(error); // what is there of this form is read all the same
+    }
+    try {
       this.#value = (await this.#read(this.path)) ?? this.#form.initial;
     } catch (error) {
-      if (error instanceof CoreError && error.code === 'STATE_NEWER') this.#newer = error;
+      if (isNewer(error)) this.#newer = error;
       else await this.#recover(reasonOf(error));
     }
     const told = this.#newer?.message ?? this.#damage;
     if (told !== undefined) this.#log.warn({ file: this.path }, told);
   }
 
+  /** Which form holds, where there are more. */
+  async #choose(): Promise<void> {
+    const { form, former = {}, format } = this.#form;
+    const reads = [...Object.keys(former).map(Number), form];
+    const make = (found: Readonly<Record<string, unknown>>, of: number): object | undefined => {
+      const value = former[of]?.(found);
+      return value === undefined ? undefined : format(value);
+    };
+    const { from, newer } = await openForms({ path: this.#first, forms: { reads, writes: form }, make });
+    this.#from = from;
+    this.#beside = newer;
+  }
+
   async #recover(reason: string): Promise<void> {
-    const good = await this.#read(`${this.path}.last-good`).catch(() => undefined); // told below: it was lost
+    const good = await this.#read(`${this.path}.last-good`).catch((error) => {
+      if (isNewer(error)) this.#newer = error;
+      return undefined; // told below: it was lost
+    });
+    if (this.#newer) return; // the newer Core mends the file from its own copy
     if (good !== undefined) this.#value = good;
     let aside = '';
     try {
@@ -164,7 +200,8 @@ export class KeptFile<T> {
   }
 
   #text(): string {
-    return `${JSON.stringify({ format: this.#form.form, ...this.#form.format(this.#value) })}\n`;
+    const head = { format: this.#form.form, ...(this.#from && { from: this.#from }) };
+    return `${JSON.stringify({ ...head, ...this.#form.format(this.#value) })}\n`;
   }
 
   /** Told once, not with every write; tried again until it succeeds. */

@@ -4,4 +4,6 @@ export { base64Schema, bytesOf, textOf } from './bytes.ts';
 export { Listeners } from './listeners.ts';
 export { type Outflow, outflow, outflowOfLines } from './outflow.ts';
 export { PerCaller } from './per-caller.ts';
+export { Queue } from './queue.ts';
 export { exactly } from './schemas.ts';
+export { STATE_ERRORS, STORAGE_ERRORS } from './write-errors.ts';

@@ -7,6 +7,8 @@ export interface Entry {
   readonly timeoutMs: number;
   /** Its handler keeps the deadline by itself. */
   readonly keepsDeadline: boolean;
+  /** It changes nothing: a page that may only look may call it. */
+  readonly reads: boolean;
   readonly authorization: Authorization;
   /** Throws PARAMS_INVALID; fills in defaults. */
   readonly checkParams: (params: unknown) => void;
@@ -17,6 +19,8 @@ export interface Entry {
 export interface OperationEntry extends Entry {
   readonly info: OperationInfo;
   readonly run: Operation<unknown>['run'];
+  /** Absent: nobody has to confirm it. */
+  readonly sensitive: Operation['sensitive'];
   readonly checkResult: (result: unknown) => string | undefined;
 }
 

@@ -1,6 +1,7 @@
-/** The one gate: capability -> rate -> schema -> handler -> deadline. */
+/** The one gate: capability -> rate -> schema -> confirmation -> handler -> deadline. */
 import {
   type CallContext,
+  type Caller,
   CoreError,
   type HookCaller,
   type Invocation,
@@ -13,32 +14,41 @@ import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';
+import { actOf } from './sensitive-act.ts';
 import type { Table } from './table.ts';
 
 /** What a handler that keeps its deadline may take beyond it, to say what it has done. */
 const GRACE_MS = 400;
 
+export interface GateOptions {
+  readonly before: HookCaller<'operation.before'>;
+  readonly confirm: HookCaller<'operation.confirm'>;
+  readonly log: Logger;
+  /** Whether a result that does not fit its schema fails the call, asked for each. */
+  readonly checkResults: () => boolean;
+  /** Called at each refusal of a capability. */
+  readonly refused?: () => void;
+}
+
 export class Gate {
   readonly #table: Table;
   readonly #inFlight: InFlight;
   readonly #before: HookCaller<'operation.before'>;
+  readonly #confirm: HookCaller<'operation.confirm'>;
   readonly #log: Logger;
   readonly #checkResults: () => boolean;
+  readonly #refused: GateOptions['refused'];
   /** Answers that came after their deadline or cancellation, and were dropped. */
   late = 0;
 
-  constructor(
-    table: Table,
-    inFlight: InFlight,
-    before: HookCaller<'operation.before'>,
-    log: Logger,
-    checkResults: () => boolean,
-  ) {
+  constructor(table: Table, inFlight: InFlight, { before, confirm, log, checkResults, refused }: GateOptions) {
     this.#table = table;
     this.#inFlight = inFlight;
     this.#before = before;
+    this.#confirm = confirm;
     this.#log = log;
     this.#checkResults = checkResults;
+    this.#refused = refused;
   }
 
   permitted(name: string, { caller }: Invocation): CoreError | undefined {
@@ -46,6 +56,7 @@ export class Gate {
     const entry = there ?? this.#table.departed.get(name);
     if (!entry) return new CoreError('METHOD_NOT_FOUND', { name });
     try {
+      mayCall(entry, caller);
       entry.authorization.family(caller);
       return there ? undefined : this.#table.departed.missing(name);
     } catch (thrown) {
@@ -85,10 +96,11 @@ export class Gate {
     const now = clock.steady();
     const deadline = Math.min(invocation.deadline, now + entry.timeoutMs);
     const ms = Math.max(0, deadline - now);
-    const expires = clock.monotonic() + ms + (entry.keepsDeadline ? GRACE_MS : 0);
+    const began = clock.monotonic();
+    const expires = began + ms + (entry.keepsDeadline ? GRACE_MS : 0);
     const { name } = entry;
     const call = new PendingCall(
-      { name, ms, deadline, expires, invocation, log: this.#log, owner: this.#inFlight },
+      { name, ms, deadline, expires, began, invocation, log: this.#log, owner: this.#inFlight },
       resolve,
       reject,
     );
@@ -99,16 +111,17 @@ export class Gate {
   /** Everything before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only where somebody takes his time. */
   #guard(entry: Entry, params: unknown, call: PendingCall, channel: StreamChannel | undefined): void {
     try {
+      mayCall(entry, call.caller);
       entry.authorization.exact(call.caller, params);
       const refusal = this.#refusal(entry.name, call);
       if (refusal instanceof Promise) {
         refusal.then(
           (late) => this.#proceed(late, entry, params, call, channel),
-          (thrown: unknown) => call.fail(this.#explain(thrown, entry)),
+          (thrown: unknown) => call.fail(this.#explain(thrown, entry, call)),
         );
       } else this.#proceed(refusal, entry, params, call, channel);
     } catch (thrown) {
-      call.fail(this.#explain(thrown, entry));
+      call.fail(this.#explain(thrown, entry, call));
     }
   }
 
@@ -130,10 +143,30 @@ export class Gate {
       if (call.ms === 0 && !entry.keepsDeadline) throw new CoreError('TIMEOUT', { what: entry.name, ms: 0 });
       entry.checkParams(params);
       if (channel) this.#runStream(entry as StreamEntry, params, channel, call);
+      else if (call.caller.signedIn) this.#confirmed(entry as OperationEntry, params, call);
       else this.#run(entry as OperationEntry, params, call);
     } catch (thrown) {
-      call.fail(this.#explain(thrown, entry));
+      call.fail(this.#explain(thrown, entry, call));
     }
+  }
+
+  /** For pages alone: what is sensitive waits for a person. */
+  #confirmed(entry: OperationEntry, params: unknown, call: PendingCall): void {
+    const act = entry.sensitive && actOf(entry.name, entry.sensitive, params);
+    if (act === undefined) {
+      this.#run(entry, params, call);
+      return;
+    }
+    const nobody = { what: act.what, reason: 'nobody here can ask for a confirmation' };
+    if (!this.#confirm.isUsed()) throw new CoreError('CONFIRMATION_REQUIRED', nobody);
+    this.#confirm.promise(act, call).then(
+      (refusal) => {
+        if (call.settled) return;
+        if (refusal) call.fail(refusal);
+        else this.#run(entry, params, call);
+      },
+      (thrown: unknown) => call.fail(this.#explain(thrown, entry, call)),
+    );
   }
 
   #run(entry: OperationEntry, params: unknown, call: PendingCall): void {
@@ -149,7 +182,7 @@ export class Gate {
         else this.#answer(entry, result, call);
       },
       (thrown: unknown) => {
-        if (!call.settled) call.fail(this.#explain(thrown, entry));
+        if (!call.settled) call.fail(this.#explain(thrown, entry, call));
         else if (!(thrown instanceof CoreError))
           this.#log.debug({ err: thrown, operation: entry.name }, 'handler failed after its call had ended');
       },
@@ -159,12 +192,12 @@ export class Gate {
   #stream(entry: OperationEntry, items: AsyncIterable<unknown>, call: PendingCall): void {
     if (call.settled) {
       Promise.resolve(items[Symbol.asyncIterator]().return?.()).catch((thrown: unknown) =>
-        this.#explain(thrown, entry),
+        this.#explain(thrown, entry, call),
       );
       return;
     }
     const { ended, answer } = call.outlive();
-    answer(relay(items, call, ended, (thrown) => this.#explain(thrown, entry)));
+    answer(relay(items, call, ended, (thrown) => this.#explain(thrown, entry, call)));
   }
 
   #answer(entry: OperationEntry, result: unknown, call: PendingCall): void {
@@ -175,7 +208,7 @@ export class Gate {
     }
     const wrong = this.#checkResults() ? entry.checkResult(result) : undefined;
     if (wrong === undefined) call.succeed(result);
-    else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry));
+    else call.fail(this.#explain(new Error(`the result does not fit its schema: ${wrong}`), entry, call));
   }
 
   #runStream(entry: StreamEntry, params: unknown, channel: StreamChannel, call: PendingCall): void {
@@ -193,7 +226,7 @@ export class Gate {
     const work = (async () => entry.run(params, channel, call))().then(over, (thrown: unknown) => {
       if (call.settled) return;
       over();
-      throw this.#explain(thrown, entry);
+      throw this.#explain(thrown, entry, call);
     });
     const { promise: done, resolve, reject } = Promise.withResolvers<void>();
     work.then(resolve, reject);
@@ -203,7 +236,8 @@ export class Gate {
   }
 
   /** What the caller gets to see. An error that is not of the table is a fault of ours: logged here, once. */
-  #explain(thrown: unknown, { name, user }: Entry): CoreError {
+  #explain(thrown: unknown, { name, user }: Entry, call?: PendingCall): CoreError {
+    if (thrown instanceof CoreError && thrown.code === 'CAPABILITY_DENIED') this.#refused?.();
     // Only under its own name: what another plugin's code means is for that plugin to say.
     const foreign =
       thrown instanceof CoreError && thrown.kind ? pluginErrorProblem(thrown.kind, user?.plugin) : undefined;
@@ -213,7 +247,18 @@ export class Gate {
     // A full disk is nobody's fault here.
     if (error.code !== 'INTERNAL') return error;
     user?.failed('operation');
-    this.#log.error({ err: thrown, operation: name, plugin: user?.plugin, reason: foreign }, 'operation failed');
+    (call?.log ?? this.#log).error(
+      { err: thrown, operation: name, plugin: user?.plugin, reason: foreign },
+      'operation failed',
+    );
     return error;
   }
+}
+
+/** Throws CALLER_DENIED: a page that signed in to look changes nothing. */
+function mayCall({ name, reads }: Pick<Entry, 'name' | 'reads'>, { signedIn }: Caller): void {
+  if (signedIn === undefined || signedIn.role === 'operator' || reads) return;
+  const reason =
+    'this page signed in as a viewer, who may look and change nothing; "devicectl web" makes a code for more';
+  throw new CoreError('CALLER_DENIED', { verb: `call ${name}`, reason });
 }

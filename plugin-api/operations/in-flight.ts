@@ -1,5 +1,7 @@
 /** Every call that has not been answered yet, with one timer for all deadlines. */
 import { type Clock, CoreError, type Scope } from '../index.ts';
+import type { Tracer } from '../tracing/index.ts';
+import { tellCall } from './call-span.ts';
 import { RETRY_AFTER_MS } from './departed.ts';
 import type { CallOwner, PendingCall } from './pending-call.ts';
 
@@ -7,6 +9,7 @@ import type { CallOwner, PendingCall } from './pending-call.ts';
 const FOLLOW_AFTER_MS = 20;
 
 export class InFlight implements CallOwner {
+  readonly tracer: Tracer;
   readonly #scope: Scope;
   /** Each knows its place: whoever leaves is replaced by the last. */
   readonly #calls: PendingCall[] = [];
@@ -14,8 +17,9 @@ export class InFlight implements CallOwner {
   #timer: Disposable | undefined;
   #armedFor = Number.POSITIVE_INFINITY;
 
-  constructor(scope: Scope) {
+  constructor(scope: Scope, tracer: Tracer) {
     this.#scope = scope;
+    this.tracer = tracer;
     scope.defer('calls in flight', () => this.endAll(() => true, 'operations is stopping'));
   }
 
@@ -34,7 +38,8 @@ export class InFlight implements CallOwner {
     return this.#scope.clock;
   }
 
-  ended(call: PendingCall): void {
+  ended(call: PendingCall, error: CoreError | undefined): void {
+    if (this.tracer.on) tellCall(this.tracer, this.clock, call, error);
     const last = this.#calls.pop()!;
     if (last === call) return;
     this.#calls[call.place] = last;

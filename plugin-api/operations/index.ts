@@ -2,15 +2,14 @@
 import {
   type Capabilities,
   FOR_USER,
-  type HookCaller,
   type Invocation,
-  type Logger,
   type Operations,
   type Scope,
   type ServesEachUser,
   type ServiceUser,
 } from '../index.ts';
-import { Gate } from './gate.ts';
+import { checkedTrace, Tracer } from '../tracing/index.ts';
+import { Gate, type GateOptions } from './gate.ts';
 import { InFlight } from './in-flight.ts';
 import { Schemas } from './schema.ts';
 import { Table } from './table.ts';
@@ -18,14 +17,12 @@ import { Table } from './table.ts';
 export { Schemas } from './schema.ts';
 export type { Table } from './table.ts';
 
-export interface OperationGateOptions {
+export interface OperationGateOptions extends GateOptions {
   readonly capabilities: Capabilities;
   /** Calls in flight end with it. */
   readonly scope: Scope;
-  readonly log: Logger;
-  readonly before: HookCaller<'operation.before'>;
-  /** Whether a result that does not fit its schema fails the call, asked for each. */
-  readonly checkResults: () => boolean;
+  /** Tells spans of calls, where somebody keeps them. */
+  readonly tracer?: Tracer;
   /** Shared by those who compile the same schemas again and again. */
   readonly schemas?: Schemas;
 }
@@ -39,12 +36,12 @@ export interface OperationGate {
 }
 
 export function operationGate(options: OperationGateOptions): OperationGate {
-  const { capabilities, scope, log, before, checkResults, schemas = new Schemas() } = options;
-  const inFlight = new InFlight(scope);
+  const { capabilities, scope, log, schemas = new Schemas(), tracer = new Tracer(scope.clock) } = options;
+  const inFlight = new InFlight(scope, tracer);
   const table = new Table(schemas, capabilities, scope, log, (entry) =>
     inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
   );
-  const gate = new Gate(table, inFlight, before, log, checkResults);
+  const gate = new Gate(table, inFlight, options);
   const serviceFor = (user?: ServiceUser): Operations => ({
     add: (operation) => table.add(operation, user),
     addStream: (endpoint) => table.addStream(endpoint, user),
@@ -62,5 +59,5 @@ export function operationGate(options: OperationGateOptions): OperationGate {
 function own(call: Invocation, user: ServiceUser | undefined): Invocation {
   if (!user?.outside) return call;
   const { signal, deadline } = call;
-  return { caller: { kind: 'plugin', id: user.plugin }, signal, deadline };
+  return { caller: { kind: 'plugin', id: user.plugin }, signal, deadline, trace: checkedTrace(call.trace) };
 }

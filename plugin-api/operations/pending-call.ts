@@ -9,10 +9,13 @@ import {
   type Session,
   WHEN_ABORTED,
 } from '../index.ts';
+import { logOfTrace, type TraceContext, type Tracer } from '../tracing/index.ts';
 
 export interface CallOwner {
   /** The call is over: nothing of it need be kept. */
-  ended(call: PendingCall): void;
+  ended(call: PendingCall, error: CoreError | undefined): void;
+  /** Absent, or not on: nobody keeps traces. */
+  readonly tracer?: Tracer;
 }
 
 export interface PendingCallParts {
@@ -24,6 +27,8 @@ export interface PendingCallParts {
   readonly deadline: number;
   /** The same, on the monotonic clock. */
   readonly expires: number;
+  /** On that clock, too. */
+  readonly began: number;
   readonly invocation: Invocation;
   readonly log: Logger;
   readonly owner: CallOwner;
@@ -31,7 +36,7 @@ export interface PendingCallParts {
 
 const nothing = () => undefined;
 const NOTHING: PendingCallParts = {
-  ...{ name: '', ms: 0, deadline: Number.NaN, expires: Number.NaN },
+  ...{ name: '', ms: 0, deadline: Number.NaN, expires: Number.NaN, began: Number.NaN },
   invocation: { caller: { kind: 'anonymous', id: '' }, signal: new AbortController().signal, deadline: 0 },
   log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
   owner: { ended: nothing },
@@ -42,7 +47,6 @@ export class PendingCall implements CallContext {
   static readonly kept = new PendingCall(NOTHING, nothing, nothing);
   readonly caller: Caller;
   readonly deadline: number;
-  readonly log: Logger;
   readonly session?: Session;
   /** Operation or stream endpoint. */
   readonly name: string;
@@ -50,10 +54,14 @@ export class PendingCall implements CallContext {
   readonly ms: number;
   /** When to give up, on the monotonic clock, for the wall clock may be set meanwhile; never for what lasts (streams). */
   expires: number;
+  /** On that clock, too. */
+  readonly began: number;
   settled = false;
   /** Among the calls of its owner, who keeps it. */
   place = 0;
   readonly #owner: CallOwner;
+  readonly #log: Logger;
+  #trace: TraceContext | undefined;
   readonly #invocation: Invocation;
   #resolve: (value: unknown) => void;
   #reject: (error: CoreError) => void;
@@ -64,7 +72,7 @@ export class PendingCall implements CallContext {
   #onUpstream: (() => void) | undefined;
 
   constructor(
-    { name, ms, deadline, expires, invocation, log, owner }: PendingCallParts,
+    { name, ms, deadline, expires, began, invocation, log, owner }: PendingCallParts,
     resolve: (value: unknown) => void,
     reject: (error: CoreError) => void,
   ) {
@@ -72,13 +80,38 @@ export class PendingCall implements CallContext {
     this.ms = ms;
     this.deadline = deadline;
     this.expires = expires;
+    this.began = began;
     this.caller = invocation.caller;
-    this.log = log;
+    this.#log = log;
     if (invocation.session) this.session = invocation.session;
     this.#invocation = invocation;
     this.#owner = owner;
     this.#resolve = resolve;
     this.#reject = reject;
+  }
+
+  /** Made when first asked for, where traces are kept; else what the operator named. */
+  get trace(): TraceContext | undefined {
+    if (this.#trace) return this.#trace;
+    const parent = this.#invocation.trace;
+    const tracer = this.#owner.tracer;
+    if (tracer?.on) this.#trace = tracer.context(parent);
+    return this.#trace ?? (parent?.remote === 'link' ? undefined : parent);
+  }
+
+  /** What was handed to work within this call, if anything was. */
+  get handedOn(): TraceContext | undefined {
+    return this.#trace;
+  }
+
+  /** Where this call belongs. */
+  get within(): TraceContext | undefined {
+    return this.#invocation.trace;
+  }
+
+  get log(): Logger {
+    const traced = this.#owner.tracer?.on || this.#invocation.trace;
+    return traced ? logOfTrace(this.#log, () => this.trace) : this.#log;
   }
 
   /** Made when first asked for: most handlers are done before anybody could abort them. */
@@ -116,14 +149,14 @@ export class PendingCall implements CallContext {
 
   succeed(value: unknown): void {
     if (this.settled) return;
-    this.#end();
+    this.#end(undefined);
     this.#resolve(value);
   }
 
   /** The caller learns of it first, then the handler's signal is aborted. */
   fail(error: CoreError): void {
     if (this.settled) return;
-    this.#end();
+    this.#end(error);
     this.#failure = error;
     this.#reject(error);
     this.#abort?.abort(error);
@@ -141,9 +174,9 @@ export class PendingCall implements CallContext {
     return { ended: promise, answer };
   }
 
-  #end(): void {
+  #end(error: CoreError | undefined): void {
     this.settled = true;
     if (this.#onUpstream) this.#upstream?.removeEventListener('abort', this.#onUpstream);
-    this.#owner.ended(this);
+    this.#owner.ended(this, error);
   }
 }

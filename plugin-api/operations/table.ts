@@ -72,8 +72,13 @@ export class Table {
     const former = this.departed.take(name, route)?.info;
     const info = former && JSON.stringify(former) === JSON.stringify(given) ? former : given;
     const entry: OperationEntry = {
-      ...this.#compile(info, operation, user),
+      ...this.#compile(
+        info,
+        { ...operation, reads: operation.rest?.method === 'GET' || operation.viewers === true },
+        user,
+      ),
       info,
+      sensitive: info.sensitive,
       run: measured((run as Operation<unknown>['run']).bind(operation), user),
       checkResult: this.#schemas.result(name, info.result),
     };
@@ -93,7 +98,7 @@ export class Table {
     const info: StreamInfo = { ...described, params: closed(endpoint.params), ...ownerOf(user) };
     this.#checkName(endpoint.name);
     const entry: StreamEntry = {
-      ...this.#compile(info, {}, user),
+      ...this.#compile(info, { reads: endpoint.viewers ?? endpoint.direction === 'read' }, user),
       info,
       run: measured((run as StreamEndpoint['run']).bind(endpoint), user),
     };
@@ -142,13 +147,16 @@ export class Table {
       anonymous = false,
       timeoutMs = TIMEOUT_MS,
       keepsDeadline = false,
-    }: Pick<Operation, 'anonymous' | 'timeoutMs' | 'keepsDeadline'>,
+      reads,
+    }: Pick<Operation, 'anonymous' | 'timeoutMs' | 'keepsDeadline'> & { readonly reads: boolean },
     user?: ServiceUser,
   ): Entry {
     return {
       name: info.name,
       timeoutMs,
       keepsDeadline,
+      // What every stranger may do, a viewer may, too: signing in.
+      reads: reads || anonymous,
       authorization: authorization(info.capability, anonymous, this.#capabilities),
       checkParams: this.#schemas.params(info.name, info.params, user?.outside),
       user,

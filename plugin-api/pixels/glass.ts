@@ -1,3 +1,4 @@
+import type { Rect } from '../scene/rect.ts';
 import { type PanelFrame, PIXEL_BYTES, type PixelFormat } from '../services/panel.ts';
 
 /** What a panel shows, in memory, in its own format. Black at first; the memory is taken when the first frame comes. */
@@ -33,6 +34,21 @@ export class Glass {
         memory.set(pixels.subarray(from, from + w * bytes), (row * this.width + x) * bytes);
         from += w * bytes;
       }
+  }
+
+  /** Rows of each rectangle, as a frame has them: a copy. */
+  read(rects: readonly Rect[]): Uint8Array {
+    const bytes = PIXEL_BYTES[this.format];
+    const memory = this.pixels;
+    const out = new Uint8Array(rects.reduce((sum, { w, h }) => sum + w * h, 0) * bytes);
+    let to = 0;
+    for (const { x, y, w, h } of rects)
+      for (let row = y; row < y + h; row++) {
+        const from = (row * this.width + x) * bytes;
+        out.set(memory.subarray(from, from + w * bytes), to);
+        to += w * bytes;
+      }
+    return out;
   }
 
   clear(): void {

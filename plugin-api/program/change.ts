@@ -2,6 +2,7 @@
 import type { ChangeInfo } from '../services/changes.ts';
 import type { ProgramAnswer, ProgramClient } from './client.ts';
 import { EXIT, Failure } from './failure.ts';
+import { pause } from './pause.ts';
 
 const LOOK_MS = 200;
 /** The Core may restart its own way out for it: so long nobody need answer. */
@@ -47,7 +48,7 @@ export async function whenChanged(
       told = text;
       await looked?.(change);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await pause(LOOK_MS, signal);
   }
 }
 

@@ -23,7 +23,7 @@ export async function promptNamed(client: ProgramClient, named: string): Promise
 
 /** `now`: milliseconds since the Unix epoch. */
 export function promptLines(prompt: Prompt, now: number): readonly string[] {
-  const { id, kind, subject, title, version, signer, what, until } = prompt;
+  const { id, kind, subject, title, version, signer, act, what, until } = prompt;
   const left = duration(Math.max(0, until - now));
   const of = [
     version === undefined ? '' : ` ${cell(version)}`,
@@ -32,6 +32,7 @@ export function promptLines(prompt: Prompt, now: number): readonly string[] {
   return [
     `${id}: ${VERB[kind]} ${cell(subject)}${of.join('')}, ${left} left`,
     `  it calls itself ${quoted(title)}`,
+    ...(act === undefined ? [] : [`  it wants to ${cell(act)}`]),
     ...what.flatMap(claimLines).map((line) => `  ${line}`),
     `  answer with: devicectl allow ${id}${what.length > 1 ? ' [CAPABILITY...]' : ''}, or devicectl deny ${id}`,
   ];

@@ -1,60 +1,124 @@
-/** Keeps secrets out of logs, whoever writes them (specification, Authentication 5): by the names of members and by the form of texts. Pure. */
-import { secrecyOf } from './keys.ts';
-import { HIDDEN, redactText } from './text.ts';
+/** Keeps secrets out of logs, whoever writes them (specification, Authentication 5): by the names of members and by the form of texts. */
+import { isSecretRef, Secret } from '../secret.ts';
+import { isPlain, secrecyOf } from './keys.ts';
+import { HIDDEN, REFERENCE, redactText } from './text.ts';
 
+export { type RedactionRules, type TextRule, useRedaction } from './rules.ts';
 export { redactText } from './text.ts';
 
 const DEEPEST = 8;
 const MOST_ITEMS = 100;
+const MOST_MEMBERS = 500;
+/** Objects in one value: what has more is a mistake, or meant to take the time of the Core. */
+const MOST_OBJECTS = 2_000;
+const UNREADABLE = '[unreadable]';
+
+type Members = Readonly<Record<string, unknown>>;
 
 /**
  * A value for the log: members that are named like a secret hidden at any depth, secrets inside of texts as well, errors, maps and sets as plain
- * values, an end to depth and length. Numbers stay, `tokens: 120` is no secret; those of a PIN do not.
+ * values, an end to depth and length. Numbers stay, `tokens: 120` is no secret; those of a PIN do not. It never throws.
  */
-export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return redactText(value);
-  if (typeof value === 'bigint') return `${value}`; // JSON has none
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth > DEEPEST) return '[deep]';
-  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
-  if (Array.isArray(value)) return list(value, depth);
-  if (value instanceof Set) return list([...value], depth);
-  if (value instanceof Map)
-    return Object.fromEntries([...value].map(([key, one]) => [nameOf(key), member(nameOf(key), one, depth)]));
-  const { name, message, stack, cause } = value as Partial<Error>;
-  const members = value instanceof Error ? { ...value, name, message, stack, cause } : value;
-  const named = nameOfPair(members as Record<string, unknown>);
-  return Object.fromEntries(
-    Object.entries(members).map(([key, one]) => [key, member(key === 'value' && named ? named : key, one, depth)]),
-  );
+export function redact(value: unknown): unknown {
+  return new Redaction().plain(value, 0);
 }
+
+class Redaction {
+  #objects = 0;
+  /** Those that the present one stands in. */
+  readonly #above: object[] = [];
+
+  plain(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return redactText(value);
+    if (typeof value === 'bigint') return `${value}`; // JSON has none
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > DEEPEST) return '[deep]';
+    if (this.#above.includes(value)) return '[circle]';
+    if (++this.#objects > MOST_OBJECTS) return '[more]';
+    this.#above.push(value);
+    try {
+      return this.#object(value, depth);
+    } catch {
+      return UNREADABLE; // a Proxy, or an object whose parts are not what they seem
+    } finally {
+      this.#above.pop();
+    }
+  }
+
+  #object(value: object, depth: number): unknown {
+    if (value instanceof Secret) return value.toString();
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
+    if (Array.isArray(value)) return this.#list(value, value.length, depth);
+    if (value instanceof Set) return this.#list([...value.values().take(MOST_ITEMS)], value.size, depth);
+    if (value instanceof Map) return this.#map(value, depth);
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+    if (value instanceof URL || value instanceof RegExp) return redactText(String(value));
+    if (isSecretRef(value) && REFERENCE.test(value.secret)) return `[ref ${value.secret}]`;
+    const members = membersOf(value);
+    const named = nameOfPair(members);
+    for (const key of Object.keys(members))
+      members[key] = this.#member(key === 'value' && named ? named : key, members[key], depth);
+    return members;
+  }
+
+  #map(map: ReadonlyMap<unknown, unknown>, depth: number): Members {
+    const members = map
+      .entries()
+      .take(MOST_MEMBERS)
+      .map(([key, one]) => [nameOf(key), this.#member(nameOf(key), one, depth)]);
+    return Object.fromEntries([...members, ...more(map.size, MOST_MEMBERS)]);
+  }
+
+  #member(name: string, value: unknown, depth: number): unknown {
+    const secrecy = secrecyOf(name);
+    if (secrecy === 'none' || value === undefined || value === null || typeof value === 'boolean')
+      return this.plain(value, depth + 1);
+    if ((typeof value === 'number' && secrecy === 'text') || isPlain(name, value)) return value;
+    return value instanceof Secret || isReference(value) ? this.plain(value, depth + 1) : HIDDEN;
+  }
+
+  /** Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers do. */
+  #list(values: readonly unknown[], size: number, depth: number): unknown[] {
+    const paired = size % 2 === 0;
+    const plain = values.slice(0, MOST_ITEMS).map((one, index) => {
+      const before = index % 2 === 1 && paired ? values[index - 1] : undefined;
+      const secret = typeof before === 'string' && typeof one === 'string' && secrecyOf(before) !== 'none';
+      // Two such names side by side are a list of names.
+      return secret && secrecyOf(one) === 'none' ? HIDDEN : this.plain(one, depth + 1);
+    });
+    if (size > MOST_ITEMS) plain.push(`[${size - MOST_ITEMS} more]`);
+    return plain;
+  }
+}
+
+const isReference = (value: unknown) => isSecretRef(value) && REFERENCE.test(value.secret);
+
+/** Own members as they are now, those of an error among them; a getter that throws is told in its place. */
+function membersOf(value: object): Record<string, unknown> {
+  const keys = Object.keys(value);
+  if (value instanceof Error) keys.push('name', 'message', 'stack', 'cause');
+  const members = keys.slice(0, MOST_MEMBERS).map((key) => [key, read(value, key)]);
+  return Object.fromEntries([...members, ...more(keys.length, MOST_MEMBERS)]);
+}
+
+function read(value: object, key: string): unknown {
+  try {
+    return (value as Members)[key];
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+const more = (size: number, most: number): [string, string][] => (size > most ? [['...', `${size - most} more`]] : []);
 
 /** A key of a map may be anything, and what is no primitive has no text that can be relied on. */
 function nameOf(key: unknown): string {
   return typeof key === 'object' && key !== null ? '[object]' : String(key);
 }
 
-function member(name: string, value: unknown, depth: number): unknown {
-  const secrecy = secrecyOf(name);
-  if (secrecy === 'none' || value === undefined || value === null || typeof value === 'boolean')
-    return redact(value, depth + 1);
-  return typeof value === 'number' && secrecy === 'text' ? value : HIDDEN;
-}
-
-/** Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers do. */
-function list(values: readonly unknown[], depth: number): unknown[] {
-  const paired = values.length % 2 === 0;
-  return values.slice(0, MOST_ITEMS).map((one, index) => {
-    const before = index % 2 === 1 && paired ? values[index - 1] : undefined;
-    const secret = typeof before === 'string' && typeof one === 'string' && secrecyOf(before) !== 'none';
-    // Two such names side by side are a list of names.
-    return secret && secrecyOf(one) === 'none' ? HIDDEN : redact(one, depth + 1);
-  });
-}
-
 /** `{ name: 'Authorization', value: '...' }`, as logs of requests have it. */
-function nameOfPair(members: Readonly<Record<string, unknown>>): string | undefined {
-  if (!('value' in members)) return undefined;
+function nameOfPair(members: Members): string | undefined {
+  if (!Object.hasOwn(members, 'value')) return undefined;
   const name = members.name ?? members.key ?? members.header;
   return typeof name === 'string' && secrecyOf(name) !== 'none' ? name : undefined;
 }

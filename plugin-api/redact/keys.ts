@@ -31,20 +31,52 @@ export function secrecyOf(name: string): Secrecy {
   return found;
 }
 
-function judge(name: string): Secrecy {
-  const words = name
+/** What a SKU adds: words that stand side by side in a name. */
+let more: readonly (readonly string[])[] = [];
+
+export function useNames(names: readonly (readonly string[])[]): void {
+  more = names;
+  known.clear();
+}
+
+/** Its words, small and in the singular. */
+export function wordsOf(name: string): readonly string[] {
+  return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '')
     .map((word) => (word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word));
+}
+
+const addedNames = (words: readonly string[]): boolean =>
+  more.some((some) => words.some((_, at) => some.every((word, index) => words[at + index] === word)));
+
+function judge(name: string): Secrecy {
+  const words = wordsOf(name);
+  if (addedNames(words)) return 'all';
   // What is said about a secret is none: tokenCount, passwordLength, secretName, pinNumber stays one.
   const last = words.at(-1);
   if (last !== undefined && ABOUT.has(last)) return 'none';
   if (words.some((word) => SECRET_NUMBERS.has(word))) return 'all';
   if (words.some((word) => WORDS.has(word))) return 'text';
   return words.some((word, index) => word === 'key' && KINDS_OF_KEY.has(words[index - 1] ?? '')) ? 'text' : 'none';
+}
+
+/** `off`, `warn`, `required`: what a setting about signatures says. A signature is longer. */
+const CHOICE = /^[a-z]{2,12}$/;
+/** Of a plugin or service whose name has such a word: `requires: { secrets: ^1.0.0 }`. */
+const RANGE = /^(?:\*|[\^~]?\d{1,4}\.\d{1,4}\.\d{1,4})$/;
+
+/** A text that no secret of this name is: a choice about signatures, a version of what keeps secrets. */
+export function isPlain(name: string, value: unknown): boolean {
+  if (typeof value !== 'string' || !(CHOICE.test(value) || RANGE.test(value))) return false;
+  const words = wordsOf(name);
+  if (addedNames(words) || words.includes('key')) return false;
+  const secret = words.filter((word) => WORDS.has(word));
+  const plain = CHOICE.test(value) ? 'signature' : 'secret';
+  return secret.every((word) => word === plain);
 }
 
 const ABOUT: ReadonlySet<string> = new Set(

@@ -1,9 +1,20 @@
 /** Secrets inside of running text. Every expression reads a text once, whatever stands in it: each repetition has an end or a class of its own. */
-import { secrecyOf } from './keys.ts';
+import { ERROR_CODES } from '../errors.ts';
+import { isPlain, secrecyOf } from './keys.ts';
 
 export const HIDDEN = '[redacted]';
 
+/** With a dot: a word alone may as well be a secret that somebody called so. */
+export const REFERENCE = /^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$/;
+
+const shows = (name: string, value: string): boolean => secrecyOf(name) === 'none' || isPlain(name, value);
+
 type Rule = readonly [pattern: RegExp, replacement: string | ((...found: string[]) => string)];
+
+/** What is said behind one of these tells what happened. A name that follows it is one all the same. */
+const CODES = Object.keys(ERROR_CODES)
+  .filter((code) => secrecyOf(code) !== 'none')
+  .join('|');
 
 const RULES: readonly Rule[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}-----)?/g, HIDDEN],
@@ -16,11 +27,11 @@ const RULES: readonly Rule[] = [
   // "name": "value", and the same in JSON that stands inside of a text of JSON.
   [
     /(")([^"\\]{1,100})("\s{0,8}:\s{0,8}")((?:[^"\\]|\\.)*)/g,
-    (all, open, name, between) => (secrecyOf(name!) === 'none' ? all! : `${open}${name}${between}${HIDDEN}`),
+    (all, open, name, between, value) => (shows(name!, value!) ? all! : `${open}${name}${between}${HIDDEN}`),
   ],
   [
     /(\\{1,7}")([^"\\]{1,100})(\\{1,7}"\s{0,8}:\s{0,8}\\{1,7}")((?:[^"\\]|\\[^"\\])*)/g,
-    (all, open, name, between) => (secrecyOf(name!) === 'none' ? all! : `${open}${name}${between}${HIDDEN}`),
+    (all, open, name, between, value) => (shows(name!, value!) ? all! : `${open}${name}${between}${HIDDEN}`),
   ],
   // "pin": 1234
   [
@@ -30,20 +41,27 @@ const RULES: readonly Rule[] = [
   // name=value of queries, cookies, environments and command lines.
   [
     /([A-Za-z][\w.-]{0,99})(=)("[^"]*"|'[^']*'|[^\s&;,"'()<>{}[\]]+)/g,
-    (all, name, equals) => (secrecyOf(name!) === 'none' ? all! : `${name}${equals}${HIDDEN}`),
+    (all, name, equals, value) => (shows(name!, value!) ? all! : `${name}${equals}${HIDDEN}`),
   ],
   // --password hunter2
   [
     /(--)([a-z][a-z-]{0,60})( {1,4})([^\s-][^\s]*)/g,
-    (all, dashes, name, space) => (secrecyOf(name!) === 'none' ? all! : `${dashes}${name}${space}${HIDDEN}`),
+    (all, dashes, name, space, value) => (shows(name!, value!) ? all! : `${dashes}${name}${space}${HIDDEN}`),
   ],
   // name: value of headers and YAML; a plain word behind the colon is more likely the end of a sentence.
   [
-    /\b([A-Za-z][\w-]{0,99})(\s{0,4}:\s{1,4})([^\s,;"'()<>{}[\]]{4,})/g,
-    (all, name, colon, value) =>
-      secrecyOf(name!) === 'none' || /^[a-z]+[.!?]?$/.test(value!) || value === HIDDEN
+    new RegExp(
+      `(\\{\\s?)?\\b(?!(?:${CODES}):)([A-Za-z][\\w-]{0,99})(\\s{0,4}:\\s{1,4})([^\\s,;"'()<>{}[\\]]{4,})(?=(\\s?\\})?)`,
+      'g',
+    ),
+    (all, open, name, colon, value, close) =>
+      shows(name!, value!) ||
+      /^[a-z]+[.!?]?$/.test(value!) ||
+      value === HIDDEN ||
+      // `{ secret: stt.key }` is a reference, and `{ secret: NAME }` says how to write one.
+      (open && close && name === 'secret' && (REFERENCE.test(value!) || value === 'NAME'))
         ? all!
-        : `${name}${colon}${HIDDEN}`,
+        : `${open ?? ''}${name}${colon}${HIDDEN}`,
   ],
   [/(?<!\d|\d\.)[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{2,4}(?!\d|\.\d)/g, (digits) => (isCard(digits!) ? HIDDEN : digits!)],
 ];
@@ -52,11 +70,20 @@ const RULES: readonly Rule[] = [
 const SIGNS = /[=:@"']|--|eyJ|Bearer|Basic|Digest|BEGIN|sk-|gh[po]_|github_pat_|glpat-|whsec_|xox|AKIA|\d{4}/i;
 const LONGEST = 64 << 10;
 
+/** What a SKU adds. */
+let more: readonly RegExp[] = [];
+
+export function useTexts(patterns: readonly RegExp[]): void {
+  more = patterns;
+}
+
 /** A text without the secrets that its form gives away. What is longer than 64 KiB is cut there. */
 export function redactText(text: string): string {
-  if (!SIGNS.test(text)) return text;
+  const signs = SIGNS.test(text);
+  if (!signs && more.length === 0) return text;
   let hidden = text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text;
-  for (const [pattern, replacement] of RULES) hidden = hidden.replace(pattern, replacement as string);
+  if (signs) for (const [pattern, replacement] of RULES) hidden = hidden.replace(pattern, replacement as string);
+  for (const pattern of more) hidden = hidden.replace(pattern, HIDDEN);
   return hidden;
 }
 

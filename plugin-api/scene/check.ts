@@ -1,6 +1,6 @@
 /** Is it a scene? Every complaint has a JSON pointer and a reason. */
 import type { JsonSchema } from '../services/operations.ts';
-import { checked, checkMembers, FieldProblem, isObject, record } from './fields.ts';
+import { checked, checkMembers, FieldProblem, record } from './fields.ts';
 import { NODE, NODE_SHAPES, SCENE_FIELDS } from './nodes.ts';
 import { SCENE_LIMITS, type Scene, type SceneNode, type Timeline } from './scene.ts';
 
@@ -76,5 +76,3 @@ export function imagesOf(scene: Scene): ReadonlySet<string> {
   for (const node of nodesOf(scene.nodes)) if (node.kind === 'image' || node.kind === 'sprite') names.add(node.image);
   return names;
 }
-
-export const isScene = (value: unknown): boolean => isObject(value) && 'scene' in value;

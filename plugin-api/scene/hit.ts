@@ -65,6 +65,43 @@ function inside(node: SceneNode, w: number, h: number, x: number, y: number): re
   ];
 }
 
+export interface Place extends Hit {
+  /** Its middle, in the coordinates of the scene. */
+  readonly x: number;
+  readonly y: number;
+  /** The node itself. */
+  readonly of: SceneNode;
+}
+
+/** Everything with `tap` that is drawn, in the order in which it is drawn: for those who reach it without a finger. Give it a scene as it looks now. */
+export function tapsOf({ nodes }: Pick<Scene, 'nodes'>): readonly Place[] {
+  return nodes.flatMap((node) => {
+    if ((node.opacity ?? 1) === 0 || (node.scale ?? 1) === 0) return [];
+    const [w, h] = sizeOf(node);
+    const [x, y] = outside(node, w, h, w / 2, h / 2);
+    const { tap, id } = node;
+    const own: Place[] = tap === undefined ? [] : [{ tap, x, y, of: node, ...(id === undefined ? {} : { node: id }) }];
+    if (node.kind !== 'group') return own;
+    const inner = tapsOf(node).map((place): Place => {
+      const [px, py] = outside(node, w, h, place.x, place.y);
+      return { ...place, x: px, y: py };
+    });
+    return [...own, ...inner];
+  });
+}
+
+/** A place of the node as what it lies in sees it. */
+function outside(node: SceneNode, w: number, h: number, x: number, y: number): readonly [number, number] {
+  const [cx, cy] = [w / 2, h / 2];
+  const angle = ((node.rotate ?? 0) * Math.PI) / 180;
+  const scale = node.scale ?? 1;
+  const [dx, dy] = [(x - cx) * scale, (y - cy) * scale];
+  return [
+    (node.x ?? 0) + cx + dx * Math.cos(angle) - dy * Math.sin(angle),
+    (node.y ?? 0) + cy + dx * Math.sin(angle) + dy * Math.cos(angle),
+  ];
+}
+
 /** Width and height; of a group that says none, what its nodes reach. */
 export function sizeOf(node: SceneNode): readonly [w: number, h: number] {
   if (node.kind !== 'group' || (node.w !== undefined && node.h !== undefined)) return [node.w ?? 0, node.h ?? 0];

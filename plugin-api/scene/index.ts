@@ -43,15 +43,15 @@ export {
   mouthOf,
   type PartChanges,
 } from './character/index.ts';
-export { checkScene, imagesOf, isScene, nodesOf, SCENE_SCHEMA } from './check.ts';
+export { checkScene, imagesOf, nodesOf, SCENE_SCHEMA } from './check.ts';
 export { CARD_SCHEMA, checkCard, isCard } from './check-card.ts';
 export { channels, contrast, resolveColour } from './colour.ts';
 export { describeScene, unnamed } from './describe.ts';
 export { type AppSignPlace, appSign, foreignLabel, foreignText } from './foreign.ts';
-export { type Hit, hitTest, sizeOf } from './hit.ts';
+export { type Hit, hitTest, type Place, sizeOf, tapsOf } from './hit.ts';
 export { ICONS, type IconName, iconNode } from './icons.ts';
 export { IMAGE_LIMITS, type ImageHeader, imageSize } from './image-size.ts';
-export { PATCH_SCHEMA, type PatchTimes, patchScene, patchSceneAt } from './patch.ts';
+export { PATCH_SCHEMA, type PatchTimes, patchScene, patchSceneAt, timed } from './patch.ts';
 export { type PathSegment, pathProblem, readPath } from './path-data.ts';
 export { intersection, joinRects, overlap, type Rect, union } from './rect.ts';
 export {
@@ -99,4 +99,4 @@ export {
   TYPE,
   type TypeStyle,
 } from './theme.ts';
-export { begun, type Moment, propertyOf, quantised, sceneAt, settled, valueAt } from './timeline.ts';
+export { type Moment, propertyOf, quantised, sceneAt, settled, valueAt } from './timeline.ts';

@@ -80,7 +80,8 @@ export function patchSceneAt(scene: Scene, patch: unknown, { began, since, now }
   return timed(next, since);
 }
 
-function timed(scene: Scene, at: number): Scene {
+/** Each timeline with its beginning, so that a renderer that comes later goes on where they are. */
+export function timed(scene: Scene, at: number): Scene {
   const { timelines } = scene;
   if (timelines === undefined || timelines.every((one) => one.at !== undefined)) return scene;
   return { ...scene, timelines: timelines.map((one) => (one.at === undefined ? { ...one, at } : one)) };

@@ -69,11 +69,6 @@ export function quantised(property: Animated, value: number): number {
 export const propertyOf = (node: NodeBase, property: Animated): number =>
   (node as Readonly<Partial<Record<Animated, number>>>)[property] ?? ABSENT[property];
 
-/** The scene with each timeline begun at `at`: who takes a scene does this once. */
-export function begun(timelines: readonly Timeline[], at: number): readonly Timeline[] {
-  return timelines.map((timeline) => ({ ...timeline, at }));
-}
-
 /**
  * The scene as it looks at a moment of the monotonic clock: the values of its timelines in its nodes. Those that are over are left out of the answer; those
  * that run stay. `since` is when timelines without `at` began.

@@ -26,6 +26,8 @@ export interface CallMeta {
   /** `app.<id>`, `operator` or `plugin.<id>`. */
   readonly caller: string;
   readonly idempotencyKey?: string;
+  /** W3C Trace Context, where the call belongs to a trace. Handed back in `meta` of the app's own requests it makes them a part of it. */
+  readonly traceparent?: string;
 }
 
 export interface AppCall {

@@ -23,8 +23,10 @@ export interface AppStore {
   list(): Promise<StoredApps>;
   /** The user id of this app and of no other, as long as anything of it is kept; made at its first need, and durable then. Throws BUSY, and the codes of a disk. */
   uidOf(app: string): Promise<number>;
+  /** Absolute path of a package that was handed over as `upload:<id>` and waits. Throws PACKAGE_INVALID. */
+  uploaded(upload: string): Promise<string>;
   /** After each change of the list. */
   onChange(listener: () => void): Disposable;
 }
 
-export const appStore = serviceRef<AppStore>('app-store', '1.0.0');
+export const appStore = serviceRef<AppStore>('app-store', '1.1.0');

@@ -47,6 +47,17 @@ export interface Config {
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable;
   /** What an app's manifest says of its own keys: values are checked against the schema, defaults stand below every layer. Throws PARAMS_INVALID. */
   describeApp(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }): Promise<void>;
+  /**
+   * What somebody knows of all keys below a prefix of one segment, in the device as well as in every app: values are checked, a key that is not
+   * described is refused, and defaults stand below every layer. Said again, the later one holds. Throws CONFIG_KEY_INVALID, PARAMS_INVALID.
+   */
+  describe(prefix: string, keys: Readonly<Record<string, DescribedKey>>): Promise<Disposable>;
 }
 
-export const config = serviceRef<Config>('config', '1.0.0');
+/** A key below a prefix, by the rest of its name. */
+export interface DescribedKey {
+  readonly schema: JsonSchema;
+  readonly default?: unknown;
+}
+
+export const config = serviceRef<Config>('config', '1.1.0');

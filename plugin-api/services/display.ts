@@ -56,6 +56,8 @@ export interface PluginSurface {
   readonly fadeMs?: number;
   /** Nothing below gets touches while it is there; so it is for `prompt` in any case. */
   readonly modal?: boolean;
+  /** For whoever stands before the panel: viewers and apps get no picture and no text of it from afar. It fades into nothing. */
+  readonly sensitive?: boolean;
 }
 
 /** The screen, for plugins of the Core (plugin `display`), each of which sees its own surfaces alone. Apps use the operations `display.*`. */

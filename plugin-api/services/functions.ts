@@ -1,5 +1,6 @@
 import type { Caller } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
+import type { TraceContext } from '../trace.ts';
 
 /** A type string of D10: `string int number bool object array bytes any`, each with an optional `?`. */
 export type TypeString = string;
@@ -79,6 +80,8 @@ export interface FunctionRequest {
   /** Milliseconds, of `clock.steady()`; the function's own timeout applies, too. */
   readonly deadline?: number;
   readonly idempotencyKey?: string;
+  /** `trace` of the call that it is made for. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** The function registry: every version of every function of every app (decisions D5, D6, D10). */

@@ -1,10 +1,13 @@
 import type { Caller } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
 
-/** One refusal of the capability checker, for `devicectl why`. */
+/** What the capability checker refused to a caller, for `devicectl why`. `ts`: the last time. */
 export interface Refusal {
   /** Milliseconds since the Unix epoch. */
   readonly ts: number;
+  /** When it was refused to this caller for the first time, and how often since; milliseconds since the Unix epoch. */
+  readonly first: number;
+  readonly count: number;
   readonly caller: Caller;
   readonly capability: string;
   /** The manifest line that would grant it. */
@@ -24,7 +27,7 @@ export interface Grants {
    * most 512 are kept.
    */
   used(caller: Caller): Promise<readonly string[]>;
-  /** The last refusals, newest first; at most 256 are kept. */
+  /** The last refusals, newest first, each caller and capability once; at most 256 are kept. */
   refusals(): Promise<readonly Refusal[]>;
 }
 

@@ -1,4 +1,5 @@
 import { serviceRef } from '../service-ref.ts';
+import type { TraceContext } from '../trace.ts';
 import type { SpeechGrammar } from './speech.ts';
 
 export type SlotValue = string | number | boolean;
@@ -29,6 +30,8 @@ export interface IntentRun {
   readonly signal: AbortSignal;
   /** Milliseconds, of `clock.steady()`. */
   readonly deadline: number;
+  /** To be handed on with the deadline. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface IntentAnswer {
@@ -83,10 +86,7 @@ export interface Intents {
   /** Everything that can be said now in a language, compiled; undefined where there is nothing. */
   grammar(language: string): Promise<SpeechGrammar | undefined>;
   /** Does it. Rejects with INTENT_NOT_FOUND (it has gone), and what the function rejects with. */
-  run(
-    plan: IntentPlan,
-    options: { readonly turn: string; readonly signal: AbortSignal; readonly deadline: number },
-  ): Promise<IntentAnswer>;
+  run(plan: IntentPlan, options: Pick<IntentRun, 'turn' | 'signal' | 'deadline' | 'trace'>): Promise<IntentAnswer>;
   /** One example a definition, for "what can I say". */
   list(options?: {
     readonly language?: string;

@@ -17,6 +17,8 @@ export interface RestBinding {
   readonly statusBy?: { readonly member: string; readonly map: Readonly<Record<string, number>> };
   /** Success is the result itself, not `{ok: true, ...result}`. */
   readonly bare?: boolean;
+  /** Success is a text of this media type, `text/plain; version=0.0.4`: run() returns a string. Without JSON-RPC: `rpc: false`. */
+  readonly text?: string;
   /** Where the specification fixes another failure: statuses by code, the status of every other code, and a body of `ok` and `error` alone. */
   readonly failure?: {
     readonly bare?: boolean;
@@ -37,6 +39,7 @@ const CALLER_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'ORIGIN_DENIED',
   'CAPABILITY_DENIED',
   'CALLER_DENIED',
+  'CONFIRMATION_REQUIRED',
   'CONTENT_TYPE_INVALID',
   'JSON_INVALID',
   'REQUEST_INVALID',
@@ -59,6 +62,28 @@ export function restStatus(
   if (fixed !== undefined) return fixed;
   const otherwise = CALLER_FAULTS.has(code) ? undefined : rest?.failure?.otherwise;
   return otherwise ?? status;
+}
+
+/**
+ * An operation that a page may not do on its own word: the person confirms it on the panel of the device or with a fresh code (decisions D13). Callers
+ * that did not sign in in a browser are not asked. Data only, it crosses process borders.
+ */
+export interface Sensitive {
+  /** What is done, with the params in braces: `remove the app {id}`. Shown to the person who confirms it. */
+  readonly act: string;
+  /** Members of the params with which it is harmless: `{ check: true }`. */
+  readonly unless?: Readonly<Record<string, unknown>>;
+}
+
+/** One such call, as the hook `operation.confirm` gets it. */
+export interface SensitiveAct {
+  readonly operation: string;
+  /** `remove the app com.example.chime` */
+  readonly what: string;
+  /** Params that `what` names, as text; for words in another language. */
+  readonly names: Readonly<Record<string, string>>;
+  /** The operation and all of its params, as long as they are: a confirmation holds for these and no others. */
+  readonly exact: string;
 }
 
 /** What an operation may answer with: a code of the table, or an error that its plugin defines. */
@@ -126,6 +151,10 @@ export interface Operation<P = unknown, R = unknown> {
   readonly access?: string;
   /** Callers without identity may use it, too. */
   readonly anonymous?: boolean;
+  /** A page that signed in to look may use it although it is no GET: it changes nothing but what is its own. */
+  readonly viewers?: boolean;
+  /** A page has it confirmed by the person, each time. */
+  readonly sensitive?: Sensitive;
   readonly rest?: RestBinding;
   /** False hides it from the JSON-RPC front end. */
   readonly rpc?: boolean;
@@ -163,6 +192,8 @@ export interface StreamEndpoint<P = unknown> {
   readonly direction: 'read' | 'write' | 'duplex';
   readonly params: JsonSchema;
   readonly capability?: string;
+  /** Whether a page that signed in to look may open it; those that are read, if absent. */
+  readonly viewers?: boolean;
   /** Runs for the life of the stream: the stream ends when it settles, with its error if it rejects. */
   run(params: P, channel: StreamChannel, call: CallContext): Promise<void>;
 }

@@ -1,7 +1,9 @@
+import type { FlagDeclaration } from '../flag-declaration.ts';
 import type { Isolation, ProgramDeclaration } from '../manifest.ts';
 import type { PluginState } from '../plugin.ts';
+import type { PluginPage } from '../plugin-page.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { LoopUsage, PluginUsage, SampledUsage } from '../usage.ts';
+import type { CoreLoad, LoopUsage, PluginUsage, SampledUsage } from '../usage.ts';
 
 export interface PluginStatus {
   readonly id: string;
@@ -33,6 +35,8 @@ export interface PluginStatus {
   readonly directory?: string;
   /** Its commands of devicectl, with the absolute paths of their modules. */
   readonly programs?: readonly ProgramDeclaration[];
+  /** Pages of it as data. */
+  readonly pages?: readonly PluginPage[];
   /** What it takes of the device; absent before its first start. */
   readonly usage?: PluginUsage;
 }
@@ -49,6 +53,20 @@ export interface SkuChange {
   readonly stale: readonly string[];
   /** What the SKU says of the device itself, its grants among it, changed. */
   readonly device: boolean;
+}
+
+/** What a plugin can be told by configuration, and what it was told. */
+export interface PluginSettings {
+  readonly id: string;
+  readonly summary: string;
+  /** JSON Schema of its section, where it has one; its defaults hold where nobody says otherwise. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  /** What its line in the SKU says, or what it was installed with. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What it runs with: with the defaults, what was set on the device, and the command line. */
+  readonly inForce: Readonly<Record<string, unknown>>;
+  /** Feature flags that its manifest declares, where it is switched on. */
+  readonly flags?: Readonly<Record<string, FlagDeclaration>>;
 }
 
 /** The kernel's lifecycle for those who administer it. Provided by the kernel. */
@@ -72,11 +90,14 @@ export interface PluginManager {
    * Throws SKU_INVALID (`details.problems`; nothing was touched), CHANGE_UNDONE (the former set runs again), UNAVAILABLE.
    */
   apply(options?: { readonly check?: boolean; readonly installed?: boolean }): Promise<SkuChange>;
+  /** Of every plugin of the set that runs, by id. */
+  settings(): Promise<readonly PluginSettings[]>;
   /** Of every plugin that has been started, by id. */
   usage(): Promise<readonly PluginUsage[]>;
   eventLoop(): Promise<LoopUsage>;
+  load(): Promise<CoreLoad>;
   /** Samples all code of the Core's event loop for 100 to 30,000 ms. Throws BUSY while somebody else does. */
   sample(ms: number): Promise<readonly SampledUsage[]>;
 }
 
-export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.0.0');
+export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.1.0');

@@ -24,6 +24,8 @@ export interface PromptQuestion {
   readonly title: string;
   readonly signer?: string;
   readonly version?: string;
+  /** What is to be done, in the words of the Core, where it is about no capability: `remove the app com.example.chime`. */
+  readonly act?: string;
   readonly what: readonly PromptItem[];
   /** Milliseconds of its time; ten minutes if absent. */
   readonly ms?: number;

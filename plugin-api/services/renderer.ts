@@ -1,7 +1,7 @@
 import type { CharacterSpec } from '../scene/character/spec.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { CharacterState, Expression, Scene, ScenePatch, TextRole } from '../scene/scene.ts';
-import type { Theme } from '../scene/theme.ts';
+import { NIGHT, type Theme } from '../scene/theme.ts';
 import { serviceRef } from '../service-ref.ts';
 import type { PanelFrame, PanelInfo } from './panel.ts';
 
@@ -47,6 +47,18 @@ export interface Surroundings {
   /** 0..1 of the light of what is painted, for panels that cannot be dimmed. 1 else. */
   readonly light: number;
 }
+
+/** Before `display` has said how things are drawn. */
+export const PLAIN_SURROUNDINGS: Surroundings = {
+  theme: NIGHT,
+  textScale: 1,
+  reducedMotion: false,
+  plain: false,
+  fps: 30,
+  locale: 'en',
+  timeZone: 'UTC',
+  light: 1,
+};
 
 /** What the character does now. */
 export interface CharacterPose {

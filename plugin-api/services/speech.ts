@@ -1,4 +1,5 @@
 import { serviceRef } from '../service-ref.ts';
+import type { TraceContext } from '../trace.ts';
 import type { AudioFrame, PcmChunk } from './audio.ts';
 
 export type EngineKind = 'vad' | 'wake' | 'stt' | 'tts';
@@ -88,6 +89,8 @@ export interface TranscribeOptions {
   readonly hints?: readonly string[];
   readonly partial?: (transcript: Transcript) => void;
   readonly signal: AbortSignal;
+  /** For an engine that sends: told to a host that the SKU trusts with it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */

@@ -1,4 +1,5 @@
 import { serviceRef } from '../service-ref.ts';
+import type { TraceContext } from '../trace.ts';
 import type { IntentPlan } from './intents.ts';
 
 export type VoiceState = 'idle' | 'listening' | 'thinking' | 'speaking' | 'muted' | 'error';
@@ -13,6 +14,8 @@ export interface VoiceSpan {
 
 export interface VoiceTurn {
   readonly turn: string;
+  /** Id of its trace, where traces are kept. */
+  readonly trace?: string;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** `wake`, `button`, `follow-up`, `text` */
@@ -52,7 +55,10 @@ export interface Voice {
   /** A turn without wake phrase: the next speech is the command. Resolves with the turn when it is over. Rejects with BUSY, VOICE_MUTED. */
   listen(options?: { readonly signal?: AbortSignal }): Promise<VoiceTurn>;
   /** A turn from text, without microphone. */
-  ask(text: string, options?: { readonly signal?: AbortSignal }): Promise<VoiceTurn>;
+  ask(
+    text: string,
+    options?: { readonly signal?: AbortSignal; readonly trace?: TraceContext | undefined },
+  ): Promise<VoiceTurn>;
   mute(muted: boolean): Promise<void>;
   /** Ends the turn or announcement that has the floor, as a stop word does; of this id alone where one is given. */
   stop(turn?: string): Promise<void>;

@@ -52,19 +52,31 @@ const { dependencies, optionalDependencies } = JSON.parse(read('package.json'));
 const packages = Object.keys({ ...dependencies, ...optionalDependencies });
 const npm = (name: string) => packages.some((one) => name === one || name.startsWith(`${one}/`));
 const builtin = (name: string) =>
-  name.startsWith('node:') && builtinModules.includes(name.slice(5).split('/')[0] ?? '');
+  name.startsWith('node:') &&
+  (builtinModules.includes(name.slice(5).split('/')[0] ?? '') || builtinModules.includes(name));
 const api = (name: string) => /^@device-core\/plugin-api(\/|$)/.test(name);
 const inside = (folder: string, name: string, file: string) =>
   name.startsWith('.') && !relative(join(ROOT, folder), resolve(ROOT, dirname(file), name)).startsWith('..');
+
+const UI = 'plugins/interface/web/ui';
+const PAGE_LIBRARIES = new Set(['preact', 'preact/hooks', 'htm/preact', '@preact/signals']);
 
 test('a plugin imports plugin-api, its own files, node and packages; never the kernel, another plugin or test parts', () => {
   checkImports('plugins/**/*.ts', (name, file) => {
     const own = file.split('/').slice(0, 3).join('/');
     // What the scaffold writes has its tests beside it.
+    if (file.startsWith(`${UI}/`)) return true;
     const template = /^plugins\/interface\/cli\/templates\/.*(\.test|\/fakes)\.ts$/.test(file);
     if (template && /^(@device-core\/plugin-api\/testing|node:test)$/.test(name)) return true;
     if (api(name)) return !/\/(testing|plugin-check)$/.test(name);
     return builtin(name) || npm(name) || inside(own, name, file);
+  });
+});
+
+test('what runs in a browser imports its own files and the libraries of the import map; of plugin-api types alone', () => {
+  checkImports(`${UI}/**/*.ts`, (name, file) => {
+    if (api(name)) return new RegExp(`import type [^;]*'${name}'`).test(read(file));
+    return PAGE_LIBRARIES.has(name) || inside(UI, name, file);
   });
 });
 
@@ -77,11 +89,34 @@ test('the bridge simulator is a program of its own: it imports nothing of its pl
   checkImports(`${plugin}/*.ts`, (name, file) => !inside(`${plugin}/sim`, name, file) || name === './sim/index.ts');
 });
 
+/** The boot loader lies beside the image with a Node of its own: no package is there, and what it takes of plugin-api imports Node alone. */
+const LOADER_IMPORTS = /^\.\.\/\.\.\/plugin-api\/(image|image-folder|boot-record|boot-report|record-file)\.ts$/;
+
+test('what the boot loader takes of plugin-api imports Node alone', () => {
+  for (const file of ['image', 'image-folder', 'boot-record', 'boot-report', 'record-file'])
+    checkImports(
+      `plugin-api/${file}.ts`,
+      (name) => builtin(name) || /^\.\/(image|boot-record|record-file)\.ts$/.test(name),
+    );
+});
+
+test('what the root helper of the slots takes of plugin-api imports Node and what the boot loader takes', () => {
+  checkImports(
+    'plugin-api/slot-files/*.ts',
+    (name, file) =>
+      builtin(name) ||
+      inside('plugin-api/slot-files', name, file) ||
+      /^\.\.\/(image|image-folder|boot-record|record-file)\.ts$/.test(name),
+  );
+});
+
 test('the kernel never imports a plugin, and only the packages that it is meant to', () => {
   checkImports('kernel/**/*.ts', (name, file) => {
     const mine = /^(tapable|semver|ajv|yaml|pino)(\/|$)/.test(name);
     // prctl and waitpid, before the first guest starts: the one native call of the kernel (docs/adr/0043).
     if (name === 'koffi') return file === 'kernel/walls/subreaper.ts';
+    if (file.startsWith('kernel/init/'))
+      return builtin(name) || inside('kernel/init', name, file) || LOADER_IMPORTS.test(name);
     return (
       builtin(name) || mine || (api(name) && !/\/(testing|plugin-check)$/.test(name)) || inside('kernel', name, file)
     );
@@ -99,7 +134,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|(installed|package-later|pixels\/png|socket-file|time-limit|tree)\.ts)/.test(
+      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|program\/pause|slot-files\/|(boot-record|boot-report|record-file|image|image-folder|installed|netlink|package-later|pending-state|pixels\/png|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts)/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
@@ -117,6 +152,7 @@ test('the kernel stays small', () => {
   const core = count('kernel/**/*.ts') - rooms.reduce((sum, room) => sum + room, 0);
   assert.ok(core <= 3_000, `lifecycle, bus, hooks and scopes have ${core} lines`);
   assert.ok(count('kernel/isolation/**/*.ts') <= 3_000, 'kernel/isolation is too long');
+  assert.ok(count('kernel/init/**/*.ts') <= 500, 'kernel/init is too long');
   assert.ok(count('kernel/walls/**/*.ts') <= 1_000, 'kernel/walls is too long');
 });
 
@@ -188,8 +224,9 @@ test('every hook has its owner, and every hook of a manifest is used in its plug
 });
 
 test('plugins wait on the clock of their host: no timer of Node, no race of promises', () => {
-  // Processes of their own: the simulated bridge, the command-line client and the commands that plugins give it.
-  const programs = /^plugins\/(hardware\/port-sim\/sim|interface\/cli|[^/]+\/[^/]+\/program)\//;
+  // Processes of their own: the simulated bridge, the command-line client and the commands that plugins give it; and what runs in a browser.
+  const programs =
+    /^plugins\/(hardware\/port-sim\/sim|interface\/cli|interface\/web\/ui|life\/maker|[^/]+\/[^/]+\/program)\//;
   const raw = new RegExp(
     [
       /(?<![.\w])set(Timeout|Interval)\(/, // the timeout of a socket is its own
@@ -219,10 +256,15 @@ test('state is written by the one durable writer', () => {
   const reasons: readonly (readonly [RegExp, string])[] = [
     [/^plugin-api\/durable\//, 'the writer itself'],
     [/^(kernel\/testing|plugin-api\/build|docs)\//, 'it runs on the desk of a developer'],
-    [/^kernel\/boot\/log-file\.ts$/, 'the log is written at once and never throws'],
+    [/^kernel\/init\//, 'the boot loader writes its record in place, in turn, and is on its own (docs/adr/0122)'],
+    [
+      /^plugin-api\/((record-file|boot-report|image-folder)\.ts|slot-files\/)/,
+      'root writes slots and their record, in its own order (docs/adr/0126)',
+    ],
+    [/^kernel\/boot\/log-(file|archive)\.ts$/, 'the log is written at once and never throws'],
     [/^kernel\/boot\/instance\.ts$/, 'core.pid is for people, and written before anything is loaded'],
     [
-      /^plugins\/(interface\/cli|[^/]+\/[^/]+\/program)\//,
+      /^plugins\/(interface\/cli|life\/maker|[^/]+\/[^/]+\/program)\//,
       'a command writes what its user asks for where he asks for it',
     ],
     [
@@ -246,6 +288,14 @@ test('state is written by the one durable writer', () => {
       'folders of an app are sealed, or copied by their handles, and on the disk before they get their name',
     ],
     [
+      /^plugins\/life\/updater\/(copy-part|download)\.ts$/,
+      'a blob on its way: it is synced, and gets its name when it holds what its name says',
+    ],
+    [
+      /^plugins\/life\/updater\/uploads\.ts$/,
+      'an archive on its way: nothing goes by it before it is handed over, and then it is synced',
+    ],
+    [
       /^plugins\/voice\/(stt-pocketsphinx\/decoder|sherpa\/wake)\.ts$/,
       'a list for an engine, in a temporary folder that is gone after the call',
     ],
@@ -253,6 +303,21 @@ test('state is written by the one durable writer', () => {
       /^plugin-api\/panel-driver\/backlight\.ts$|^plugins\/display\/panel-(fbdev|drm)\/node\.ts$/,
       'nodes of the kernel: what is written is light',
     ],
+    [
+      /^plugin-api\/pending-state\.ts$/,
+      'what is thrown away or put in its place at a start, before anything of it is open',
+    ],
+    [
+      /^plugins\/life\/backup\/(archive|backups|restoring)\.ts$/,
+      'a backup on its way out, or laid out until it is checked whole',
+    ],
+    [
+      /^plugins\/life\/backup\/program\/backup\.ts$/,
+      'the file of somebody at a terminal: synced, and named when it is whole',
+    ],
+    [/^plugins\/state\/outbox\/database\.ts$/, 'SQLite writes its own file; a new one is synced, and then named'],
+    [/^plugins\/life\/systemd\/ready-descriptor\.ts$/, 'the pipe of a boot loader that runs the Core'],
+    [/^plugin-api\/netlink\.ts$/, 'a pipe in the place of the kernel, which is read and never written'],
   ];
   const writing = sources('{kernel,plugin-api,plugins}/**/*.ts').filter((file) => {
     const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
@@ -268,9 +333,11 @@ test('state is written by the one durable writer', () => {
 });
 
 test('plugins read no environment of their own', () => {
-  // The command-line client is a program of its own beside its plugin. What systemd says to a service it says in the environment alone.
+  // The command-line client is a program of its own beside its plugin. What systemd and the boot loader say to a service they say in the environment alone.
   const reading = sources('plugins/**/*.ts').filter(
-    (file) => !/^plugins\/(interface\/cli\/|life\/systemd\/index)/.test(file) && /process\.env\b/.test(read(file)),
+    (file) =>
+      !/^plugins\/(interface\/cli\/|life\/maker\/|life\/(boot|systemd)\/index|state\/secrets-file\/index)/.test(file) &&
+      /process\.env\b/.test(read(file)),
   );
   assert.deepEqual(reading, []);
 });
@@ -281,7 +348,7 @@ test('the pages of docs/reference are what the tables say', () => {
 
 test('nothing stands outside the layout', () => {
   const allowed =
-    /^(\.changes|\.ci|\.github|docs|kernel|manifests|plugin-api|plugins|systemd|test)\/|^(\.[^/]+|(README|CHANGELOG|CONTRIBUTING|SECURITY|VERSIONING)\.md|LICENSE|NOTICE|(package|package-lock|tsconfig|biome)\.json)$/;
+    /^(\.changes|\.ci|\.github|docs|kernel|manifests|plugin-api|plugins|systemd|test)\/|^(\.[^/]+|(README|CHANGELOG|CONTRIBUTING|SECURITY|VERSIONING)\.md|LICENSE|(package|package-lock|tsconfig|biome)\.json)$/;
   assert.deepEqual(
     tracked.filter((file) => !allowed.test(file)),
     [],

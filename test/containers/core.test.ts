@@ -1,11 +1,12 @@
 /** A device as `devicectl system install` makes it, booted: nobody lends a hand. Costs a container each, with a whole Core. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
 import { CTL, coreBox, health, journal, readyCore, SMALL_SKU, shown } from '../fixtures/installed-core.ts';
 import { Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
+import { unpacked } from '../fixtures/unpacked-bundle.ts';
 
 const MS = { timeout: 180_000 };
 
@@ -16,6 +17,20 @@ export const plugin = { setup(host) {
     if (!existsSync('/run/device/hang')) return;
     rmSync('/run/device/hang');
     for (;;);
+  });
+} };\n`;
+
+/** Logs what is hard for a journal, with the text of a file in it. */
+const TELLS = `import { existsSync, readFileSync, rmSync } from 'node:fs';
+export const plugin = { setup({ scope, log }) {
+  scope.interval('look', 50, () => {
+    if (!existsSync('/run/device/tell')) return;
+    const text = readFileSync('/run/device/tell', 'utf8');
+    rmSync('/run/device/tell');
+    log.warn({ n: 1, deep: { a: ['b'] } }, 'first\\nMESSAGE=forged\\nPRIORITY=0\\n\\nlast');
+    log.info({}, 'x'.repeat(1 << 20));
+    log.error({ code: 'DISK_FULL', text, y: 'y'.repeat(40_000) }, 'it is ' + text);
+    log.info({}, 'all is told');
   });
 } };\n`;
 
@@ -54,6 +69,106 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
       // A group is read while its last process dies: that is between systemd and this machine's kernel.
       const lines = (await journal(box, 'device-core')).replaceAll(/^.*ignoring: Input\/output error$/gm, '');
       assert.doesNotMatch(lines, /error|warn/i);
+    },
+  );
+
+  test(
+    'takes the master key of its secrets from a sealed credential, where one was put, and makes none then',
+    MS,
+    async () => {
+      await using box = await coreBox({ sku: `${SMALL_SKU}  secrets-file: ^1.0.0\n` });
+      const pid = await readyCore(box);
+      const sealed = '/etc/credstore.encrypted/device.vault.key';
+      await box.output(
+        `mkdir -p -m 700 /etc/credstore.encrypted && head -c 32 /dev/urandom | systemd-creds encrypt --with-key=host --name=vault.key - ${sealed}`,
+      );
+      await box.output('systemctl restart device-core');
+      await readyCore(box, pid);
+      await box.output(`printf %s 'correct horse battery' | ${CTL} secret set cloud.token`);
+      assert.match(await box.output(`${CTL} secret list`), /cloud\.token/);
+      // A key in a file would be told.
+      const { warnings = [] } = await health(box);
+      assert.ok(!warnings.some(({ code }) => code === 'VAULT_KEY_FILE'), JSON.stringify(warnings));
+      assert.equal(await box.output('ls -A /etc/device/secrets 2>/dev/null || true'), '');
+      await box.output(`rm ${sealed} && systemctl restart device-core`);
+      await readyCore(box);
+      const { components } = await health(box);
+      assert.match(components['secrets-file']?.message ?? '', /^locked: there is no master key/);
+    },
+  );
+
+  test(
+    'writes to the journal: an entry for each line whatever it holds, with its fields, and no secret',
+    MS,
+    async (t) => {
+      const secret = 'correct "horse"+battery';
+      await using box = await coreBox({
+        sku: `${SMALL_SKU}  secrets-file: ^1.0.0\n  log-journald: ^1.0.0\n`,
+        prepare: (root) => {
+          // By its place in the box: the install looks for it outside.
+          appendFileSync(join(root, 'etc/device/sku.yaml'), '  tells: { version: ^1.0.0, path: /opt/tells }\n');
+          mkdirSync(join(root, 'opt/tells'));
+          const manifest =
+            'id: tells\nversion: 1.0.0\nsummary: tells\napi: ^1.0.0\nmain: ./index.mjs\nisolation: inline\n';
+          writeFileSync(join(root, 'opt/tells/plugin.yaml'), manifest);
+          writeFileSync(join(root, 'opt/tells/index.mjs'), TELLS);
+        },
+      });
+      await readyCore(box);
+      writeFileSync(join(box.folder, 'secret'), secret);
+      await box.output(`${CTL} secret set cloud.token </lab/secret`);
+      const places = '/etc/device /etc/device/secrets /etc/device/secrets/vault.key';
+      const owners = (await box.output(`stat -c '%U %a' ${places}`)).trim().split('\n');
+      assert.deepEqual(owners, ['root 755', 'device 700', 'device 600']);
+      const began = Date.now();
+      await box.output('cp /lab/secret /run/device/tell.new && mv /run/device/tell.new /run/device/tell');
+      const entries = async (): Promise<readonly Readonly<Record<string, string>>[]> =>
+        (await box.output('journalctl -q -a -o json -t device-core CORE_PLUGIN=tells'))
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+          // On a slow machine the Core says of the plugin that it kept the event loop.
+          .filter(({ MESSAGE }) => /^(first\n|xxx|it is |all is told$)/.test(MESSAGE));
+      const told = await eventually(
+        async () => {
+          const all = await entries();
+          return all.at(-1)?.MESSAGE === 'all is told' && all;
+        },
+        'the lines in the journal',
+        { ms: 40_000, every: 200 },
+      );
+      t.diagnostic(`the lines were read from the journal ${Date.now() - began} ms later`);
+
+      const uid = (await box.output('id -u device')).trim();
+      for (const one of told)
+        assert.deepEqual(
+          [one._TRANSPORT, one._SYSTEMD_UNIT, one._UID, one.CORE_PLUGIN],
+          ['journal', 'device-core.service', uid, 'tells'],
+        );
+      assert.equal(told.length, 4);
+      const [lines, long, failed] = told;
+      assert.equal(lines!.MESSAGE, 'first\nMESSAGE=forged\nPRIORITY=0\n\nlast');
+      assert.equal(lines!.PRIORITY, '4');
+      assert.deepEqual(JSON.parse(lines!.CORE_FIELDS!), { n: 1, deep: { a: ['b'] } });
+      assert.match(lines!.CORE_TIME!, /^\d{13}$/);
+      // The log itself cuts a line of more than 64 KiB, the journal's part a field of more than 24.
+      assert.deepEqual([long!.PRIORITY, long!.MESSAGE], ['6', `${'x'.repeat(8_192)}...`]);
+      assert.ok(JSON.parse(long!.CORE_FIELDS!).clipped > 64 << 10);
+      assert.ok(Number(failed!.CORE_CUT) > 40_000, failed!.CORE_CUT);
+      assert.equal(failed!.CORE_FIELDS!.length, 24 << 10);
+      assert.equal(failed!.MESSAGE, 'it is [secret cloud.token]');
+      assert.deepEqual([failed!.PRIORITY, failed!.CORE_CODE], ['3', 'DISK_FULL']);
+      assert.match(failed!.MESSAGE_ID!, /^[0-9a-f]{32}$/);
+      const raw = await box.output('journalctl -q -a -o json');
+      assert.ok(!raw.includes('horse'), 'the text is nowhere in the journal');
+      assert.equal(await box.output('journalctl -q -o cat PRIORITY=0'), '');
+      assert.doesNotMatch(readFileSync(box.path('/var/lib/device/log/core.log'), 'utf8'), /all is told/);
+
+      // The Core may read it, and gives it for a support bundle.
+      await box.output(`${CTL} support-bundle /lab/bundle.tar.zst`);
+      const inBundle = unpacked(join(box.folder, 'bundle.tar.zst')).get('journal.txt') ?? '';
+      assert.match(inBundle, /device-core\[\d+\] tells: it is \[secret/);
+      assert.match(inBundle, / tells: first\nMESSAGE=forged\n/);
     },
   );
 
@@ -118,8 +233,9 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
     mkdirSync(join(box.folder, 'products'));
     writeFileSync(join(box.folder, 'products/kiosk.yaml'), blocks('yaml file=products/kiosk.yaml')[0]!);
     const ctl = '/checkout/node_modules/.bin/node /checkout/plugins/interface/cli/program/devicectl.ts';
+    const asCore = 'setpriv --reuid=device --regid=device --clear-groups ';
     const here = (text: string) =>
-      `cd /lab && ${text.replaceAll('sudo ', '').replaceAll('npm run -s devicectl --', ctl).trim().replaceAll('\n', ' && ')}`;
+      `cd /lab && ${text.replaceAll('sudo -u device ', asCore).replaceAll('sudo ', '').replaceAll('npm run -s devicectl --', ctl).trim().replaceAll('\n', ' && ')}`;
     const [install, look, check, uninstall, ...rest] = blocks('sh device').map(here);
     assert.deepEqual(rest, []);
     const said = await box.output(install!);

@@ -183,7 +183,9 @@ export function appSupervisorContract(open: () => Promise<SupervisorUnderTest>):
     // A journal takes its time: a line is there when it is read, and the lines of both runs were written.
     const lines = await eventually(async () => {
       const found = await target.supervisor.output('demo', 50);
-      return found.length >= 5 && found;
+      const of = ({ run }: GuestRun) => found.filter((line) => line.run === run).length;
+      assert.ok(found.length >= 5 && of(first) >= 2 && of(second) >= 2, JSON.stringify(found));
+      return found;
     }, 'the lines of both runs are kept');
     const of = (run: string | undefined) =>
       lines.filter((line) => line.run === run).map(({ from, level, text, fields }) => ({ from, level, text, fields }));

@@ -8,7 +8,8 @@ import { eventually } from '../fixtures/eventually.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const START_MS = 30_000;
-const COMMAND_MS = 60_000;
+/** An image is built, started twice and written; on a machine that has other things to do that takes a while. */
+const COMMAND_MS = 300_000;
 /** The last word of what the Core says when all of its plugins have started. */
 const BANNER_END = 'Ctrl-C';
 const OWN = new Set(['.git', '.device', 'package.json']);
@@ -89,7 +90,7 @@ export class DocCheckout implements AsyncDisposable {
     const answers = async () => core.exitCode !== null || (this.#log.includes(BANNER_END) && (await this.#answers()));
     const started = await eventually(answers, 'a Core', { ms: START_MS, every: 100 }).catch(() => false);
     if (!started || core.exitCode !== null) throw new Error(`"${script}" did not start a Core:\n${this.#log}`);
-    if (!words.includes('--app')) return;
+    if (!/ --app | app run /.test(words)) return;
     await eventually(() => this.#appsStarted(), 'the apps', { ms: START_MS, every: 100 });
     // Most apps register functions as soon as they run; one that has none is waited for a moment in vain.
     await eventually(() => this.#functions(), 'a function', { ms: 3_000, every: 100 }).catch(() => undefined);
@@ -135,7 +136,8 @@ export class DocCheckout implements AsyncDisposable {
   #environment(): NodeJS.ProcessEnv {
     // What the test runner puts there makes a node below it believe that it is a test.
     const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-    return environment;
+    // What a page keeps at home is gone with the page.
+    return { ...environment, HOME: join(this.folder, 'home') };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { JsonSchema } from '@device-core/plugin-api';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
 import { differing, pages, readInput } from '../../docs/reference/generate.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { agrees, docBlocks, type Expected } from './doc-blocks.ts';
@@ -19,10 +22,16 @@ const RUN = [
   'docs/guides/ship-an-app.md',
   'docs/guides/oem.md',
   'docs/guides/service.md',
+  'docs/guides/ship.md',
   'docs/guides/buses.md',
   'docs/guides/voice.md',
   'docs/guides/look.md',
   'docs/guides/screen.md',
+  'docs/guides/simulator.md',
+  'docs/guides/web.md',
+  'docs/guides/logs.md',
+  'docs/guides/secrets.md',
+  'docs/guides/update-repository.md',
 ];
 
 const PATIENCE_MS = 10_000;
@@ -31,7 +40,7 @@ const read = (file: string) => readFileSync(join(CHECKOUT, file), 'utf8');
 
 describe('what the documents print works', () => {
   for (const file of RUN)
-    test(file, { timeout: 300_000 }, async () => {
+    test(file, { timeout: 900_000 }, async () => {
       await using checkout = await DocCheckout.create();
       const blocks = docBlocks(read(file));
       for (const block of blocks) {
@@ -58,7 +67,7 @@ async function run(
 ): Promise<void> {
   const printed = await checkout.run(command).catch((error: Error) => {
     // It has just been saved, and starts again.
-    if (error.message.includes('APP_NOT_RUNNING')) assert.fail(error.message);
+    if (error.message.includes('APP_NOT_YAML_BLOCK')) assert.fail(error.message);
     throw error;
   });
   if (expected) assert.ok(agrees(expected, printed), `${place} prints\n${printed}\nnot\n${expected.text}`);
@@ -72,6 +81,37 @@ async function comesTrue(attempt: () => Promise<void>): Promise<void> {
   };
   await eventually(done, 'what the page says', { ms: PATIENCE_MS, every: 500 });
 }
+
+const YAML_BLOCK = /```yaml[^\n]*\n([\s\S]*?)```/g;
+
+/** Lines of plugins that stand in a block: `id: { version, config }`, also below `plugins`. */
+function pluginLines(block: string): readonly (readonly [id: string, config: object])[] {
+  const said = parse(block) as { readonly plugins?: object } | null;
+  return Object.entries(said?.plugins ?? said ?? {}).flatMap(([id, line]) =>
+    typeof line?.version === 'string' && typeof line.config === 'object' ? [[id, line.config] as const] : [],
+  );
+}
+
+test('the lines of plugins that guides print fit the schemas of the plugins', () => {
+  const manifests = new Map(
+    globSync('manifests/plugins/*/*.yaml', { cwd: CHECKOUT })
+      .map((file) => parse(read(file)) as { readonly id: string; readonly config?: JsonSchema })
+      .map(({ id, config }) => [id, config]),
+  );
+  const ajv = new Ajv({ strict: false, useDefaults: true }); // manifests have keywords of the Core's own
+  let checked = 0;
+  for (const file of globSync('docs/guides/*.md', { cwd: CHECKOUT }))
+    for (const [, block] of read(file).matchAll(YAML_BLOCK))
+      for (const [id, config] of pluginLines(block!)) {
+        const schema = manifests.get(id);
+        // Of an example, or with something left out.
+        if (!schema || /\.\.\.|<.+>/.test(JSON.stringify(config))) continue;
+        const fits = ajv.validate(schema, structuredClone(config));
+        assert.ok(fits, `${file}, ${id}: ${ajv.errorsText()}`);
+        checked += 1;
+      }
+  assert.ok(checked > 10, `${checked} lines`);
+});
 
 test('the generated pages are up to date (npm run docs)', async () => {
   assert.deepEqual(differing(pages(await readInput())), []);

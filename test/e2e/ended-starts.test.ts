@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { pino } from 'pino';
 import { resolveSku } from '../../kernel/boot/check.ts';
+import { openLog } from '../../kernel/boot/log.ts';
 import { Kernel } from '../../kernel/kernel.ts';
 import { runs } from '../fixtures/runs.ts';
 
@@ -24,7 +24,8 @@ const sockets = (folder: string) =>
 /** Ends the start when so many plugins are active, and some turns of the event loop later. */
 async function endedAt(active: number, turns: number): Promise<void> {
   const resolved = resolveSku(SKU, [{ plugin: 'http', key: 'port', value: 0 }]);
-  const kernel = new Kernel({ resolved, paths, log: pino({ level: 'silent' }) });
+  const { log, control: logs } = openLog({ to: join(root, 'core.log'), level: 'info', stderr: false });
+  const kernel = new Kernel({ resolved, paths, log, logs });
   let over = false;
   const started = kernel.start().finally(() => {
     over = true;

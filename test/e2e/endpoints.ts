@@ -1,45 +1,12 @@
 /** Every endpoint of the simulator SKU with a good request, and what is wrong with a bad one (decisions D3 to D10). */
+import { admin, type Case, type Endpoint, get, post } from './endpoint.ts';
+import { LIFE_ENDPOINTS } from './life-endpoints.ts';
+import { LOG_ENDPOINTS } from './log-endpoints.ts';
+import { TELEMETRY_ENDPOINTS } from './telemetry-endpoints.ts';
 
 export const AGENDA = 'com.example.agenda';
 export const FLASH = 'com.example.flash-reader';
 export const TOPIC = `app.${AGENDA}.event.test`;
-
-export interface Endpoint {
-  readonly method: string;
-  readonly path: string;
-  /** What the agenda, which holds `display.notify` and `audio.intent` only, is refused. */
-  readonly denied?: true;
-  readonly anonymous?: true;
-  /** A body that is good but for what a case does to it. */
-  readonly body?: object;
-  /** Bytes that it takes where that is more than 256 KiB. */
-  readonly bodyLimit?: number;
-  /** Its body is bytes, not JSON. */
-  readonly raw?: true;
-  /** Where the path takes DELETE. */
-  readonly wrongMethod?: 'POST';
-  /** Status and code for a member that it does not know, and for one that is missing or wrong; PARAMS_INVALID else. */
-  readonly more?: readonly [status: number, code: string];
-  readonly wrong?: string;
-  /** Beyond what is common to all: the case, its path or body, and what is answered. */
-  readonly cases?: readonly Case[];
-}
-export type Case = readonly [what: string, input: string | object, status: number, code: string];
-
-const get = (path: string, cases: readonly Case[] = [], more: object = {}): Endpoint => ({
-  method: 'GET',
-  path,
-  cases,
-  ...more,
-});
-const post = (path: string, body: object, cases: readonly Case[] = [], more: object = {}): Endpoint => ({
-  method: 'POST',
-  path,
-  body,
-  cases,
-  ...more,
-});
-const admin = { denied: true } as const;
 
 export const SPI = { handle: 'flash', tx: 'nw==', rxLen: 4 };
 const ENTRY = {
@@ -118,17 +85,25 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ['a toast without text', { topic: 'ui.toast', payload: {} }, 400, 'PARAMS_INVALID'],
     ['a source of its own', { ...EVENT, source: 'core' }, 400, 'PARAMS_INVALID'],
   ]),
-  'events.stream': get('/events?filter=ui.toast', [['a bad filter', '/events?filter=a..b', 400, 'FILTER_INVALID']]),
-  'config.get': get('/config/toast', [
-    ['a bad key', '/config/a..b', 400, 'CONFIG_KEY_INVALID'],
-    ['a way out', '/config/%2e%2e%2fapp', 400, 'CONFIG_KEY_INVALID'],
-    ['a broken escape', '/config/%zz', 400, 'REQUEST_INVALID'],
-    ['an unknown key', '/config/no.such', 404, 'CONFIG_KEY_NOT_FOUND'],
-    ['the key twice', '/config/toast?key=x', 400, 'PARAMS_INVALID'],
-    ["another app's", `/config/toast?app=${FLASH}`, 403, 'CALLER_DENIED'],
+  'events.test': post('/events/test', { app: AGENDA, ...EVENT }, [
+    ['an app', { app: AGENDA, ...EVENT }, 403, 'CALLER_DENIED'],
   ]),
+  'events.stream': get('/events?filter=ui.toast', [['a bad filter', '/events?filter=a..b', 400, 'FILTER_INVALID']]),
+  'config.get': get(
+    '/config/toast',
+    [
+      ['a bad key', '/config/a..b', 400, 'CONFIG_KEY_INVALID'],
+      ['a way out', '/config/%2e%2e%2fapp', 400, 'CONFIG_KEY_INVALID'],
+      ['a broken escape', '/config/%zz', 400, 'REQUEST_INVALID'],
+      ['an unknown key', '/config/no.such', 404, 'CONFIG_KEY_NOT_FOUND'],
+      ['the key twice', '/config/toast?key=x', 400, 'PARAMS_INVALID'],
+      ["another app's", `/config/toast?app=${FLASH}`, 403, 'CALLER_DENIED'],
+    ],
+    { wrongMethod: 'POST' },
+  ),
   'config.set': {
     method: 'PUT',
+    wrongMethod: 'POST',
     path: '/config/toast',
     body: { value: true },
     cases: [
@@ -139,6 +114,21 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
       ['a value nine deep', { value: [[[[[[[[[0]]]]]]]]] }, 400, 'CONFIG_VALUE_INVALID'],
     ],
   },
+  'config.reset': {
+    ...{ method: 'DELETE', path: '/config/toast', wrongMethod: 'POST' },
+    cases: [
+      ['a revision of the past', '/config/toast?ifRevision=4711', 409, 'CONFIG_CONFLICT'],
+      ["the device's layer", '/config/toast?layer=device', 403, 'CALLER_DENIED'],
+      ["another app's", `/config/toast?app=${FLASH}`, 403, 'CALLER_DENIED'],
+      ['a layer that there is not', '/config/toast?layer=sku', 400, 'PARAMS_INVALID'],
+    ],
+  },
+  'config.describe': get('/config-descriptions', [
+    ["another app's", `/config-descriptions?app=${FLASH}`, 403, 'CAPABILITY_DENIED'],
+    ["a plugin's", '/config-descriptions?plugin=display', 403, 'CAPABILITY_DENIED'],
+    ['too many at once', '/config-descriptions?limit=501', 400, 'PARAMS_INVALID'],
+  ]),
+  'config.sections': get('/config-sections', [], admin),
   'config.list': get('/config', [["another app's", `/config?app=${FLASH}`, 403, 'CALLER_DENIED']]),
   'apps.socket': get('/getDeviceSocketPath', [
     ["another app's", `/getDeviceSocketPath?app=${FLASH}`, 403, 'CALLER_DENIED'],
@@ -148,6 +138,10 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'apps.uses': get(`/apps/${AGENDA}/uses`, [
     ['an unknown app', '/apps/no.such/uses', 404, 'APP_NOT_FOUND'],
     ['another app', `/apps/${FLASH}/uses`, 403, 'CALLER_DENIED'],
+  ]),
+  'apps.describe': get(`/apps/${AGENDA}/description`, [
+    ['an unknown app', '/apps/no.such/description', 404, 'APP_NOT_FOUND'],
+    ['another app', `/apps/${FLASH}/description`, 403, 'CALLER_DENIED'],
   ]),
   'apps.install': post(
     '/apps/install',
@@ -181,6 +175,10 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.restart': post('/plugins/spi/restart', {}, [], admin),
   'plugins.release': post('/plugins/spi/release', {}, [], admin),
   'plugins.apply': post('/plugins/apply', {}, [], admin),
+  'boot.status': get('/boot', [], admin),
+  'system.restart': post('/system/restart', {}, [], admin),
+  'system.reboot': post('/system/reboot', {}, [], admin),
+  'system.powerOff': post('/system/power-off', {}, [], admin),
   'changes.list': get('/changes'),
   'changes.get': get('/changes/999'),
   'apps.diff': post(
@@ -198,6 +196,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ['an app', { capability: 'display.notify' }, 403, 'CALLER_DENIED'],
   ]),
   'display.state': get('/display'),
+  'display.surfaces': get('/display/surfaces', [], admin),
   'display.show': {
     ...{ method: 'PUT', path: '/display/surface', ...admin, wrongMethod: 'POST' },
     ...{ body: { scene: 1, nodes: [] }, more: [400, 'SCENE_INVALID'], wrong: 'SCENE_INVALID' },
@@ -245,6 +244,38 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ['numbers', { allow: [1] }, 400, 'PARAMS_INVALID'],
   ]),
   'consents.list': get('/consents', [['an app', '/consents', 403, 'CALLER_DENIED']]),
+  'sessions.code': post('/sessions/codes', {}, [['an app', { role: 'viewer' }, 403, 'CALLER_DENIED']], {
+    wrongMethod: 'GET',
+  }),
+  'sessions.open': {
+    ...post('/sessions', { code: 'ABCD-EFGH' }, [['a code of nobody', { code: 'ABCD-EFGH' }, 403, 'CALLER_DENIED']]),
+    ...{ anonymous: true, nobody: 401 },
+  },
+  'sessions.list': get('/sessions', [['an app', '/sessions', 403, 'CALLER_DENIED']]),
+  'sessions.rename': {
+    method: 'PUT',
+    wrongMethod: 'POST',
+    path: '/sessions/nobodys-id-0',
+    body: { name: 'x' },
+    cases: [['an app', { name: 'x' }, 403, 'CALLER_DENIED']],
+  },
+  'sessions.confirmationCode': post('/sessions/confirmation-codes', {}, [['an app', {}, 403, 'CALLER_DENIED']], {
+    wrongMethod: 'GET',
+  }),
+  'sessions.confirm': post('/sessions/confirmations/nobodys-id-0', { code: 'ABCD-EFGH' }, [
+    ['no page', { code: 'ABCD-EFGH' }, 403, 'CALLER_DENIED'],
+  ]),
+  'sessions.confirmation': get('/sessions/confirmations/nobodys-id-0'),
+  'sessions.ticket': get('/sessions/ticket', [['an app', '/sessions/ticket', 403, 'CALLER_DENIED']], {
+    wrongMethod: 'POST',
+  }),
+  'sessions.revoke': {
+    method: 'DELETE',
+    path: '/sessions/nobodys-id-0',
+    wrongMethod: 'POST',
+    cases: [['an app', '/sessions/nobodys-id-0', 403, 'CALLER_DENIED']],
+  },
+  'plugins.pages': get('/plugins/pages'),
   'plugins.usage': get('/plugins/usage', [], admin),
   'plugins.sample': post('/plugins/sample', {}, [], admin),
   'plugins.install': post('/plugins/install', { source: '/nowhere' }, [], admin),
@@ -252,9 +283,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.remove': post('/plugins/absent/remove', {}, [], admin),
   'plugins.rollback': post('/plugins/absent/rollback', {}, [], admin),
   'plugins.switch': post('/plugins/spi/switch', { enabled: true }, [], admin),
-  'logs.read': get('/logs', [], admin),
-  'logs.lastStart': get('/logs/last-start', [], admin),
-  'logs.stream': get('/logs/stream', [], admin),
+  'operations.list': get('/operations'),
   'capabilities.list': get('/capabilities'),
   'spi.handles': get('/spi/handles'),
   'bridge.status': get('/bridge', [], admin),
@@ -324,13 +353,104 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'voice.state': get('/voice'),
   'voice.turns': get('/voice/turns', [], admin),
   'voice.ledger': get('/voice/ledger', [], admin),
+  'sim.faults': post('/sim/faults', {}, [['more than all', { bitErrorRate: 2 }, 400, 'PARAMS_INVALID']], admin),
+  'sim.silence': post('/sim/silence', { ms: 0 }, [['two hours', { ms: 7_200_000 }, 400, 'PARAMS_INVALID']], admin),
+  'sim.mute': post('/sim/mute', { muted: false }, [], admin),
+  'sim.crash': post('/sim/crash', {}, [], admin),
+  'sim.die': post('/sim/die', {}, [], admin),
+  'sim.major': post('/sim/major', { version: 1 }, [], admin),
+  'sim.log': post('/sim/log', { text: 'hello' }, [], admin),
+  'sim.slow': post(
+    '/sim/slow',
+    { endpoint: 'spi0', ms: 0 },
+    [['an endpoint that is not there', { endpoint: 'spi9', ms: 0 }, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'sim.changed': post('/sim/changed', { endpoint: 'uart0', there: true }, [], admin),
+  'sim.drive': post(
+    '/sim/drive',
+    { endpoint: 'gpio0', line: 30 },
+    [['a level of 2', { endpoint: 'gpio0', line: 30, level: 2 }, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'sim.pulse': post('/sim/pulse', { endpoint: 'gpio0', line: 31 }, [], admin),
+  'sim.stick': post('/sim/stick', { endpoint: 'i2c0' }, [], admin),
+  'sim.plug': post('/sim/plug', { endpoint: 'i2c0', address: 80, there: true }, [], admin),
+  'sim.chip': post('/sim/chip', { endpoint: 'i2c0', address: 118, change: { temperature: 21.5 } }, [], admin),
+  'sim.say': post('/sim/say', { endpoint: 'uart0', text: 'x' }, [], admin),
+  'sim.garble': post('/sim/garble', { endpoint: 'uart0' }, [], admin),
+  'sim.can': post('/sim/can', { endpoint: 'can0', id: 1 }, [], admin),
+  'sim.short': post('/sim/short', { endpoint: 'can0', broken: false }, [], admin),
+  'sim.heal': post('/sim/heal', {}, [], admin),
+  'sim.weather': post('/sim/weather', {}, [], admin),
+  'sim.tag': post('/sim/tag', {}, [], admin),
+  'sim.untag': post('/sim/untag', {}, [], admin),
+  'sim.presence': post('/sim/presence', { moving: false }, [], admin),
+  'sim.network': post('/sim/network', { state: 'online' }, [], admin),
+  'sim.power': post('/sim/power', { source: 'mains' }, [], admin),
+  'sim.time': post('/sim/time', {}, [['no zone', { zone: '+02:00' }, 400, 'PARAMS_INVALID']], admin),
+  ...LIFE_ENDPOINTS,
+  ...LOG_ENDPOINTS,
+  ...TELEMETRY_ENDPOINTS,
+  'sim.touch': post('/sim/touch', { x: 1, y: 1 }, [], admin),
+  'sim.swipe': post('/sim/swipe', { x: 1, y: 1, toX: 9, toY: 9 }, [], admin),
+  'sim.key': post('/sim/key', { name: 'ok' }, [], admin),
+  'sim.cable': post('/sim/cable', { plugged: true }, [], admin),
+  'sim.hear': post('/sim/hear', { wav: 'UklGRg==' }, [], { ...admin, bodyLimit: 6 << 20 }),
+  'sim.counts': get('/sim/counts', [], admin),
+  'sim.settings': get('/sim/settings?endpoint=uart0', [], admin),
+  'sim.clocked': get('/sim/clocked?endpoint=i2c0', [], admin),
+  'sim.state': get('/sim', [], admin),
+  'sim.watch': get('/sim/watch', [], admin),
+  'sim.record': post('/sim/record', { name: 'evening' }, [], admin),
+  'sim.stop': post('/sim/stop', {}, [], admin),
+  'sim.play': post('/sim/play', { name: 'noisy-spi' }, [], { ...admin, bodyLimit: 1 << 20 }),
+  'sim.scenarios': get('/sim/scenarios', [], admin),
+  'sim.scenario': get('/sim/scenarios/visitor', [], { ...admin, wrongMethod: 'POST' }),
+  'sim.save': {
+    ...{ method: 'PUT', path: '/sim/scenarios/mine', body: { yaml: 'scenario: 1' }, bodyLimit: 1 << 20 },
+    ...{ ...admin, wrongMethod: 'POST' },
+  },
+  'sim.remove': { method: 'DELETE', path: '/sim/scenarios/mine', wrongMethod: 'POST', ...admin },
+  'flags.list': get('/flags', [], admin),
+  'flags.get': get('/flags/example', [], { ...admin, wrongMethod: 'POST' }),
+  'flags.set': { method: 'PUT', path: '/flags/example', body: { value: true }, ...admin, wrongMethod: 'POST' },
+  'flags.reset': { method: 'DELETE', path: '/flags/example', ...admin, wrongMethod: 'POST' },
   'ledger.list': get('/ledger', [], admin),
   'ledger.sums': get('/ledger/sums', [], admin),
+  'secrets.list': get('/secrets', [['an app, without its socket', '/secrets', 400, 'SESSION_REQUIRED']]),
+  'secrets.set': {
+    ...{ method: 'PUT', wrongMethod: 'POST', path: '/secrets/shared/weather.key', body: { secretText: 'a b c d e' } },
+    cases: [
+      ['an app, without its socket', { secretText: 'a b c d e' }, 400, 'SESSION_REQUIRED'],
+      ["another app's, without its socket", `/secrets/app.${FLASH}/token`, 400, 'SESSION_REQUIRED'],
+    ],
+  },
+  'secrets.delete': {
+    ...{ method: 'DELETE', wrongMethod: 'POST', path: '/secrets/shared/weather.key' },
+    cases: [["another app's, without its socket", `/secrets/app.${FLASH}/token`, 400, 'SESSION_REQUIRED']],
+  },
+  'secrets.missing': get('/secrets/missing', [], admin),
+  'secrets.rotate': post('/secrets/rotate', {}, [], admin),
+  'outbox.list': get('/outbox', [], admin),
+  'outbox.retry': post(
+    '/outbox/nobody/retry',
+    {},
+    [['a destination that nobody opened', {}, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
+  'outbox.clear': post(
+    '/outbox/nobody/clear',
+    {},
+    [['a destination that nobody opened', {}, 400, 'PARAMS_INVALID']],
+    admin,
+  ),
   'system.ping': get('/ping'),
   'system.refusals': get('/refusals', [], admin),
   'system.openapi': get('/openapi.json'),
   'system.asyncapi': get('/asyncapi.json'),
   'rpc.discover': get('/openrpc.json'),
   'system.version': get('/version', [], { anonymous: true }),
+  'system.device': get('/device', [], admin),
   'system.health': get('/health', [], { anonymous: true }),
 };

@@ -1,70 +1,54 @@
 /** A Core that comes back to the state of a newer one: what it does not know is no damage, and is there again under the newer Core. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { audio, config, operations } from '@device-core/plugin-api';
+import { audio, config, consents, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { startCore } from '../fixtures/core.ts';
+import { type Core, startCore } from '../fixtures/core.ts';
+import { declaredStores, STORES, type Store } from '../fixtures/stores.ts';
 
 after(leakCheck());
 
-const GHOST = 'plugins/ghost/1.0.0+0123456789ab/index.js';
-/** Every store of the Core in a form that it does not know yet, and what lies beside it. */
-const STATE: Readonly<Record<string, string>> = {
-  'plugins/installed.yaml': 'format: 2\nlist:\n  - { id: ghost, version: 1.0.0 }\n',
-  [GHOST]: 'export const plugin = {};\n',
-  'config.yaml': 'lamp:\n  colour: red\n',
-  'config.meta.json': '{ "version": 2, "entries": [["lamp.colour", { "by": "operator" }]] }\n',
-  'audio/state.json': '{ "format": 2, "level": 0.3 }\n',
-  'intent/timers.json': '{ "format": 2, "alarms": [] }\n',
-  'voice/budget.json': '{ "format": 2, "day": "2026-01-01", "month": "2026-01" }\n',
-  'voice/ledger.jsonl': '{ "format": 2, "at": 1, "sent": "x" }\n',
-  'ledger/egress.jsonl': '{ "format": 2, "at": 1, "sent": "x" }\n',
-};
+const IDS =
+  'operations identity system config plugin-store changes prompts supervisor-process rpc apps app-store ledger gpio simulator audio-sim audio speech intent voice updater';
+// Whoever keeps something is there, whether or not it is in the list above.
+const PLUGINS = Object.fromEntries([...IDS.split(' '), ...STORES.map(({ plugin }) => plugin)].map((id) => [id, '*']));
+const DECLARED = declaredStores();
+const formOf = ({ store }: Store) => DECLARED.get(store)!.writes;
 
-test('state of a newer form is left alone, nothing is swept, and the health says so', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'dn-'));
-  after(() => rmSync(root, { recursive: true, force: true }));
-  const place = (name: string) => join(root, 'var', name);
-  for (const [name, text] of Object.entries(STATE)) {
-    mkdirSync(dirname(place(name)), { recursive: true });
-    writeFileSync(place(name), text);
+/** A device whose stores are of the form that this Core writes, moved by so many. */
+class Device implements Disposable {
+  readonly root = mkdtempSync(join(tmpdir(), 'dn-'));
+
+  constructor(stores: readonly Store[], by: number) {
+    for (const store of stores) {
+      const files = { ...store.beside, [store.file]: store.text(formOf(store) + by) };
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(dirname(this.place(name)), { recursive: true });
+        writeFileSync(this.place(name), text);
+      }
+    }
   }
-  const ids = ['operations', 'identity', 'system', 'config', 'plugin-store'];
-  ids.push('audio-sim', 'audio', 'speech', 'intent', 'ledger', 'voice');
-  {
-    await using core = await startCore({ plugins: Object.fromEntries(ids.map((id) => [id, '*'])), root });
-    assert.equal((await core.kernel.status()).state, 'ok');
-    const ask = async <T>(name: string, params: object) =>
-      (await core.service(operations).invoke(name, params, invocation())) as T;
-    const { warnings } = await ask<Health>('system.health', {});
-    const told = warnings
-      .filter(({ code }) => code === 'STATE_NEWER')
-      .map(({ message }) => message)
-      .join('\n');
-    for (const name of ['installed.yaml', 'config.meta.json', 'timers.json', 'budget.json'])
-      assert.ok(told.includes(name), `${name} is not told: ${told}`);
-    // What can still be done is done, beside what is left alone.
-    await core.service(config).set({}, 'lamp.colour', 'blue', { by: 'operator' });
-    assert.equal((await core.service(config).get({}, 'lamp.colour')).value, 'blue');
-    await core.service(audio).setVolume(0.5);
-    await assert.rejects(ask('plugins.switch', { id: 'voice', enabled: false }), { code: 'STATE_NEWER' });
+
+  place(name: string): string {
+    return join(this.root, 'var', name);
   }
-  for (const [name, text] of Object.entries(STATE)) {
-    if (name === 'config.yaml') continue;
-    assert.equal(readFileSync(place(name), 'utf8'), text, `${name} is not what the newer Core left`);
+
+  /** Every file of its state, with what is in it. */
+  files(): ReadonlyMap<string, string> {
+    const names = globSync('**', { cwd: join(this.root, 'var') }).filter((name) => statSync(this.place(name)).isFile());
+    return new Map(names.map((name) => [name, readFileSync(this.place(name), 'latin1')]));
   }
-  assert.ok(!existsSync(place('plugins/installed.yaml.corrupt')));
-  await using again = await startCore({ plugins: { config: '*', operations: '*', identity: '*' }, root });
-  const entry = await again.service(config).get({}, 'lamp.colour');
-  assert.equal(entry.value, 'blue');
-  assert.equal(entry.setBy, 'operator', 'who set it is kept beside the newer metadata');
-});
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
 
 interface Health {
-  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
 }
 
 const invocation = () => ({
@@ -72,3 +56,83 @@ const invocation = () => ({
   signal: AbortSignal.timeout(10_000),
   deadline: Date.now() + 10_000,
 });
+const ask = async <T>(core: Core, name: string, params: object) =>
+  (await core.service(operations).invoke(name, params, invocation())) as T;
+
+/** What /health says of state that is newer. */
+async function told(core: Core): Promise<string> {
+  const { warnings = [] } = await ask<Health>(core, 'system.health', {});
+  assert.deepEqual(
+    warnings.filter(({ code }) => code === 'STATE_CORRUPT'),
+    [],
+  );
+  const newer = warnings.filter(({ code }) => code === 'STATE_NEWER');
+  return newer.map(({ message }) => message).join('\n');
+}
+
+/** All that can be done to change what is kept, and what a Core answers where it cannot keep it. */
+async function use(core: Core, newer: boolean): Promise<void> {
+  const refused = async (work: Promise<unknown>) => {
+    if (newer) await assert.rejects(work, { code: 'STATE_NEWER' });
+    else await work;
+  };
+  await core.service(config).set({}, 'lamp.colour', 'blue', { by: 'operator' });
+  assert.equal((await core.service(config).get({}, 'lamp.colour')).value, 'blue');
+  await refused(ask(core, 'config.set', { key: 'plugins.audio.duckDb', value: 12 }));
+  await core.service(audio).setVolume(0.5);
+  await refused(ask(core, 'plugins.switch', { id: 'gpio', enabled: false }));
+  const answer = { capability: 'audio', allowed: true, by: 'operator', at: 1, version: '1.0.0' } as const;
+  await refused(core.service(consents).keep('com.example.other', [answer]));
+}
+
+test('state of a newer form is left alone, nothing is swept, and the health says so', async () => {
+  using device = new Device(STORES, 1);
+  const before = device.files();
+  {
+    await using core = await startCore({ plugins: PLUGINS, root: device.root });
+    assert.equal((await core.kernel.status()).state, 'ok');
+    const text = await told(core);
+    for (const { store, file, told: name = file, asked } of STORES)
+      if (!asked) assert.ok(text.includes(name), `${store} is not told: ${text}`);
+    await use(core, true);
+  }
+  const left = device.files();
+  for (const [name, text] of before) assert.equal(left.get(name), text, `${name} is not what the newer Core left`);
+  const aside = [...left.keys()].filter((name) => name.includes('corrupt'));
+  assert.deepEqual(aside, []);
+  await using again = await startCore({ plugins: PLUGINS, root: device.root });
+  const entry = await again.service(config).get({}, 'lamp.colour');
+  assert.equal(entry.value, 'blue');
+  assert.equal(entry.setBy, 'operator', 'who set it is kept beside the newer metadata');
+});
+
+test('state of the form that the manifests name is read, and written again in that form', async () => {
+  using device = new Device(STORES, 0);
+  {
+    await using core = await startCore({ plugins: PLUGINS, root: device.root });
+    assert.equal(await told(core), '');
+    await use(core, false);
+  }
+  await using again = await startCore({ plugins: PLUGINS, root: device.root });
+  assert.equal(await told(again), '');
+});
+
+for (const newer of STORES.filter(({ store, beside }) => beside !== undefined || /journal/.test(store)))
+  test(`where ${newer.store} alone is newer, nothing of what belongs to it is swept`, async () => {
+    using device = new Device(
+      STORES.filter((store) => store !== newer),
+      0,
+    );
+    using ahead = new Device([newer], 1);
+    const kept = ahead.files();
+    for (const [name, text] of kept) {
+      mkdirSync(dirname(device.place(name)), { recursive: true });
+      writeFileSync(device.place(name), text);
+    }
+    for (const _ of ['once', 'and again']) {
+      await using core = await startCore({ plugins: PLUGINS, root: device.root });
+      assert.match(await told(core), new RegExp(newer.file));
+    }
+    const left = device.files();
+    for (const [name, text] of kept) assert.equal(left.get(name), text, `${name} is not what the newer Core left`);
+  });

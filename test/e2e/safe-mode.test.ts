@@ -10,7 +10,7 @@ import { eventually, pace } from '../fixtures/eventually.ts';
 const ESSENTIAL = ['operations', 'identity', 'system', 'http'];
 const SAFE = [
   ...ESSENTIAL,
-  ...['changes', 'cli', 'display', 'logs', 'plugin-store', 'render-soft', 'system-view', 'systemd'],
+  ...['boot', 'changes', 'cli', 'display', 'logs', 'plugin-store', 'render-soft', 'system-view', 'systemd'],
 ].sort();
 
 /** The SKU of a device with one plugin from outside the tree, in the Core's own process. */

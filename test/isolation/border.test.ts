@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { after, describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { MessageChannel } from 'node:worker_threads';
-import { CoreError, type Logger } from '@device-core/plugin-api';
+import { CoreError, type Logger, Secret } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pipePort, threadPort } from '../../kernel/isolation/ports.ts';
@@ -62,6 +63,16 @@ function border(ports: readonly [Port, Port], root: object, limits: Partial<Remo
     },
   };
 }
+
+/** Methods of a port that is of a class. */
+const bound = (port: Port) => ({
+  pause: () => port.pause(),
+  resume: () => port.resume(),
+  take: () => port.take(),
+  close: () => port.close(),
+  onMessage: (listener: () => void) => port.onMessage(listener),
+  clones: port.clones,
+});
 
 async function failure(work: PromiseLike<unknown>): Promise<CoreError> {
   const error = await Promise.resolve(work).then(
@@ -163,6 +174,30 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       );
       await both.empty();
       assert.deepEqual(both.breaches, []);
+    });
+
+    it('a secret arrives as one, and its text when it is revealed, not before', async () => {
+      const text = 'correct horse battery';
+      const [one, two] = ports();
+      const wire: string[] = [];
+      const tapped: Port = {
+        ...two,
+        ...bound(two),
+        post: (messages, transfer) => {
+          wire.push(inspect(messages, { depth: 9, showHidden: true }));
+          two.post(messages, transfer);
+        },
+      };
+      using both = border([one, tapped], { get: async () => [{ key: new Secret('cloud.token', async () => text) }] });
+      const [{ key } = assert.fail()] = (await both.here.call('get')) as { key: Secret }[];
+      assert.ok(key instanceof Secret);
+      for (const shown of [`${key}`, JSON.stringify(key).slice(1, -1), inspect(key, { showHidden: true })])
+        assert.equal(shown, '[secret cloud.token]');
+      assert.deepEqual(structuredClone({ ...key }), {});
+      assert.ok(wire.length > 0 && !wire.join().includes(text));
+      assert.equal(await key.reveal(), text);
+      assert.ok(wire.join().includes(text));
+      assert.deepEqual([both.breaches, Buffer.from(await key.revealBytes()).toString()], [[], text]);
     });
 
     it('more than the window arrives in its order when it is taken in', async () => {

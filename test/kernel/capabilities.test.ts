@@ -97,6 +97,22 @@ test('256 refusals are kept', async () => {
   assert.equal(refusals[0]?.capability, 'bridges.spi:h299');
 });
 
+test('who asks again and again is remembered once, with how often, and pushes out nobody', async () => {
+  const checker = new CapabilityChecker();
+  const other = { kind: 'app', id: 'com.example.b' } as const;
+  assert.throws(() => checker.require(other, 'audio.capture'));
+  for (let i = 0; i < 300; i++) assert.throws(() => checker.require({ ...app }, 'audio.capture'));
+  const refusals = await checker.refusals();
+  assert.deepEqual(
+    refusals.map(({ caller, count }) => [caller.id, count]),
+    [
+      [app.id, 300],
+      [other.id, 1],
+    ],
+  );
+  assert.ok(refusals.every(({ first, ts }) => first <= ts));
+});
+
 test('an unknown capability is refused with the nearest one', async () => {
   const checker = new CapabilityChecker();
   await assert.rejects(checker.set(app, ['bridges.sip']), {

@@ -187,6 +187,28 @@ test('auth: open is for simulated SKUs only', () => {
   assert.deepEqual([problem?.line, problem?.code, problem?.stops], [4, 'SKU_INVALID', 'core']);
 });
 
+test('a plugin for simulated devices is refused in a SKU that is none, and the simulator is one', () => {
+  const file = join(folder, 'product.yaml');
+  for (const [simulated, found] of [
+    [
+      '',
+      ['5 SKU_INVALID core', 'plugin simulator is for simulated SKUs only; take its line out, or say simulated: true'],
+    ],
+    [
+      'simulated: false\n',
+      ['6 SKU_INVALID core', 'plugin simulator is for simulated SKUs only; take its line out, or say simulated: true'],
+    ],
+    ['simulated: true\n', []],
+  ] as const) {
+    writeFileSync(file, `skuVersion: 1\nid: test\ntitle: Test\n${simulated}plugins:\n  simulator: ^1.0.0\n`);
+    const problems = resolveSku(file).problems.filter(({ message }) => message.includes('simulated'));
+    assert.deepEqual(
+      problems.flatMap(({ line, code, stops, message }) => [`${line} ${code} ${stops}`, message]),
+      found,
+    );
+  }
+});
+
 test('a SKU that is not there is a problem, too', () => {
   const { problems, sku } = resolveSku(join(folder, 'none.yaml'));
   assert.equal(sku, undefined);

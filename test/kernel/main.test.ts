@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { API_VERSION } from '@device-core/plugin-api';
+import { CORE_VERSION } from '../../kernel/composition.ts';
 import { eventually } from '../fixtures/eventually.ts';
 
 const MAIN = join(import.meta.dirname, '../../kernel/start.js');
@@ -77,7 +79,7 @@ test('the Core starts, says so, refuses a second one on its root, and stops on a
   const root = join(folder, 'root');
   const first = core('--sku', file, '--root', root);
   await shows(first, 'Ctrl-C');
-  assert.match(first.out(), /^Test device \(SKU test\) is ok: 1 of 1 plugins active\n {2}plugins {3}polite\n/);
+  assert.match(first.out(), /^Test device \(SKU test\) is up: 1 of 1 plugins active\n {2}plugins {3}polite\n/);
   assert.match(first.err(), /^Test device starts: 1 plugins\n/, 'a start is not silent');
   assert.equal(readFileSync(join(root, 'run/core.pid'), 'utf8'), `${first.process.pid}\n`);
 
@@ -93,6 +95,40 @@ test('the Core starts, says so, refuses a second one on its root, and stops on a
   assert.deepEqual([await first.ended, await elsewhere.ended], [0, 0]);
   assert.match(first.out(), /released function/);
   assert.equal(existsSync(join(root, 'run/core.pid')), false);
+});
+
+test('what is wrong although each plugin is active is told after the banner, with the command that shows it; else nothing', async () => {
+  const says = (health: string) => `
+    import { definePlugin } from '@device-core/plugin-api';
+    export const plugin = definePlugin({
+      setup: (host) => host.tap('health.collect', (report) => { ${health} }),
+    });`;
+  const ill = "report.add(host.id, { status: 'error', message: 'no board' }); report.add('x', { status: 'okay' });";
+  const file = sku('ill', says(ill), 'taps: [health.collect]\n');
+  const running = core('--sku', file, '--root', join(folder, 'ill-root'));
+  await shows(running, 'ill: no board');
+  assert.match(running.out(), /is up: 1 of 1 plugins active\n/);
+  assert.match(
+    running.out(),
+    /\n {2}health {4}degraded; see: npm run -s devicectl -- --root \S+ status\n {12}ill: no board\n$/,
+  );
+  const silent = core(
+    '--sku',
+    sku('silent', says('throw new Error("x");'), 'taps: [health.collect]\n'),
+    '--root',
+    join(folder, 's'),
+  );
+  await shows(silent, 'probes: ');
+  const well = core(
+    '--sku',
+    sku('well', says('console.log("asked")'), 'taps: [health.collect]\n'),
+    '--root',
+    join(folder, 'w'),
+  );
+  await shows(well, 'asked');
+  for (const one of [running, silent, well]) one.process.kill('SIGTERM');
+  assert.deepEqual([await running.ended, await silent.ended, await well.ended], [0, 0, 0]);
+  assert.doesNotMatch(well.out(), /health {2}/);
 });
 
 test('a Core that hangs keeps its root all the same, and is named to the next one', async () => {
@@ -191,7 +227,31 @@ test('check --json is for programs, and a SKU that is fine says so', async () =>
   const [words, json] = [core('check', file), core('check', file, '--json')];
   assert.deepEqual([await words.ended, await json.ended], [0, 0]);
   assert.equal(words.out(), 'fine.yaml: SKU test is fine, 1 plugins\n');
-  assert.deepEqual(JSON.parse(json.out()), { ok: true, problems: [] });
+  const { ok, problems, resolved } = JSON.parse(json.out());
+  assert.deepEqual({ ok, problems }, { ok: true, problems: [] });
+  const at = (line: number) => ({ file, line });
+  assert.deepEqual(
+    { ...resolved, services: Object.keys(resolved.services) },
+    {
+      ...{ file, files: [file], checkout: join(import.meta.dirname, '../..') },
+      ...{ core: CORE_VERSION, api: API_VERSION, node: process.versions.node, removed: [] },
+      services: ['device', 'grants', 'plugin-manager', 'event-bus', 'processes', 'launcher', 'log-control'],
+      sku: {
+        ...{ skuVersion: 1, id: 'test', title: 'Test device' },
+        plugins: { fine: { version: '^1.0.0', path: 'fine', isolation: 'inline' } },
+      },
+      set: ['skuVersion', 'id', 'title'].map((name, index) => ({ path: [name], ...at(index + 1) })),
+      plugins: [
+        {
+          ...{ id: 'fine', version: '1.0.0', summary: 'for a test', file: join(folder, 'fine/plugin.yaml') },
+          ...{ main: join(folder, 'fine/index.js'), tree: false, isolation: 'inline', essential: false, enabled: true },
+          ...{ provides: {}, requires: {}, optional: {}, capabilities: [], budget: {}, config: {} },
+          at: at(5),
+          set: ['version', 'path', 'isolation'].map((name) => ({ path: [name], ...at(5) })),
+        },
+      ],
+    },
+  );
 });
 
 test('--log - writes JSON lines to stdout, and a failed plugin is told there and on stderr', async () => {

@@ -31,7 +31,8 @@ const GATE: MemoryPlugin = {
   id: 'operations',
   provides: { operations: '1.0.0' },
   requires: { device: '^1.0.0' },
-  hooks: ['operation.before'],
+  optional: { traces: '^1.0.0' },
+  hooks: ['operation.before', 'operation.confirm'],
   taps: ['kernel.ready', 'health.collect'],
   plugin: operationsPlugin as NonNullable<MemoryPlugin['plugin']>,
 };
@@ -361,9 +362,21 @@ describe('the event loop', () => {
       ['b', '/p/b/'],
     ] as const;
     assert.deepEqual(summary(profile, folders), [
-      { plugin: 'a', busyMs: 17, longestMs: 15, where: 'handle (index.ts:5)' },
-      { plugin: 'b', busyMs: 7, longestMs: 7, where: 'an anonymous function (work.ts:7)' },
-      { plugin: 'core', busyMs: 3, longestMs: 3, where: 'tick' },
+      {
+        plugin: 'a',
+        busyMs: 17,
+        longestMs: 15,
+        where: 'handle (index.ts:5)',
+        functions: [{ where: 'handle (index.ts:5)', ms: 12 }],
+      },
+      {
+        plugin: 'b',
+        busyMs: 7,
+        longestMs: 7,
+        where: 'an anonymous function (work.ts:7)',
+        functions: [{ where: 'an anonymous function (work.ts:7)', ms: 7 }],
+      },
+      { plugin: 'core', busyMs: 3, longestMs: 3, where: 'tick', functions: [{ where: 'tick', ms: 3 }] },
     ]);
   });
 });

@@ -176,6 +176,20 @@ describe('what lies in the place of a file', () => {
     assert.deepEqual(await sweepLeftovers(join(place, 'none/a')), []);
   });
 
+  it('takes another name aside where its own is taken, and loses neither', async (context) => {
+    context.mock.timers.enable({ apis: ['Date'] });
+    const file = join(folder(), 'n.json');
+    const kept: string[] = [];
+    for (const text of ['first', 'second', 'third']) {
+      writeFileSync(file, text);
+      kept.push(await recoverFile(file, text === 'second' ? 'good' : undefined));
+    }
+    assert.deepEqual(
+      kept.map((aside) => readFileSync(aside, 'utf8')),
+      ['first', 'second', 'third'],
+    );
+  });
+
   it('is never both lost: the damaged file is kept, the good one put there, three damaged ones at most', async () => {
     const place = folder();
     const file = join(place, 'a');
@@ -278,6 +292,18 @@ describe('a kept file', () => {
       await kept.set(9);
       assert.equal((await KeptFile.open(file, form, parts.scope, parts.log)).value, 9);
     });
+
+  it('that is damaged, with a last good copy that is newer, is left for the Core that wrote the copy', async () => {
+    await using parts = part();
+    const file = join(folder(), 'n.json');
+    const files = { [file]: '{"val', [`${file}.last-good`]: '{"format":2,"value":5}' };
+    for (const [path, text] of Object.entries(files)) writeFileSync(path, text);
+    const kept = await KeptFile.open(file, form, parts.scope, parts.log);
+    assert.equal(kept.value, 7);
+    assert.deepEqual(told(kept), ['STATE_NEWER']);
+    assert.equal(await codeOf(kept.set(9)), 'STATE_NEWER');
+    for (const [path, text] of Object.entries(files)) assert.equal(readFileSync(path, 'utf8'), text);
+  });
 
   it('writes what a full disk refused as soon as there is space, and the health is good again', {
     skip: NO_DISK,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CoreError, redact, redactText } from '@device-core/plugin-api';
+import { CoreError, redact, redactText, Secret } from '@device-core/plugin-api';
 import fc from 'fast-check';
 
 const CANARY = 'CNRY-7f3a9d81';
@@ -30,10 +30,15 @@ const PLACES: Readonly<Record<string, unknown>> = {
   'a command line': { args: `mosquitto_sub --password ${CANARY} -t x` },
   'a header in a text': { text: `sent Authorization: ${CANARY} to the host` },
   'a cookie in a text': { text: `Set-Cookie: sid=${CANARY}; Path=/` },
+  'a header behind a code': { text: `SECRET_DENIED: token: ${CANARY}` },
+  'a name that is nearly a code': { text: `MY_SECRET_DENIED_TOKEN: ${CANARY}` },
   'a scheme in a text': { text: `with Bearer ${CANARY}` },
   'a JSON Web Token': { text: `got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${CANARY}` },
   'a key in PEM': { text: `-----BEGIN PRIVATE KEY-----\n${CANARY.replaceAll('-', '')}\n-----END PRIVATE KEY-----` },
   'a key of a known form': { text: `use sk-${CANARY}abcdef` },
+  'a signature': { signature: `MEUCIQ${CANARY}`, signatures: [CANARY] },
+  'a secret beside its version': { secrets: '^1.0.0', secret: CANARY, text: `{ secret: ${CANARY} }` },
+  'what only begins as a reference': { text: `secret: stt.${CANARY}, { secret: stt.${CANARY}.x, y: 1 }` },
   'the text of an error': new Error(`login with password=${CANARY} failed`),
   'the cause of an error': new Error('x', { cause: new Error(`https://a:${CANARY}@b/`) }),
   'the details of an error': new CoreError('INTERNAL', { what: 'x', details: { clientSecret: CANARY } }),
@@ -47,10 +52,18 @@ const PLAIN: readonly unknown[] = [
   { file: 'plugins/voice/speech/chain.ts:12:3', ts: 1763791234567 },
   { text: 'the token of the app is void' },
   { text: 'cannot use token: expired' },
+  { text: 'SECRET_DENIED: plugin.a may not read secret b' },
+  { text: 'it said SECRETS_LOCKED: VAULT_KEY_MISSING' },
   { text: 'http://127.0.0.1:55280/health?verbose=true' },
   { text: 'at Object.run (file:///x/y.ts:10:5)' },
   { words: ['password', 'token'] },
   { number: '1763791234567890' },
+  { signatures: 'required', signature: 'off' },
+  { requires: { secrets: '^1.0.0', 'secret-scan': '~1.2.0' }, provides: { secrets: '1.0.0' } },
+  { text: '{"signatures":"warn","requires":{"secrets":"^1.0.0"}}' },
+  { text: 'secrets: ^1.0.0, --signatures required' },
+  { text: 'reference to the secret with the key, `{ secret: stt.key }`; none without it' },
+  { text: 'it takes a reference: { secret: NAME }' },
 ];
 
 describe('what is written to a log', () => {
@@ -69,6 +82,64 @@ describe('what is written to a log', () => {
     assert.equal(redactText('card 4111 1111 1111 1111.'), 'card [redacted].');
     assert.equal(redactText('card 4111 1111 1111 1112'), 'card 4111 1111 1111 1112');
     assert.equal(redactText('{"pin": 1234}'), '{"pin": [redacted]}');
+  });
+
+  it('shows a reference by its name and a secret object by its own, and hides what only looks like a reference', () => {
+    const secret = new Secret('cloud.token', async () => CANARY);
+    assert.deepEqual(
+      redact({ token: { secret: 'cloud.token' }, secret, all: [secret], auth: { secret: 'hunter2-x' } }),
+      {
+        token: '[ref cloud.token]',
+        secret: '[secret cloud.token]',
+        all: ['[secret cloud.token]'],
+        auth: '[redacted]',
+      },
+    );
+    assert.equal(
+      redact({ secret: 'a.b', other: 1 }) && JSON.stringify(redact({ secret: CANARY, other: 1 })),
+      '{"secret":"[redacted]","other":1}',
+    );
+  });
+
+  it('does not throw, and says what cannot be read', () => {
+    const trap = new Proxy({}, { ownKeys: () => assert.fail('trapped') });
+    const getter = {
+      get a() {
+        return assert.fail('no');
+      },
+      b: 1,
+    };
+    const circle: Record<string, unknown> = { a: 1 };
+    circle.self = [circle];
+    const values: [value: unknown, shown: unknown][] = [
+      [trap, '[unreadable]'],
+      [getter, { a: '[unreadable]', b: 1 }],
+      [circle, { a: 1, self: ['[circle]'] }],
+      [new Date(0), '1970-01-01T00:00:00.000Z'],
+      [new Date(Number.NaN), 'Invalid Date'],
+      [new URL(`http://u:${CANARY}@h/?token=${CANARY}`), 'http://[redacted]@h/?token=[redacted]'],
+      [new ArrayBuffer(8), '[8 bytes]'],
+      [
+        { same: [getter, getter] },
+        {
+          same: [
+            { a: '[unreadable]', b: 1 },
+            { a: '[unreadable]', b: 1 },
+          ],
+        },
+      ],
+    ];
+    for (const [value, shown] of values) assert.deepEqual(redact(value), shown);
+  });
+
+  it('has an end, and says how much is left out', () => {
+    assert.equal((redact(new Array(1_000_000).fill(1)) as unknown[]).at(-1), '[999900 more]');
+    assert.equal((redact(new Set(Array.from({ length: 300 }, (_, i) => i))) as unknown[]).at(-1), '[200 more]');
+    const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, i]));
+    assert.equal((redact(members) as Record<string, unknown>)['...'], '9500 more');
+    let wide: unknown = 1;
+    for (let depth = 0; depth < 8; depth++) wide = new Array(100).fill(wide);
+    assert.ok(JSON.stringify(redact(wide)).length < 1_000_000, '100 to the power of 8 would take a year');
   });
 
   it('says which name it hid', () => {

@@ -7,13 +7,37 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type AfterQuietOptions, afterQuiet, CrashPolicy, LazyAbort, settlesWithin } from '@device-core/plugin-api';
+import { Queue } from '@device-core/plugin-api/operation-kit';
 import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { PluginScope } from '../../kernel/scope.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 after(leakCheck());
 
 const never = new Promise<never>(() => undefined);
+
+test('a queue gives its one reader what waits, in order, tells what leaves, and ends after it or at once', async () => {
+  const left: number[] = [];
+  const queue = new Queue<number>((item) => left.push(item));
+  for (const item of [1, 2, 3]) queue.push(item);
+  assert.equal(queue.shift(), 1);
+  assert.equal(queue.size, 2);
+  const read: number[] = [];
+  const reading = (async () => {
+    for await (const item of queue) read.push(item);
+  })();
+  await eventually(() => read.length === 2, 'what waited');
+  queue.push(4);
+  queue.end();
+  await reading;
+  assert.deepEqual([read, left, queue.shift()], [[2, 3, 4], [1, 2, 3, 4], undefined]);
+  const cut = new Queue<number>();
+  cut.push(1);
+  cut.clear();
+  cut.end();
+  for await (const item of cut) assert.fail(`${item} was to be read by nobody`);
+});
 
 describe('the crash policy', () => {
   const limits = { backoffMs: [10, 20, 30], limit: 4, windowMs: 1_000 };

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
@@ -98,6 +98,15 @@ describe('what a SKU opens', () => {
     assert.equal(
       of({ cli: '^1.0.0' }),
       '# What SKU x needs beyond the unit. Made by devicectl system install.\n[Service]\n',
+    );
+  });
+
+  test('is a way out for updates where it says where they come from, and none for an updater alone', () => {
+    const url = 'https://updates.example.com/kiosk/';
+    assert.doesNotMatch(of({ updater: '^1.0.0' }, ['updater']), /IPAddressAllow/);
+    assert.match(
+      of({ updater: { version: '^1.0.0', config: { url } } }, ['updater']),
+      /Plugin updater reaches[^\n]*\nIPAddressAllow=any/,
     );
   });
 
@@ -351,6 +360,56 @@ describe('units as systemd reads them', { skip: WITHOUT_ANALYZE }, () => {
       }
       assert.equal(checked.status, 0);
     });
+
+  test('pass with slots, where a boot loader stands before the Core, and nothing of a checkout is named', (t) => {
+    const root = tree('slotted');
+    assert.equal(devicectl('system', 'install', '--root', root, '--sku', SMALL, '--slots').status, 0);
+    bare(root);
+    // What the image and the loader bring, and what the loader makes.
+    for (const path of ['var/lib/device-system/boot/current/bin/node', 'run/device-boot/slot/bin/node']) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), '', { mode: 0o755 });
+    }
+    const { ok, units } = JSON.parse(devicectl('system', 'check', '--root', root, '--json').stdout) as {
+      ok: boolean;
+      units: { unit: string; exposure?: number; most?: number; problems: string[] }[];
+    };
+    for (const { unit, exposure, most } of units.filter((one) => one.most !== undefined))
+      t.diagnostic(`${unit}: exposure ${exposure} of ${most}`);
+    assert.deepEqual(
+      units.flatMap(({ problems }) => problems),
+      [],
+    );
+    assert.ok(ok);
+    const names = units.map(({ unit }) => unit);
+    assert.ok(names.includes('device-slots.service') && !names.includes('device-safe.service'), names.join());
+    const core = readFileSync(join(root, 'usr/lib/systemd/system/device-core.service'), 'utf8');
+    const loader =
+      '/var/lib/device-system/boot/current/bin/node /var/lib/device-system/boot/current/kernel/init/main.js';
+    for (const line of [
+      'StartLimitIntervalSec=0',
+      // The last of several counts: there is one.
+      'TimeoutStartSec=300',
+      `ExecStartPre=+${loader} choose --service device`,
+      'EnvironmentFile=-/run/device-boot/boot.env',
+      'ExecStart=/run/device-boot/slot/bin/node /run/device-boot/slot/kernel/start.js --system $BOOT_ARGS',
+      `ExecStartPost=-+${loader} ready --service device`,
+      `ExecStopPost=-+${loader} ended --service device`,
+      'ProtectSystem=strict',
+      'User=device',
+      'LoadCredentialEncrypted=vault.key:device.vault.key',
+    ])
+      assert.ok(core.split('\n').includes(line), line);
+    assert.equal(core.match(/^TimeoutStartSec=/gm)?.length, 1);
+    for (const path of ['etc/device/sku.yaml', 'usr/lib/device/kernel']) assert.ok(!existsSync(join(root, path)), path);
+    for (const unit of readdirSync(join(root, 'usr/lib/systemd/system'), { recursive: true, encoding: 'utf8' }))
+      if (/^device.*(service|socket)$/.test(unit))
+        assert.doesNotMatch(
+          readFileSync(join(root, 'usr/lib/systemd/system', unit), 'utf8'),
+          /OnFailure|\/usr\/lib\/device/,
+          unit,
+        );
+  });
 
   test('are not fine with a directive that systemd does not know, nor when they open more', () => {
     writeFileSync(dropIn('90'), '[Service]\nProtectEverything=yes\n');

@@ -7,8 +7,6 @@ import {
   globSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,19 +14,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
-import { Variant } from '@device-core/plugin-api/dbus';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { readConfig, type WardenConfig } from '../../systemd/helpers/warden/config.ts';
-import { UnitFiles } from '../../systemd/helpers/warden/unit-files.ts';
-import { wardenOf } from '../../systemd/helpers/warden/warden.ts';
-import { FakeBus } from '../fixtures/dbus-peer.ts';
+import { readConfig } from '../../systemd/helpers/warden/config.ts';
 import { runs } from '../fixtures/runs.ts';
+import { WardenDevice as Device } from '../fixtures/warden-device.ts';
 
 after(leakCheck());
 
@@ -59,107 +53,6 @@ describe('the program of the warden', () => {
     assert.ok(lines.reduce((sum, count) => sum + count, 0) <= 400);
   });
 });
-
-/** A folder with all that a device has, in which everything belongs to whoever runs the test. */
-class Device implements AsyncDisposable {
-  readonly root = mkdtempSync(join(tmpdir(), 'warden-'));
-  readonly config: WardenConfig;
-  readonly files: UnitFiles;
-  #bus: FakeBus | undefined;
-
-  constructor() {
-    const at = (path: string) => join(this.root, path);
-    for (const folder of ['units', 'userdb', 'run/apps', 'state/apps', 'store'])
-      mkdirSync(at(folder), { recursive: true });
-    this.config = {
-      ...{
-        form: 1,
-        service: 'device',
-        run: at('run'),
-        state: at('state'),
-        code: [at('store')],
-        read: ['/usr/lib/node'],
-      },
-      ...{ programs: ['/usr/bin/node'], uids: { app: [40_000, 40_099], plugin: [50_000, 50_099] } },
-      nodes: { camera: { path: '/dev/video0', access: 'r', group: 'video' } },
-      ...{ ceilings: { memoryMaxMB: 256, cpuPercent: 100 }, most: 10 },
-    };
-    this.files = new UnitFiles(at('units'), at('userdb'));
-  }
-
-  async ask(request: unknown): Promise<Record<string, unknown>> {
-    const core = process.getuid?.() ?? 0;
-    this.#bus ??= await FakeBus.open({
-      answer: ({ member }) =>
-        member === 'LoadUnit'
-          ? { signature: 'o', body: ['/unit'] }
-          : member === 'GetAll'
-            ? { signature: 'a{sv}', body: [new Map([['LoadState', new Variant('s', 'loaded')]])] }
-            : {},
-    });
-    const answer = wardenOf({ config: this.config, core, files: this.files, bus: this.#bus.path });
-    return JSON.parse(await answer(typeof request === 'string' ? request : JSON.stringify(request))) as never;
-  }
-
-  /** What systemd was asked to change. */
-  get changes(): readonly string[] {
-    const all = this.#bus?.calls.map(({ member = '' }) => member) ?? [];
-    return all.filter((member) => /^(Start|Stop|Kill|Set|Reset|Reload)/.test(member));
-  }
-
-  get units(): readonly string[] {
-    return readdirSync(join(this.root, 'units'));
-  }
-
-  spec(name = 'agenda', uid = 40_001): AppSpec {
-    const at = (path: string) => join(this.root, path);
-    const [code, state, run] = [at(`store/${name}`), at(`state/apps/com.example.${name}`), at(`run/apps/${name}`)];
-    for (const folder of [code, `${state}/data`, `${state}/cache`, run]) mkdirSync(folder, { recursive: true });
-    return {
-      ...{
-        form: 1,
-        kind: 'app',
-        service: 'device',
-        id: `com.example.${name}`,
-        title: name,
-        version: '1.0.0',
-        name: `app-${name}`,
-      },
-      ...{
-        runtime: 'node',
-        bare: false,
-        program: '/usr/bin/node',
-        args: ['main.js'],
-        cwd: code,
-        env: {},
-        code,
-        run,
-        uid,
-      },
-      ...{
-        data: `${state}/data`,
-        cache: `${state}/cache`,
-        files: { read: [code], write: [`${state}/data`, `${state}/cache`] },
-      },
-      ...{
-        sockets: [run],
-        network: 'none',
-        hosts: [],
-        listen: false,
-        devices: [],
-        nodes: [],
-        groups: [],
-        stopTimeoutMs: 1_000,
-      },
-      limits: { memoryMaxMB: 64, cpuPercent: 50, tasksMax: 16, storageMB: 16, cacheMB: 16, openFiles: 64, logKBps: 16 },
-    };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#bus?.[Symbol.asyncDispose]();
-    rmSync(this.root, { recursive: true, force: true });
-  }
-}
 
 const camera = (more: object) => {
   const device = { name: 'camera', path: '/dev/video0', access: 'r', group: 'video', ...more };
@@ -350,7 +243,8 @@ describe('a request', () => {
 
   test('of anything at all is answered, and asks nothing of systemd', async () => {
     await using device = new Device();
-    const verb = fc.constantFrom('put', 'drop', 'own', 'start', 'limit', 'stop', 'kill', 'list');
+    mkdirSync(join(device.config.state, 'remains'));
+    const verb = fc.constantFrom('put', 'drop', 'own', 'start', 'limit', 'stop', 'kill', 'list', 'reclaim');
     await fc.assert(
       fc.asyncProperty(
         fc.record({ verb, name: fc.anything(), spec: fc.anything(), cpuPercent: fc.anything() }),

@@ -32,6 +32,27 @@ export function manifestsPage({ manifests }: Input): string {
     'What one product consists of. There is no order: the graph of services gives it. `devicectl sku check <sku.yaml>` (or `node kernel/start.js check`) checks one without running code of plugins.',
     fence('ts', `${declaration(manifest, 'SkuPlugin')}\n\n${declaration(manifest, 'SkuManifest')}`),
     fence('yaml', readSource('manifests/skus/simulator.yaml')),
+    '### Families',
+    'A SKU that `extends` another says only what is different. It has an `id` and a `title` of its own. Its base may extend another one, 16 files at most.',
+    fence('yaml', readSource('manifests/skus/speaker.yaml')),
+    table(
+      ['what', 'how the files of a family are laid over each other'],
+      [
+        [
+          code('plugins'),
+          'by id, then by member; a line without a `version` changes what a base lists, and is an error where none does',
+        ],
+        ['`config`, `budget`, `grants`', 'by member, at any depth'],
+        ['lists, `safeMode` too', 'the nearest file has the whole list'],
+        [
+          code('remove'),
+          'the plugin goes with all that the bases say of it, and out of `safeMode`; this file may list it anew',
+        ],
+        ['`path` of a plugin', 'relative to the file that says it'],
+        ['`x-*`', 'of the nearest file'],
+      ],
+    ),
+    'Errors name file and line. They are a circle, a base that is not there, an override or a removal of nothing, and the removal of an `essential` plugin. `devicectl sku flat` writes the result as one file; `devicectl sku explain` says which line set a value.',
     '## App',
     '`app.yaml` in the folder of the app.',
     fence('ts', `${declaration(apps, 'AppManifest')}\n\n${declaration(functions, 'FunctionEntry')}`),

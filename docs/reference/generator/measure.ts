@@ -15,7 +15,7 @@ const MIB = 1 << 20;
 export async function measureVariants(): Promise<void> {
   const folder = fileURLToPath(new URL('../../../manifests/skus', import.meta.url));
   const variants: Record<string, VariantCost> = {};
-  for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml')))
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml') && !name.endsWith('.lock.yaml')))
     variants[file.slice(0, -'.yaml'.length)] = await costOf(`${folder}/${file}`);
   const [cpu] = cpus();
   const measured: Measurements = {

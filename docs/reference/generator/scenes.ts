@@ -8,6 +8,7 @@ import {
   TYPE,
 } from '../../../plugin-api/scene/index.ts';
 import { LAYERS } from '../../../plugin-api/services/renderer.ts';
+import { SCENARIO_SCHEMA } from '../../../plugins/hardware/simulator/scenario-schema.ts';
 import { code, fence, page, table } from './markdown.ts';
 import { declaration, readSource } from './source.ts';
 
@@ -85,9 +86,10 @@ export function scenesPage(): string {
 const file = (schema: object): string =>
   `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema }, null, 2)}\n`;
 
-/** `manifests/schema/scene.json` and its neighbours, for editors. */
+/** Schemas of files that editors check: those of screens, and that of scenarios. */
 export const SCENE_FILES: Readonly<Record<string, () => string>> = {
   '../../manifests/schema/scene.json': () => file(SCENE_SCHEMA),
   '../../manifests/schema/scene-patch.json': () => file(PATCH_SCHEMA),
   '../../manifests/schema/card.json': () => file(CARD_SCHEMA),
+  '../../manifests/schema/scenario.json': () => file(SCENARIO_SCHEMA),
 };

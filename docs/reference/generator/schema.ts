@@ -46,7 +46,7 @@ function members(schema: JsonSchema, prefix: string): Row[] {
 
 function typeOf(schema: JsonSchema): string {
   if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => code(JSON.stringify(value))).join(' or ');
+  if (Array.isArray(schema.enum)) return either(schema.enum.map((value) => code(JSON.stringify(value))));
   const choices = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
   if (choices) return choices.map(typeOf).join(' or ');
   if (schema.type === 'array' && schema.items) return `array of ${typeOf(schema.items as JsonSchema)}`;
@@ -59,4 +59,9 @@ function meaningOf(schema: JsonSchema): string {
   const description = typeof schema.description === 'string' ? schema.description.replace(/\.$/, '') : '';
   if (description === '' || limits.length === 0) return description || limits.join(', ');
   return `${description} (${limits.join(', ')})`;
+}
+
+/** Two, three: with `or`. More are a list. */
+function either(values: readonly string[]): string {
+  return values.length > 4 ? `one of ${values.join(', ')}` : values.join(' or ');
 }

@@ -34,7 +34,7 @@ export function servicesPage({ manifests }: Input): string {
     'Methods return promises, async iterables or disposables and take values that can be cloned, or callbacks, so that a provider can move to a worker or a process. The listings below are the contracts themselves.',
     ...services.flatMap((service) => [
       `## ${service.id}`,
-      `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, in ${code(service.file)}.`,
+      `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, in ${code(service.file)}.`.trimStart(),
       fence(
         'ts',
         exportedTypes(service.source)

@@ -41,6 +41,7 @@ function endOf(source: string, start: number): number {
   const last = source.startsWith('export interface', start) ? '}' : ';';
   let depth = 0;
   for (let index = start; index < source.length; index++) {
+    if (source.startsWith('/*', index)) index = source.indexOf('*/', index) + 1; // prose has semicolons of its own
     const char = source[index];
     if (char === '{') depth += 1;
     if (char === '}') depth -= 1;

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { SkuManifest } from '@device-core/plugin-api';
-import { parse } from 'yaml';
+import { readSkuFamily } from '@device-core/plugin-api/sku-family';
 import type { Input } from './input.ts';
 import { code, fence, page, table } from './markdown.ts';
-import { readSource } from './source.ts';
 
 /** Medians of several starts with a warm compile cache. */
 export interface VariantCost {
@@ -88,10 +87,11 @@ export function variantsPage({ manifests }: Input): string {
 }
 
 function readSkus(): readonly SkuManifest[] {
-  return readdirSync(fileURLToPath(new URL('../../../manifests/skus', import.meta.url)))
-    .filter((name) => name.endsWith('.yaml'))
+  const folder = fileURLToPath(new URL('../../../manifests/skus', import.meta.url));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml') && !name.endsWith('.lock.yaml'))
     .sort()
-    .map((name) => parse(readSource(`manifests/skus/${name}`)) as SkuManifest);
+    .map((name) => readSkuFamily(`${folder}/${name}`).value);
 }
 
 function readMeasurements(): Measurements | undefined {

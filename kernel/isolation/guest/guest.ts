@@ -3,7 +3,7 @@ import { CoreError, keepSteady, reasonOf } from '@device-core/plugin-api';
 import type { GuestUsage } from '../../usage/guest-watch.ts';
 import { Peer, type Port } from '../remote/index.ts';
 import { GuestHost } from './host.ts';
-import { guestLog } from './log.ts';
+import { grant, guestLog } from './log.ts';
 import type { GuestRoot, GuestStart, RunningGuest } from './protocol.ts';
 import { turns } from './turns.ts';
 
@@ -31,7 +31,7 @@ export class Guest implements GuestRoot {
     this.#peer = new Peer(port, {
       name: 'the Core',
       root: this,
-      log: guestLog(() => this.#peer, false),
+      log: guestLog(() => this.#peer),
       onBreach: (error) => {
         this.crash(error);
         options.exit();
@@ -46,13 +46,13 @@ export class Guest implements GuestRoot {
     this.ping(); // from its first step on, the Core can tell a guest that is slow from one that gets no processor
     const guest = new GuestHost(this.#peer, start);
     this.#running = guest;
-    const { id, manifest } = { id: start.manifest.id, manifest: start.manifest };
+    const { manifest } = start;
     try {
       const plugin = await this.#options.load();
       const resolved: Record<string, object> = {};
       for (const [name, ref] of Object.entries(plugin.requires ?? {})) {
         const service = services[ref.id];
-        if (!service) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
+        if (!service) throw new CoreError('SERVICE_UNDECLARED', { plugin: manifest.id, service: ref.id });
         resolved[name] = service;
       }
       await plugin.setup(guest.host, resolved as never);
@@ -62,7 +62,7 @@ export class Guest implements GuestRoot {
       if (this.#unheard.length > 0) throw this.#unheard[0];
       for (const service of Object.keys(manifest.provides ?? {})) {
         if (guest.provided.has(service)) continue;
-        throw new CoreError('PLUGIN_START_FAILED', { plugin: id, reason: `it did not provide ${service}` });
+        throw new CoreError('PLUGIN_START_FAILED', { plugin: manifest.id, reason: `it did not provide ${service}` });
       }
     } catch (error) {
       await guest.scope.end(manifest.stopTimeoutMs);
@@ -76,7 +76,8 @@ export class Guest implements GuestRoot {
     };
   }
 
-  ping(): void {
+  ping(debug = false): void {
+    if (this.#running) grant(this.#running.debug, debug);
     this.#peer.notify('alive', this.#options.usage());
   }
 

@@ -5,7 +5,7 @@ import { PluginScope } from '../../scope.ts';
 import type { Peer } from '../remote/index.ts';
 import { GuestBus } from './bus.ts';
 import { CapabilityMirror } from './capabilities.ts';
-import { guestLog } from './log.ts';
+import { type DebugCredit, grant, guestLog } from './log.ts';
 import type { GuestStart, HostRoot } from './protocol.ts';
 
 /** The PluginHost of a plugin in a worker or process: the host's own at the other end, and mirrors of what is asked for synchronously. */
@@ -17,12 +17,13 @@ export class GuestHost {
   /** First runs of when(): part of the start. */
   readonly whens: Promise<unknown>[] = [];
   readonly provided = new Set<string>();
+  readonly debug: DebugCredit = {};
   readonly #peer: Peer;
   readonly #manifest: PluginManifest;
 
   constructor(peer: Peer, { manifest, config, debug }: GuestStart) {
     const { id } = manifest;
-    const log = guestLog(() => peer, debug);
+    const log = guestLog(() => peer, grant(this.debug, debug));
     this.#peer = peer;
     this.#manifest = manifest;
     this.scope = new PluginScope(id, log);

@@ -1,29 +1,27 @@
-import type { Logger } from '@device-core/plugin-api';
-import { redact } from '@device-core/plugin-api';
+import { type Logger, redact } from '@device-core/plugin-api';
 import type { Peer } from '../remote/index.ts';
 
 const LINE = 8_192;
 
+/** Lines of level debug that may come until the next heartbeat; undefined: nobody wants them. */
+export type DebugCredit = { lines?: number | undefined };
+export const grant = (credit: DebugCredit, on: boolean) => Object.assign(credit, { lines: on ? 100 : undefined });
+
 /** Lines of a guest go to the host's log; while the host has much of it to hear they are dropped, counted and told. */
-export function guestLog(border: () => Peer, debug: boolean): Logger {
-  let dropped = 0;
-  const level = (name: keyof Logger) => (fields: object, message: string) => {
-    const peer = border();
-    if (peer.isFull) {
-      dropped++;
-      return;
-    }
-    if (dropped > 0)
-      peer.notify('log', 'warn', { dropped }, `${dropped} lines were dropped: the Core has much to hear`);
-    dropped = 0;
-    peer.notify('log', name, plain(redact(fields)) as object, String(message).slice(0, LINE));
+export function guestLog(border: () => Peer, credit: DebugCredit = {}): Logger {
+  const level = (name: keyof Logger) => {
+    let dropped = 0;
+    return (fields: object, message: string) => {
+      if (name === 'debug' && credit.lines === undefined) return;
+      const peer = border();
+      if (peer.isFull || (name === 'debug' && credit.lines!-- <= 0)) return void dropped++;
+      const told = `${dropped} lines were dropped: the Core has much to hear`;
+      if (dropped > 0) peer.notify('log', name === 'debug' ? name : 'warn', { dropped }, told);
+      dropped = 0;
+      peer.notify('log', name, plain(redact(fields)) as object, String(message).slice(0, LINE));
+    };
   };
-  return {
-    debug: debug ? level('debug') : () => undefined,
-    info: level('info'),
-    warn: level('warn'),
-    error: level('error'),
-  };
+  return { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') };
 }
 
 /** Redacted values are plain but for functions and symbols, and may be long. */

@@ -31,8 +31,8 @@ export interface RunningGuest extends AsyncDisposable {
 /** What the host calls. */
 export interface GuestRoot {
   start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest>;
-  /** Answered by HostRoot.alive(). */
-  ping(): void;
+  /** Answered by HostRoot.alive(). Are lines of level debug wanted now? */
+  ping(debug?: boolean): void;
   /** Resolves some turns of its event loop later. */
   turns(): Promise<void>;
   granted(caller: Caller, capabilities: readonly string[] | undefined): void;

@@ -1,4 +1,5 @@
-import type { CallContext, Logger } from '@device-core/plugin-api';
+import { type CallContext, type Logger, Secret } from '@device-core/plugin-api';
+import { logOfTrace } from '@device-core/plugin-api/tracing';
 import { errorOf } from './errors.ts';
 import { AWAIT, DISPOSE, type Form, ITERATE, type Path, SELF, type Slots } from './protocol.ts';
 
@@ -49,8 +50,10 @@ export class Decoder {
         return this.#importer.signal(form[1], false).signal;
       case 'aborted':
         return AbortSignal.abort(this.decode(form[1], form[2]));
-      case 'context':
-        return this.#context(this.decode(form[1], form[2]) as CallContext);
+      case 'context': {
+        const context = this.decode(form[1], form[2]) as CallContext;
+        return Object.assign(context, { log: logOfTrace(this.#importer.log, context.trace) });
+      }
       case 'call': {
         const [, kind, id, deadline, ref] = form;
         const { log } = this.#importer;
@@ -65,6 +68,8 @@ export class Decoder {
           },
         };
       }
+      case 'secret':
+        return new Secret(String(form[1]), (this.#form(form[2]) as Secret).reveal);
       case 'map': {
         const items = this.decode(form[1], form[2]);
         return new Map(Array.from({ length: items.length / 2 }, (_, at) => [items[2 * at], items[2 * at + 1]]));
@@ -77,9 +82,8 @@ export class Decoder {
   }
 
   #function(ref: number): (...args: unknown[]) => unknown {
-    const importer = this.#importer;
-    const standIn = (...args: unknown[]): unknown => importer.call(ref, SELF, args);
-    importer.keep(ref, standIn, false, false);
+    const standIn = (...args: unknown[]): unknown => this.#importer.call(ref, SELF, args);
+    this.#importer.keep(ref, standIn, false, false);
     return standIn;
   }
 
@@ -104,10 +108,6 @@ export class Decoder {
     }
     importer.keep(ref, standIn, live, methods.includes(DISPOSE));
     return standIn;
-  }
-
-  #context(context: CallContext): CallContext {
-    return Object.assign(context, { log: this.#importer.log });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '@device-core/plugin-api';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, Secret } from '@device-core/plugin-api';
 import { errorForm } from './errors.ts';
 import { DISPOSE, type Form, ITERATE, LIMITS, type Slot, type Slots } from './protocol.ts';
 
@@ -96,6 +96,7 @@ export class Encoder {
     if (value instanceof Error) return this.#slot(errorForm(value, (details) => this.encode(details)));
     if (value instanceof AbortSignal) return this.#slot(this.#signal(value));
     if (isContext(value)) return this.#slot(this.#context(value));
+    if (value instanceof Secret) return this.#slot(['secret', value.name, this.#reference(value)]);
     if (typeof (value as PromiseLike<unknown>).then === 'function') {
       return this.#slot(['promise', this.#exporter.export(value, ['@await'], this.held)]);
     }
@@ -171,13 +172,13 @@ export class Encoder {
   }
 
   #context(value: object): Form {
-    const { caller, deadline, signal, session } = value as Record<string, unknown>;
-    if (session === undefined && signal instanceof AbortSignal && !signal.aborted && isCaller(caller)) {
+    const { caller, deadline, signal, session, trace } = value as Record<string, unknown>;
+    if ((session ?? trace) === undefined && signal instanceof AbortSignal && !signal.aborted && isCaller(caller)) {
       const theirs = this.#exporter.theirs(signal);
       if (theirs === undefined)
         return ['call', caller.kind, caller.id, Number(deadline), this.#exporter.exportSignal(signal, this.held)];
     }
-    const told = session === undefined ? { caller, deadline, signal } : { caller, deadline, signal, session };
+    const told = { caller, deadline, signal, ...(session ? { session } : {}), ...(trace ? { trace } : {}) };
     return ['context', ...this.#apart(() => this.#members(told))];
   }
 
@@ -218,7 +219,7 @@ function isContext(value: object): boolean {
 
 /** A plain object with other members is a request that carries its context along, and goes as it is. */
 function isOfContext(member: string): boolean {
-  return ['caller', 'deadline', 'signal', 'session', 'log'].includes(member);
+  return ['caller', 'deadline', 'signal', 'session', 'trace', 'log'].includes(member);
 }
 
 function isCaller(value: unknown): value is Caller {

@@ -13,8 +13,8 @@ type ErrorForm = Extract<Form, readonly ['core-error' | 'error', ...unknown[]]>;
 export function errorForm(error: Error, encode: (value: object) => readonly [object, Slots]): ErrorForm {
   const { name, message, stack } = error;
   if (!(error instanceof CoreError)) {
-    const members = Object.entries(error).filter(([, member]) => member === null || typeof member !== 'object');
-    return ['error', name, message, stack, Object.fromEntries(members.filter(([, member]) => isPlain(member)))];
+    const plain = (member: unknown) => member === null || !['object', 'function', 'symbol'].includes(typeof member);
+    return ['error', name, message, stack, Object.fromEntries(Object.entries(error).filter(([, one]) => plain(one)))];
   }
   const [details, slots] = encode(error.details);
   const { cause } = error;
@@ -47,8 +47,4 @@ function kindOf(code: unknown): CoreErrorCode | PluginErrorKind | undefined {
 function withStack<T extends Error>(error: T, stack: unknown): T {
   if (typeof stack === 'string') error.stack = stack;
   return error;
-}
-
-function isPlain(value: unknown): boolean {
-  return typeof value !== 'function' && typeof value !== 'symbol';
 }

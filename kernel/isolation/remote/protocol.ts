@@ -41,6 +41,7 @@ export type Form =
   | readonly ['signal', ref: number]
   | readonly ['aborted', reason: unknown, slots: Slots]
   | readonly ['promise', ref: number]
+  | readonly ['secret', name: string, held: Form]
   | readonly ['context', data: object, slots: Slots]
   /** A context as most are: without a session, and not aborted. Flat, for each nested object costs as much as a whole field of it. */
   | readonly ['call', kind: string, id: string, deadline: number, signal: number]

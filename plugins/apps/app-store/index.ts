@@ -14,12 +14,10 @@ import {
   prompts,
   reasonOf,
 } from '@device-core/plugin-api';
-import { UPLOADS } from './code.ts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import type { Parts } from './parts.ts';
 import { PackageStore } from './store.ts';
-import { Uploads } from './uploads.ts';
 
 const requires = { device, apps };
 
@@ -41,7 +39,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const parts: Parts = {
       ...{ store, apps: services.apps, config, scope, log, optional },
       device: () => services.device.info(),
-      uploads: new Uploads(join(place, UPLOADS)),
+      uploads: store.uploads,
       publish(topic, payload) {
         try {
           host.bus.publish(topic, payload);

@@ -7,7 +7,7 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import { Installation } from './installation.ts';
 import type { AppEntry, Installed } from './installed.ts';
 import type { InstallRequest } from './outcome.ts';
@@ -71,8 +71,7 @@ const OPTIONS: Readonly<Record<string, JsonSchema>> = {
     description: 'capabilities that are allowed in the same breath; class oem comes from the SKU alone',
   },
 };
-const DISK: readonly CoreErrorCode[] = ['STATE_UNWRITABLE', 'STORAGE_FULL', 'STORAGE_READ_ONLY', 'STORAGE_FAILED'];
-const BEGINS: readonly CoreErrorCode[] = ['BUSY', 'UNAVAILABLE', ...DISK];
+const BEGINS: readonly CoreErrorCode[] = ['BUSY', 'UNAVAILABLE', ...STATE_ERRORS];
 const REFUSES: readonly CoreErrorCode[] = [
   'CALLER_DENIED',
   ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN', 'SIGNATURE_INVALID', 'APP_CONFLICT'] as const),
@@ -108,12 +107,18 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
   };
   const install: Operation<InstallRequest & { readonly check?: boolean }, unknown> = {
     name: 'apps.install',
+    sensitive: { act: 'install the app[ {id}] from {source}[, with {grants}]', unless: { check: true } },
     summary: 'Install an app from a package, or bring a new version of it',
     description:
       'The package is checked before the answer. The rest is a change: consent, files, data, start, and a probation. A version that fails makes room for what ran before, with its data; the error of the change is then APP_ROLLED_BACK.',
     params: {
       ...exactly({ source: SOURCE }),
-      properties: { source: SOURCE, check: { type: 'boolean', description: 'ask everything, do nothing' }, ...OPTIONS },
+      properties: {
+        source: SOURCE,
+        id: { ...ID, description: 'the app that is meant: a package of another one is refused' },
+        check: { type: 'boolean', description: 'ask everything, do nothing' },
+        ...OPTIONS,
+      },
     },
     result: {
       type: 'object',
@@ -147,12 +152,13 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     rpc: false,
     cli: { hide: true },
     rest: { method: 'POST', path: '/apps/uploads', raw: true, bodyLimit: store.limits.bytes },
-    errors: DISK,
+    errors: STATE_ERRORS,
     timeoutMs: CHECK_MS,
     run: ({ file }) => parts.uploads.take(file),
   };
   const update: Operation<InstallRequest & { readonly id: string }, unknown> = {
     name: 'apps.update',
+    sensitive: { act: 'update the app {id}[ from {source}][, with {grants}]' },
     summary: 'Bring a new version of an app that is installed',
     description:
       'The former version runs until its consent is there and its files are in place. It comes back with its data when the new one fails its probation.',
@@ -170,6 +176,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
   };
   const rollback: Operation<{ readonly id: string }, unknown> = {
     name: 'apps.rollback',
+    sensitive: { act: 'roll the app {id} back' },
     summary: 'Bring the version before back, with its data where they were copied',
     params: exactly({ id: ID }),
     result: CHANGE,
@@ -186,6 +193,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
   };
   const remove: Operation<{ readonly id: string; readonly purge?: boolean }, unknown> = {
     name: 'apps.remove',
+    sensitive: { act: 'remove the app {id}' },
     summary: 'Remove an app; its data are kept for a while, or purged now',
     params: {
       ...exactly({ id: ID }),

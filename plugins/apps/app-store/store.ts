@@ -16,6 +16,7 @@ import { AppData } from './data.ts';
 import { type AppEntry, type Installed, without } from './installed.ts';
 import type { StoreConfig } from './outcome.ts';
 import { InstalledState, PASSAGE } from './state.ts';
+import { Uploads } from './uploads.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Copies of data are kept so long after an update, and no longer than until the next. */
@@ -36,6 +37,7 @@ export class PackageStore implements AppStore {
   readonly code: AppCode;
   readonly data: AppData;
   readonly limits: TreeLimits;
+  readonly uploads: Uploads;
   readonly #parts: StoreParts;
   /** Apps that a change is under way for: nothing of theirs is swept. */
   readonly underWay = new Set<string>();
@@ -48,6 +50,7 @@ export class PackageStore implements AppStore {
     this.state = new InstalledState(parts.place);
     this.code = new AppCode(parts.place, this.limits);
     this.data = new AppData(parts.apps);
+    this.uploads = new Uploads(join(parts.place, UPLOADS));
   }
 
   get installed(): Installed {
@@ -77,6 +80,10 @@ export class PackageStore implements AppStore {
       return { id, version, hash, folder, ...(dataFrom === undefined ? {} : { dataFrom }) };
     });
     return { apps, off: this.installed.disabled };
+  }
+
+  async uploaded(upload: string): Promise<string> {
+    return this.uploads.fileOf(upload);
   }
 
   onChange(listener: () => void): Disposable {

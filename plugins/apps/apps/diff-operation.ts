@@ -10,6 +10,8 @@ import type { Surroundings } from './surroundings.ts';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };
 
+const UPLOAD = 'upload:';
+
 const TEXT: JsonSchema = { type: 'string' };
 const PARAMS: JsonSchema = { type: 'object', additionalProperties: true };
 const list = (required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
@@ -20,26 +22,31 @@ const BY: Readonly<Record<string, JsonSchema>> = {
   from: { enum: ['sku', 'consent', 'policy', 'catalogue'] },
   line: TEXT,
 };
+/** What is decided about a capability that an app asks for. */
+export const ASK_REQUIRED = ['capability', 'summary', 'reason', 'optional', 'verdict', 'by'];
+export const ASK: Readonly<Record<string, JsonSchema>> = {
+  capability: TEXT,
+  params: PARAMS,
+  class: { enum: ['normal', 'sensitive', 'oem'] },
+  summary: { ...TEXT, description: 'what it allows' },
+  reason: { ...TEXT, description: "in the app's own words; to be shown as such" },
+  optional: { type: 'boolean', description: 'the app is of use without it' },
+  widens: { ...TEXT, description: 'a grant that it has now and that this one contains' },
+  verdict: { enum: ['granted', 'denied', 'ask'] },
+  by: { type: 'object', required: Object.keys(BY), properties: BY },
+  hint: { ...TEXT, description: 'what would grant it' },
+};
 const RESULT: JsonSchema = {
   type: 'object',
-  required: ['app', 'version', 'asks', 'dropped', 'budgets', 'functions'],
+  required: ['app', 'version', 'title', 'asks', 'dropped', 'budgets', 'functions'],
   properties: {
     app: TEXT,
     version: TEXT,
+    title: { ...TEXT, description: 'as it calls itself' },
+    description: { ...TEXT, description: 'what it says of itself' },
     former: { ...TEXT, description: 'the version that is there; absent where none is' },
     asks: {
-      ...list(['capability', 'summary', 'reason', 'optional', 'verdict', 'by'], {
-        capability: TEXT,
-        params: PARAMS,
-        class: { enum: ['normal', 'sensitive', 'oem'] },
-        summary: { ...TEXT, description: 'what it allows' },
-        reason: { ...TEXT, description: "in the app's own words; to be shown as such" },
-        optional: { type: 'boolean', description: 'the app is of use without it' },
-        widens: { ...TEXT, description: 'a grant that it has now and that this one contains' },
-        verdict: { enum: ['granted', 'denied', 'ask'] },
-        by: { type: 'object', required: Object.keys(BY), properties: BY },
-        hint: { ...TEXT, description: 'what would grant it' },
-      }),
+      ...list(ASK_REQUIRED, ASK),
       description: 'capabilities that no grant of the version that is there implies, ports included',
     },
     dropped: list(['capability'], { capability: TEXT, ports: { type: 'array', items: { type: 'integer' } } }),
@@ -52,9 +59,12 @@ const RESULT: JsonSchema = {
   },
 };
 
+/** `title`, `description` and each `reason` are words of the app. */
 export interface AppDifference extends Omit<Difference, 'asked' | 'told'> {
   readonly app: string;
   readonly version: string;
+  readonly title: string;
+  readonly description?: string;
   readonly former?: string;
   readonly asks: readonly Decision[];
 }
@@ -73,7 +83,7 @@ export function diffOperation(
         ...TEXT,
         minLength: 1,
         maxLength: 4096,
-        description: 'Absolute path on the device: a .app file or a folder.',
+        description: 'Absolute path on the device: a .app file or a folder. Or `upload:<id>`.',
       },
     }),
     result: RESULT,
@@ -83,7 +93,9 @@ export function diffOperation(
     errors: ['PACKAGE_INVALID', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
     timeoutMs: 120_000,
     async run({ source }, { signal }) {
-      const next = await manifestOf(source, supervisor, signal);
+      const upload = source.startsWith(UPLOAD) ? source.slice(UPLOAD.length) : undefined;
+      const place = upload === undefined ? source : await around.stored.uploaded(upload);
+      const next = await manifestOf(place, supervisor, signal);
       const former = supervisor.all().find(({ manifest }) => manifest.id === next.id)?.manifest;
       await around.consents.look(next.id);
       const rules = { skuGrants: around.device.grants, ...around.consents.rulesFor(next.id) };
@@ -94,7 +106,8 @@ export function diffOperation(
         ...(params?.ports ? { ports: params.ports as readonly number[] } : {}),
       }));
       return {
-        ...{ app: next.id, version: next.version },
+        ...{ app: next.id, version: next.version, title: next.title },
+        ...(next.description === undefined ? {} : { description: next.description }),
         ...(former ? { former: former.version } : {}),
         asks: decide({ id: next.id, capabilities: open }, { ...rules, held }),
         ...more,

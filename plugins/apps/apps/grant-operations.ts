@@ -42,6 +42,7 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
     summary,
     description,
     access: 'The operator only.',
+    ...(verb === 'grant' && { sensitive: { act: 'grant {capability} to the app {id}' } }),
     params: exactly({ id: BY_APP, capability: CAPABILITY }),
     result: ONE_APP,
     rest: { method: 'POST', path: `/apps/:id/${verb}` },
@@ -84,9 +85,9 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
         };
         const declared = manifest.capabilities.map(({ id }) => id);
         if (!declared.includes(capability)) refuse(`it asks for ${declared.join(', ') || 'nothing'}`);
-        const { ruling, line } = rulingOf(around.consents.rulesFor(manifest.id).policy, capability);
+        if (mayBeGranted(manifest.id, capability, around)) return [capability];
+        const { line } = rulingOf(around.consents.rulesFor(manifest.id).policy, capability);
         const sku = skuGrantLine(manifest.id, capability);
-        if (ruling !== 'deny' || isNamed(manifest.id, capability, around)) return [capability];
         const why =
           classOf(capability) === 'oem' ? `class oem comes from the SKU alone (${line})` : `the SKU says ${line}`;
         return refuse(`${why}; there "${sku}" grants it`);
@@ -111,6 +112,12 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
       },
     ),
   ];
+}
+
+/** Neither the policy nor its class keeps the operator from granting it to this app. */
+export function mayBeGranted(app: string, capability: string, around: Surroundings): boolean {
+  const { ruling } = rulingOf(around.consents.rulesFor(app).policy, capability);
+  return ruling !== 'deny' || isNamed(app, capability, around);
 }
 
 function isNamed(app: string, capability: string, { device }: Surroundings): boolean {

@@ -25,6 +25,7 @@ import {
   prompts,
   reasonOf,
 } from '@device-core/plugin-api';
+import { metrics } from '@device-core/plugin-api/telemetry';
 import type { Catalog } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';
 import { healthOf } from './app-health.ts';
@@ -33,6 +34,8 @@ import { AppMeter } from './app-meter.ts';
 import { appOperations } from './app-operations.ts';
 import { shareSocket, unshareSocket } from './app-sandbox.ts';
 import { AppSearch } from './app-search.ts';
+import { appSource } from './app-source.ts';
+import { describeOperation } from './describe-operation.ts';
 import { diffOperation } from './diff-operation.ts';
 import { doctorOperation, enforcementHealth } from './doctor.ts';
 import { grantOperations } from './grant-operations.ts';
@@ -128,6 +131,7 @@ export const plugin = definePlugin({
     for (const operation of [
       ...appOperations(supervisor, mayAdminister),
       ...grantOperations(supervisor, around),
+      describeOperation(supervisor, around, tried, mayAdminister) as Operation<never, unknown>,
       diffOperation(supervisor, around) as Operation<never, unknown>,
       ...reportingOperations(supervisor, host.log, host.clock),
       ...tryOperations({ tried, supervisor, developer: host.config.developer }),
@@ -187,6 +191,9 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
       service.onChange(() => look()),
     );
     await describe();
+  });
+  host.when(metrics, async (service, scope) => {
+    scope.use('metrics', await service.register(appSource(() => supervisor.all())));
   });
   host.when(egress, async (service, scope) => {
     optional.egress = service;
@@ -254,11 +261,11 @@ async function searchFor(
   const directory = join(paths.var, 'app-manifests');
   const { clock, log, scope } = host;
   const lastGood = await LastGoodManifests.open({ directory, reader, clock, log });
-  host.tap('health.collect', (report) => {
-    for (const { code, message } of lastGood.newer) report.warn(code, message);
-  });
   const check = async (file: string) => (await reader.read(file)).manifest;
   const tried = await TriedApps.open({ state: paths.var, clock, check });
+  host.tap('health.collect', (report) => {
+    for (const { code, message } of [...lastGood.newer, ...tried.newer]) report.warn(code, message);
+  });
   return { tried, search: new AppSearch({ folders, installed, reader, lastGood, stored, tried, scope, log, adopt }) };
 }
 

@@ -47,7 +47,9 @@ export class Liveness implements Disposable {
 
   #next(): void {
     const { scope, label, limits } = this.#options;
-    if (!this.#over) this.#timer = scope.timeout(`ping of ${label}`, limits.everyMs, () => this.#ask());
+    // An app that connects while the Core stops, or whose socket goes then, is asked no more.
+    if (!this.#over && !scope.signal.aborted)
+      this.#timer = scope.timeout(`ping of ${label}`, limits.everyMs, () => this.#ask());
   }
 
   #ask(): void {

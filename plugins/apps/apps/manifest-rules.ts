@@ -87,9 +87,8 @@ function uiComplaints({ ui, capabilities }: AppManifest): readonly Complaint[] {
 }
 
 /** Parts that are right and not in force yet, because what they speak to is not built. */
-export function inactiveParts({ config, update, ui }: AppManifest): readonly AppLeftOut[] {
+export function inactiveParts({ update, ui }: AppManifest): readonly AppLeftOut[] {
   const parts: readonly (readonly [part: string, there: boolean, reason: string])[] = [
-    ['config.secrets', (config?.secrets?.length ?? 0) > 0, 'this Core keeps no secrets of apps yet'],
     ['update', update !== undefined, 'this Core looks for no new versions by itself yet'],
     ['ui', ui !== undefined, 'this Core draws no surfaces of apps yet'],
   ];

@@ -41,6 +41,12 @@ export class StoredAppList {
     return this.#store?.uidOf(id);
   }
 
+  /** The package behind `upload:<id>`. Throws PACKAGE_INVALID. */
+  async uploaded(upload: string): Promise<string> {
+    if (this.#store) return this.#store.uploaded(upload);
+    throw new CoreError('PACKAGE_INVALID', { source: `upload:${upload}`, reason: 'no store of apps is there' });
+  }
+
   /** What a run of the app in this folder is told of its package. */
   environmentOf(folder: string): Readonly<Record<string, string>> {
     const from = this.#at(folder)?.dataFrom;

@@ -1,17 +1,20 @@
 /** Apps that their author tries on this device: without a signature, over whatever is installed, until the device starts again. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppManifest, type Clock, type Consent, CoreError } from '@device-core/plugin-api';
+import { type AppManifest, type Clock, type Consent, CoreError, newerForm } from '@device-core/plugin-api';
 import { moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
 import { MANIFEST } from './app-catalog.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const RECORD = 'tried.json';
+const FORM = 1;
 const CODE = 'tried';
 const STAGING = 'app-trial-';
 export const TRIAL_LIMITS = { files: 20_000, bytes: 256 << 20 } as const;
 
 interface Trial {
+  /** Absent in records of Cores that had no number: form 1. */
+  readonly format?: number;
   readonly hash: string;
   readonly grants: readonly string[];
   readonly version: string;
@@ -31,6 +34,8 @@ export class TriedApps {
   readonly #parts: TriedParts;
   readonly #boot: string;
   readonly #trials = new Map<string, Trial>();
+  /** Apps whose records a newer Core wrote: they are left alone, and so is their code. */
+  readonly #newer = new Map<string, CoreError>();
   /** One at a time: a save may come while the last one is still put in its place. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -54,13 +59,18 @@ export class TriedApps {
     return [...this.#trials].map(([id, { hash }]) => ({ id, folder: this.#folder(id, hash) }));
   }
 
+  /** What a newer Core wrote. */
+  get newer(): readonly CoreError[] {
+    return [...this.#newer.values()];
+  }
+
   /** What its author granted it, as an answer of the operator. */
   consentsOf(id: string): readonly Consent[] {
     const { grants = [], by = '', at = 0, version = '' } = this.#trials.get(id) ?? {};
     return grants.map((capability) => ({ capability, allowed: true, by, at, version }) as Consent);
   }
 
-  /** Checks a package and puts it in its place as a whole. Throws PACKAGE_INVALID, MANIFEST_INVALID and the codes of a disk. */
+  /** Checks a package and puts it in its place as a whole. Throws PACKAGE_INVALID, MANIFEST_INVALID, STATE_NEWER and the codes of a disk. */
   take(
     archive: Uint8Array,
     grants: readonly string[],
@@ -79,6 +89,7 @@ export class TriedApps {
 
   /** Code that is no longer in force: called once nothing of it runs. */
   async sweep(id: string): Promise<void> {
+    if (this.#newer.has(id)) return;
     const kept = this.#trials.get(id)?.hash;
     const folder = join(this.#home(id), CODE);
     for (const name of await namesIn(folder))
@@ -96,6 +107,8 @@ export class TriedApps {
       const paths = await filesOf(code, TRIAL_LIMITS.files);
       const tree = await readTree(APP_PACKAGE, code, paths, TRIAL_LIMITS.bytes);
       const { id, version } = await this.#parts.check(join(code, MANIFEST));
+      const newer = this.#newer.get(id);
+      if (newer) throw newer;
       const hash = tree.hash.slice('sha256:'.length, 'sha256:'.length + 12);
       const former = this.#trials.get(id);
       const same = former?.hash === hash && former.grants.join() === grants.join();
@@ -103,7 +116,8 @@ export class TriedApps {
       await mkdir(join(this.#home(id), CODE), { recursive: true, mode: 0o711 });
       await chmod(code, 0o755);
       if (former?.hash !== hash) await moveFolder(code, this.#folder(id, hash), paths);
-      const trial: Trial = { hash, grants, version, by, at: this.#parts.clock.now(), boot: this.#boot };
+      const at = this.#parts.clock.now();
+      const trial: Trial = { format: FORM, hash, grants, version, by, at, boot: this.#boot };
       await replaceFile(join(this.#home(id), RECORD), JSON.stringify(trial));
       this.#trials.set(id, trial);
       return { id, hash, same };
@@ -113,10 +127,16 @@ export class TriedApps {
   }
 
   async #recall(id: string): Promise<void> {
-    const text = await readState(join(this.#home(id), RECORD));
+    const file = join(this.#home(id), RECORD);
+    const text = await readState(file);
     if (text === undefined) return;
     try {
       const trial = JSON.parse(text) as Trial;
+      const newer = newerForm(file, trial.format, FORM);
+      if (newer) {
+        this.#newer.set(id, newer);
+        return;
+      }
       if (trial.boot === this.#boot && this.#boot !== 'unknown') {
         this.#trials.set(id, trial);
         return;

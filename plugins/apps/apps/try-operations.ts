@@ -28,6 +28,7 @@ export function tryOperations({ tried, supervisor, developer }: TryParts): reado
   };
   const attempt: Operation<Wanted, object> = {
     name: 'apps.try',
+    sensitive: { act: 'run an app without a signature[, with {grants}]' },
     summary: 'Run an app as its author has just saved it',
     description:
       'A package without a signature. It runs over an installed app of the same id, in the same sandbox, and is gone when the device starts again. Answers when it runs or failed to; `same` says that it is what runs already.',
@@ -73,6 +74,7 @@ export function tryOperations({ tried, supervisor, developer }: TryParts): reado
   };
   const forget: Operation<{ readonly id: string }, object> = {
     name: 'apps.forget',
+    sensitive: { act: 'end the trial of the app {id}' },
     summary: 'End the trial of an app',
     description: 'What is installed under its id runs again.',
     params: exactly({

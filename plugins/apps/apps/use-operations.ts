@@ -5,6 +5,7 @@ import {
   callerName,
   type Grants,
   type Operation,
+  type Refusal,
 } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 
@@ -14,7 +15,7 @@ interface Uses {
   readonly id: string;
   readonly claimed: readonly string[];
   readonly used: readonly string[];
-  readonly refused: readonly { readonly capability: string; readonly hint: string; readonly ts: number }[];
+  readonly refused: readonly Pick<Refusal, 'capability' | 'hint' | 'ts' | 'first' | 'count'>[];
 }
 
 /** What an app needed of what it claims, as far as the Core is asked for it: what the sandbox alone gives it does not see. */
@@ -45,7 +46,9 @@ export function useOperation(
             properties: {
               capability: { type: 'string' },
               hint: { type: 'string', description: 'The line that would grant it.' },
-              ts: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+              ts: { type: 'integer', description: 'the last time; milliseconds since the Unix epoch' },
+              first: { type: 'integer', description: 'the first time' },
+              count: { type: 'integer', description: 'how often' },
             },
           },
         },
@@ -65,7 +68,7 @@ export function useOperation(
       const [used, all] = await Promise.all([grants.used(own), grants.refusals()]);
       const refused = all
         .filter(({ caller }) => caller.kind === 'app' && caller.id === id)
-        .map(({ capability, hint, ts }) => ({ capability, hint, ts }));
+        .map(({ capability, hint, ts, first, count }) => ({ capability, hint, ts, first, count }));
       return { id, claimed: capabilities.map((one) => one.id), used, refused };
     },
   };

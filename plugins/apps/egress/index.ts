@@ -1,11 +1,11 @@
 import {
   appSupervisor,
-  type DeparturesLedger,
   definePlugin,
   device,
   egress,
   ledger as ledgerService,
   reasonOf,
+  whileThere,
 } from '@device-core/plugin-api';
 import type { WayOutLimits } from './way-out.ts';
 import { WaysOut } from './ways-out.ts';
@@ -25,7 +25,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
   async setup(host, services) {
     const { scope, log, config, capabilities } = host;
     const { paths } = await services.device.info();
-    let ledger: DeparturesLedger | undefined;
+    const ledger = whileThere(host, ledgerService);
     const ways = new WaysOut(paths.run, scope, log, async (refused) => {
       const [{ Turns }, { Names }, { WayOut }] = await Promise.all([
         import('./copy.ts'),
@@ -36,15 +36,9 @@ export const plugin = definePlugin<typeof requires, Settings>({
         ...{ log, capabilities, limits: config, refused },
         names: new Names({ scope, ...config }),
         turns: new Turns(),
-        ledger: () => ledger,
+        ledger,
       };
       return (app, part) => new WayOut(app, part, world);
-    });
-    host.when(ledgerService, (service, part) => {
-      ledger = service;
-      part.defer('ledger', () => {
-        if (ledger === service) ledger = undefined;
-      });
     });
     // Inside, a refusal is a number at most: why stands in the log of the app.
     host.when(appSupervisor, (service, part) => {

@@ -1,10 +1,13 @@
 /** What an app is answered that may not go where it wants, or cannot. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 
 /** Of the reason in the first line: clients show that line, and little else (Python's urllib, Node's https). */
 const MOST_PHRASE = 400;
+/** Of a request that was refused in its middle: bytes, and time. */
+const MOST_UNHEARD = 4 << 20;
+const UNHEARD_MS = 1_000;
 
 export function errorOf(thrown: unknown): CoreError {
   return thrown instanceof CoreError ? thrown : new CoreError('UNAVAILABLE', { what: 'it', reason: reasonOf(thrown) });
@@ -22,8 +25,11 @@ function bodyOf(error: CoreError): string {
   return `${JSON.stringify({ ok: false, error: error.toWire(), details: error.details })}\n`;
 }
 
-/** To a request that no parser owns any more (CONNECT), or that could not be read. */
-export function refuseSocket(socket: Socket, error: CoreError): void {
+/**
+ * To a request that no parser owns any more (CONNECT), or that could not be read. `listening`: for so long what it goes on to say is thrown away, as
+ * who is cut off in the middle of its words does not hear the answer.
+ */
+export function refuseSocket(socket: Socket, error: CoreError, listening?: Scope): void {
   const body = bodyOf(error);
   if (!socket.writable) {
     socket.destroy();
@@ -36,8 +42,17 @@ export function refuseSocket(socket: Socket, error: CoreError): void {
       '',
       body,
     ].join('\r\n'),
-    () => socket.destroy(),
+    () => {
+      if (listening === undefined) socket.destroy();
+    },
   );
+  if (listening === undefined) return;
+  const before = socket.bytesRead;
+  socket.on('data', () => {
+    if (socket.bytesRead - before > MOST_UNHEARD) socket.destroy();
+  });
+  const late = listening.timeout('the end of a refused request', UNHEARD_MS, () => void socket.destroy());
+  socket.once('close', () => late[Symbol.dispose]());
 }
 
 export function refuseResponse(response: ServerResponse, error: CoreError): void {

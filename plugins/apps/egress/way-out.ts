@@ -78,6 +78,8 @@ export class WayOut implements AsyncDisposable {
   readonly #connections = new Map<Socket, Connection>();
   readonly #server: Server;
   readonly #told = new Map<string, number>();
+  /** Were told that they cannot be read: what they go on to say cannot be, either. */
+  readonly #unheard = new WeakSet<Socket>();
   readonly #usage = { sent: 0, received: 0, refused: 0 };
 
   constructor(app: WayOutApp, scope: Scope & AsyncDisposable, world: WayOutWorld) {
@@ -274,12 +276,14 @@ export class WayOut implements AsyncDisposable {
 
   #unreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const { headerBytes } = this.#world.limits;
+    if (this.#unheard.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const told =
       error.code === 'HPE_HEADER_OVERFLOW'
         ? new CoreError('HEADERS_TOO_LARGE', { limit: headerBytes })
         : new CoreError('REQUEST_INVALID', { reason: error.message });
-    this.#refused('', told, (refusal) => refuseSocket(socket, refusal));
+    this.#unheard.add(socket);
+    this.#refused('', told, (refusal) => refuseSocket(socket, refusal, this.#scope));
   }
 
   /** Nobody is answered who went away, or whose grant did. */

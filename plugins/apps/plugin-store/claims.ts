@@ -20,7 +20,7 @@ export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 /** Whoever has one of these acts for apps, for other plugins or for the operator. */
 const POWERFUL = [
   ...['apps', 'app-sockets', 'app-supervisor', 'config', 'event-bus', 'functions', 'grants', 'identity', 'launcher'],
-  ...['plugin-manager', 'processes'],
+  ...['http-server', 'plugin-manager', 'processes', 'prompts', 'sessions'],
 ];
 const HARMLESS_TAPS = ['health.collect', 'kernel.ready'];
 

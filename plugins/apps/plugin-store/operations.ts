@@ -10,7 +10,7 @@ import {
   type PluginState,
 } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import { Installation } from './installation.ts';
 import type { InstallRequest, Running } from './outcome.ts';
 import type { Probation } from './probation.ts';
@@ -87,16 +87,7 @@ const CHANGE_ID: JsonSchema = { type: 'string', description: 'id of the change; 
 const SUBJECT = 'plugins';
 const BY_ID: JsonSchema = exactly({ id: ID });
 const ABOUT_ONE: JsonSchema = { type: 'object', required: ['plugin'], properties: { plugin: INSTALLED } };
-const UNDONE: readonly CoreErrorCode[] = [
-  'STATE_UNWRITABLE',
-  'STORAGE_FULL',
-  'STORAGE_READ_ONLY',
-  'STORAGE_FAILED',
-  'CHANGE_UNDONE',
-  'SKU_INVALID',
-  'BUSY',
-  'UNAVAILABLE',
-];
+const UNDONE: readonly CoreErrorCode[] = [...STATE_ERRORS, 'CHANGE_UNDONE', 'SKU_INVALID', 'BUSY', 'UNAVAILABLE'];
 
 export interface InstalledView extends InstalledPlugin {
   readonly id: string;
@@ -164,6 +155,7 @@ export function storeOperations(
   const installation = new Installation(store, place);
   const install: Operation<InstallRequest, unknown> = {
     name: 'plugins.install',
+    sensitive: { act: 'install the plugin {source}[ as {isolation}][, accepting {accept}]', unless: { check: true } },
     summary: 'install or upgrade a plugin from a folder or a tarball on the device',
     description:
       'The package is checked before the answer. The rest is a change: it is done when the plugin is active and on probation. A version that fails then, or during its probation, makes room for what ran before; the error of the change is then PLUGIN_ROLLED_BACK.',
@@ -213,6 +205,7 @@ export function storeOperations(
   };
   const remove: Operation<{ readonly id: string }, unknown> = {
     name: 'plugins.remove',
+    sensitive: { act: 'remove the plugin {id}' },
     summary: 'stop a plugin that was installed and remove it with its files',
     capability: 'system.plugins',
     params: BY_ID,
@@ -226,6 +219,7 @@ export function storeOperations(
   const back = new Rollback(store, view);
   const rollback: Operation<{ readonly id: string }, unknown> = {
     name: 'plugins.rollback',
+    sensitive: { act: 'roll the plugin {id} back' },
     summary: 'bring the version before back',
     description:
       'What ran before a version on probation, else the last one that was proven. It is a change; its result has the plugin.',

@@ -11,10 +11,16 @@ const TAIL_WIDTH = 400;
 /** Characters of what is dropped. */
 const LAST_WORDS = 4_096;
 const KIB = 1_024;
-/** What has no end of a line by then is written without one. */
-const LONGEST_LINE = 8_192;
+/** Bytes that stand beside the text of each line: a line of nothing is not free. */
+const LINE_COSTS = 64;
+/** One write to the file. */
+const BATCH = 8_192;
 /** One look for secrets. */
-const LONGEST_PIECE = 32_768;
+const LONGEST_PIECE = 65_536;
+/** So much of an endless line stays behind for the next look: the longest secret. */
+const CARRIED = 16_384;
+/** Places where such a line may be cut. */
+const CUTS = [0, 4_099, 8_209, CARRIED, 2 * CARRIED] as const;
 /** Tokens of launches that may still be printed: the present one and that before it. */
 const MOST_SECRETS = 2;
 
@@ -26,6 +32,8 @@ export interface GuestLogOptions {
   readonly onError: (thrown: unknown) => void;
   /** Once for all that is dropped in a row. */
   readonly onDrop?: () => void;
+  /** Takes secrets out of texts. */
+  readonly hide?: (texts: readonly string[]) => Promise<readonly string[]>;
 }
 
 /**
@@ -64,14 +72,13 @@ export class GuestLog {
   async follow(output: AsyncIterable<string>, stream: 'stdout' | 'stderr', run: string): Promise<void> {
     let rest = '';
     try {
-      // A secret may stand in two pieces of output: whole lines are looked at.
+      // A secret may stand in two pieces of output: what is looked at ends with a line, and where there is no end of one, the last of it waits.
       for await (const text of output) {
-        const end = `${rest}${text}`.lastIndexOf('\n') + 1;
-        const all = `${rest}${text}`;
-        const cut = end === 0 && all.length > LONGEST_LINE ? all.length : end;
-        rest = all.slice(cut);
-        for (let from = 0; from < cut; from += LONGEST_PIECE)
-          await this.#take(all.slice(from, Math.min(cut, from + LONGEST_PIECE)), stream, run);
+        rest += text;
+        for (let cut = await this.#cut(rest); cut > 0; cut = await this.#cut(rest)) {
+          await this.#take(rest.slice(0, cut), stream, run);
+          rest = rest.slice(cut);
+        }
       }
       if (rest !== '') await this.#take(rest, stream, run);
       await this.#tellDropped();
@@ -81,11 +88,13 @@ export class GuestLog {
   }
 
   /** A line that came another way. Never rejects: a guest runs on although its log cannot be written. */
-  write({ level, text, fields }: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
-    const msg = this.#hide(text);
+  async write({ level, text, fields: given }: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
+    const hidden = await this.#hide(given ? [text, JSON.stringify(given)] : [text]);
+    const [msg = '', inside] = hidden ?? [withheld(1)];
+    const fields = inside === undefined ? undefined : (JSON.parse(inside) as OutputLine['fields']);
     const at = this.#options.clock.now();
     this.#note({ at, level, from: 'log', text: msg, ...(fields && { fields }) });
-    return this.#write(`${JSON.stringify({ level, time: at, msg, ...(fields && { fields }) })}\n`);
+    await this.#write(`${JSON.stringify({ level, time: at, msg, ...(fields && { fields }) })}\n`);
   }
 
   /** The newest lines, the oldest of them first; of a run alone, at most the tails of its streams. */
@@ -110,9 +119,10 @@ export class GuestLog {
 
   async #take(text: string, stream: 'stdout' | 'stderr', run: string): Promise<void> {
     const { clock } = this.#options;
-    const taken = this.#rate?.take(text.length, clock.monotonic()) ?? true;
+    const taken = this.#rate?.take(text.length + LINE_COSTS * linesIn(text), clock.monotonic()) ?? true;
     // Of what is dropped its end may yet say why it crashed.
-    const lines = this.#hide(redactText(taken ? text : text.slice(-LAST_WORDS))).split('\n');
+    const [hidden] = (await this.#hide([redactText(taken ? text : text.slice(-LAST_WORDS))])) ?? [];
+    const lines = (hidden ?? withheld(linesIn(text) || 1)).split('\n');
     const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, clock.now()));
     for (const entry of entries) this.#note(lineOf(entry, run), taken);
     if (!taken) return this.#drop(text);
@@ -123,7 +133,7 @@ export class GuestLog {
       // The level tells enough of where it was printed.
       const { from: _from, ...line } = entry;
       batch += `${JSON.stringify(line)}\n`;
-      if (batch.length < LONGEST_LINE) continue;
+      if (batch.length < BATCH) continue;
       await this.#write(batch);
       batch = '';
     }
@@ -132,7 +142,7 @@ export class GuestLog {
 
   #drop(text: string): void {
     if (this.#dropped.lines === 0) this.#options.onDrop?.();
-    const lines = text.split('\n').length - 1 || 1;
+    const lines = linesIn(text) || 1;
     this.#dropped = { lines: this.#dropped.lines + lines, bytes: this.#dropped.bytes + text.length };
   }
 
@@ -179,8 +189,23 @@ export class GuestLog {
     return [...linesOf(await textOf(`${file}.1`)), ...now].slice(-most);
   }
 
-  #hide(text: string): string {
-    return this.#secrets.reduce((all, secret) => all.replaceAll(secret, '[redacted]'), text);
+  /** Where the next look ends; 0: more has to come first. An endless line is cut where nothing is found across the cut. */
+  async #cut(text: string): Promise<number> {
+    const end = text.lastIndexOf('\n', LONGEST_PIECE - 1) + 1;
+    if (end > 0 || text.length <= LONGEST_PIECE) return end;
+    const all = text.slice(0, LONGEST_PIECE);
+    for (const less of CUTS) {
+      const cut = all.length - CARRIED - less;
+      const [whole, before, behind] = (await this.#hide([all, all.slice(0, cut), all.slice(cut)])) ?? [];
+      if (whole === undefined || whole === `${before}${behind}`) return cut;
+    }
+    return all.length;
+  }
+
+  /** Of tokens, and of what others keep. Undefined where it could not be looked at: it must not be written then. */
+  async #hide(texts: readonly string[]): Promise<readonly string[] | undefined> {
+    const own = texts.map((text) => this.#secrets.reduce((all, one) => all.replaceAll(one, '[redacted]'), text));
+    return this.#options.hide ? this.#options.hide(own).catch(() => undefined) : own;
   }
 
   /** One read of a busy pipe may be more than a whole file takes. */
@@ -194,6 +219,16 @@ export class GuestLog {
     await mkdir(dirname(file), { recursive: true, mode: 0o750 });
     await appendFile(file, bytes, { mode: 0o640, sync: false, most: limit });
   }
+}
+
+function withheld(lines: number): string {
+  return `[withheld: ${lines} lines, secrets could not be looked for in them]`;
+}
+
+function linesIn(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return count;
 }
 
 async function textOf(file: string): Promise<string> {

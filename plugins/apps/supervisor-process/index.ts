@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { appSupervisor, definePlugin, device, identity, launcher, type PluginHost } from '@device-core/plugin-api';
+import { hideOutput } from '@device-core/plugin-api/secrets-kit/hide-output';
 import { ProcessRecords } from './former-processes.ts';
 import { ProcessSupervisor } from './process-supervisor.ts';
 
@@ -11,11 +12,14 @@ export const plugin = definePlugin({
   requires: { device, identity, launcher },
   async setup(host: PluginHost<Config>, services) {
     const { paths } = await services.device.info();
+    const output = hideOutput(host);
+    host.tap('health.collect', output.tell);
     const supervisor = new ProcessSupervisor({
       ...services,
       records: await ProcessRecords.open(join(paths.run, 'apps'), host.clock),
       logs: join(paths.var, 'log', 'apps'),
       logBytes: host.config.logBytes,
+      hide: output.hide,
       clock: host.clock,
       scope: host.scope,
       log: host.log,

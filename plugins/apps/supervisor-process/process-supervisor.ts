@@ -36,6 +36,8 @@ export interface ProcessSupervisorOptions {
   /** Folder of log files, and the size at which one is put aside, bytes. */
   readonly logs: string;
   readonly logBytes: number;
+  /** Takes secrets out of texts. */
+  readonly hide: (texts: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly scope: Scope;
   readonly log: Logger;
@@ -307,7 +309,8 @@ export class ProcessSupervisor implements AppSupervisor {
         this.#options.log.warn({ guest: name, reason: reasonOf(thrown) }, "cannot write a guest's log");
       const onDrop = () =>
         this.#options.log.warn({ guest: name }, 'a guest writes more than it may: lines are dropped');
-      log = new GuestLog({ file: join(logs, `${name}.log`), limit: logBytes, clock, onError, onDrop });
+      const file = join(logs, `${name}.log`);
+      log = new GuestLog({ file, limit: logBytes, clock, onError, onDrop, hide: this.#options.hide });
       this.#logs.set(name, log);
     }
     return log;

@@ -1,9 +1,11 @@
 import { appSupervisor, definePlugin, device, identity, type PluginHost } from '@device-core/plugin-api';
 import { credentialsOf } from '@device-core/plugin-api/app-spec';
+import { hideOutput } from '@device-core/plugin-api/secrets-kit/hide-output';
 import { Credentials } from './credentials.ts';
 import { GuestOutput } from './guest-output.ts';
 import { Journal } from './journal.ts';
 import { loadSocketNames } from './native.ts';
+import { removeRemains } from './remains.ts';
 import { SystemBus } from './system-bus.ts';
 import { SystemdSupervisor } from './systemd-supervisor.ts';
 import { WardenClient } from './warden-client.ts';
@@ -24,9 +26,10 @@ export const plugin = definePlugin({
     const path = credentialsOf({ service });
     const tokens = { names: await loadSocketNames(), identity: services.identity, path, log };
     let credentials: Credentials | undefined;
+    const output = hideOutput(host);
     const supervisor = new SystemdSupervisor({
       ...{ warden, bus, clock, log, run: paths.run, identity: services.identity },
-      output: new GuestOutput(journal, clock),
+      output: new GuestOutput(journal, clock, output.hide),
       credentials: () => {
         credentials ??= scope.use('tokens of launches', new Credentials(tokens));
         return credentials;
@@ -35,6 +38,7 @@ export const plugin = definePlugin({
     // Whoever started guests has ended them before; what is left ends with the unit of the Core, or is told by former().
     host.tap('health.collect', (report) => {
       const { gone } = bus;
+      output.tell(report);
       if (gone === undefined) report.add('supervisor-systemd', { status: 'okay' });
       else
         report.add('supervisor-systemd', {
@@ -44,5 +48,6 @@ export const plugin = definePlugin({
         });
     });
     host.provide(appSupervisor, supervisor);
+    scope.timeout('remains of a reset', 0, () => removeRemains(paths.var, warden, log));
   },
 });

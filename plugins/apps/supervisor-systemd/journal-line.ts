@@ -5,8 +5,8 @@ export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCAT
 
 export interface JournalLine {
   readonly line: OutputLine;
-  /** Which start of a unit wrote it. */
-  readonly invocation: string;
+  /** Which start of a unit wrote it; empty for a line of its owner, undefined where the journal could not tell: the program had ended before it looked. */
+  readonly invocation: string | undefined;
 }
 
 /** syslog's numbers. */
@@ -32,6 +32,7 @@ export function journalLine(text: string, unit: string): JournalLine | undefined
   const at = Math.floor(Number(said?.__REALTIME_TIMESTAMP) / 1_000);
   if (said === undefined || message === undefined || !Number.isFinite(at)) return undefined;
   const own = said._SYSTEMD_UNIT === unit;
+  const invocation = own ? textOf(said._SYSTEMD_INVOCATION_ID) : '';
   const level = LEVELS[Number(said.PRIORITY)] ?? 'info';
   const {
     level: name,
@@ -45,14 +46,14 @@ export function journalLine(text: string, unit: string): JournalLine | undefined
   if (known === undefined || typeof inner !== 'string')
     return {
       line: { at, level, from, text: redactText(message) },
-      invocation: own ? String(said._SYSTEMD_INVOCATION_ID) : '',
+      invocation,
     };
   // Its own time is not believed.
   const { time: _time, ts: _ts, timestamp: _timestamp, ...more } = fields;
   const given = Object.keys(more).length > 0 ? { fields: redact(more) as Readonly<Record<string, unknown>> } : {};
   return {
     line: { at, level: known, from, text: redactText(inner), ...given },
-    invocation: own ? String(said._SYSTEMD_INVOCATION_ID) : '',
+    invocation,
   };
 }
 

@@ -23,6 +23,11 @@ const MOST_LINES = 10_000;
 const ENDS = ['7ad2d189f7e94e70a38c781354912448', 'd9b373ed55a64feb8242e02dbe79a49c'];
 const PRIORITY: Readonly<Record<OutputLine['level'], number>> = { debug: 7, info: 6, warn: 4, error: 3 };
 
+/** What one start of a unit wrote, or what the unit wrote in a time: milliseconds since the Unix epoch. */
+export type JournalPart =
+  | { readonly invocation: string }
+  | { readonly since: number; readonly until: number | undefined };
+
 /** The journal of systemd: read on demand, and followed only while somebody listens. */
 export class Journal {
   readonly #options: JournalOptions;
@@ -31,12 +36,11 @@ export class Journal {
     this.#options = options;
   }
 
-  /** The newest lines, the oldest of them first; of one start of the unit alone where it is named. */
-  async lines(name: string, most: number, invocation?: string): Promise<readonly JournalLine[]> {
+  /** The newest lines, the oldest of them first; of a part of the unit's alone where it is named. */
+  async lines(name: string, most: number, part?: JournalPart): Promise<readonly JournalLine[]> {
     const count = String(Math.min(most, MOST_LINES));
-    const of = invocation === undefined ? [] : [`_SYSTEMD_INVOCATION_ID=${invocation}`];
     return this.#options.scope.within(`the journal of ${name}`, READ_MS, async (signal) => {
-      const child = this.#spawn(name, ['-n', count, ...of]);
+      const child = this.#spawn(name, ['-n', count, ...(part ? matches(part) : [])], part !== undefined);
       signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
       const closed = once(child, 'close');
       const lines: JournalLine[] = [];
@@ -90,13 +94,13 @@ export class Journal {
     });
   }
 
-  #spawn(name: string, args: readonly string[]): ChildProcessByStdio<null, Readable, null> {
+  /** `only`: nothing of its owner. */
+  #spawn(name: string, args: readonly string[], only = false): ChildProcessByStdio<null, Readable, null> {
     const words = ['-o', 'json', '--no-pager', '-q', '-a', `--output-fields=${FIELDS.join(',')}`, ...args];
     const [own, owners] = [
       `_SYSTEMD_UNIT=${name}.service`,
       [`SYSLOG_IDENTIFIER=${name}`, `_SYSTEMD_UNIT=${this.#options.core}`],
     ];
-    const only = args.some((word) => word.startsWith('_SYSTEMD_INVOCATION_ID'));
     const child = spawn('journalctl', [...words, own, ...(only ? [] : ['+', ...owners])], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -106,3 +110,11 @@ export class Journal {
     return child;
   }
 }
+
+function matches(part: JournalPart): readonly string[] {
+  if ('invocation' in part) return [`_SYSTEMD_INVOCATION_ID=${part.invocation}`];
+  const until = part.until === undefined ? [] : ['--until', secondsOf(part.until)];
+  return ['--since', secondsOf(part.since), ...until];
+}
+
+const secondsOf = (ms: number): string => `@${(ms / 1_000).toFixed(3)}`;

@@ -80,7 +80,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async start(spec: AppSpec, { token, demand }: GuestStart): Promise<GuestRun> {
-    const { bus, credentials, identity, output, warden } = this.#options;
+    const { bus, clock, credentials, identity, output, warden } = this.#options;
     await this.prepare(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -99,6 +99,7 @@ export class SystemdSupervisor implements AppSupervisor {
     this.#forgetOver();
     // Known by its user before it could reach anybody.
     await identity.launched({ app: spec.id, ...(spec.uid === undefined ? {} : { uid: spec.uid }) });
+    const since = clock.now();
     try {
       await warden.ask({ verb: 'start', name: spec.name });
     } catch (thrown) {
@@ -107,7 +108,7 @@ export class SystemdSupervisor implements AppSupervisor {
       throw thrown;
     }
     await unit.begun();
-    output.began(spec.name, unit.invocation, run);
+    output.began(spec.name, unit.invocation, { run, since });
     void unit.ended.then(() => output.over(spec.name, unit.invocation));
     return unit.guest;
   }

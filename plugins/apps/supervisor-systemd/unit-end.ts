@@ -11,7 +11,14 @@ const STEPS: Readonly<Record<number, string>> = {
   ...{ 216: 'its group', 243: 'its token was not handed over' },
 };
 
-/** How a unit ended, by the properties of its service (org.freedesktop.systemd1.Service). `ran`: its program was executed. */
+/** Codes that systemd ends with itself (systemd.exec): whoever was never seen to run did not run. */
+const OWN_CODES = { first: 200, last: 245 } as const;
+const BY_SIGNAL = ['signal', 'core-dump'];
+
+/**
+ * How a unit ended, by the properties of its service (org.freedesktop.systemd1.Service). `ran`: it was seen that its program was executed. systemd looks at
+ * the end of a program before it looks whether that was executed: one that ended at once is never active.
+ */
 export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, stopped: boolean): GuestEnd {
   const result = String(service.get('Result') ?? '');
   const code = Number(service.get('ExecMainCode') ?? 0);
@@ -19,7 +26,8 @@ export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, sto
   const how = code === 0 ? {} : code === EXITED ? { code: status } : { signal: signalName(status) };
   if (stopped) return { ...how, cause: 'stopped' };
   if (result === 'oom-kill') return { ...how, cause: 'memory' };
-  if (!ran) {
+  const own = status >= OWN_CODES.first && status <= OWN_CODES.last;
+  if (!ran && !(code === EXITED ? !own : BY_SIGNAL.includes(result))) {
     const step = code === EXITED ? STEPS[status] : undefined;
     return { cause: 'start', reason: step ?? `systemd could not start it: ${result} (${code}/${status})` };
   }

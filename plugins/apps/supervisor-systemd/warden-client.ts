@@ -6,7 +6,7 @@ export type WardenRequest =
   | { readonly verb: 'put'; readonly spec: AppSpec }
   | { readonly verb: 'drop' | 'own' | 'start' | 'stop' | 'kill'; readonly name: string }
   | { readonly verb: 'limit'; readonly name: string; readonly cpuPercent: number }
-  | { readonly verb: 'list' };
+  | { readonly verb: 'list' | 'reclaim' };
 
 /** A reload of all units may be part of it. */
 const ANSWER_MS = 90_000;
@@ -25,9 +25,9 @@ export class WardenClient {
   /** Throws WARDEN_REFUSED with its reason, and UNAVAILABLE where it could not be asked, did not get to an answer or was hindered by the system. */
   async ask(request: WardenRequest): Promise<unknown> {
     const what =
-      request.verb === 'list'
-        ? 'the list'
-        : `${request.verb} of ${'spec' in request ? request.spec.name : request.name}`;
+      'spec' in request || 'name' in request
+        ? `${request.verb} of ${'spec' in request ? request.spec.name : request.name}`
+        : `the ${request.verb}`;
     const line = await this.#scope
       .within(`the warden: ${what}`, ANSWER_MS, (signal) => this.#line(JSON.stringify(request), signal))
       .catch((thrown: unknown) => {

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import {
-  type Apps,
-  type Audio,
   apps as appsService,
   audio as audioService,
   definePlugin,
@@ -14,6 +12,7 @@ import {
   type Voice,
   type VoiceState,
   voice as voiceService,
+  whileThere,
 } from '@device-core/plugin-api';
 import { readCharacter } from '@device-core/plugin-api/character';
 import { Face } from './face.ts';
@@ -37,14 +36,12 @@ export const plugin = definePlugin<{ display: typeof display }, Settings>({
   requires: { display },
   async setup(host, services) {
     const { scope, log, bus, config } = host;
-    let audio: Audio | undefined;
     let voice: Voice | undefined;
     let intents: Intents | undefined;
-    let apps: Apps | undefined;
-    const face = new Face({ scope, log, display: services.display, audio: () => audio });
+    const face = new Face({ scope, log, display: services.display, audio: whileThere(host, audioService) });
     const screen = new TurnScreen({
       ...{ scope, log, face, display: services.display },
-      ...{ voice: () => voice, intents: () => intents, apps: () => apps },
+      ...{ voice: () => voice, intents: () => intents, apps: whileThere(host, appsService) },
     });
 
     const folder = isAbsolute(config.character) ? config.character : join(SHIPPED, config.character);
@@ -81,12 +78,6 @@ export const plugin = definePlugin<{ display: typeof display }, Settings>({
       services.display.onSurroundings(() => screen.redraw()),
     );
 
-    host.when(audioService, (service, part) => {
-      audio = service;
-      part.defer('sound in use', () => {
-        if (audio === service) audio = undefined;
-      });
-    });
     host.when(voiceService, async (service, part: Scope) => {
       voice = service;
       part.defer('voice in use', () => {
@@ -107,12 +98,6 @@ export const plugin = definePlugin<{ display: typeof display }, Settings>({
       );
       part.defer('intents in use', () => {
         if (intents === service) intents = undefined;
-      });
-    });
-    host.when(appsService, (service, part) => {
-      apps = service;
-      part.defer('apps in use', () => {
-        if (apps === service) apps = undefined;
       });
     });
     host.tap('health.collect', (report) => {

@@ -241,6 +241,15 @@ export class AppSurfaces implements Focus {
     }
   }
 
+  /** Of a surface of an app: whose it is, how it stands, and what a frame of it may cost. */
+  about(
+    surface: string,
+  ): { readonly app: string; readonly state: SurfaceState; readonly budgetMs: number } | undefined {
+    const app = appOf(surface);
+    if (app === undefined) return undefined;
+    return { app, state: this.#machine.stateOf(app), budgetMs: this.#options.rules.paintMs };
+  }
+
   /** Apps whose surfaces were closed, and why. */
   get costly(): readonly { readonly app: string; readonly reason: string }[] {
     const since = this.#now - NAMED_MS;

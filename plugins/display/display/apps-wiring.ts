@@ -3,12 +3,13 @@ import { appSockets, apps, operations, type PluginHost } from '@device-core/plug
 import { AppSurfaces } from './app-surfaces.ts';
 import { AppVoice } from './app-voice.ts';
 import type { DisplayConfig } from './configuration.ts';
-import { type FrameWatch, framesStream } from './frames-stream.ts';
 import { imageStream } from './image-stream.ts';
 import { Offers } from './offers.ts';
 import { displayOperations } from './operations.ts';
 import type { Screen } from './screen.ts';
 import { videoStream } from './video-stream.ts';
+import type { FrameWatch } from './watch/frame-watch.ts';
+import { framesStream } from './watch/frames-stream.ts';
 
 /** Somebody is there and speaks, or is spoken to. */
 const TALKING = ['listening', 'thinking', 'speaking'];

@@ -8,7 +8,7 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import type { FrameWatch } from './frames-stream.ts';
+import type { FrameWatch } from './watch/frame-watch.ts';
 
 /** Milliseconds between two looks at a panel that is not there: at first, and at most. It doubles. */
 const LEAST_PAUSE_MS = 250;

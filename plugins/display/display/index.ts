@@ -1,13 +1,13 @@
 import { definePlugin, device, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
 import { openApps } from './apps-wiring.ts';
 import { type DisplayConfig, surroundingsOf } from './configuration.ts';
-import { FrameWatch } from './frames-stream.ts';
 import { openInput } from './input/wiring.ts';
 import { PluginSurfaces } from './plugin-surfaces.ts';
 import type { PanelLight } from './power/light.ts';
 import { openLight } from './power/wiring.ts';
 import { Screen } from './screen.ts';
 import { openLook } from './settings/wiring.ts';
+import { FrameWatch } from './watch/frame-watch.ts';
 
 /** Characters that /health names. */
 const MOST_NAMED = 20;
@@ -18,7 +18,7 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
   requires: { device },
   async setup(host, services) {
     const { scope, log, bus, config } = host;
-    const frames: FrameWatch = new FrameWatch(() => screen.stage.repaint());
+    const frames: FrameWatch = new FrameWatch(host.clock, () => screen.stage.repaint());
     const screen: Screen = new Screen({
       ...{ scope, log, renderers: config.renderers },
       surroundings: surroundingsOf(config),

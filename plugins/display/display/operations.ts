@@ -13,6 +13,8 @@ import { exactly, textOf } from '@device-core/plugin-api/operation-kit';
 import { IMAGE_LIMITS, imageSize, type ScenePatch } from '@device-core/plugin-api/scene';
 import type { AppSurfaces, Shown } from './app-surfaces.ts';
 import type { Screen } from './screen.ts';
+import { seesAll } from './watch/frame-watch.ts';
+import { surfacesOperation } from './watch/operations.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const VERSION: JsonSchema = { type: 'integer', description: 'of the scene; a patch names the one that it is made for' };
@@ -28,6 +30,21 @@ const SHOWN: JsonSchema = exactly({
   },
   version: VERSION,
 });
+const UNITS: JsonSchema = { type: 'integer', description: 'panel units' };
+const TARGETS: JsonSchema = {
+  type: 'array',
+  description: 'what lies above first; `display.touch` at x, y taps it',
+  items: exactly(
+    {
+      ...{ label: TEXT, x: UNITS, y: UNITS },
+      guarded: {
+        type: 'boolean',
+        description: 'a prompt: only a finger on the panel is heard, except on simulated devices',
+      },
+    },
+    ['label', 'x', 'y'],
+  ),
+};
 const SHOWS = ['SCENE_INVALID', 'SURFACE_TOO_COSTLY', 'RATE_LIMITED', 'CALLER_DENIED', 'APP_NOT_RUNNING'] as const;
 const WHERE_SCENES = 'docs/reference/scenes.md and manifests/schema have all members.';
 const OF_ALL = 'system.display';
@@ -172,28 +189,44 @@ export function displayOperations(
       };
     },
   };
-  const describe: Operation<{ readonly all?: boolean }, object> = {
+  const describe: Operation<{ readonly all?: boolean; readonly targets?: boolean }, object> = {
     name: 'display.describe',
     summary: 'The screen as text, a line each, what lies above first',
     access: `An app gets its own surface; all of it needs ${OF_ALL}.`,
-    params: exactly({ all: ALL }, []),
-    result: exactly({ text: { type: 'array', items: TEXT } }),
+    params: exactly(
+      { all: ALL, targets: { type: 'boolean', default: false, description: 'what can be tapped, too' } },
+      [],
+    ),
+    result: exactly({ text: { type: 'array', items: TEXT }, targets: TARGETS }, ['text']),
     rest: { method: 'GET', path: '/display/text' },
     cli: { hide: true },
     errors: ['NOT_FOREGROUND', 'CAPABILITY_DENIED', 'CALLER_DENIED'],
-    run: async ({ all }, call) => ({ text: screen.describe(whose(call, all, 'describe the screen')) }),
+    async run({ all, targets }, call) {
+      const surface = whose(call, all, 'describe the screen');
+      const clear = seesAll(call.caller);
+      return { text: screen.describe(surface, clear), ...(targets && { targets: screen.targets(surface, clear) }) };
+    },
   };
   const screenshot: Operation<{ readonly all?: boolean }, object> = {
     name: 'display.screenshot',
     summary: 'A picture of the screen',
-    description: 'It is painted anew, so that it is there without a panel that can be read.',
+    description:
+      'It is painted anew, so that it is there without a panel that can be read. While the panel shows a code to pair a browser, only the operator gets one.',
     access: `An app gets its own surface; all of it needs ${OF_ALL}.`,
     params: exactly({ all: ALL }, []),
     result: exactly({ png: { type: 'string', contentEncoding: 'base64', description: 'a PNG, base64 (RFC 4648)' } }),
     rest: { method: 'GET', path: '/display/screenshot' },
     cli: { hide: true },
     errors: ['NOT_FOREGROUND', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'PANEL_UNAVAILABLE', 'TIMEOUT'],
-    run: async ({ all }, call) => ({ png: textOf(await screen.snapshot(whose(call, all, 'show its picture'))) }),
+    async run({ all }, call) {
+      const surface = whose(call, all, 'show its picture');
+      const whole = surface === undefined && !seesAll(call.caller);
+      return { png: textOf(await (whole ? screen.publicSnapshot() : screen.snapshot(surface))) };
+    },
   };
-  return [state, show, card, hide, patch, image, describe, screenshot] as readonly Operation<never, unknown>[];
+  const surfaces = surfacesOperation(screen, apps);
+  return [state, surfaces, show, card, hide, patch, image, describe, screenshot] as readonly Operation<
+    never,
+    unknown
+  >[];
 }

@@ -87,7 +87,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
   }
 
   async #put(user: Pick<ServiceUser, 'plugin' | 'outside'>, surface: PluginSurface): Promise<number> {
-    const { id, layer, scene: given, box, fadeMs, modal } = surface;
+    const { id, layer, scene: given, box, fadeMs, modal, sensitive } = surface;
     const screen = this.#screen;
     if (!ID.test(id)) throw invalid('id', `${JSON.stringify(id)} is no name of a surface: ${ID.source}`);
     if (!Object.hasOwn(LAYERS, layer) || (layer as string) === 'app')
@@ -107,6 +107,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
     screen.cards.keep(full, card);
     return screen.put({
       ...{ id: full, layer: LAYERS[layer], scene, modal: modal === true || layer === 'prompt' },
+      sensitive: sensitive === true,
       ...(box && { box }),
       ...(fadeMs !== undefined && { fadeMs }),
     });

@@ -5,6 +5,7 @@ import {
   type DisplayState,
   LAYERS,
   type Logger,
+  monotonicMs,
   type PanelInfo,
   type RendererReport,
   type Scope,
@@ -16,18 +17,21 @@ import {
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { Cards } from './cards.ts';
-import type { FrameWatch } from './frames-stream.ts';
 import { PanelLink } from './glass.ts';
 import { Images } from './images.ts';
 import { Registry } from './registry.ts';
 import type { InputSeam, Light, LightSeam, SurroundingsSeam, TouchableSurface } from './seams.ts';
 import { Stage } from './stage.ts';
 import { coversAll, type NewSurface, Tree } from './tree.ts';
+import type { FrameWatch } from './watch/frame-watch.ts';
+import { type TapTarget, tapTargets } from './watch/targets.ts';
 
 const MEASURE_MS = 5_000;
 const IMAGE_MS = 20_000;
 const SNAPSHOT_MS = 20_000;
 const MOST_GLYPHS = 256;
+const MOST_TARGETS = 64;
+const NO_REPORT = { at: 0, ms: 0, frames: 0, cpuMs: 0, surfaces: [] };
 
 /** What `screen` asks of the part that knows apps. */
 export interface Focus {
@@ -74,6 +78,9 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   #state: DisplayState = { power: 'on', brightness: 1 };
   readonly #listeners: Listeners<unknown>;
   #glass: object | undefined;
+  readonly #frames: FrameWatch;
+  /** What the last frames cost, and when that was told: milliseconds since the Unix epoch. */
+  report: Pick<RendererReport, 'ms' | 'frames' | 'cpuMs' | 'surfaces'> & { readonly at: number } = NO_REPORT;
 
   constructor({ scope, log, renderers, surroundings, imageBytes, frames }: ScreenOptions) {
     this.scope = scope;
@@ -87,10 +94,13 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
       report: (report) => {
         for (const glyph of report.missingGlyphs)
           if (this.missingGlyphs.size < MOST_GLYPHS) this.missingGlyphs.add(glyph);
+        this.report = { ...report, at: scope.clock.now() };
         this.focus?.report(report);
       },
       changed: () => this.#look(),
+      uncovered: () => frames.uncover(),
     });
+    this.#frames = frames;
     this.tree = new Tree(surroundings, () => this.stage.touched());
     const world = () => ({
       surroundings: this.tree.surroundings,
@@ -108,6 +118,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   // ---- surfaces ----
 
   put(surface: NewSurface): number {
+    if (surface.sensitive === true) this.#frames.cover();
     const version = this.tree.put(surface);
     this.focus?.arranged();
     return version;
@@ -166,10 +177,21 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     await this.stage.ask('levels of a voice', MEASURE_MS, (renderer) => renderer.levels(levels), true);
   }
 
-  /** What is seen, from above to below, a line each. */
-  describe(surface?: string): readonly string[] {
+  /** For those far away who may not see all. Throws CALLER_DENIED where there is, or was meanwhile, what is sensitive. */
+  async publicSnapshot(): Promise<Uint8Array> {
+    const { tree } = this;
+    const { covered, covers } = tree;
+    const png = covered ? undefined : await this.snapshot();
+    if (png !== undefined && tree.covers === covers) return png;
+    const reason = 'what it shows is for the operator and for whoever stands before it';
+    throw new CoreError('CALLER_DENIED', { verb: 'take a picture of the panel', reason });
+  }
+
+  /** What is seen, from above to below, a line each; without what is sensitive if `clear` is false. */
+  describe(surface?: string, clear = true): readonly string[] {
     const all = this.surfacesFromAbove();
-    return this.#lines(surface === undefined ? seen(all) : all.filter(({ id }) => id === surface));
+    const asked = surface === undefined ? seen(all) : all.filter(({ id }) => id === surface);
+    return this.#lines(asked.filter((one) => clear || !this.#isSensitive(one)));
   }
 
   /** The same without the layer of the voice, and with what it covers: nobody who asks what is on the screen means the answer. */
@@ -183,10 +205,24 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     return this.#lines(seen(below.reverse()));
   }
 
+  /** What can be tapped of it. */
+  targets(surface?: string, clear = true): readonly TapTarget[] {
+    const all = this.surfacesFromAbove().filter((one) => clear || !this.#isSensitive(one));
+    const asked = surface === undefined ? all : all.filter(({ id }) => id === surface);
+    return tapTargets(asked, monotonicMs(), this.#world, MOST_TARGETS);
+  }
+
+  #isSensitive({ id }: Pick<TouchableSurface, 'id'>): boolean {
+    return this.tree.get(id)?.sensitive === true;
+  }
+
   #lines(surfaces: readonly Pick<TouchableSurface, 'scene'>[]): readonly string[] {
+    return surfaces.flatMap(({ scene }) => describeScene(scene, this.#world));
+  }
+
+  get #world() {
     const { locale, timeZone } = this.tree.surroundings;
-    const world = { now: this.scope.clock.now(), locale, timeZone };
-    return surfaces.flatMap(({ scene }) => describeScene(scene, world));
+    return { now: this.scope.clock.now(), locale, timeZone };
   }
 
   // ---- input/ ----

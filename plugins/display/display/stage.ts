@@ -44,6 +44,8 @@ export interface StageOptions {
   readonly images: Images;
   readonly report: (report: RendererReport) => void;
   readonly changed: () => void;
+  /** Frames from now on show nothing sensitive; what was painted before may. */
+  readonly uncovered: () => void;
 }
 
 export class Stage {
@@ -58,7 +60,11 @@ export class Stage {
   constructor(options: StageOptions) {
     this.#options = options;
     const { registry, link } = options;
-    registry.changed = () => this.#look();
+    registry.changed = () => {
+      // Who paints is told at once: what could not be drawn meanwhile is drawn again when there is one.
+      if (this.#tree) options.changed();
+      this.#look();
+    };
     link.changed = () => this.#look();
   }
 
@@ -74,7 +80,9 @@ export class Stage {
   }
 
   get renderer(): string | undefined {
-    return this.#opened && !this.#opened.over ? this.#opened.row.id : undefined;
+    const opened = this.#opened;
+    // One that went may owe an answer for a while yet: it is asked nothing more.
+    return opened && !opened.over && this.#options.registry.has(opened.row) ? opened.row.id : undefined;
   }
 
   get panel(): PanelInfo | undefined {
@@ -239,11 +247,26 @@ export class Stage {
       this.#told = paused;
     }
     const patch = whole ? this.#tree.whole() : this.#tree.changes();
+    const clean = this.#tree.covered && !this.#tree.sensitive;
     if (!patch) return;
     const base = whole ? 0 : opened.revision;
     const revision = base + 1;
     await scope.within(`renderer ${id} takes a change`, APPLY_MS, () => renderer.apply({ ...patch, base, revision }));
     opened.revision = revision;
+    if (clean) await this.#uncover(opened);
+  }
+
+  /** What the renderer was painting may be on its way yet: it pauses, and begins anew with a whole frame. */
+  async #uncover({ row: { renderer, id } }: Opened): Promise<void> {
+    const { scope, uncovered } = this.#options;
+    const pause = (paused: boolean) =>
+      scope.within(`renderer ${id} begins anew`, APPLY_MS, () => renderer.pause(paused));
+    await pause(true);
+    if (!this.#tree.sensitive) {
+      this.#tree.uncover();
+      uncovered();
+    }
+    if (this.#told === false) await pause(false);
   }
 
   #failed(opened: Opened, error: unknown): void {

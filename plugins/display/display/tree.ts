@@ -9,14 +9,12 @@ import {
   type TreePatch,
 } from '@device-core/plugin-api';
 import {
-  begun,
   PANEL_UNITS,
-  patchScene,
+  patchSceneAt,
   type Rect,
-  SCENE_LIMITS,
   type Scene,
   type ScenePatch,
-  settled,
+  timed,
 } from '@device-core/plugin-api/scene';
 
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
@@ -36,11 +34,14 @@ export interface NewSurface extends Partial<Placing> {
   readonly scene: Scene;
   /** Nothing below it is touched. */
   readonly modal?: boolean;
+  /** Not for viewers far away. */
+  readonly sensitive?: boolean;
 }
 
 export interface Row {
   readonly surface: Surface;
   readonly modal: boolean;
+  readonly sensitive: boolean;
   /** Monotonic milliseconds since which it is seen. */
   readonly shownAt: number;
 }
@@ -57,6 +58,10 @@ export class Tree {
   readonly #untold = new Map<string, Untold>();
   readonly #removed = new Set<string>();
   readonly #versions = new Map<string, number>();
+  /** Surfaces of which the renderer may still show something sensitive. */
+  readonly #covered = new Set<string>();
+  /** How often something sensitive was put. */
+  covers = 0;
   readonly #changed: () => void;
   #surroundings: Surroundings;
   #pose: CharacterPose = { state: 'idle', expression: 'neutral' };
@@ -87,16 +92,23 @@ export class Tree {
   }
 
   /** Answers with the version of its scene. Versions of an id go up even where it was away meanwhile. */
-  put({ modal = false, box = WHOLE, ...rest }: NewSurface): number {
+  put({ modal = false, sensitive = false, box = WHOLE, fadeMs, ...rest }: NewSurface): number {
     const { id, hidden = false } = rest;
+    if (sensitive) {
+      this.#covered.add(id);
+      this.covers += 1;
+    }
+    // A fade would show the former picture on after it was taken away.
+    const fade = fadeMs === undefined || (this.#covered.has(id) && !sensitive) ? {} : { fadeMs };
     const version = this.#nextVersion(id);
     const former = this.#rows.get(id);
     const now = monotonicMs();
     const seen = former !== undefined && !former.surface.hidden && !hidden;
     const shownAt = seen ? former.shownAt : now;
     if (former && former.surface.layer !== rest.layer) this.#rows.delete(id);
-    const scene = stamped(rest.scene, now);
-    this.#rows.set(id, { surface: { ...rest, scene, box, version, since: now }, modal, shownAt });
+    const scene = timed(rest.scene, now);
+    const surface = { ...rest, ...fade, scene, box, version, since: now };
+    this.#rows.set(id, { surface, modal, sensitive, shownAt });
     this.#of(id).whole = true;
     this.#changed();
     return version;
@@ -108,7 +120,7 @@ export class Tree {
     if (!row) return;
     const since = monotonicMs();
     const version = this.#nextVersion(id);
-    this.#rows.set(id, { ...row, surface: { ...row.surface, scene: stamped(scene, since), version, since } });
+    this.#rows.set(id, { ...row, surface: { ...row.surface, scene: timed(scene, since), version, since } });
     this.#of(id).whole = true;
     this.#changed();
   }
@@ -121,15 +133,11 @@ export class Tree {
     if (patch.version !== surface.version)
       throw new CoreError('SCENE_CONFLICT', { what, version: surface.version, expected: patch.version });
     const now = monotonicMs();
-    const { timelines: former = [] } = surface.scene;
-    const full = former.length + (patch.timelines?.length ?? 0) > SCENE_LIMITS.timelines;
-    // What is over need not be kept, but then the renderer has to know it, too.
-    const roomy = full ? settled(surface.scene, now, surface.since) : surface.scene;
-    const scene = stamped(patchScene(roomy, patch, what), now);
+    const scene = patchSceneAt(surface.scene, patch, { began: surface.since, since: now, now }, what);
     const version = this.#nextVersion(id);
     this.#rows.set(id, { ...row, surface: { ...surface, scene, version } });
     const untold = this.#of(id);
-    if (roomy !== surface.scene || untold.patches.length === MOST_PATCHES) untold.whole = true;
+    if (untold.patches.length === MOST_PATCHES) untold.whole = true;
     else untold.patches.push({ patch, since: now });
     this.#changed();
     return version;
@@ -154,6 +162,20 @@ export class Tree {
     this.#removed.add(id);
     this.#changed();
     return true;
+  }
+
+  /** True while there is something sensitive in it, or a renderer may not have taken it away yet. */
+  get covered(): boolean {
+    return this.#covered.size > 0;
+  }
+
+  get sensitive(): boolean {
+    return [...this.#covered].some((id) => this.#rows.get(id)?.sensitive);
+  }
+
+  /** No renderer shows anything sensitive any more. */
+  uncover(): void {
+    this.#covered.clear();
   }
 
   surround(surroundings: Surroundings): void {
@@ -239,13 +261,6 @@ export class Tree {
     }
     return version;
   }
-}
-
-/** Each timeline with its beginning, so that a renderer that comes later goes on where they are. */
-function stamped(scene: Scene, now: number): Scene {
-  const { timelines } = scene;
-  if (!timelines?.some(({ at }) => at === undefined)) return scene;
-  return { ...scene, timelines: timelines.flatMap((one) => (one.at === undefined ? begun([one], now) : [one])) };
 }
 
 /** Every member, so that one that went is back at what it is without being said. */

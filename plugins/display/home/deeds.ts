@@ -1,5 +1,5 @@
 /** What a touch does that is no way to another screen. Each has its effect at once; what fails is said on the screen, with its code. */
-import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, type Network, reasonOf } from '@device-core/plugin-api';
 import type { Problem } from './facts.ts';
 import type { Guide } from './guide.ts';
 import { TEXT_SCALES, THEME_CHOICES } from './screens/settings.ts';
@@ -24,7 +24,7 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
     void guide().go('problem');
   };
   const codeOf = (thrown: unknown) => (thrown instanceof CoreError ? thrown.code : 'INTERNAL');
-  const attempt = (kind: 'setting' | 'app', what: string, deed: () => Promise<unknown> | undefined) =>
+  const attempt = (kind: 'setting' | 'app' | 'wifi', what: string, deed: () => Promise<unknown> | undefined) =>
     void (async () => await deed())().catch((thrown: unknown) => failed({ kind, what, code: codeOf(thrown) }, thrown));
   const keep = (key: string, value: unknown) =>
     attempt('setting', key, () => hands.config?.set({}, key, value, { by: BY }));
@@ -52,12 +52,30 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
       const muted = senses.facts.microphone === 'on';
       attempt('setting', 'microphone', () => (hands.voice ? hands.voice.mute(muted) : hands.audio?.setMuted(muted)));
     },
+    'do.join': () => withNetwork((network, ssid) => network.join(ssid)),
+    'do.forget': () => withNetwork((network, ssid) => network.forget(ssid)),
     'note.all': () =>
       attempt('setting', 'notifications', () =>
         Promise.all(senses.facts.notifications.map(({ id }) => hands.notifications?.dismiss(id))),
       ),
   };
 
+  /** Once at a time: whoever touches twice means it once. */
+  const withNetwork = (deed: (network: Network, ssid: string) => Promise<void>) => {
+    const { network } = hands;
+    const { ssid, busy } = senses.facts.chosen ?? {};
+    if (!network || ssid === undefined || busy) return;
+    senses.change({ chosen: { ssid, busy: true } });
+    attempt('wifi', ssid, async () => {
+      try {
+        await deed(network, ssid);
+      } finally {
+        // Another one may be looked at by now.
+        senses.change({ chosen: { ssid: senses.facts.chosen?.ssid ?? ssid } });
+        await senses.lookRound();
+      }
+    });
+  };
   const open = (app: string, title: string) =>
     attempt('app', title, async () => {
       const { apps, display } = hands;
@@ -73,6 +91,11 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
     else if (kind === 'app') {
       const app = senses.facts.apps[Number(rest)];
       if (app) open(app.id, app.title);
+    } else if (kind === 'wifi') {
+      const found = senses.facts.wifi?.[Number(rest)];
+      if (!found) return;
+      senses.change({ chosen: { ssid: found.ssid, ...(senses.facts.chosen?.busy && { busy: true }) } });
+      void guide().go('wifi', { kind: 'deeper' });
     } else if (kind === 'note') {
       const note = senses.facts.notifications[Number(rest)];
       if (!note) return;

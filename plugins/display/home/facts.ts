@@ -1,5 +1,12 @@
 /** What the screens show: gathered from services, as data, so that a screen is a function of it. */
-import type { AudioState, DepartureLine, DisplayState, Notification, Surroundings } from '@device-core/plugin-api';
+import type {
+  AudioState,
+  DepartureLine,
+  DisplayState,
+  Notification,
+  Surroundings,
+  WifiNetwork,
+} from '@device-core/plugin-api';
 
 export interface Opened {
   readonly id: string;
@@ -18,7 +25,7 @@ export interface RunningTimer {
 
 /** Something that a person can be told to do something about. */
 export interface Problem {
-  readonly kind: 'offline' | 'failed' | 'setting' | 'app';
+  readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi';
   /** Of the table, or a state: `failed`. */
   readonly code: string;
   /** Plugin, app or setting. */
@@ -35,6 +42,10 @@ export interface Facts {
   readonly display?: DisplayState;
   /** Addresses by the name of their interface; empty: no network. */
   readonly addresses: readonly { readonly name: string; readonly address: string }[];
+  /** In reach, the strongest first; absent: nobody can be asked, or it may not be changed here. */
+  readonly wifi?: readonly WifiNetwork[];
+  /** Name of the one that is looked at, and what is being done with it. */
+  readonly chosen?: { readonly ssid: string; readonly busy?: boolean };
   /** Newest first. */
   readonly departures: readonly DepartureLine[];
   readonly microphone: 'on' | 'off' | 'none';

@@ -17,6 +17,7 @@ export const SURFACE = 'home';
 const FADE_MS = 160;
 /** Steps back that are remembered. */
 const MOST_STEPS = 16;
+const UNSEEN: readonly string[] = ['CANCELLED', 'PANEL_UNAVAILABLE'];
 
 interface Place {
   readonly screen: ScreenName;
@@ -152,9 +153,9 @@ export class Guide implements Disposable {
       } catch (thrown) {
         const { log } = this.#options;
         const said = { screen: this.#place.screen, reason: reasonOf(thrown) };
-        // The renderer was stopped: nothing is seen, and another one is given what there is.
-        const stopped = thrown instanceof CoreError && thrown.code === 'CANCELLED';
-        log[stopped ? 'debug' : 'warn'](said, 'cannot draw a screen of the device');
+        // The renderer was stopped, or there is none yet: nothing is seen, and with the next one the display has another state.
+        const unseen = thrown instanceof CoreError && UNSEEN.includes(thrown.code);
+        log[unseen ? 'debug' : 'warn'](said, 'cannot draw a screen of the device');
       }
     }
     // In the same turn as the last look at it: who asks from here on begins anew.
@@ -176,6 +177,8 @@ export class Guide implements Disposable {
       id: SURFACE,
       layer: 'home',
       scene: moved,
+      // A viewer who could scan its code would become what the code is for.
+      sensitive: screen === 'pairing',
       ...(motion === undefined ? {} : { fadeMs: FADE_MS }),
     });
     this.#shown = moved;

@@ -7,6 +7,7 @@ import { Senses } from './senses.ts';
 
 interface HomeConfig {
   readonly idleMs: number;
+  readonly wifi: boolean;
 }
 
 const requires = { device, display, operations };
@@ -27,7 +28,10 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
       'screens',
       new Guide({
         ...{ display, clock, log, deed, idleMs: config.idleMs, facts: () => senses.facts },
-        entering: (screen) => (LOOKED_UP.has(screen) ? senses.look() : undefined),
+        entering: (screen) => {
+          if (screen === 'network') void senses.lookRound();
+          return LOOKED_UP.has(screen) ? senses.look() : undefined;
+        },
       }),
     );
     scope.use(

@@ -25,7 +25,7 @@ export function homeOperations(shows: Shows): readonly Operation<never, unknown>
       additionalProperties: false,
       properties: {
         screen: {
-          enum: Object.keys(SCREENS).filter((name) => name !== 'pairing'),
+          enum: Object.keys(SCREENS).filter((name) => name !== 'pairing' && name !== 'wifi'),
           description: 'as a person would open it',
         },
       },

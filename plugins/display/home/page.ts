@@ -11,6 +11,7 @@ import {
   pagesOf,
   target,
 } from '@device-core/plugin-api/scene';
+import { unescaped } from './parts/part.ts';
 import type { Strings } from './strings/index.ts';
 
 export const WIDTH = PANEL_UNITS - 2 * GRID.margin;
@@ -70,7 +71,7 @@ export async function page(spec: PageSpec, at: number, strings: Strings, layout:
       ...pagerNodes(here, pages.length, { x: PANEL_UNITS - GRID.margin - GRID.target, y: top, height }, layout),
     );
   }
-  return wholeScreen(spec.title, '@background', nodes, layout);
+  return wholeScreen(unescaped(spec.title), '@background', nodes, layout);
 }
 
 const down = (part: Part, by: number, x: number): SceneNode[] =>

@@ -11,8 +11,10 @@ import {
   type DeviceInfo,
   type Display,
   ledger,
+  type Network,
   type Notification,
   type Notifications,
+  network,
   notifications,
   type PluginHost,
   reasonOf,
@@ -30,6 +32,8 @@ export interface Hands {
   config?: Config | undefined;
   ledger?: DeparturesLedger | undefined;
   notifications?: Notifications | undefined;
+  /** Where networks may be joined and forgotten on the panel. */
+  network?: Network | undefined;
 }
 
 const MOST_DEPARTURES = 50;
@@ -39,14 +43,17 @@ export class Senses {
   readonly hands: Hands;
   readonly #host: PluginHost;
   readonly #changed: () => void;
+  readonly #wifi: boolean;
+  #round = 0;
   readonly #broken = new Map<string, string>();
   readonly #timers = new Map<string, RunningTimer>();
   #facts: Facts;
 
-  constructor(host: PluginHost, display: Display, device: DeviceInfo, changed: () => void) {
+  constructor(host: PluginHost<{ readonly wifi: boolean }>, display: Display, device: DeviceInfo, changed: () => void) {
     this.hands = { display };
     this.#host = host;
     this.#changed = changed;
+    this.#wifi = host.config.wifi;
     this.#facts = {
       ...{ notifications: [], apps: [], timers: [], departures: [], microphone: 'none' },
       addresses: addresses(),
@@ -85,6 +92,16 @@ export class Senses {
       addresses: addresses(),
       theme: typeof theme === 'string' ? theme : undefined,
     });
+  }
+
+  /** A look round may take half a minute: what is in reach is shown when it is known. */
+  async lookRound(): Promise<void> {
+    const round = ++this.#round;
+    const wifi = await this.hands.network?.networks().catch((thrown: unknown) => {
+      this.#host.log.debug({ reason: reasonOf(thrown) }, 'no Wi-Fi can be asked');
+      return undefined;
+    });
+    if (round === this.#round) this.change({ wifi, addresses: addresses() });
   }
 
   async #setting(key: string): Promise<unknown> {
@@ -150,6 +167,14 @@ export class Senses {
         this.hands.config = undefined;
       });
     });
+    if (this.#wifi)
+      host.when(network, (service, scope) => {
+        this.hands.network = service;
+        scope.defer('networks', () => {
+          this.hands.network = undefined;
+          this.change({ wifi: undefined });
+        });
+      });
     host.when(ledger, (service, scope) => {
       this.hands.ledger = service;
       scope.defer('ledger', () => {

@@ -128,7 +128,7 @@ export function inputOperations(parts: {
     summary: 'Press a key of the device, or turn a knob',
     params: exactly(
       {
-        name: { type: 'string', minLength: 1, maxLength: 32 },
+        name: { type: 'string', minLength: 1, maxLength: 32, examples: keys },
         phase: { enum: ['press', 'down', 'up'], default: 'press' },
         ms: { ...HOLD, default: TAP_MS },
         delta: { type: 'integer', minimum: -100, maximum: 100, description: 'detents of a knob' },

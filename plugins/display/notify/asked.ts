@@ -71,14 +71,27 @@ export function bannerOf(event: EventEnvelope): BannerRequest | undefined {
 function membersOf(payload: object): Partial<AskedBanner> {
   const { text, level, icon, id, durationMs, progress, buttons } = payload as Readonly<Record<string, unknown>>;
   return {
-    ...(isText(text, MOST_TEXT) && { text }),
+    ...(isText(text, MOST_TEXT) && { text: drawable(text) }),
     ...(LEVELS.some((one) => one === level) && { level: level as Level }),
     ...(isText(icon, 200) && { icon }),
     ...(isText(id, MOST_ID) && { id }),
     ...(isNumber(durationMs, 3_600_000) && { durationMs }),
     ...(isNumber(progress, 1) && { progress }),
-    ...(Array.isArray(buttons) && { buttons: buttons.filter(isButton).slice(0, 2) }),
+    ...(Array.isArray(buttons) && {
+      buttons: buttons
+        .filter(isButton)
+        .slice(0, 2)
+        .map((one) => ({ ...one, title: drawable(one.title) })),
+    }),
   };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]+/g;
+
+/** No scene takes control characters or half a character, whoever draws it: lists of notifications are drawn elsewhere. */
+function drawable(text: string): string {
+  return text.toWellFormed().replace(CONTROLS, ' ');
 }
 
 function isText(value: unknown, most: number): value is string {

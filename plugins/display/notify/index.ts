@@ -125,7 +125,7 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
     });
     host.when(prompts, (service, during) => {
       const ask = () => service.list().then((open) => floor.hold('prompt', open.length > 0));
-      bus.subscribe('prompt.state', ask);
+      during.use('state of questions', bus.subscribe('prompt.state', ask));
       during.defer('questions', () => floor.hold('prompt', false));
       return ask();
     });

@@ -2,11 +2,12 @@
 import {
   type CharacterPose,
   CoreError,
+  PLAIN_SURROUNDINGS,
   type Surface,
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import { type CharacterSpec, NIGHT, patchSceneAt } from '@device-core/plugin-api/scene';
+import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
 
 export interface Tree {
   readonly revision: number;
@@ -19,16 +20,7 @@ export interface Tree {
 
 export const EMPTY_TREE: Tree = {
   revision: 0,
-  surroundings: {
-    theme: NIGHT,
-    textScale: 1,
-    reducedMotion: false,
-    plain: false,
-    fps: 30,
-    locale: 'en',
-    timeZone: 'UTC',
-    light: 1,
-  },
+  surroundings: PLAIN_SURROUNDINGS,
   pose: { state: 'idle', expression: 'neutral' },
   surfaces: [],
 };

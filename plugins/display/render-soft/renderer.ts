@@ -4,6 +4,7 @@ import {
   CoreError,
   type Logger,
   type Opening,
+  PLAIN_SURROUNDINGS,
   type Renderer,
   reasonOf,
   type Surroundings,
@@ -16,7 +17,7 @@ import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
 import type { Canvas } from './paint/canvas.ts';
 import { styleOf, Texts } from './paint/text.ts';
 import { Picture, pixelsOf } from './picture.ts';
-import { EMPTY, PLAIN, patched, type Tree } from './tree.ts';
+import { EMPTY, patched, type Tree } from './tree.ts';
 
 const REPORT_MS = 1_000;
 /** A panel that does not answer for so long is asked again, with a whole frame. */
@@ -100,7 +101,7 @@ export class SoftRenderer implements Renderer {
   }
 
   async measure(texts: readonly TextQuestion[], surroundings?: Surroundings): Promise<readonly TextSize[]> {
-    const around = surroundings ?? (this.#open ? this.#tree.surroundings : PLAIN);
+    const around = surroundings ?? (this.#open ? this.#tree.surroundings : PLAIN_SURROUNDINGS);
     return texts.map(({ text, width, lines, ...asked }) => {
       const style = styleOf(asked, around);
       const layout = this.#texts.layout(text, style, { width, lines });

@@ -2,22 +2,12 @@
 import {
   type CharacterPose,
   CoreError,
+  PLAIN_SURROUNDINGS,
   type Surface,
   type Surroundings,
   type TreePatch,
 } from '@device-core/plugin-api';
-import { type CharacterSpec, NIGHT, patchSceneAt } from '@device-core/plugin-api/scene';
-
-export const PLAIN: Surroundings = {
-  theme: NIGHT,
-  textScale: 1,
-  reducedMotion: false,
-  plain: false,
-  fps: 30,
-  locale: 'en',
-  timeZone: 'UTC',
-  light: 1,
-};
+import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
 
 /** A change of opacity on its way, monotonic milliseconds. */
 interface Fade {
@@ -50,7 +40,7 @@ export interface Pose extends CharacterPose {
 
 export const EMPTY: Tree = {
   revision: 0,
-  surroundings: PLAIN,
+  surroundings: PLAIN_SURROUNDINGS,
   surfaces: [],
   pose: { state: 'idle', expression: 'neutral', since: 0 },
 };

@@ -19,7 +19,10 @@ import { SafeMode } from './safe-mode.ts';
 import { CORNER, earScene, NOTHING, noticeScene } from './signs.ts';
 import { SpokenQuestions } from './spoken.ts';
 import { stringsOf } from './strings/index.ts';
-import { type Power, Troubles } from './troubles.ts';
+import { type Power, Troubles, type Update } from './troubles.ts';
+
+/** How long the panel says what became of an update. */
+const TOLD_MS = 60_000;
 
 interface SystemViewConfig {
   readonly chargingMs: number;
@@ -38,6 +41,8 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
     let plugged: Disposable | undefined;
     let safe: SafeMode | undefined;
     scope.defer('sign of the charger', () => plugged?.[Symbol.dispose]());
+    let told: Disposable | undefined;
+    scope.defer('end of an update', () => told?.[Symbol.dispose]());
 
     const company = { display: screen, log };
     const words = async () => stringsOf((await screen.surroundings()).locale);
@@ -123,6 +128,16 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
       troubles.network((payload as { readonly state?: unknown }).state);
       void notice.look();
     });
+    bus.subscribe('update.state', ({ payload }) => {
+      if (troubles.update(payload as Update)) {
+        told?.[Symbol.dispose]();
+        told = clock.after(TOLD_MS, () => {
+          troubles.updateOver();
+          void notice.look();
+        });
+      }
+      void notice.look();
+    });
     bus.subscribe('system.power', ({ payload }) => {
       const before = troubles.charging;
       troubles.power(payload as Power);
@@ -138,17 +153,22 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
       void page.look();
       void notice.look();
     });
+    const why = async (): Promise<void> => {
+      await safe
+        ?.read()
+        .catch((thrown: unknown) => log.warn({ reason: reasonOf(thrown) }, 'cannot read why safe mode runs'));
+      await page.look();
+    };
     if (sku.id === SAFE_MODE_SKU)
       host.when(operations, async (service, during) => {
         safe = new SafeMode(service, during);
         during.defer('safe mode', () => {
           safe = undefined;
         });
-        await safe
-          .read()
-          .catch((thrown: unknown) => log.warn({ reason: reasonOf(thrown) }, 'cannot read why safe mode runs'));
-        await page.look();
+        await why();
       });
+    // By then those who tell it have started.
+    if (sku.id === SAFE_MODE_SKU) host.tap('kernel.ready', () => void why());
     scope.use(
       'touches',
       screen.onInput((surface, input) => {

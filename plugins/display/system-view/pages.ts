@@ -24,6 +24,8 @@ export interface Blame {
   readonly plugin?: string;
   readonly outcome: string;
   readonly message?: string;
+  /** Why the boot loader chose safe mode. */
+  readonly cause?: string;
   /** It is switched off. */
   readonly done?: true;
 }
@@ -35,12 +37,13 @@ export async function safeModeScene(
 ): Promise<Scene> {
   const { locale } = await display.surroundings();
   const { safeMode: words } = stringsOf(locale);
-  const { plugin, outcome, message, done } = blame;
+  const { plugin, outcome, message, cause, done } = blame;
   const said = [words.outcomes[outcome] ?? words.unknown, plugin === undefined ? '' : words.blame(foreignText(plugin))]
     .filter(Boolean)
     .join(' ');
   const narrow = W - CODE - GRID.gap * 2;
-  const why = message === undefined ? undefined : foreignText(message);
+  const reasons = [cause, message].filter((one) => one !== undefined).map(foreignText);
+  const why = reasons.length === 0 ? undefined : reasons.join(' · ');
   const then = done && plugin !== undefined ? words.done(foreignText(plugin)) : words.again;
   const [first, second, third] = await display.measure([
     { text: said, role: 'body', width: W, lines: 4 },

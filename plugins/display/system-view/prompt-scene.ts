@@ -50,9 +50,9 @@ export interface Look {
 }
 
 interface Row {
-  /** In the question. */
-  readonly place: number;
-  readonly item: PromptItem;
+  /** In the question; absent: it can be answered with the whole alone. */
+  readonly place?: number;
+  readonly item?: PromptItem;
   readonly texts: readonly TextNode[];
   /** The person may switch it. */
   readonly switched: boolean;
@@ -86,7 +86,8 @@ export async function promptScene(
   let y = 0;
   const list: SceneNode[] = [];
   for (const row of pages[at] ?? []) {
-    list.push(...drawn(row, y, { on: !off.has(row.item.capability), armed, inner, strings }));
+    const on = row.item === undefined || !off.has(row.item.capability);
+    list.push(...drawn(row, y, { on, armed, inner, strings }));
     y += row.height;
   }
   nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
@@ -165,7 +166,7 @@ async function headerOf(
 /** What does not fit on a page of its own has its reason on the next one. */
 async function rowsOf(
   display: Pick<Display, 'measure'>,
-  { what }: Prompt,
+  { what, act }: Prompt,
   { large, inner, says }: Frame & { readonly says: string },
   room: number,
 ): Promise<readonly Row[]> {
@@ -186,9 +187,16 @@ async function rowsOf(
       },
     ];
   });
-  const sizes = await display.measure(asked.flat());
+  const deed = act === undefined ? [] : [{ text: foreignText(capital(act)), ...big, width: inner, lines: 4 }];
+  const measured = await display.measure([...deed, ...asked.flat()]);
+  const sizes = measured.slice(deed.length);
+  const said = deed.map(({ width, ...line }): Row => {
+    const h = heightOf(measured[0], 34);
+    const text: TextNode = { kind: 'text', y: 0, w: width, h, colour: '@text', ...line };
+    return { texts: [text], switched: false, height: h + GAP };
+  });
   let next = 0;
-  return what.flatMap((item, place): readonly Row[] => {
+  const rows = what.flatMap((item, place): readonly Row[] => {
     const lines = asked[place] ?? [];
     let y = 0;
     const texts = lines.map(({ width, ...line }, index): TextNode => {
@@ -213,6 +221,7 @@ async function rowsOf(
       { ...row, texts: [{ ...reason, y: 0, w: inner }], switched: false, height: h + GAP },
     ];
   });
+  return [...said, ...rows];
 }
 
 /** As many rows on a page as fit; at least one. */
@@ -241,7 +250,7 @@ function drawn(
   }: { readonly on: boolean; readonly armed: boolean; readonly inner: number; readonly strings: Strings },
 ): readonly SceneNode[] {
   const moved = texts.map((node) => ({ ...node, y: (node.y ?? 0) + y }));
-  if (!switched) return moved;
+  if (!switched || item === undefined || place === undefined) return moved;
   const { w, h } = SWITCH;
   const knob = h - 12;
   const at = { x: inner - w, y: y + (height - GAP - h) / 2 };

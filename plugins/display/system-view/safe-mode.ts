@@ -1,4 +1,4 @@
-/** What kept the device from starting, as the log tells it, and how to switch it off. */
+/** What kept the device from starting, as the boot loader and the log tell it, and how to switch it off. */
 import { type Clock, CoreError, type Operations, type Scope } from '@device-core/plugin-api';
 import type { Blame } from './pages.ts';
 
@@ -9,6 +9,10 @@ interface LastStart {
   readonly outcome: string;
   readonly suspects: readonly string[];
   readonly problems: readonly { readonly message?: string; readonly fields?: Readonly<Record<string, unknown>> }[];
+}
+
+interface Health {
+  readonly warnings?: readonly { readonly code: string; readonly message: string }[];
 }
 
 export class SafeMode {
@@ -27,18 +31,23 @@ export class SafeMode {
 
   /** What is to be scanned, for whoever is asked for help. */
   get code(): string {
-    const { plugin = '-', outcome, message = '' } = this.#blame;
-    return `device-core safe mode; ${outcome || 'unknown'}; ${plugin}; ${message}`;
+    const { plugin = '-', outcome, message = '', cause } = this.#blame;
+    const more = cause === undefined ? '' : `; ${cause}`;
+    return `device-core safe mode; ${outcome || 'unknown'}; ${plugin}; ${message}${more}`;
   }
 
   async read(): Promise<void> {
-    const { lastStart } = (await this.#invoke('logs.lastStart', {})) as { readonly lastStart: LastStart | null };
+    const [{ lastStart }, cause] = await Promise.all([
+      this.#invoke('logs.lastStart', {}) as Promise<{ readonly lastStart: LastStart | null }>,
+      this.#cause(),
+    ]);
     const message = lastStart?.problems.at(-1)?.message;
     const [plugin] = lastStart?.suspects ?? [];
     this.#blame = {
       outcome: lastStart?.outcome ?? '',
       ...(plugin !== undefined && { plugin }),
       ...(message !== undefined && { message }),
+      ...(cause !== undefined && { cause }),
     };
   }
 
@@ -48,6 +57,12 @@ export class SafeMode {
     if (plugin === undefined) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: 'to blame' });
     await this.#invoke('plugins.switch', { id: plugin, enabled: false });
     this.#blame = { ...this.#blame, done: true };
+  }
+
+  /** Of the boot loader; undefined where there is none, or while nobody tells it yet. */
+  async #cause(): Promise<string | undefined> {
+    const { warnings = [] } = (await this.#invoke('system.health', {}).catch(() => ({}))) as Health;
+    return warnings.find(({ code }) => code === 'BOOT_SAFE_MODE')?.message.replace(/^safe mode: /, '');
   }
 
   #invoke(name: string, params: object): Promise<unknown> {

@@ -10,7 +10,17 @@ export interface Power {
   readonly reason?: unknown;
 }
 
+/** `update.state`, as far as somebody who looks at the panel cares. */
+export interface Update {
+  readonly state?: unknown;
+  readonly version?: unknown;
+  readonly percent?: unknown;
+  readonly reason?: unknown;
+}
+
 const LOW = 0.15;
+/** An update in one of these is over, and it did not go well. */
+export const GONE_WRONG: readonly unknown[] = ['rolled-back', 'failed'];
 /** A plugin in one of these does not work. */
 const BROKEN: readonly unknown[] = ['failed', 'quarantined'];
 export class Troubles {
@@ -18,6 +28,9 @@ export class Troubles {
   #power: Power = {};
   #offline = false;
   #sound: string | undefined;
+  #update: Update = {};
+  /** What became of the update is said for a while only. */
+  #tellsEnd = false;
 
   plugin(id: string, state: unknown): void {
     if (BROKEN.includes(state)) this.#broken.add(id);
@@ -30,6 +43,19 @@ export class Troubles {
 
   network(state: unknown): void {
     this.#offline = state === 'offline';
+  }
+
+  /** True where it just ended badly: somebody ends `updateOver` later. */
+  update(update: Update): boolean {
+    const wrong = GONE_WRONG.includes(update.state);
+    const news = wrong && this.#update.state !== update.state;
+    this.#update = update;
+    this.#tellsEnd = wrong && (news || this.#tellsEnd);
+    return news;
+  }
+
+  updateOver(): void {
+    this.#tellsEnd = false;
   }
 
   sound(problem: string | undefined): void {
@@ -63,8 +89,24 @@ export class Troubles {
       return { level: 'error', icon: 'error', text };
     }
     if (this.#sound !== undefined) return { level: 'error', icon: 'silent', text: words.sound(this.#sound) };
+    const updating = this.#updating(words.update);
+    if (updating) return updating;
     if (this.#offline) return { level: 'info', icon: 'offline', text: words.offline };
     return plugged ? { level: 'info', icon: 'power', text: `${words.charging}${percent}` } : undefined;
+  }
+
+  #updating(words: Strings['troubles']['update']): Notice | undefined {
+    const { state, percent, reason } = this.#update;
+    const version = typeof this.#update.version === 'string' ? this.#update.version : '';
+    const why = typeof reason === 'string' ? reason : '';
+    const done = typeof percent === 'number' ? ` ${Math.floor(percent)} %` : '';
+    if (state === 'downloading' || state === 'verifying')
+      return { level: 'info', icon: 'power', text: `${words.brings(version)}${done}` };
+    if (state === 'activating') return { level: 'info', icon: 'power', text: words.restarts(version) };
+    if (state === 'probation') return { level: 'info', icon: 'power', text: words.tries(version) };
+    if (!this.#tellsEnd) return undefined;
+    const text = state === 'rolled-back' ? words.back(version) : words.fails(version);
+    return { level: 'warn', icon: 'error', text: why === '' ? text : `${text}: ${why}` };
   }
 
   #isLow(): boolean {

@@ -1,9 +1,10 @@
 /** What an operator may ask of the bridge itself. */
-import type { Operation } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation, StreamEndpoint } from '@device-core/plugin-api';
+import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
 import type { BridgeService } from './bridge-service.ts';
 import type { EndpointRow } from './endpoint-table.ts';
 import type { Requests } from './requests.ts';
+import type { Trace, Traced } from './trace.ts';
 
 const NOTHING = exactly({});
 const CLASSES: Readonly<Record<number, string>> = {
@@ -101,4 +102,26 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
     },
   };
   return [status, reset, reboot] as readonly Operation<never, unknown>[];
+}
+
+/** Lines that may wait for a slow reader. */
+const TRACE_LINES = 512;
+
+/** Frames as they go over the wire, a JSON line each: `{at, direction, frame, endpoint?, rid?, op?, status?, last?, bytes, body?, reason?, lost}`. */
+export function traceStream(trace: Trace): StreamEndpoint<{ readonly endpoint?: string }> {
+  return {
+    name: 'bridge.trace',
+    summary: 'What host and bridge say to each other, decoded, a line of JSON for each frame',
+    direction: 'read',
+    capability: common.capability,
+    params: exactly({ endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Of one alone.' } }, []),
+    async run({ endpoint }, channel) {
+      await outflowOfLines<Traced & { readonly lost: number }>(channel, TRACE_LINES, (take) =>
+        trace.add((traced) => {
+          if (endpoint === undefined || traced.endpoint === endpoint || traced.frame === 'BAD')
+            take({ ...traced, lost: 0 });
+        }),
+      );
+    },
+  };
 }

@@ -11,6 +11,7 @@ import { BRING_UP_SIZE, PACKET_OVERHEAD } from './packet.ts';
 import { Pump } from './pump.ts';
 import type { Session } from './session.ts';
 import { SystemEvents } from './system-events.ts';
+import { Trace } from './trace.ts';
 
 export interface HostOptions {
   readonly port: BridgePort;
@@ -45,6 +46,7 @@ export class Host {
   readonly clock: Clock;
   readonly events: EventListeners;
   readonly system: SystemEvents;
+  readonly trace: Trace;
   readonly #pump: Pump;
   readonly #log: Logger;
   readonly #listeners = new Set<LinkListener>();
@@ -66,8 +68,10 @@ export class Host {
     this.#log = log;
     this.events = new EventListeners(log, (endpoint) => this.#heard(endpoint));
     this.system = new SystemEvents(log, clock);
+    this.trace = new Trace(clock, () => this.#rows);
     this.link = new Link({
       ...options,
+      trace: this.trace,
       event: (event) => {
         options.event?.(event);
         this.#event(event);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { bridge, bridgePort, definePlugin, endpoints, operations } from '@device-core/plugin-api';
-import { bridgeOperations } from './bridge-operations.ts';
+import { bridgeOperations, traceStream } from './bridge-operations.ts';
 import { BridgeService } from './bridge-service.ts';
 import { BridgeSource } from './bridge-source.ts';
 import { bridgeHealth, componentHealth } from './health.ts';
@@ -47,6 +47,7 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
     host.when(operations, (table, scope) => {
       for (const operation of bridgeOperations(service, requests))
         scope.use(`operation ${operation.name}`, table.add(operation));
+      scope.use('stream bridge.trace', table.addStream(traceStream(bridgeHost.trace)));
     });
     await first;
   },

@@ -21,6 +21,7 @@ import { Session } from './session.ts';
 import { SpeedLadder } from './speed-ladder.ts';
 import { Statistics } from './statistics.ts';
 import { STATUS } from './status.ts';
+import type { Trace } from './trace.ts';
 
 const BRING_UP_KHZ = 1000;
 const BRING_UP_GAP_US = 200;
@@ -55,6 +56,7 @@ export interface LinkOptions {
   readonly heard?: (ep: number) => boolean;
   /** The wire was too fast for its noise, or may be tried faster again. */
   readonly clocked?: (khz: number, slower: boolean) => void;
+  readonly trace?: Trace;
 }
 
 export interface Transaction {
@@ -136,12 +138,14 @@ export class Link {
   build(now: number): Transaction {
     if (this.#phase === 'down') this.#greet(undefined);
     const speedHz = this.khz * 1000;
-    if (this.#session) return { bytes: this.#session.build(now), speedHz };
-    this.#lastHello = now;
-    return { bytes: this.#hello(), speedHz };
+    if (!this.#session) this.#lastHello = now;
+    const bytes = this.#session?.build(now) ?? this.#hello();
+    if (this.#options.trace?.on) this.#options.trace.tell('out', bytes);
+    return { bytes, speedHz };
   }
 
   received(rx: Uint8Array, now: number): void {
+    if (this.#options.trace?.on) this.#options.trace.tell('in', rx);
     const packet = openPacket(rx);
     const valid = typeof packet === 'object';
     this.statistics.count(valid, now);

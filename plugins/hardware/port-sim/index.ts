@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { bridgePort, definePlugin, device, identity, processes } from '@device-core/plugin-api';
+import { bridgePort, bridgeSimulator, definePlugin, device, identity, processes } from '@device-core/plugin-api';
 import { Door } from './door.ts';
+import { Hand } from './hand.ts';
 import { SimPort } from './port.ts';
 import { boardFile } from './sim/index.ts';
 import { isBadBoard, Simulator } from './simulator.ts';
@@ -13,6 +14,8 @@ export interface PortSimConfig {
   readonly transactTimeoutMs: number;
 }
 
+const CONTROL_MS = 5_000;
+
 export const plugin = definePlugin<{ device: typeof device; processes: typeof processes }, PortSimConfig>({
   requires: { device, processes },
   async setup(host, services) {
@@ -20,16 +23,19 @@ export const plugin = definePlugin<{ device: typeof device; processes: typeof pr
     const { paths } = await services.device.info();
     const socket = join(paths.run, 'cbp-sim.sock');
     const board = boardFile(config.board);
-    const port = scope.use('port', new SimPort(socket, config.transactTimeoutMs, clock));
+    // Another program may know nothing of controls.
+    const ours = config.command === undefined;
+    const hand = new Hand(clock, CONTROL_MS);
+    const port = scope.use('port', new SimPort(socket, config.transactTimeoutMs, clock, ours ? hand : undefined));
     const state = join(paths.var, 'port-sim');
     const simulator = scope.use(
       'simulator',
       new Simulator({ socket, board, state, port, clock, log, ...(config.command ? { command: config.command } : {}) }),
     );
     // Another program listens itself.
-    if (config.command === undefined) {
-      const hand = simulator.hand.bind(simulator);
-      const door = scope.use('door', new Door({ path: socket, processes: services.processes, log, hand }));
+    if (ours) {
+      const give = simulator.hand.bind(simulator);
+      const door = scope.use('door', new Door({ path: socket, processes: services.processes, log, hand: give }));
       host.when(identity, (service, while_) => {
         door.use(service);
         while_.defer('door', () => door.use(undefined));
@@ -43,5 +49,6 @@ export const plugin = definePlugin<{ device: typeof device; processes: typeof pr
       simulator.retry(error);
     }
     host.provide(bridgePort, port);
+    host.provide(bridgeSimulator, hand);
   },
 });

@@ -1,6 +1,7 @@
 /** The port of the simulated bridge: transactions over the socket of its process, one at a time, each with a deadline. */
 import type { Socket } from 'node:net';
 import { type BridgePort, type Clock, CoreError, OwnTimeLimit } from '@device-core/plugin-api';
+import type { Hand } from './hand.ts';
 import { KIND, type Message, MessageReader, writeMessage } from './sim/index.ts';
 
 const MAX_TRANSFER = 1024;
@@ -22,13 +23,15 @@ export class SimPort implements BridgePort, Disposable {
   #tag = 0;
   #outstanding: Outstanding | undefined;
   readonly #clock: Clock;
+  readonly #hand: Hand | undefined;
   /** One timer that looks after the transactions: most of them are over long before it, and one each would cost more. */
   #timer: Disposable | undefined;
 
-  constructor(device: string, timeoutMs: number, clock: Clock) {
+  constructor(device: string, timeoutMs: number, clock: Clock, hand?: Hand) {
     this.#device = device;
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
+    this.#hand = hand;
   }
 
   async info() {
@@ -69,11 +72,13 @@ export class SimPort implements BridgePort, Disposable {
     });
     socket.on('error', (error) => this.detach(error.message));
     socket.on('close', () => this.detach('the simulator closed the connection'));
+    this.#hand?.attach(socket);
   }
 
   /** The simulator is gone, or was never there: what waits fails, what comes is refused with this reason. */
   detach(reason: string): void {
     this.#absence = reason;
+    this.#hand?.detach(reason);
     this.#socket?.destroy();
     this.#socket = undefined;
     this.#end()?.reject(this.#failed(reason));
@@ -86,6 +91,7 @@ export class SimPort implements BridgePort, Disposable {
   }
 
   #receive({ kind, level, tag, bytes }: Message): void {
+    if (kind === KIND.answer || kind === KIND.state) this.#hand?.receive(kind, tag, bytes);
     if (kind === KIND.level) this.#tell(level);
     if (kind !== KIND.result) return;
     this.#tell(level);

@@ -73,7 +73,8 @@ export class EventStreams {
           const { reason } = this.#rights.of(call.caller, one);
           return reason === undefined ? [] : [{ filter: one, accepted: true, reason }];
         });
-        const name = callerName(call.caller);
+        // Each tab of the operator's has its own: many tabs take nothing from each other.
+        const name = call.caller.signedIn?.id ?? callerName(call.caller);
         if ((this.#open.get(name) ?? 0) >= this.#config.streams)
           throw new CoreError('BUSY', { what: 'an event stream', limit: this.#config.streams });
         const reader = new Reader(this.#rights, call.caller);

@@ -1,4 +1,4 @@
-import { appSockets, apps, definePlugin, device, eventBus, operations } from '@device-core/plugin-api';
+import { type Apps, appSockets, apps, definePlugin, device, eventBus, operations } from '@device-core/plugin-api';
 import type { EventsConfig } from './configuration.ts';
 import { EventStreams } from './event-stream.ts';
 import { Greeting } from './greeting.ts';
@@ -9,6 +9,7 @@ import { ReadRights } from './read-rights.ts';
 import { Resumption } from './resumption.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { subscribeOperations } from './subscribing.ts';
+import { trialOperation } from './trial.ts';
 
 const requires = { operations, eventBus, device };
 
@@ -35,10 +36,13 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
       registry.refresh();
       streams.refresh();
     };
+    let known: Apps | undefined;
     host.when(apps, async (service, whileThere) => {
       greeting.apps = service;
+      known = service;
       whileThere.defer('apps', () => {
         greeting.apps = undefined;
+        known = undefined;
       });
       await publics.follow(service, whileThere);
     });
@@ -53,8 +57,10 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
       using _limit = scope.timeout('former sessions', RESUME_MS, resumed.resolve);
       await resumed.promise; // before anybody can publish what they wait for
     }
+    const run = info.startedAt.toString(36);
     const rows = [
-      publishOperation(services.eventBus, capabilities, info.startedAt.toString(36)),
+      publishOperation(services.eventBus, capabilities, run),
+      trialOperation(services.eventBus, () => known, run),
       ...subscribeOperations(registry, rights),
       streams.operation(),
     ].map((operation) => scope.use(operation.name, services.operations.add(operation)));

@@ -18,49 +18,47 @@ import {
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { UiPayloads } from './ui-payloads.ts';
 
-interface Params {
+export interface PublishParams {
   readonly topic: string;
   readonly payload: object;
   readonly priority?: Priority;
 }
 
-interface Result {
+export interface Published {
   /** Unique on this device over restarts of the Core. */
   readonly id: string;
   readonly seq: number;
 }
 
-const ON_THE_PANEL: readonly string[] = ['ui.toast', 'ui.banner'];
+/** Params and result of whatever publishes. */
+export const PUBLISH_MEMBERS = {
+  topic: { type: 'string', description: 'dotted segments of letters, digits, _ and -' },
+  payload: { type: 'object', description: 'at most 64 KiB as JSON' },
+  priority: { enum: [...PRIORITIES], description: 'normal if absent; critical is for the Core' },
+} as const;
+export const PUBLISHED = exactly({ id: { type: 'string' }, seq: { type: 'integer' } });
+
+export const ON_THE_PANEL: readonly string[] = ['ui.toast', 'ui.banner'];
 
 /** `run` distinguishes this run of the Core from others in event ids. */
-export function publishOperation(bus: EventBus, capabilities: Capabilities, run: string): Operation<Params, Result> {
+export function publishOperation(
+  bus: EventBus,
+  capabilities: Capabilities,
+  run: string,
+): Operation<PublishParams, Published> {
   const payloads = new UiPayloads();
   return {
     name: 'events.publish',
     summary: 'publish an event',
     description:
       'Apps may publish app.<their id>.event.**, and with display.notify ui.toast and ui.banner. Accepted means that the event is on its way; a full queue is refused with QUEUE_FULL.',
-    params: exactly(
-      {
-        topic: { type: 'string', description: 'dotted segments of letters, digits, _ and -' },
-        payload: { type: 'object', description: 'at most 64 KiB as JSON' },
-        priority: { enum: [...PRIORITIES], description: 'normal if absent; critical is for the Core' },
-      },
-      ['topic', 'payload'],
-    ),
-    result: exactly({ id: { type: 'string' }, seq: { type: 'integer' } }),
+    params: exactly(PUBLISH_MEMBERS, ['topic', 'payload']),
+    result: PUBLISHED,
     access: 'An app publishes below its own name; a refusal of anything else names what would be needed.',
     rest: { method: 'POST', path: '/events/publish', status: 202 },
     errors: ['TOPIC_INVALID', 'TOPIC_DENIED', 'CAPABILITY_DENIED', 'CALLER_DENIED', 'QUEUE_FULL'],
     async run({ topic, payload, priority = 'normal' }, { caller }) {
-      checkTopic(topic);
-      checkPublisher(capabilities, caller, topic);
-      if (priority === 'critical')
-        throw new CoreError('CALLER_DENIED', {
-          verb: `publish ${topic} at priority critical`,
-          reason: 'only the Core and OEM plugins may',
-        });
-      if (priority === 'high') capabilities.require(caller, 'events.publish.high');
+      checkPublication(capabilities, caller, topic, priority);
       payloads.check(topic, payload, caller.kind === 'operator');
       const { seq } = await bus.publish({ topic, payload, priority, source: callerName(caller) });
       return { id: `${run}-${seq}`, seq };
@@ -68,8 +66,24 @@ export function publishOperation(bus: EventBus, capabilities: Capabilities, run:
   };
 }
 
-/** Throws TOPIC_DENIED, CAPABILITY_DENIED, CALLER_DENIED. */
-function checkPublisher(capabilities: Capabilities, caller: Caller, topic: string): void {
+/** Throws TOPIC_INVALID, TOPIC_DENIED, CAPABILITY_DENIED, CALLER_DENIED. */
+export function checkPublication(
+  capabilities: Pick<Capabilities, 'require'>,
+  caller: Caller,
+  topic: string,
+  priority: Priority,
+): void {
+  checkTopic(topic);
+  checkPublisher(capabilities, caller, topic);
+  if (priority === 'critical')
+    throw new CoreError('CALLER_DENIED', {
+      verb: `publish ${topic} at priority critical`,
+      reason: 'only the Core and OEM plugins may',
+    });
+  if (priority === 'high') capabilities.require(caller, 'events.publish.high');
+}
+
+function checkPublisher(capabilities: Pick<Capabilities, 'require'>, caller: Caller, topic: string): void {
   if (caller.kind === 'operator') return;
   if (caller.kind !== 'app') {
     // What a plugin publishes is bounded by its manifest, which only its own bus knows.

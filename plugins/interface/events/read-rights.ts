@@ -68,8 +68,8 @@ export class ReadRights {
 
   /** For each event that goes to somebody: ids of apps may begin alike, so an app's event is known by its source. */
   mayRead(caller: Caller, { topic, source }: Pick<EventEnvelope, 'topic' | 'source'>): boolean {
-    if (source.startsWith('app.') && topic.startsWith('app.')) {
-      const owner = source.slice('app.'.length);
+    const owner = /^(?:test\.)?app\.(.+)$/.exec(source)?.[1];
+    if (owner !== undefined && topic.startsWith('app.')) {
       if (caller.kind === 'app' && caller.id === owner) return true;
       if (this.#isFree(caller) || this.#capabilities.holds(caller, `events.read:${owner}`)) return true;
       return this.#publics.apps.get(owner)?.some((open) => covers(open, topic.split('.'))) ?? false;

@@ -12,6 +12,7 @@ import {
   type HookCaller,
   steadyMs,
 } from '@device-core/plugin-api';
+import { formatTraceparent, type Tracer } from '@device-core/plugin-api/tracing';
 import type { Registered } from './entry.ts';
 import type { Presence } from './presence.ts';
 import type { Registry } from './registry.ts';
@@ -23,6 +24,7 @@ export interface CallsOptions {
   readonly presence: Presence;
   readonly capabilities: Capabilities;
   readonly policy: HookCaller<'function.call'>;
+  readonly tracer: Tracer;
   /** The session that registered a function, where it was one. */
   readonly sessionOf: (id: string) => string | undefined;
 }
@@ -38,6 +40,22 @@ export class Calls {
   }
 
   async call(request: FunctionRequest): Promise<Members> {
+    const { tracer } = this.#options;
+    if (!tracer.on) return this.#call(request);
+    const { app, name, caller, trace } = request;
+    const attributes = { ...(app !== undefined && { app }), caller: callerName(caller) };
+    const span = tracer.begin(`function ${name}`, trace, attributes)!;
+    try {
+      const result = await this.#call({ ...request, trace: span.context });
+      span.end();
+      return result;
+    } catch (error) {
+      span.end({ error });
+      throw error;
+    }
+  }
+
+  async #call(request: FunctionRequest): Promise<Members> {
     const { registry, capabilities, policy } = this.#options;
     const started = steadyMs();
     const app = request.app ?? registry.owner(request.name);
@@ -117,6 +135,7 @@ export class Calls {
       caller: callerName(request.caller),
     };
     if (key !== undefined) meta.idempotencyKey = key;
+    if (request.trace) meta.traceparent = formatTraceparent(request.trace);
     const call: { -readonly [K in keyof AppCall]: AppCall[K] } = { method: entry.name, params: inputs, meta };
     if (request.signal) call.signal = request.signal;
     const session = this.#options.sessionOf(target.id);

@@ -1,5 +1,6 @@
 import { appSockets, apps, definePlugin, device, functions, operations } from '@device-core/plugin-api';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
+import { Tracer, traces } from '@device-core/plugin-api/tracing';
 import { Calls } from './calls.ts';
 import { explain } from './left-out.ts';
 import { functionOperations } from './operations.ts';
@@ -17,11 +18,14 @@ export const plugin = definePlugin({
     const sessions = new Map<string, string>();
     const policy = host.hook('function.register');
     let restored = false;
+    const tracer = new Tracer(host.clock);
+    host.when(traces, (service, scope) => tracer.use(service, scope));
     const calls = new Calls({
       registry,
       presence,
       capabilities: host.capabilities,
       policy: host.hook('function.call'),
+      tracer,
       sessionOf: (id) => sessions.get(id),
     });
     const service = functionService({

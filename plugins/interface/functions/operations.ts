@@ -235,12 +235,13 @@ export function functionOperations(
     ],
     // The function's own limit is what ends a call; the gate's is only above it.
     timeoutMs: MAX_TIMEOUT_MS + 1_000,
-    async run({ app, name, version, inputs, idempotencyKey }, { caller, signal, deadline }: CallContext) {
+    async run({ app, name, version, inputs, idempotencyKey }, call: CallContext) {
       const request: { -readonly [K in keyof FunctionRequest]: FunctionRequest[K] } = {
         name,
-        caller,
-        signal,
-        deadline,
+        caller: call.caller,
+        signal: call.signal,
+        deadline: call.deadline,
+        trace: call.trace,
       };
       if (app !== undefined) request.app = await names.idOf(app);
       if (version !== undefined) request.version = version;

@@ -1,8 +1,10 @@
 /** Who sends a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
 import type { IncomingMessage } from 'node:http';
-import { CoreError, type Credentials, type TcpConnection } from '@device-core/plugin-api';
+import { type Caller, CoreError, type Credentials, type TcpConnection } from '@device-core/plugin-api';
 import type { Connection } from './connections.ts';
 
+/** Id of a confirmation that a page repeats its request with. */
+const CONFIRMATION = 'device-confirmation';
 const SCHEME = 'bearer ';
 /** RFC 6750, and no longer than any token of ours. */
 const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
@@ -34,4 +36,12 @@ function endsOf({ socket }: IncomingMessage, connection: Connection): TcpConnect
     throw new CoreError('UNAUTHENTICATED', { reason: 'its connection is closed' });
   connection.ends = { localAddress, localPort, remoteAddress, remotePort };
   return connection.ends;
+}
+
+/** A page that was told CONFIRMATION_REQUIRED comes again with the id of the confirmation; who did not sign in in a browser needs none. */
+export function withConfirmation(caller: Caller, { headers }: IncomingMessage): Caller {
+  const { signedIn } = caller;
+  const confirmation = signedIn && headers[CONFIRMATION];
+  if (typeof confirmation !== 'string') return caller;
+  return { ...caller, signedIn: { ...signedIn!, confirmation } };
 }

@@ -13,6 +13,8 @@ export interface Connection {
   readonly peer?: Promise<PeerCredentials | undefined>;
   /** Of a TCP connection on which a token came. */
   ends?: TcpConnection;
+  /** Sessions of pages that have spoken on it. */
+  readonly signedIn: Set<string>;
   /** Apps that proved to be themselves on it. */
   readonly apps: Set<string>;
   /** Somebody proved on it who they are: it is not the first to go when there is no room. */
@@ -52,11 +54,11 @@ export class Connections {
 
   overTcp(socket: Socket, origin: OriginCheck): void {
     socket.setNoDelay(true);
-    this.#track(socket, { transport: 'tcp', origin, apps: new Set() });
+    this.#track(socket, { transport: 'tcp', origin, apps: new Set(), signedIn: new Set() });
   }
 
   overUnix(socket: Socket): void {
-    this.#track(socket, { transport: 'unix', peer: this.#peerOf(socket), apps: new Set() });
+    this.#track(socket, { transport: 'unix', peer: this.#peerOf(socket), apps: new Set(), signedIn: new Set() });
   }
 
   of(socket: Socket): Connection | undefined {
@@ -66,6 +68,11 @@ export class Connections {
   /** Ends every connection on which this app has spoken, with its requests and streams. */
   cut(app: string): void {
     for (const [socket, connection] of this.#open) if (connection.apps.has(app)) socket.destroy();
+  }
+
+  /** Likewise for a page whose session ended. */
+  cutSession(id: string): void {
+    for (const [socket, connection] of this.#open) if (connection.signedIn.has(id)) socket.destroy();
   }
 
   /**

@@ -12,7 +12,7 @@ import {
   toCoreError,
 } from '@device-core/plugin-api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { credentialsOf } from './authentication.ts';
+import { credentialsOf, withConfirmation } from './authentication.ts';
 import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -70,7 +70,12 @@ export class FrontEnd {
     try {
       const connection = this.#connectionOf(request.raw);
       const caller = await this.#authenticate(request.raw, connection);
-      const call = new RequestCall(operation, known(caller, connection), reply.raw);
+      const call = new RequestCall(
+        operation,
+        withConfirmation(known(caller, connection), request.raw),
+        request.raw,
+        reply.raw,
+      );
       const refusal = await this.#operations.permitted(operation.name, call);
       if (operation.rest.raw) return await this.#receive(call, refusal, route, request, reply);
       const wrong = refusal ?? contentTypeRefusal(request.raw);
@@ -93,7 +98,7 @@ export class FrontEnd {
     try {
       const connection = this.#connectionOf(request);
       const caller = await this.#authenticate(request, connection);
-      const call = new RequestCall(operation, known(caller, connection), response);
+      const call = new RequestCall(operation, known(caller, connection), request, response);
       const wrong = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request);
       if (wrong) throw wrong;
       sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
@@ -204,6 +209,7 @@ export class FrontEnd {
 function known(caller: Caller, connection: Connection): Caller {
   if (caller.kind !== 'anonymous') connection.known = true;
   if (caller.kind === 'app') connection.apps.add(caller.id);
+  if (caller.signedIn) connection.signedIn.add(caller.signedIn.id);
   return caller;
 }
 

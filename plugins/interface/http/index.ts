@@ -1,9 +1,20 @@
 import { join } from 'node:path';
-import { definePlugin, device, httpServer, identity, operations, reasonOf, rounds } from '@device-core/plugin-api';
+import {
+  definePlugin,
+  device,
+  httpServer,
+  identity,
+  operations,
+  reasonOf,
+  rounds,
+  sessions,
+} from '@device-core/plugin-api';
 import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners } from './listeners.ts';
+import { Mounts } from './mounts.ts';
+import { PageSocketServer } from './page-sockets.ts';
 import { RawBodies } from './raw-body.ts';
 import { Router } from './router.ts';
 import { Turns } from './turns.ts';
@@ -34,7 +45,9 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
     const frontEnd = new FrontEnd(services, connections, streams, bodies, log);
-    const router = new Router(frontEnd, log);
+    const mounts = new Mounts(connections, log);
+    const pages = new PageSocketServer(connections, log);
+    const router = new Router(frontEnd, mounts, log);
     const turns = new Turns(router.handle);
     scope.use(
       'operations watch',
@@ -45,7 +58,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       services.identity.onRevoked((app) => connections.cut(app)),
     );
 
-    const listeners = scope.use('listeners', new Listeners(connections, turns, config, host.clock));
+    const listeners = scope.use('listeners', new Listeners(connections, turns, pages, config, host.clock));
     const missing: string[] = [];
     // The socket comes first: whoever hears an answer over TCP finds it there, and a port that another program has does not take it away.
     await listeners.unix(config.socket ?? join(paths.run, 'core.sock'));
@@ -62,10 +75,23 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';
       const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
       const flooded = turns.flooded > 0 ? `, ${turns.flooded} cut because they sent too many requests at once` : '';
-      const message = `${connections.size} connections (${streams.size} event streams${refused}${stalled}${flooded})`;
+      const message = `${connections.size} connections (${streams.size} event streams, ${pages.size} pages${refused}${stalled}${flooded})`;
       report.add('http', { status: 'okay', message });
       for (const reason of missing) report.warn('TCP_UNAVAILABLE', reason);
     });
-    host.provide(httpServer, { addresses: async () => [...listeners.addresses] });
+    host.when(sessions, (service, scope) => {
+      scope.use(
+        'sessions that end',
+        service.onEnd((id) => {
+          connections.cutSession(id);
+          pages.cut(id);
+        }),
+      );
+    });
+    host.provide(httpServer, {
+      addresses: async () => [...listeners.addresses],
+      mount: (prefix, handler) => mounts.add(prefix, handler),
+      upgrade: (path, protocol, sockets) => pages.add(path, protocol, sockets),
+    });
   },
 });

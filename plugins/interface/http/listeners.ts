@@ -9,6 +9,7 @@ import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
 import { currentResponse, looksWhileConnected } from './node-private.ts';
 import { OriginCheck } from './origin.ts';
+import type { PageSocketServer } from './page-sockets.ts';
 import { rejectSocket } from './responses.ts';
 import type { Turns } from './turns.ts';
 
@@ -26,13 +27,15 @@ export class Listeners implements AsyncDisposable {
   readonly #servers: Server[] = [];
   readonly #connections: Connections;
   readonly #turns: Turns;
+  readonly #pages: PageSocketServer;
   readonly #config: ListenerConfig;
   readonly #clock: Clock;
   #ended = false;
 
-  constructor(connections: Connections, turns: Turns, config: ListenerConfig, clock: Clock) {
+  constructor(connections: Connections, turns: Turns, pages: PageSocketServer, config: ListenerConfig, clock: Clock) {
     this.#connections = connections;
     this.#turns = turns;
+    this.#pages = pages;
     this.#config = config;
     this.#clock = clock;
   }
@@ -64,6 +67,7 @@ export class Listeners implements AsyncDisposable {
     this.addresses.length = 0;
     const closed = this.#servers.map(close);
     for (const server of this.#servers) server.closeIdleConnections();
+    this.#pages.cutAll();
     using _cut = this.#clock.after(this.#config.stopGraceMs, () => this.#connections.cutAll());
     await Promise.all(closed);
   }
@@ -87,6 +91,8 @@ export class Listeners implements AsyncDisposable {
         maxHeaderSize: HEADER_LIMIT,
         // A missing host is refused by our own check, in our own words.
         requireHostHeader: false,
+        // Whoever asks for another protocol that we do not speak gets the answer in this one.
+        shouldUpgradeCallback: (request) => this.#pages.serves(request),
       },
       this.#turns.take,
     );
@@ -94,6 +100,11 @@ export class Listeners implements AsyncDisposable {
     server.on('checkExpectation', this.#turns.take);
     server.on('connection', looksWhileConnected(server));
     server.on('connection', this.#turns.watch);
+    server.on('upgrade', (request, stream, head: Buffer) => {
+      const socket = stream as Socket;
+      this.#turns.leave(socket);
+      void this.#pages.take(request, socket, head);
+    });
     server.on('connect', ({ url = '' }, stream) => {
       stream.on('error', () => stream.destroy());
       const details = { method: 'CONNECT', path: url.slice(0, 200), allowed: 'nothing: this is no proxy' };

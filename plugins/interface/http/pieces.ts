@@ -21,6 +21,15 @@ export interface PieceReader {
   held(): void;
 }
 
+/** Connections that speak HTTP no more. */
+const left = new WeakSet<Socket>();
+
+/** The connection becomes something else: what of it was read and not parsed goes back to the socket. Called while its last head is parsed. */
+export function leaveHttp(socket: Socket): void {
+  left.add(socket);
+  socket.removeAllListeners('data');
+}
+
 /** To be called as soon as the HTTP server has the socket: its one listener of 'data' is the way to its parser. */
 export function parseInPieces(socket: Socket, reader: PieceReader): void {
   const listeners = socket.listeners('data');
@@ -30,6 +39,10 @@ export function parseInPieces(socket: Socket, reader: PieceReader): void {
     for (let at = 0; at < chunk.length; ) {
       // The last word is said (an answer that closes, a refusal): what else comes is of no use.
       if (!socket.writable) return;
+      if (left.has(socket)) {
+        socket.unshift(chunk.subarray(at));
+        return;
+      }
       const mine = socket.listenerCount('data') > 0; // else it is no HTTP any more
       if (!mine || (at > 0 && socket.isPaused()) || isHeldByHttp(socket) || !reader.mayParse()) {
         socket.pause();

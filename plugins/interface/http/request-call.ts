@@ -1,6 +1,7 @@
 /** One request as the gate sees it. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Caller, CoreError, type Invocation, LazyAbort, type OperationInfo } from '@device-core/plugin-api';
+import { parseTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
 
 export class RequestCall implements Invocation {
   readonly operation: OperationInfo;
@@ -9,13 +10,17 @@ export class RequestCall implements Invocation {
   readonly deadline = Number.MAX_SAFE_INTEGER;
   /** Who calls may not, whatever the params; they are read only to name what is missing. */
   refusal: CoreError | undefined;
+  /** What the header `traceparent` names. Only the operator's is the parent of what is done here. */
+  readonly trace: TraceContext | undefined;
   readonly #response: ServerResponse;
   #abort: LazyAbort | undefined;
 
-  constructor(operation: OperationInfo, caller: Caller, response: ServerResponse) {
+  constructor(operation: OperationInfo, caller: Caller, request: IncomingMessage, response: ServerResponse) {
     this.operation = operation;
     this.caller = caller;
     this.#response = response;
+    const { traceparent } = request.headers;
+    this.trace = traceparent === undefined ? undefined : traceOf(traceparent, caller);
   }
 
   /** Aborted when the client goes away before it has its answer. Made when first asked for: most requests are done by then. */
@@ -34,4 +39,9 @@ export class RequestCall implements Invocation {
     if (response.closed || response.destroyed || response.socket?.destroyed) gone();
     else response.once('close', gone);
   }
+}
+
+function traceOf(traceparent: unknown, { kind }: Caller): TraceContext | undefined {
+  const trace = parseTraceparent(traceparent);
+  return trace && { ...trace, remote: kind === 'operator' ? 'parent' : 'link' };
 }

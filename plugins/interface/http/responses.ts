@@ -11,6 +11,13 @@ type Headers = Record<string, string | number>;
 
 export function sendResult(response: ServerResponse, operation: OperationInfo, result: unknown): void {
   const rest = operation.rest!;
+  if (rest.text !== undefined) {
+    send(response, successStatus(rest, result), String(result), {
+      'content-type': rest.text,
+      'cache-control': 'no-store',
+    });
+    return;
+  }
   send(response, successStatus(rest, result), rest.bare ? bytesOf(result) : withOk(result));
 }
 

@@ -7,6 +7,7 @@ import { CoreError, type Logger, type OperationInfo, type RestBinding, reasonOf 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { addBodyParser } from './body.ts';
 import type { FrontEnd, Route, Routed } from './front-end.ts';
+import type { Mounts } from './mounts.ts';
 import { lazyParamsReader } from './params.ts';
 import { sendFailure } from './responses.ts';
 
@@ -22,13 +23,15 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export class Router {
   readonly #frontEnd: FrontEnd;
   readonly #log: Logger;
+  readonly #mounts: Mounts;
   #routes: readonly Routed[] = [];
   #health: Routed | undefined;
   #handler: Handler | undefined;
   #building: Promise<Handler> | undefined;
 
-  constructor(frontEnd: FrontEnd, log: Logger) {
+  constructor(frontEnd: FrontEnd, mounts: Mounts, log: Logger) {
     this.#frontEnd = frontEnd;
+    this.#mounts = mounts;
     this.#log = log;
   }
 
@@ -45,6 +48,7 @@ export class Router {
     // It is asked for from the first moment of a start on, and then again and again.
     if (request.url === HEALTH && request.method === 'GET' && this.#health)
       void this.#frontEnd.answer(this.#health, request, response);
+    else if (this.#mounts.take(request, response)) return;
     else if (this.#handler) this.#handler(request, response);
     else void this.#handleLater(request, response);
   };

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseInPieces } from './pieces.ts';
+import { leaveHttp, parseInPieces } from './pieces.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -76,6 +76,14 @@ export class Turns {
     if (lane.waiting.length === 1) socket.pause();
     if (this.#waiting > MOST_WAITING) this.#cutLongest();
     this.#queue(lane);
+  };
+
+  /** It is no HTTP any more: it takes no turns. */
+  readonly leave = (socket: Socket): void => {
+    leaveHttp(socket);
+    const lane = this.#lanes.get(socket);
+    this.#lanes.delete(socket);
+    if (lane) this.#waiting -= lane.waiting.splice(0).length;
   };
 
   #laneOf(socket: Socket): Lane {

@@ -17,6 +17,8 @@ const STOPPED = 'the app has stopped';
 
 export interface ResolverOptions {
   readonly tokens: Tokens;
+  /** The operator in a browser. */
+  readonly sessions: { callerOf(token: string): Caller | undefined };
   readonly processes: Processes;
   /** The Core's own user. */
   readonly uid: number;
@@ -98,6 +100,8 @@ export class CallerResolver {
     if (owner?.kind === 'app') return { kind: 'app', id: owner.app };
     if (owner?.kind === 'void')
       throw new CoreError('UNAUTHENTICATED', { reason: `the token of app ${owner.app} is void: ${owner.reason}` });
+    const signedIn = this.#options.sessions.callerOf(token);
+    if (signedIn) return signedIn;
     throw new CoreError('UNAUTHENTICATED', { reason: 'the token is not one of this device' });
   }
 

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { definePlugin, device, identity, processes, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, device, identity, processes, reasonOf, sessions } from '@device-core/plugin-api';
 import { CallerResolver } from './caller-resolver.ts';
 import { loadOperatorToken } from './operator-token.ts';
 import { loadPeerReader } from './peer-credentials.ts';
+import { BrowserSessions } from './sessions.ts';
 import { Tokens } from './tokens.ts';
 
 export const plugin = definePlugin({
@@ -16,13 +17,21 @@ export const plugin = definePlugin({
     const peers = await loadPeerReader();
     if (peers.failure) host.log.warn({ reason: reasonOf(peers.failure) }, 'peer credentials cannot be read');
 
+    const onListenerError = (thrown: unknown) =>
+      host.log.error({ reason: reasonOf(thrown) }, 'a listener of revocations failed');
+    const browsers = await BrowserSessions.open({
+      ...{ path: join(paths.run, 'sessions.json'), scope: host.scope, log: host.log, clock: host.clock },
+      onListenerError,
+    });
+
     const open = auth === 'open' && sku.simulated;
     const resolver = new CallerResolver({
       tokens: new Tokens(token),
+      sessions: browsers,
       processes,
       uid: process.getuid?.() ?? 0,
       open,
-      onListenerError: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of revocations failed'),
+      onListenerError,
     });
 
     host.tap('health.collect', (report) => {
@@ -34,6 +43,7 @@ export const plugin = definePlugin({
           code: trouble.code,
           message: `the operator is known on the Unix socket only, for the token is in no file: ${trouble.message}`,
         });
+      browsers.tell(report);
       if (peers.failure)
         report.warn(
           'PEER_CREDENTIALS_UNAVAILABLE',
@@ -42,6 +52,7 @@ export const plugin = definePlugin({
       if (open) report.warn('AUTH_OPEN', 'every caller without a token is the operator (auth: open)');
     });
 
+    host.provide(sessions, browsers);
     host.provide(identity, {
       authenticate: (credentials) => resolver.authenticate(credentials),
       issue: (app) => resolver.issue(app),

@@ -87,7 +87,8 @@ export class Tokens {
   }
 }
 
-function hashOf(token: string): Buffer {
+/** SHA-256 of a token. */
+export function hashOf(token: string): Buffer {
   return digest('sha256', token, 'buffer'); // in one shot: an object per hash would be the largest cost of a request
 }
 

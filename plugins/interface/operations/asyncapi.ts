@@ -9,7 +9,10 @@ const ENVELOPE: JsonSchema = {
     topic: { type: 'string' },
     ts: { type: 'integer', description: 'milliseconds since the Unix epoch, set by the Core' },
     seq: { type: 'integer', description: 'gapless, so that a subscriber can see a loss' },
-    source: { type: 'string', description: '`core`, `app.<id>` or `operator`, set by the Core' },
+    source: {
+      type: 'string',
+      description: '`core`, `app.<id>`, `operator` or, for a test of the operator, `test.app.<id>`, set by the Core',
+    },
     via: { type: 'string', description: 'of an event of the Core: the plugin that published it' },
     priority: { enum: [...PRIORITIES] },
     payload: { type: 'object' },

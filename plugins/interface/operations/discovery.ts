@@ -6,13 +6,42 @@ import { openapi } from './openapi.ts';
 import { openrpc } from './openrpc.ts';
 
 const ANY_DOCUMENT = { type: 'object' };
+const SHORT_LIST = {
+  type: 'object',
+  required: ['operations'],
+  properties: {
+    operations: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'summary'],
+        properties: {
+          ...{ name: { type: 'string' }, summary: { type: 'string' }, plugin: { type: 'string' } },
+          ...{ method: { enum: ['GET', 'POST', 'PUT', 'DELETE'] }, path: { type: 'string' } },
+        },
+      },
+    },
+  },
+};
 
 export function discoveryOperations(table: Table, device: DeviceInfo): readonly Operation<never, unknown>[] {
+  const asList = remembered((operations) => ({ operations: operations.map(inShort) }));
   const asOpenapi = remembered((operations) => openapi(operations, device));
   /** The table of topics does not change while the Core runs: one document, and one text of it, made when somebody asks. */
   let events: object | undefined;
   const asOpenrpc = remembered((operations) => openrpc(operations, table.streams(), device));
   return [
+    {
+      name: 'operations.list',
+      summary: 'what can be asked of the device as it is now, in short',
+      description: 'The documents in OpenAPI and OpenRPC say all of it, in some hundred kilobytes.',
+      params: { type: 'object' },
+      result: SHORT_LIST,
+      rest: { method: 'GET', path: '/operations' },
+      cli: { columns: ['name', 'method', 'path', 'summary'] },
+      errors: [],
+      run: async () => asList(table.list()),
+    },
     {
       name: 'system.openapi',
       summary: 'OpenAPI 3.1 document of the REST interface as it is now',
@@ -48,6 +77,12 @@ export function discoveryOperations(table: Table, device: DeviceInfo): readonly 
     },
   ];
 }
+
+const inShort = ({ name, summary, plugin, rest }: OperationInfo) => ({
+  ...{ name, summary },
+  ...(rest && { method: rest.method, path: rest.path }),
+  ...(plugin !== undefined && { plugin }),
+});
 
 /** The table's list is the same array until the table changes, and so is its document. */
 function remembered(make: (operations: readonly OperationInfo[]) => object) {

@@ -1,6 +1,8 @@
 import { definePlugin, device, operations, type ServiceUser } from '@device-core/plugin-api';
 import { operationGate } from '@device-core/plugin-api/operations';
+import { Tracer, traces } from '@device-core/plugin-api/tracing';
 import { discoveryOperations } from './discovery.ts';
+import { refusalTeller } from './refused.ts';
 
 interface OperationsConfig {
   readonly validateResults?: boolean;
@@ -15,6 +17,7 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
     const info = await services.device.info();
     const { capabilities, scope, log } = host;
     const before = host.hook('operation.before');
+    const confirm = host.hook('operation.confirm');
     // A simulated device tells its developer. While it starts, who asks for its health would load Ajv before the plugins are there.
     let checks = host.config.validateResults ?? false;
     if (host.config.validateResults === undefined && info.sku.simulated) {
@@ -25,7 +28,10 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
       scope.timeout('results are checked', READY_AT_THE_LATEST_MS, begin);
     }
     const checkResults = (): boolean => checks;
-    const gate = operationGate({ capabilities, scope, log, before, checkResults });
+    const refused = refusalTeller(scope, (count) => void host.bus.publish('system.refused', { count }));
+    const tracer = new Tracer(host.clock);
+    host.when(traces, (service, part) => tracer.use(service, part));
+    const gate = operationGate({ capabilities, scope, log, before, confirm, checkResults, refused, tracer });
 
     // Its own do not come through the service, where the host would measure them.
     const self: ServiceUser = { plugin: host.id, measured: (_kind, fn) => fn, failed: () => undefined };

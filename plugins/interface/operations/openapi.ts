@@ -115,7 +115,9 @@ function requestBody(params: JsonSchema, inPath: readonly string[]): object {
 function successes({ rest, result }: Routed): Record<string, object> {
   const content = rest.sse
     ? { 'text/event-stream': { schema: { type: 'string' } } }
-    : { 'application/json': { schema: rest.bare ? result : withOk(result) } };
+    : rest.text !== undefined
+      ? { [rest.text]: { schema: result } }
+      : { 'application/json': { schema: rest.bare ? result : withOk(result) } };
   const statuses = [rest.status ?? 200, ...Object.values(rest.statusBy?.map ?? {})];
   return Object.fromEntries(
     statuses.map((status) => [String(status), { description: 'done', headers: HEADERS, content }]),

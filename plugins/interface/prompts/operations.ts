@@ -30,6 +30,7 @@ const PROMPT: JsonSchema = {
     title: { ...TEXT, description: 'as the subject calls itself' },
     signer: TEXT,
     version: TEXT,
+    act: { ...TEXT, description: 'what is to be done, where it is about no capability' },
     what: {
       type: 'array',
       description: 'what is asked for, one capability each; empty where the question itself is all',
@@ -91,6 +92,7 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     summary: 'Answer a question: what is not allowed is denied',
     description: 'The first answer settles it. Of a question without capabilities `yes` is the yes.',
     access: ACCESS,
+    sensitive: { act: 'allow {allow} for question {id}', unless: { allow: [] } },
     params: exactly({
       id: { ...TEXT, minLength: 1, maxLength: 40 },
       allow: { type: 'array', maxItems: 128, items: { ...TEXT, maxLength: 200 } },
@@ -99,8 +101,9 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     rest: { method: 'POST', path: '/prompts/:id' },
     cli: { hide: true },
     errors: ['CALLER_DENIED', 'CONSENT_NOT_FOUND', 'PARAMS_INVALID', 'STATE_NEWER', 'STATE_UNWRITABLE'],
-    run({ id, allow }, call) {
+    async run({ id, allow }, call) {
       requireOperator(call, 'answer a question');
+      await notOfItself(board, id, call);
       return board.answer(id, allow, callerName(call.caller));
     },
   };
@@ -124,6 +127,15 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     },
   };
   return [list, answer, kept];
+}
+
+/** Throws CALLER_DENIED: what a page asks the person before the device, no page answers. */
+async function notOfItself(board: Board, id: string, { caller }: CallContext): Promise<void> {
+  if (caller.signedIn === undefined) return;
+  const asked = (await board.list()).find((one) => one.id === id);
+  if (asked?.kind !== 'confirm') return;
+  const reason = 'it is for the person before the device: the panel answers it, or devicectl';
+  throw new CoreError('CALLER_DENIED', { verb: 'answer a question', reason });
 }
 
 function requireOperator({ caller }: CallContext, verb: string): void {

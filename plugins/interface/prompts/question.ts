@@ -7,7 +7,8 @@ const MOST_ITEMS = 128;
 /** The one word that answers a question without capabilities. */
 export const YES = 'yes';
 const KINDS: readonly string[] = ['consent', 'confirm', 'update'];
-const LENGTHS = { subject: 128, title: 200, signer: 200, version: 100 } as const;
+const LENGTHS = { subject: 128, title: 200, signer: 200, version: 100, act: 200 } as const;
+const OPTIONAL: readonly string[] = ['signer', 'version', 'act'];
 
 /** Throws PARAMS_INVALID. */
 export function checkQuestion(question: PromptQuestion): void {
@@ -18,7 +19,7 @@ export function checkQuestion(question: PromptQuestion): void {
   if (!KINDS.includes(kind)) refuse(`its kind is none of ${KINDS.join(', ')}`);
   for (const [member, most] of Object.entries(LENGTHS)) {
     const text = question[member as keyof typeof LENGTHS];
-    if (text === undefined && (member === 'signer' || member === 'version')) continue;
+    if (text === undefined && OPTIONAL.includes(member)) continue;
     if (typeof text !== 'string' || text.length === 0 || text.length > most)
       refuse(`${member} must be a text of 1 to ${most} characters`);
   }

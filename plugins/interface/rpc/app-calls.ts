@@ -1,5 +1,6 @@
 /** Calls from the Core into one app over one session: matched by id, bounded in time and number, settled once. */
 import { type AppCall, CoreError } from '@device-core/plugin-api';
+import { parseTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
 import type { Counters } from './counters.ts';
 import { type Deadlines, Expiring, Later } from './deadlines.ts';
 import type { CallMessage } from './raw-parts.ts';
@@ -61,6 +62,14 @@ export class AppCalls {
   /** Is it an answer to a call of ours, whatever it looks like? */
   expects(id: unknown): boolean {
     return this.#pending.has(id as string);
+  }
+
+  /** An app hands back what it was given while it works on the call; whatever else it names is its own affair, and only linked. */
+  traceOf(traceparent: unknown): TraceContext | undefined {
+    const trace = parseTraceparent(traceparent);
+    if (!trace) return undefined;
+    for (const { call } of this.#pending.values()) if (call.meta.traceparent === traceparent) return trace;
+    return { ...trace, remote: 'link' };
   }
 
   settle(response: Response): void {

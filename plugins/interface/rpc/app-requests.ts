@@ -11,6 +11,7 @@ import {
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
+import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';
 import type { MethodTable } from './method-table.ts';
@@ -38,6 +39,8 @@ export interface RequestPort {
   readonly session: Session;
   /** Sends a response or a batch of responses. `handedOn`: it is what an app answered to another. */
   answer(response: object, handedOn?: boolean): void;
+  /** What `meta.traceparent` names: of a call that the app is working on for the Core it is the parent, else something to be linked. */
+  traceOf(traceparent: unknown): TraceContext | undefined;
   /** The last request has been answered. */
   idle(): void;
 }
@@ -46,7 +49,7 @@ interface JsonRpcRequest {
   readonly method: string;
   readonly params?: object;
   readonly id?: string | number | null;
-  readonly meta?: { readonly deadlineMs?: unknown };
+  readonly meta?: { readonly deadlineMs?: unknown; readonly traceparent?: unknown };
 }
 
 type Callback = (error?: object | null, result?: unknown) => void;
@@ -227,16 +230,19 @@ export class AppRequest implements Invocation {
   readonly deadline: number;
   readonly method: string;
   readonly id: JsonRpcRequest['id'];
+  readonly trace: TraceContext | undefined;
   /** Among the open ones. */
   place = 0;
   #abort: LazyAbort | undefined;
 
-  constructor(port: RequestPort, { method, id }: JsonRpcRequest, deadline: number) {
+  constructor(port: RequestPort, { method, id, meta }: JsonRpcRequest, deadline: number) {
     this.caller = port.caller;
     this.session = port.session;
     this.deadline = deadline;
     this.method = method;
     this.id = id;
+    const traceparent = meta?.traceparent;
+    this.trace = traceparent === undefined ? undefined : port.traceOf(traceparent);
   }
 
   get signal(): AbortSignal {

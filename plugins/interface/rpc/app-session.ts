@@ -124,7 +124,12 @@ export class AppSession implements Session {
       after: { 'stream.open': (result: unknown) => this.#streams.announce((result as { id: string }).id) },
     };
     this.#requests = new AppRequests({
-      port: { ...who, answer: (response, handedOn) => this.#answer(response, handedOn), idle: () => this.#idle() },
+      port: {
+        ...who,
+        answer: (response, handedOn) => this.#answer(response, handedOn),
+        traceOf: (traceparent) => this.#calls.traceOf(traceparent),
+        idle: () => this.#idle(),
+      },
       operations,
       methods,
       counters,

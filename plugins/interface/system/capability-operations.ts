@@ -25,9 +25,11 @@ const CAPABILITY: JsonSchema = {
 };
 const REFUSAL: JsonSchema = {
   type: 'object',
-  required: ['ts', 'caller', 'capability', 'hint', 'class'],
+  required: ['ts', 'first', 'count', 'caller', 'capability', 'hint', 'class'],
   properties: {
-    ts: { type: 'integer', description: 'milliseconds since the Unix epoch' },
+    ts: { type: 'integer', description: 'the last time; milliseconds since the Unix epoch' },
+    first: { type: 'integer', description: 'the first time; milliseconds since the Unix epoch' },
+    count: { type: 'integer', description: 'how often, since the first time' },
     caller: {
       type: 'object',
       required: ['kind', 'id'],
@@ -64,6 +66,8 @@ export function capabilityOperations(capabilities: Capabilities, grants: Grants)
   const refusals: Operation<{ readonly limit: number }, unknown> = {
     name: 'system.refusals',
     summary: 'the last refusals, newest first, and what would grant them',
+    description:
+      'Each capability of a caller once, with how often. The event system.refused tells that there are more.',
     capability: 'system.logs',
     params: {
       type: 'object',
@@ -76,6 +80,7 @@ export function capabilityOperations(capabilities: Capabilities, grants: Grants)
         ['AT', '{ts:time}'],
         ['CALLER', '{caller.kind} {caller.id}'],
         'capability',
+        ['TIMES', '{count}'],
         ['GRANT IT WITH', '{hint}'],
         'class',
       ],

@@ -12,6 +12,7 @@ import {
 import { aboutOperations } from './about.ts';
 import { Applying, applyOperation } from './apply.ts';
 import { capabilityOperations } from './capability-operations.ts';
+import { deviceOperation } from './device-operation.ts';
 import { healthOperation } from './health.ts';
 import { loopback } from './loopback.ts';
 import { pluginOperations } from './plugin-operations.ts';
@@ -46,6 +47,7 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
     for (const operation of [
       health,
       ...aboutOperations(info),
+      deviceOperation(info),
       ...pluginOperations(id, services.pluginManager, scope, log),
       applyOperation(services.pluginManager, changing),
       ...usageOperations(services.pluginManager),

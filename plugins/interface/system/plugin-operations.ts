@@ -1,4 +1,4 @@
-/** plugins.list, plugins.restart, plugins.enable, plugins.disable, plugins.release. */
+/** plugins.list, plugins.pages, plugins.restart, plugins.enable, plugins.disable, plugins.release. */
 import {
   CoreError,
   type JsonSchema,
@@ -6,6 +6,7 @@ import {
   type Operation,
   PLUGIN_STATES,
   type PluginManager,
+  type PluginPage,
   type PluginStatus,
   reasonOf,
   type Scope,
@@ -142,10 +143,46 @@ export function pluginOperations(self: string, manager: PluginManager, scope: Sc
     },
     rest: { method: 'GET', path: '/plugins' },
     errors: [],
-    run: async () => ({ plugins: await manager.list() }),
+    run: async () => ({ plugins: (await manager.list()).map(({ pages: _, ...plugin }) => plugin) }),
+  };
+  const pages: Operation<never, { readonly pages: readonly (PluginPage & { readonly plugin: string })[] }> = {
+    name: 'plugins.pages',
+    summary: 'pages that the plugins which run bring, as data',
+    description:
+      'The page of the device draws them: texts as texts, and what they ask is asked in the name of the reader.',
+    params: { type: 'object' },
+    result: {
+      type: 'object',
+      required: ['pages'],
+      properties: {
+        pages: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['plugin', 'id', 'title', 'panels'],
+            properties: {
+              plugin: { type: 'string' },
+              id: { type: 'string' },
+              title: { description: 'one text, or one for each language' },
+              lead: {},
+              panels: { type: 'array', items: { type: 'object', description: 'as the manifest of the plugin has it' } },
+            },
+          },
+        },
+      },
+    },
+    cli: { hide: true },
+    rest: { method: 'GET', path: '/plugins/pages' },
+    errors: [],
+    run: async () => ({
+      pages: (await manager.list())
+        .filter(({ state }) => state === 'active')
+        .flatMap(({ id, pages: own = [] }) => own.map((page) => ({ plugin: id, ...page }))),
+    }),
   };
   return [
     list,
+    pages,
     change('restart', 'stop a plugin and its dependents, and start them again'),
     change('enable', 'start a plugin that was disabled'),
     change('release', 'start a plugin that failed or is in quarantine'),

@@ -1,6 +1,7 @@
 /** plugins.usage and plugins.sample: what each plugin takes of the device. */
 import {
   CALLBACK_KINDS,
+  type CoreLoad,
   type Isolation,
   type JsonSchema,
   type LoopUsage,
@@ -13,6 +14,24 @@ import {
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
 const MS: JsonSchema = { type: 'number', minimum: 0, description: 'milliseconds' };
+
+const PERCENT: JsonSchema = { type: 'number', minimum: 0, description: 'of one processor, over the last minute' };
+const BYTES: JsonSchema = { type: 'integer', minimum: 0, description: 'bytes' };
+
+const LOAD: JsonSchema = {
+  type: 'object',
+  description: 'what the process of the Core takes of the device, plugins in threads of it included',
+  required: ['minutePercent', 'residentBytes', 'heapBytes', 'processors', 'memory'],
+  properties: {
+    ...{ minutePercent: PERCENT, residentBytes: BYTES, heapBytes: BYTES, processors: COUNT },
+    memory: {
+      type: 'object',
+      description: 'of the device',
+      required: ['totalBytes', 'availableBytes'],
+      properties: { totalBytes: BYTES, availableBytes: BYTES },
+    },
+  },
+};
 
 export const LOOP: JsonSchema = {
   type: 'object',
@@ -68,6 +87,7 @@ const USAGE: JsonSchema = {
       properties: { stallMs: MS, busyPercent: { type: 'number' } },
     },
     warning: WARNING,
+    minutePercent: PERCENT,
     cpuMs: { ...MS, description: 'CPU time of the thread or process of an isolated plugin' },
     heapBytes: { ...COUNT, description: 'heap of an isolated plugin' },
   },
@@ -80,6 +100,7 @@ interface Usage {
   /** Milliseconds on a clock that never goes back, to tell rates by. */
   readonly uptimeMs: number;
   readonly eventLoop: LoopUsage;
+  readonly core: CoreLoad;
   readonly plugins: readonly UsageLine[];
 }
 
@@ -93,23 +114,25 @@ export function usageOperations(manager: PluginManager) {
     params: { type: 'object' },
     result: {
       type: 'object',
-      required: ['uptimeMs', 'eventLoop', 'plugins'],
+      required: ['uptimeMs', 'eventLoop', 'core', 'plugins'],
       properties: {
         uptimeMs: { ...MS, description: 'on a clock that never goes back' },
         eventLoop: LOOP,
+        core: LOAD,
         plugins: { type: 'array', items: USAGE },
       },
     },
     rest: { method: 'GET', path: '/plugins/usage' },
     errors: [],
     async run() {
-      const [used, eventLoop, list] = await Promise.all([manager.usage(), manager.eventLoop(), manager.list()]);
+      const asked = [manager.usage(), manager.eventLoop(), manager.load(), manager.list()] as const;
+      const [used, eventLoop, core, list] = await Promise.all(asked);
       // One that the SKU does not list any more has an account, but no place in the table.
       const plugins = used.flatMap((one) => {
         const status = list.find(({ id }) => id === one.plugin);
         return status ? [{ ...one, state: status.state, isolation: status.isolation }] : [];
       });
-      return { uptimeMs: performance.now(), eventLoop, plugins };
+      return { uptimeMs: performance.now(), eventLoop, core, plugins };
     },
   };
   const sample: Operation<{ readonly ms: number }, { readonly plugins: readonly SampledUsage[] }> = {
@@ -130,12 +153,21 @@ export function usageOperations(manager: PluginManager) {
           type: 'array',
           items: {
             type: 'object',
-            required: ['plugin', 'busyMs', 'longestMs', 'where'],
+            required: ['plugin', 'busyMs', 'longestMs', 'where', 'functions'],
             properties: {
               plugin: { type: 'string', description: '`core` is all code that is of no plugin' },
               busyMs: MS,
               longestMs: { ...MS, description: 'without a pause' },
               where: { type: 'string', description: 'the function that took most of it' },
+              functions: {
+                type: 'array',
+                description: 'its hottest functions, the hottest first, eight at most',
+                items: {
+                  type: 'object',
+                  required: ['where', 'ms'],
+                  properties: { where: { type: 'string' }, ms: MS },
+                },
+              },
             },
           },
         },

@@ -1,6 +1,6 @@
 import { definePlugin, device, type PluginHost, pluginManager } from '@device-core/plugin-api';
 import { Composer } from './composer.ts';
-import { watchFile } from './file-watch.ts';
+import { watchSku } from './file-watch.ts';
 
 /** Where this plugin came after the device had become ready, nobody tells it so. */
 const READY_AT_THE_LATEST_MS = 3_000;
@@ -21,7 +21,7 @@ export const plugin = definePlugin({
     const begin = () => {
       if (watching || host.scope.signal.aborted) return;
       watching = true;
-      watchFile(skuFile, host, startedAt, () => composer.apply());
+      watchSku(skuFile, host, startedAt, () => composer.apply());
     };
     host.tap('kernel.ready', begin);
     host.scope.timeout('first look', READY_AT_THE_LATEST_MS, begin);

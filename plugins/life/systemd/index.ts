@@ -2,7 +2,7 @@ import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugi
 import type { Notify } from './notify.ts';
 
 export interface Surroundings {
-  /** What systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
+  /** What systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. READY_FD: of a boot loader that runs the Core without systemd. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly connect: (path: string) => Promise<Notify>;
 }
@@ -16,9 +16,10 @@ export function makeSystemd({ env, connect }: Surroundings) {
   return definePlugin({
     requires: { pluginManager },
     async setup(host: PluginHost, services) {
-      const { NOTIFY_SOCKET: socket } = env;
-      if (socket === undefined || socket === '') return;
-      const notify = host.scope.use('notify socket', await connect(socket));
+      const { NOTIFY_SOCKET: socket, READY_FD: descriptor } = env;
+      if (!socket && !descriptor) return;
+      const connected = socket ? connect(socket) : (await import('./ready-descriptor.ts')).descriptorOf(descriptor!);
+      const notify = host.scope.use('service manager', await connected);
       const manager = services.pluginManager;
       let ready = false;
       let ending = false;

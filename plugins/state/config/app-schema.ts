@@ -18,9 +18,12 @@ const LIMIT_MS = 250;
 
 /** What is known of the keys of an app. */
 export interface AppKeys {
+  readonly schema?: JsonSchema | undefined;
   readonly defaults: ReadonlyMap<string, unknown>;
   /** Why a value is refused; undefined where it fits. */
   fault(key: string, value: unknown): string | undefined;
+  /** JSON pointer of the member of the value that `fault` is about; '' for the value as a whole. */
+  place(key: string, value: unknown): string;
 }
 
 /** For a description that cannot be used: no value can be checked, so none is taken, and the defaults stay in force. */
@@ -31,26 +34,31 @@ export function refusingKeys(defaults: object | undefined, reason: string): AppK
     if (keyFault(key) ?? valueFault(value)) flat.delete(key);
     else flat.set(key, freezeCopy(value));
   }
-  return { defaults: flat, fault: () => `the schema of the app cannot be applied: ${reason}` };
+  return { defaults: flat, fault: () => `the schema of the app cannot be applied: ${reason}`, place: () => '' };
 }
 
 export class AppSchema implements AppKeys {
   readonly defaults: ReadonlyMap<string, unknown>;
-  readonly #schema: JsonSchema | undefined;
+  readonly schema: JsonSchema | undefined;
+  /** Whose schema it is, in messages. */
+  readonly #of: string;
   #ajv: Ajv | undefined;
   readonly #validators = new Map<string, ValidateFunction>();
   readonly #limit = new TimeLimit(LIMIT_MS);
 
   /** Throws PARAMS_INVALID for a schema that does not compile and for defaults that do not fit it. */
-  constructor(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }) {
+  constructor(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }, of = 'the app') {
+    this.#of = of;
     const fail = (reason: string): never => {
       throw new CoreError('PARAMS_INVALID', { where: `the config section of ${app}`, reason });
     };
-    this.#schema = described.schema;
+    this.schema = described.schema;
     const defaults = new Map<string, unknown>();
     try {
       if (described.schema) {
         const { schema } = described;
+        // Not within the limit: a package whose loading was interrupted stays half loaded for good.
+        ajvPackage();
         this.#limit.run(() => this.#compiler(schema).getSchema(SCHEMA_ID), this.#undo);
       }
       flatten(described.defaults ?? {}, '', defaults, (key) => this.#isObjectValue(key));
@@ -67,12 +75,24 @@ export class AppSchema implements AppKeys {
 
   /** Why the app's schema refuses a value; names the member. Undefined where it fits. */
   fault(key: string, value: unknown): string | undefined {
-    const schema = this.#schema;
+    const schema = this.schema;
     if (!schema) return undefined;
     try {
       return this.#limit.run(() => this.#fault(schema, key, value), this.#undo);
     } catch (error) {
-      return `the schema of the app cannot be applied: ${reasonOf(error)}`;
+      return `the schema of ${this.#of} cannot be applied: ${reasonOf(error)}`;
+    }
+  }
+
+  place(key: string, value: unknown): string {
+    const { schema } = this;
+    if (!schema) return '';
+    try {
+      const error = this.#limit.run(() => this.#error(schema, key, value), this.#undo);
+      return typeof error === 'object' ? error.instancePath : '';
+    } catch {
+      // It takes too long or cannot be applied: fault() says so.
+      return '';
     }
   }
 
@@ -92,19 +112,25 @@ export class AppSchema implements AppKeys {
   }
 
   #fault(schema: JsonSchema, key: string, value: unknown): string | undefined {
+    const error = this.#error(schema, key, value);
+    if (error === 'unknown') return `${key} is not a key that the schema of ${this.#of} knows`;
+    return error && explain(key, error, this.#of);
+  }
+
+  #error(schema: JsonSchema, key: string, value: unknown): ErrorObject | 'unknown' | undefined {
     const found = find(schema, key, '#');
     if (found === 'free') return undefined;
-    if (found === 'unknown') return `${key} is not a key that the schema of the app knows`;
+    if (found === 'unknown') return 'unknown';
     let validate = this.#validators.get(found.pointer);
     if (!validate) {
       validate = this.#compiler(schema).compile({ $ref: `${SCHEMA_ID}${found.pointer}` });
       this.#validators.set(found.pointer, validate);
     }
-    return validate(value) ? undefined : explain(key, validate.errors?.[0]);
+    return validate(value) ? undefined : validate.errors?.[0];
   }
 
   #isObjectValue(key: string): boolean {
-    const schemaOfApp = this.#schema;
+    const schemaOfApp = this.schema;
     const found = schemaOfApp ? this.#limit.run(() => find(schemaOfApp, key, '#')) : 'free';
     if (typeof found === 'string') return false;
     const schema = found.schema as { type?: unknown; properties?: unknown };
@@ -146,10 +172,10 @@ function pointerOf(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-function explain(key: string, error: ErrorObject | undefined): string {
-  const member = `${key}${(error?.instancePath ?? '').replaceAll('/', '.')}`;
-  const extra = error?.params && 'additionalProperty' in error.params ? ` ("${error.params.additionalProperty}")` : '';
+function explain(key: string, error: ErrorObject, of: string): string {
+  const member = `${key}${error.instancePath.replaceAll('/', '.')}`;
+  const extra = error.params && 'additionalProperty' in error.params ? ` ("${error.params.additionalProperty}")` : '';
   const allowed =
-    error?.params && 'allowedValues' in error.params ? `: ${JSON.stringify(error.params.allowedValues)}` : '';
-  return `${member} ${error?.message ?? 'does not fit the schema of the app'}${extra}${allowed}`;
+    error.params && 'allowedValues' in error.params ? `: ${JSON.stringify(error.params.allowedValues)}` : '';
+  return `${member} ${error.message ?? `does not fit the schema of ${of}`}${extra}${allowed}`;
 }

@@ -6,6 +6,9 @@ import { ConfigDocument } from './document.ts';
 import type { Problems } from './problems.ts';
 import type { Held } from './state-file.ts';
 
+/** The member that makes a file of YAML a SKU. */
+const SKU_MARK = 'skuVersion';
+
 interface Part {
   readonly document: ConfigDocument;
   readonly modifiedAt: number;
@@ -69,7 +72,10 @@ export class Folder {
     const { problems, log } = this.#options;
     try {
       const [text, { mtimeMs }] = [await readFile(path, 'utf8'), await stat(path)];
-      this.#parts.set(name, { document: ConfigDocument.parse(text, path), modifiedAt: Math.floor(mtimeMs) });
+      const document = ConfigDocument.parse(text, path);
+      // A device that is installed has its SKU here: what it says of plugins is no setting of theirs.
+      if ([...document.keys()].includes(SKU_MARK)) this.#parts.delete(name);
+      else this.#parts.set(name, { document, modifiedAt: Math.floor(mtimeMs) });
       problems.mended(path);
     } catch (error) {
       const kept = this.#parts.has(name) ? 'its former values stay' : 'its values are missing';

@@ -1,10 +1,23 @@
-import { appSockets, apps, config, definePlugin, device, operations } from '@device-core/plugin-api';
+import {
+  appSockets,
+  apps,
+  config,
+  definePlugin,
+  device,
+  operations,
+  pluginManager,
+  sessions,
+} from '@device-core/plugin-api';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
+import { describeOperations } from './describe-operations.ts';
+import { Descriptions } from './descriptions.ts';
 import { notifyApps } from './notifier.ts';
 import { configOperations } from './operations.ts';
+import { PLUGINS, PluginSections } from './plugin-sections.ts';
 import { Problems } from './problems.ts';
 import { ConfigStore } from './store.ts';
 import { watchFiles } from './watcher.ts';
+import { Writer } from './writer.ts';
 
 interface Settings {
   readonly maxKeys: number;
@@ -19,7 +32,16 @@ export const plugin = definePlugin({
     const { paths } = await services.device.info();
     const problems = new Problems();
     const { maxKeys, maxBytes } = settings;
-    const store = new ConfigStore({ paths, problems, log: host.log, maxKeys, maxBytes });
+    const sections: PluginSections = new PluginSections({
+      ...{ folder: paths.var, problems, log: host.log },
+      overrides: () => store.list({}, PLUGINS),
+    });
+    const store: ConfigStore = new ConfigStore({
+      ...{ paths, problems, log: host.log, maxKeys, maxBytes },
+      refuse: (key, value) => sections.fault(key, value),
+      place: (key, value) => sections.place(key, value),
+      hides: (key) => sections.isSecret(key),
+    });
     await store.load();
     host.scope.defer('settings journals', () => store.close());
 
@@ -35,21 +57,51 @@ export const plugin = definePlugin({
     }
     host.scope.use(
       'config.changed events',
-      store.watch({}, ({ key, source, revision }) => host.bus.publish('config.changed', { key, source, revision })),
+      store.watch({}, ({ key, source, revision }) => {
+        host.bus.publish('config.changed', { key, source, revision });
+        if (key.startsWith(`${PLUGINS}.`)) void sections.follow();
+      }),
     );
+    const writer = new Writer(store, sections);
+    host.when(pluginManager, async (manager, scope) => {
+      scope.defer('settings of plugins', () => sections.unuse());
+      await sections.use(manager);
+      void sections.follow();
+    });
+    host.when(sessions, (service, scope) => {
+      writer.name(service);
+      scope.defer('names of browsers', () => writer.name(undefined));
+    });
     host.when(appSockets, (sockets, scope) => notifyApps(store, sockets, scope, host.log));
     const names = new AppNames();
-    host.when(apps, (service, scope) => names.follow(service, scope));
+    let titles = async (): Promise<readonly { readonly id: string; readonly title: string }[]> => [];
+    host.when(apps, (service, scope) => {
+      names.follow(service, scope);
+      titles = () => service.list();
+      scope.defer('titles of apps', () => {
+        titles = async () => [];
+      });
+    });
     host.tap('health.collect', (report) => problems.tell(report));
     host.provide(config, {
       get: (scope, key) => store.get(scope, key),
       list: (scope, prefix) => store.list(scope, prefix),
-      set: (scope, key, value, options) => store.set(scope, key, value, options),
+      set: writer.set,
       watch: (scope, listener) => store.watch(scope, listener),
       describeApp: (app, described) => store.describeApp(app, described),
+      describe: (prefix, keys) => store.describe(prefix, keys),
     });
-    for (const operation of configOperations(store, host.capabilities, names)) {
-      host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    }
+    const { capabilities } = host;
+    const descriptions = new Descriptions(store, sections, () => titles());
+    const rows = [
+      ...configOperations({
+        ...{ store, capabilities, names, write: writer.set },
+        reset: (scope, key, options) => writer.reset(scope, key, options),
+        isSecret: ({ app }, key) => store.isSecret(app, key) || sections.isSecret(key),
+        who: (caller) => writer.who(caller),
+      }),
+      ...describeOperations(descriptions, capabilities, names, (app) => store.knows(app)),
+    ];
+    for (const operation of rows) host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
   },
 });

@@ -23,6 +23,14 @@ export function checkKey(key: string): void {
   if (reason) throw new CoreError('CONFIG_KEY_INVALID', { key: clip(String(key)), reason });
 }
 
+/** Names the folder of an app as well. */
+export const isAppId = (app: string): boolean => app.length <= MAX_KEY_LENGTH && KEY.test(app);
+
+/** Throws PARAMS_INVALID. */
+export function checkApp(app: string): void {
+  if (!isAppId(app)) throw new CoreError('PARAMS_INVALID', { where: 'app', reason: 'it is not an app id' });
+}
+
 /** Why a value cannot be stored; undefined for JSON within the limits of size (64 KiB as JSON) and depth (8 nested containers). */
 export function valueFault(value: unknown): string | undefined {
   const fault = jsonFault(value, 0);

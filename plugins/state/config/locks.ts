@@ -1,4 +1,6 @@
-/** `<etc>/locks.yaml`: keys that the OEM keeps at their default. `{ locked: ['network.**', 'display.brightness'] }` */
+/**
+ * `<etc>/locks.yaml`: keys that the OEM keeps at their default. `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
+ */
 import { CoreError } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
 
@@ -9,9 +11,15 @@ export const LOCKS_FILE = 'locks.yaml';
 
 const PATTERN = /^(\*|[A-Za-z0-9][A-Za-z0-9_-]*)(\.(\*|[A-Za-z0-9][A-Za-z0-9_-]*))*(\.\*\*)?$|^\*\*$/;
 
+export interface Lock {
+  readonly pattern: string;
+  /** What the OEM says of it. */
+  readonly reason?: string;
+}
+
 export interface Locks {
-  /** The pattern that locks the key, if any. */
-  find(key: string): string | undefined;
+  /** What locks the key, if anything. */
+  find(key: string): Lock | undefined;
 }
 
 export const NO_LOCKS: Locks = { find: () => undefined };
@@ -34,14 +42,31 @@ export function parseLocks(text: string, file: string): Locks {
   }
   const patterns = (content as { locked?: unknown } | null)?.locked ?? [];
   if (!Array.isArray(patterns)) fail('it must hold `locked`, a list of key patterns');
-  const compiled = (patterns as unknown[]).map((pattern) => {
+  const compiled = (patterns as unknown[]).map((entry) => {
+    const { keys: pattern, reason } = isMap(entry) ? entry : { keys: entry, reason: undefined };
     if (typeof pattern !== 'string' || !PATTERN.test(pattern)) fail(`"${String(pattern)}" is not a key pattern`);
+    if (reason !== undefined && typeof reason !== 'string') fail(`the reason of ${String(pattern)} is not a text`);
     const text = pattern as string;
     const source = text
       .split('.')
       .map((segment) => (segment === '**' ? '.+' : segment === '*' ? '[^.]+' : segment))
       .join('\\.');
-    return { text, expression: new RegExp(`^${source}$`) };
+    const lock: Lock = typeof reason === 'string' ? { pattern: text, reason } : { pattern: text };
+    return { lock, expression: new RegExp(`^${source}$`) };
   });
-  return { find: (key) => compiled.find(({ expression }) => expression.test(key))?.text };
+  return { find: (key) => compiled.find(({ expression }) => expression.test(key))?.lock };
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function whereOf({ pattern, reason }: Lock): string {
+  return `pattern ${pattern} in ${LOCKS_FILE}${reason === undefined ? '' : `: ${reason}`}`;
+}
+
+export function lockedError(key: string, lock: Lock): CoreError {
+  const { pattern, reason } = lock;
+  const told = { key, where: whereOf(lock), pattern };
+  return new CoreError('CONFIG_LOCKED', reason === undefined ? told : { ...told, reason });
 }

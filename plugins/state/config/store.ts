@@ -14,16 +14,16 @@ import {
   reasonOf,
 } from '@device-core/plugin-api';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
+import { Described } from './described.ts';
 import { Folder } from './folder.ts';
-import { checkKey, freezeCopy, isBelow, valueFault } from './keys.ts';
-import { LOCKS_FILE, type Locks, NO_LOCKS, parseLocks } from './locks.ts';
+import { checkApp, checkKey, freezeCopy, isAppId, isBelow, valueFault } from './keys.ts';
+import { asLayer, below, type Layer, type Layered, type LayerValue, type Placed, rank } from './layers.ts';
+import { LOCKS_FILE, type Locks, lockedError, NO_LOCKS, parseLocks, whereOf } from './locks.ts';
 import type { Problems } from './problems.ts';
+import { keysOf, type SchemaKey } from './schema-keys.ts';
 import { type Held, type Revisions, StateFile, type View } from './state-file.ts';
 
 export const CONFIG_FILE = 'config.yaml';
-
-const APP_ID = /^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*)*$/;
-const MAX_APP_ID_LENGTH = 128;
 
 export interface StoreOptions {
   readonly paths: DeviceInfo['paths'];
@@ -31,11 +31,12 @@ export interface StoreOptions {
   readonly log: Logger;
   readonly maxKeys: number;
   readonly maxBytes: number;
-}
-
-interface Layer {
-  get(key: string): Held | undefined;
-  keys(): Iterable<string>;
+  /** Why a value of the device is refused, where somebody knows more of the key. */
+  readonly refuse?: (key: string, value: unknown) => string | undefined;
+  /** Which member of a refused value is meant, as a JSON pointer. */
+  readonly place?: (key: string, value: unknown) => string;
+  /** A key of the device whose value is never shown. */
+  readonly hides?: (key: string) => boolean;
 }
 
 interface Watch {
@@ -52,6 +53,11 @@ export class ConfigStore implements Config {
   readonly #schemas = new Map<string, AppKeys>();
   /** Overrides of an app that its present schema refuses; they are not served. */
   readonly #misfits = new Map<string, ReadonlySet<string>>();
+  readonly #described = new Described();
+  readonly #shared: Layer = {
+    get: (key) => this.#described.default(key),
+    keys: () => this.#described.keys(),
+  };
   readonly #watches = new Set<Watch>();
   readonly #revisions: Revisions;
   #device!: StateFile;
@@ -121,7 +127,7 @@ export class ConfigStore implements Config {
     checkKey(key);
     const app = await this.#scoped(scope);
     const reason = valueFault(value) ?? (value === null ? undefined : this.#refusal(app, key, value));
-    if (reason) throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });
+    if (reason) throw new CoreError('CONFIG_VALUE_INVALID', { key, reason, pointer: this.#place(app, key, value) });
     const file = app === undefined ? this.#device : await this.#appFile(app);
     const source: ConfigLayer = app === undefined ? 'device' : 'app';
     return file.set(
@@ -130,16 +136,75 @@ export class ConfigStore implements Config {
       options.by,
       (view) => {
         const lock = this.#locks.find(key);
-        if (lock) throw new CoreError('CONFIG_LOCKED', { key, where: `pattern ${lock} in ${LOCKS_FILE}` });
+        if (lock) throw lockedError(key, lock);
         // What was written before in the same breath counts, though nobody sees it yet.
-        const current = this.#effective(app, key, view)?.revision ?? 0;
-        if (options.ifRevision !== undefined && options.ifRevision !== current) {
-          throw new CoreError('CONFIG_CONFLICT', { key, revision: current, expected: options.ifRevision });
-        }
+        this.#expect(app, key, options.ifRevision, { now: this.#effective(app, key, view), given: value });
       },
       (revision) =>
         this.#effective(app, key) ?? { key, value: null, source, revision, setBy: options.by, setAt: Date.now() },
     );
+  }
+
+  /** Takes one key out of the layer that a scope writes; the others stay. Resolves with what it held. Throws as `set`. */
+  async reset(
+    { app }: ConfigScope,
+    key: string,
+    { by, ifRevision }: { readonly by: string; readonly ifRevision?: number },
+  ): Promise<Held | undefined> {
+    checkKey(key);
+    const file = app === undefined ? this.#device : await this.#appFile(app);
+    let former: Held | undefined;
+    const guard = (view: View): void => {
+      const lock = this.#locks.find(key);
+      if (lock) throw lockedError(key, lock);
+      former = view.get(key);
+      this.#expect(app, key, ifRevision, { now: former, given: null });
+    };
+    return file.set(key, null, by, guard, () => former);
+  }
+
+  /** What every layer says of a key, the highest first, and which of them is in force. */
+  layersOf(app: string | undefined, key: string): Layered {
+    const lock = this.#locks.find(key);
+    const own = app === undefined ? this.#device : this.#opened.get(app);
+    const refuses = app === undefined ? undefined : this.#misfits.get(app)?.has(key);
+    const layers = this.#layers(app).flatMap(({ layer, source, builtIn }): LayerValue[] => {
+      const held = layer.get(key);
+      if (!held) return [];
+      const { value } = held;
+      const refused = source === 'app' && refuses === true;
+      const misfit = refused ? this.#refusal(app, key, value) : this.#described.fault(key, value);
+      const writable = layer === own || layer === this.#device;
+      return [{ ...held, source: builtIn ? 'builtin' : source, writable, ...(misfit !== undefined && { misfit }) }];
+    });
+    const winner = layers.findIndex(
+      ({ source, misfit }) =>
+        misfit === undefined && (lock === undefined || source === 'default' || source === 'builtin'),
+    );
+    return { layers, winner, ...(lock && { lock }) };
+  }
+
+  /** Keys that a scope has itself: of an app what it describes, has as default or overrides; of the device what its own layers hold. */
+  ownKeys(app: string | undefined): readonly string[] {
+    const keys = new Set<string>();
+    for (const { layer, source, builtIn } of this.#layers(app))
+      if (app === undefined || source === 'app' || builtIn === 'app') for (const key of layer.keys()) keys.add(key);
+    return [...keys];
+  }
+
+  /** What the app's manifest says of its keys. */
+  schemaOf(app: string): JsonSchema | undefined {
+    return this.#schemas.get(app)?.schema;
+  }
+
+  /** Every app that has a description or a file of overrides, sorted. */
+  appIds(): readonly string[] {
+    return [...new Set([...this.#schemas.keys(), ...this.#opened.keys()])].toSorted();
+  }
+
+  isSecret(app: string | undefined, key: string): boolean {
+    const schema = app === undefined ? undefined : this.schemaOf(app);
+    return schema !== undefined && keysOf(schema).some(({ name, secret }) => secret && isBelow(key, name));
   }
 
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable {
@@ -163,6 +228,38 @@ export class ConfigStore implements Config {
     this.#misfits.delete(app);
     this.#findMisfits(app, await this.#appFile(app));
     if (refused !== undefined) throw refused;
+  }
+
+  async describe(prefix: string, keys: Parameters<Config['describe']>[1]): Promise<Disposable> {
+    const { problems, log } = this.#options;
+    const token = this.#redescribe(() => this.#described.set(prefix, keys));
+    for (const [app, file] of this.#opened) this.#findMisfits(app, file, below(file, prefix));
+    for (const layer of [this.#device, this.#deviceFolder, this.#defaults])
+      for (const key of below(layer, prefix)) {
+        const reason = this.#described.fault(key, layer.get(key)?.value);
+        if (reason === undefined) continue;
+        const message = `${layer.path} sets ${key}, which is ignored: ${reason}`;
+        problems.note(message);
+        log.warn({ key }, message);
+      }
+    return { [Symbol.dispose]: () => this.#redescribe(() => this.#described.delete(prefix, token)) };
+  }
+
+  /** What is known of a key of the device. */
+  describedKey(key: string): SchemaKey | undefined {
+    return this.#described.key(key);
+  }
+
+  /** Tells what changes for the device by another description. */
+  #redescribe<T>(change: () => T): T {
+    const seen = () => new Map(this.#described.keys().map((key) => [key, this.#effective(undefined, key)?.value]));
+    const former = seen();
+    const made = change();
+    const now = seen();
+    const keys = [...new Set([...former.keys(), ...now.keys()])];
+    const changed = keys.filter((key) => former.has(key) !== now.has(key) || former.get(key) !== now.get(key));
+    this.#changed(changed, 'default', undefined);
+    return made;
   }
 
   /** Nothing is kept in journals after it. */
@@ -211,17 +308,18 @@ export class ConfigStore implements Config {
     return scope.app;
   }
 
-  #layers(app: string | undefined): { readonly layer: Layer; readonly source: ConfigLayer }[] {
-    const layers: { layer: Layer; source: ConfigLayer }[] = [
+  #layers(app: string | undefined): Placed[] {
+    const layers: Placed[] = [
       { layer: this.#device, source: 'device' },
       { layer: this.#deviceFolder, source: 'device' },
       { layer: this.#defaults, source: 'default' },
+      { layer: this.#shared, source: 'default', builtIn: 'shared' },
     ];
     if (app === undefined) return layers;
     const overrides = this.#opened.get(app);
     if (overrides) layers.unshift({ layer: overrides, source: 'app' });
     const defaults = this.#schemas.get(app)?.defaults;
-    if (defaults) layers.push({ layer: asLayer(defaults), source: 'default' });
+    if (defaults) layers.push({ layer: asLayer(defaults), source: 'default', builtIn: 'app' });
     return layers;
   }
 
@@ -231,18 +329,43 @@ export class ConfigStore implements Config {
     const file = app === undefined ? this.#device : this.#opened.get(app);
     for (const { layer, source } of this.#layers(app)) {
       if (locked && source !== 'default') continue;
+      // What plugins run with is no business of an app.
+      if (app !== undefined && source === 'device' && isBelow(key, 'plugins')) continue;
       const held = (own && layer === file ? own : layer).get(key);
       if (!held) continue;
       const misfit = source === 'app' && this.#misfits.get(app!)?.has(key);
       if (misfit && held.revision === layer.get(key)?.revision) continue;
       const { value, ...origin } = held;
+      if (this.#described.fault(key, value) !== undefined) continue;
       return { key, value, source, ...origin };
     }
     return undefined;
   }
 
   #refusal(app: string | undefined, key: string, value: unknown): string | undefined {
-    return app === undefined ? undefined : this.#schemas.get(app)?.fault(key, value);
+    if (this.#described.owns(key)) return this.#described.fault(key, value);
+    return app === undefined ? this.#options.refuse?.(key, value) : this.#schemas.get(app)?.fault(key, value);
+  }
+
+  #place(app: string | undefined, key: string, value: unknown): string {
+    if (this.#described.owns(key)) return this.#described.place(key, value);
+    const place = app === undefined ? this.#options.place?.(key, value) : this.#schemas.get(app)?.place(key, value);
+    return place ?? '';
+  }
+
+  /** Throws CONFIG_CONFLICT with both values, so that whoever is late can choose. */
+  #expect(
+    app: string | undefined,
+    key: string,
+    expected: number | undefined,
+    { now, given }: { readonly now: Held | undefined; readonly given: unknown },
+  ): void {
+    const revision = now?.revision ?? 0;
+    if (expected === undefined || expected === revision) return;
+    const { setBy, setAt } = now ?? {};
+    const who = { ...(setBy !== undefined && { setBy }), ...(setAt !== undefined && { setAt }) };
+    const both = this.isSecret(app, key) || this.#options.hides?.(key) ? {} : { value: now?.value ?? null, given };
+    throw new CoreError('CONFIG_CONFLICT', { key, revision, expected, ...who, ...both });
   }
 
   /** Tells everyone who sees a layer that keys of it changed, except where a higher layer hides them. */
@@ -286,7 +409,7 @@ export class ConfigStore implements Config {
   async #installed(): Promise<readonly string[]> {
     try {
       const entries = await readdir(join(this.#options.paths.var, 'apps'), { withFileTypes: true });
-      return entries.filter((entry) => entry.isDirectory() && APP_ID.test(entry.name)).map((entry) => entry.name);
+      return entries.filter((entry) => entry.isDirectory() && isAppId(entry.name)).map((entry) => entry.name);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
       throw error;
@@ -324,7 +447,7 @@ export class ConfigStore implements Config {
       maxBytes,
       refuse: (key, value) => {
         const lock = this.#locks.find(key);
-        return lock ? `${key} is locked by the OEM (pattern ${lock} in ${LOCKS_FILE})` : this.#refusal(app, key, value);
+        return lock ? `${key} is locked by the OEM (${whereOf(lock)})` : this.#refusal(app, key, value);
       },
       onChange: (keys) => {
         if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file, keys);
@@ -335,11 +458,10 @@ export class ConfigStore implements Config {
   }
 
   #findMisfits(app: string, file: StateFile, keys: Iterable<string> = file.keys()): void {
-    const schema = this.#schemas.get(app);
     const misfits = new Set(this.#misfits.get(app));
     for (const key of keys) {
       const held = file.get(key);
-      const reason = held && schema?.fault(key, held.value);
+      const reason = held && this.#refusal(app, key, held.value);
       misfits.delete(key);
       if (!reason) continue;
       misfits.add(key);
@@ -352,22 +474,6 @@ export class ConfigStore implements Config {
   }
 }
 
-function checkApp(app: string): void {
-  if (app.length <= MAX_APP_ID_LENGTH && APP_ID.test(app)) return;
-  throw new CoreError('PARAMS_INVALID', { where: 'app', reason: 'it is not an app id' });
-}
-
 function scopeOf(app: string | undefined): ConfigScope {
   return app === undefined ? {} : { app };
-}
-
-function rank(source: ConfigLayer): number {
-  return source === 'app' ? 2 : source === 'device' ? 1 : 0;
-}
-
-function asLayer(values: ReadonlyMap<string, unknown>): Layer {
-  return {
-    keys: () => values.keys(),
-    get: (key) => (values.has(key) ? { value: values.get(key), revision: 0 } : undefined),
-  };
 }

@@ -96,6 +96,8 @@ export class PartFile {
   /** Adds to the health what is wrong, if anything. A disk that refused a line is asked whether it takes it by now. */
   async tell(part: string, report: HealthReport): Promise<void> {
     if (this.damage !== undefined) report.warn('STATE_CORRUPT', this.damage);
+    if (this.#others.length > 0)
+      report.warn('STATE_NEWER', `${this.file}: ${this.#others.length} lines of another form are kept and not shown`);
     if (this.#trouble) await this.#queued(() => this.#rewrite()).catch(() => undefined); // told as the trouble
     if (!this.#trouble) return;
     const { code, message } = this.#trouble;

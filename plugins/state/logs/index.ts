@@ -1,22 +1,48 @@
 import { join } from 'node:path';
-import { apps, definePlugin, device, operations } from '@device-core/plugin-api';
+import { apps, definePlugin, device, operations, secretScan, whileThere } from '@device-core/plugin-api';
+import { logControl } from '@device-core/plugin-api/services/log-control';
+import { bundleOperation, type Hide } from './bundle-operation.ts';
 import type { LogsConfig } from './configuration.ts';
+import { fileOperations } from './file-operations.ts';
 import { lastStartOperation, readLastStart } from './last-start.ts';
+import { Levels } from './levels.ts';
 import { LogFiles } from './log-files.ts';
 import { readOperation } from './reading.ts';
+import { FlightRecorder } from './recorder.ts';
 import { LogStreams } from './streaming.ts';
+import { UnitJournal } from './unit-journal.ts';
 
-const requires = { operations, device };
+const requires = { operations, device, logControl };
+const MB = 1 << 20;
 
 export const plugin = definePlugin<typeof requires, LogsConfig>({
   requires,
   async setup(host, services) {
-    const { config, scope } = host;
-    const { paths } = await services.device.info();
+    const { config, scope, log } = host;
+    const { files: limits, recorder: recording } = config;
+    await services.logControl.limit({
+      ...{ fileBytes: limits.fileMB * MB, totalBytes: limits.totalMB * MB },
+      ...{ days: limits.days, freeBytes: limits.freeMB * MB },
+    });
+    const { paths, service } = await services.device.info();
     const files = new LogFiles(join(paths.var, 'log'), config.file);
     const streams = new LogStreams(files, config, scope);
-    for (const operation of [readOperation(files, config), streams.operation(), lastStartOperation(files, config)])
-      scope.use(operation.name, services.operations.add(operation));
+    const { lines, kilobytes, perSecond } = recording;
+    const recorder = recording.on
+      ? scope.use('flight recorder', await services.logControl.record({ lines, bytes: kilobytes << 10, perSecond }))
+      : undefined;
+    const flight = new FlightRecorder(recorder, join(paths.var, 'log', 'flight'), host);
+    if (recorder) flight.watch(host.bus);
+    const scan = whileThere(host, secretScan);
+    const hide: Hide = async (texts) => scan()?.hide(texts) ?? texts;
+    const rows = [
+      ...[readOperation(files, config), streams.operation(), lastStartOperation(files, config)],
+      ...new Levels(services.logControl, scope, log).operations(),
+      flight.operation(),
+      ...fileOperations(files, hide),
+      bundleOperation(services.operations, hide, new UnitJournal(scope, service)),
+    ];
+    for (const row of rows) scope.use(row.name, services.operations.add(row));
     host.when(apps, (service, whileThere) => {
       files.apps = service;
       whileThere.defer('apps', () => {

@@ -1,9 +1,34 @@
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { type Apps, CoreError } from '@device-core/plugin-api';
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** Which files there are. The Core and the apps plugin put a full file aside as `<file>.1`. */
+/** Of one log, the newest first: the log itself, what was put aside, and of each the name that it has once it is packed. */
+export interface LogPart {
+  readonly path: string;
+  readonly packed?: string;
+}
+
+/** What was put aside of a log: `core.7.log`, packed `core.7.zst`; of an app, and by an older Core, `<file>.1`. The newest first. */
+export async function putAside(file: string): Promise<readonly LogPart[]> {
+  const folder = dirname(file);
+  const stem = basename(file).replace(/\.log$/, '');
+  const names = await readdir(folder).catch(() => []);
+  const numbers = new Set<number>();
+  for (const name of names) {
+    const [, digits] =
+      (name.startsWith(`${stem}.`) && /^(\d{1,12})\.(?:log|zst)$/.exec(name.slice(stem.length + 1))) || [];
+    if (digits !== undefined) numbers.add(Number(digits));
+  }
+  const part = (number: number): LogPart => ({
+    path: join(folder, `${stem}.${number}.log`),
+    packed: join(folder, `${stem}.${number}.zst`),
+  });
+  return [...[...numbers].sort((a, b) => b - a).map(part), { path: `${file}.1` }];
+}
+
+/** Which files there are. */
 export class LogFiles {
   readonly #core: string;
   readonly #folder: string;
@@ -17,6 +42,10 @@ export class LogFiles {
 
   get core(): string {
     return this.#core;
+  }
+
+  get folder(): string {
+    return this.#folder;
   }
 
   /** The log of the Core, or of an app by its id or its name. Throws APP_NOT_FOUND. */

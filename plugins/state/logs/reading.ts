@@ -1,9 +1,10 @@
 import type { JsonSchema, Operation } from '@device-core/plugin-api';
 import type { LogsConfig } from './configuration.ts';
 import { LEVELS, type LogEntry, readEntry } from './entry.ts';
-import { type LogFilter, matches } from './filter.ts';
+import { type LogFilter, matcher } from './filter.ts';
 import type { LogFiles } from './log-files.ts';
 import { linesBackwards } from './log-tail.ts';
+import { Pace } from './pace.ts';
 
 export interface Selection extends LogFilter {
   readonly app?: string;
@@ -13,7 +14,15 @@ export const SELECTION: Readonly<Record<string, JsonSchema>> = {
   plugin: { type: 'string', description: 'lines of this plugin only' },
   app: { type: 'string', description: 'the log of this app, by id or name, instead of the log of the Core' },
   level: { enum: LEVELS, description: 'the least one' },
+  since: { type: 'integer', minimum: 0, description: 'milliseconds since the Unix epoch' },
+  grep: {
+    ...{ type: 'string', minLength: 1, maxLength: 300 },
+    description:
+      'lines with this text in their first 4096 characters; /text/ or /text/i is an expression without references',
+  },
 };
+/** After a clock was set back older lines are the newer ones: so many old ones in a row are the end. */
+const OLD_LINES = 2_000;
 export const ENTRY: JsonSchema = {
   type: 'object',
   required: ['level', 'message'],
@@ -46,7 +55,6 @@ export function readOperation(files: LogFiles, config: LogsConfig): Operation<Pa
       type: 'object',
       properties: {
         ...SELECTION,
-        since: { type: 'integer', minimum: 0, description: 'milliseconds since the Unix epoch' },
         limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
       },
     },
@@ -59,7 +67,7 @@ export function readOperation(files: LogFiles, config: LogsConfig): Operation<Pa
       },
     },
     rest: { method: 'GET', path: '/logs' },
-    errors: ['APP_NOT_FOUND'],
+    errors: ['APP_NOT_FOUND', 'PARAMS_INVALID'],
     run: async (params, { signal }) => readNewest(await files.of(params.app), params, config, Infinity, signal),
   };
 }
@@ -72,19 +80,28 @@ export async function readNewest(
   end: number,
   signal?: AbortSignal,
 ): Promise<Answer> {
+  const matches = matcher(filter);
   const budget = { bytes: config.scanBytes };
+  const pace = new Pace();
   const entries: LogEntry[] = [];
   let bytes = 0;
   let more = false;
+  let old = 0;
   for await (const line of linesBackwards(file, budget, end)) {
     signal?.throwIfAborted();
+    if (pace.isDue) await pace.rest();
+    if (pace.isSpent) {
+      more = true;
+      break;
+    }
     const entry = readEntry(line, app);
-    if (filter.since !== undefined && entry.ts !== undefined && entry.ts < filter.since) break;
-    if (!matches(entry, filter)) continue;
+    old = filter.since !== undefined && entry.ts !== undefined && entry.ts < filter.since ? old + 1 : 0;
+    if (old > OLD_LINES) break;
+    if (!matches(entry)) continue;
     bytes += line.length;
     more = entries.length === limit || bytes > config.answerBytes;
     if (more) break;
     entries.push(entry);
   }
-  return { entries: entries.reverse(), more: more || budget.bytes <= 0 };
+  return { entries: entries.reverse(), more: more || (budget.bytes <= 0 && old === 0) };
 }

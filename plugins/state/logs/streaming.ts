@@ -9,9 +9,10 @@ import {
 } from '@device-core/plugin-api';
 import type { LogsConfig } from './configuration.ts';
 import { readEntry } from './entry.ts';
-import { matches } from './filter.ts';
+import { matcher } from './filter.ts';
 import type { LogFiles } from './log-files.ts';
 import { LogFollower } from './log-follower.ts';
+import { Pace } from './pace.ts';
 import { readNewest, SELECTION, type Selection } from './reading.ts';
 
 interface Params extends Selection {
@@ -49,11 +50,12 @@ export class LogStreams {
       result: { type: 'object', description: 'an entry' },
       rest: { method: 'GET', path: '/logs/stream', sse: true },
       rpc: false,
-      errors: ['BUSY', 'APP_NOT_FOUND'],
+      errors: ['BUSY', 'APP_NOT_FOUND', 'PARAMS_INVALID'],
       run: (selection, { caller, signal }) => {
         const name = callerName(caller);
         if ((this.#open.get(name) ?? 0) >= this.#config.streams)
           throw new CoreError('BUSY', { what: 'a stream of logs', limit: this.#config.streams });
+        matcher(selection); // an expression that is none is refused before the stream begins
         return this.#stream(selection, name, AbortSignal.any([signal, this.#scope.signal]));
       },
     };
@@ -66,6 +68,7 @@ export class LogStreams {
   ): AsyncGenerator<ServerSentEvent> {
     this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
     try {
+      const matches = matcher(filter);
       const file = await this.#files.of(app);
       await using follower = new LogFollower(file);
       const end = await follower.start();
@@ -80,10 +83,12 @@ export class LogStreams {
       }
       while (!signal.aborted) {
         const lines = await follower.take();
+        const pace = new Pace();
         for (const line of lines) {
           const entry = readEntry(line, app);
-          if (matches(entry, filter)) yield { data: entry };
+          if (matches(entry)) yield { data: entry };
           if (signal.aborted) return;
+          if (pace.isDue) await pace.rest();
         }
         if (lines.length === 0) await this.#pause(signal);
       }

@@ -10,6 +10,8 @@ export function captureStream(audio: Audio): StreamEndpoint<object> {
     summary: 'The microphone, 20 ms at a time, as 320 samples of 16 bits (little endian, 16 kHz)',
     direction: 'read',
     capability: 'audio.capture',
+    // To listen in a room is more than to look at a device.
+    viewers: false,
     params: exactly({}),
     async run(_, channel, { caller }) {
       const { signal } = channel;

@@ -175,9 +175,18 @@ export class AppIntents {
 
   async #call(functions: Functions, app: string, name: string, version: string, run: IntentRun): Promise<IntentAnswer> {
     this.#capabilities.require({ kind: 'app', id: app }, CAPABILITY);
-    const { slots, signal, deadline } = run;
+    const { slots, signal, deadline, trace } = run;
     const caller = { kind: 'plugin', id: 'intent' } as const;
-    const result = await functions.call({ app, name, version, inputs: slots, caller, signal, deadline });
+    const result = await functions.call({
+      app,
+      name,
+      version,
+      inputs: slots,
+      caller,
+      signal,
+      deadline,
+      ...(trace && { trace }),
+    });
     const { say, followUp } = result;
     if (say !== undefined && typeof say !== 'string')
       this.#log.warn({ app, function: name }, `"say" of ${name} is no string, and is not spoken`);

@@ -138,12 +138,12 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
 
   async run(
     plan: IntentPlan,
-    { turn, signal, deadline }: { readonly turn: string; readonly signal: AbortSignal; readonly deadline: number },
+    { turn, signal, deadline, trace }: Pick<IntentRun, 'turn' | 'signal' | 'deadline' | 'trace'>,
   ): Promise<IntentAnswer> {
     const row = this.#rows.get(plan.intent);
     if (!row) throw new CoreError('INTENT_NOT_FOUND', { intent: plan.intent });
     const answer = await this.#within(plan.intent, signal, deadline, (signal) =>
-      row.run({ slots: plan.slots, text: plan.text, turn, signal, deadline }),
+      row.run({ slots: plan.slots, text: plan.text, turn, signal, deadline, ...(trace && { trace }) }),
     );
     const say = answer.say?.trim() ?? '';
     const { say: _, ...rest } = answer;

@@ -1,4 +1,5 @@
 import { CoreError, type Scope } from '@device-core/plugin-api';
+import { formatTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
 import type { Key } from './key.ts';
 
 export interface CloudSettings {
@@ -8,6 +9,8 @@ export interface CloudSettings {
   readonly connectMs: number;
   readonly answerMs: number;
   readonly mostSeconds: number;
+  /** The host is trusted with the ids of traces. */
+  readonly trace: boolean;
 }
 
 export interface Parts {
@@ -16,6 +19,11 @@ export interface Parts {
   readonly scope: Scope;
   readonly settings: CloudSettings;
   readonly key: Key;
+}
+
+/** Nothing, unless the SKU trusts the host with it. */
+export function traceHeaders(settings: CloudSettings, trace: TraceContext | undefined): Record<string, string> {
+  return settings.trace && trace ? { traceparent: formatTraceparent(trace) } : {};
 }
 
 /** A signal that is aborted with the caller's, with the scope's, and with SPEECH_FAILED after `ms`. Dispose of it when the work is over. */

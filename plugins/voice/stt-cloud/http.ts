@@ -12,7 +12,8 @@ import {
   type Transcript,
 } from '@device-core/plugin-api';
 import { concatSamples, encodeWav } from '@device-core/plugin-api/audio';
-import { type CloudSettings, type Parts, together } from './cloud.ts';
+import type { TraceContext } from '@device-core/plugin-api/tracing';
+import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';
 
 const MOST_ANSWER = 1024 * 1024;
@@ -50,7 +51,7 @@ export class HttpEngine implements SttEngine, Disposable {
       ...(hints && hints.length > 0 && { prompt: hints.join(', ') }),
     };
     const { type, body } = form(fields, wav);
-    const text = await this.#post(type, body, stop.signal);
+    const text = await this.#post(type, body, stop.signal, options.trace);
     return { text: command(this.#textOf(text), prefix), language };
   }
 
@@ -58,12 +59,13 @@ export class HttpEngine implements SttEngine, Disposable {
     this.#agent.destroy();
   }
 
-  async #post(type: string, body: Uint8Array, signal: AbortSignal): Promise<string> {
+  async #post(type: string, body: Uint8Array, signal: AbortSignal, trace?: TraceContext): Promise<string> {
     const headers = {
       ...(await this.#parts.key.headers()),
       'content-type': type,
       'content-length': body.length,
       accept: 'application/json',
+      ...traceHeaders(this.#settings, trace),
     };
     try {
       signal.throwIfAborted();

@@ -1,39 +1,55 @@
-import { open } from 'node:fs/promises';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type SecretRef, type Secrets } from '@device-core/plugin-api';
+import { KeyFile } from './key-file.ts';
 
-const MOST_BYTES = 4096;
+export interface KeyOptions {
+  /** Of the engine, for messages. */
+  readonly engine: string;
+  readonly ref?: SecretRef | undefined;
+  /** Absolute; as it was before there were secrets. */
+  readonly file?: string | undefined;
+}
 
-/** Reads the key each time: a new one is taken up at once, and none stays in memory. Rejects with SPEECH_FAILED, which never names its contents. */
+/** Asked for each time: a new one is taken up at once, and none stays here. */
 export class Key {
-  readonly #file: string | undefined;
-  readonly #engine: string;
+  readonly #options: KeyOptions;
+  readonly #file: KeyFile | undefined;
+  /** While the service is there. */
+  secrets: Pick<Secrets, 'get'> | undefined;
 
-  constructor(file: string | undefined, engine: string) {
-    this.#file = file;
-    this.#engine = engine;
+  constructor(options: KeyOptions) {
+    this.#options = options;
+    this.#file = options.file === undefined ? undefined : new KeyFile(options.file, options.engine);
   }
 
-  /** Headers of a request. */
+  /** Headers of a request. Rejects with SPEECH_FAILED, which never names the key. */
   async headers(): Promise<Record<string, string>> {
-    if (this.#file === undefined) return {};
-    return { authorization: `Bearer ${await this.#read(this.#file)}` };
+    const { ref } = this.#options;
+    if (ref) return { authorization: `Bearer ${await this.#reveal(ref)}` };
+    return this.#file ? { authorization: `Bearer ${await this.#file.read()}` } : {};
   }
 
-  async #read(file: string): Promise<string> {
-    const failed = (reason: string, cause?: unknown) =>
-      new CoreError('SPEECH_FAILED', { engine: this.#engine, reason }, { cause });
+  /** Why there is none, where there has to be one. */
+  async missing(): Promise<string | undefined> {
+    const { ref } = this.#options;
+    if (!ref) return await this.#file?.missing();
+    if (!this.secrets) return NO_SERVICE().message;
+    return await this.secrets.get(ref).then(() => undefined, reasonOf);
+  }
+
+  async #reveal(ref: SecretRef): Promise<string> {
+    const { engine } = this.#options;
+    const failed = (reason: string, cause?: unknown) => new CoreError('SPEECH_FAILED', { engine, reason }, { cause });
+    let key: string;
     try {
-      await using handle = await open(file);
-      const { mode, size } = await handle.stat();
-      if (mode & 0o077) throw failed('the file of its key may be read by others: chmod 600');
-      if (size > MOST_BYTES) throw failed('the file of its key is too long');
-      const key = (await handle.readFile('utf8')).trim();
-      // What else could be in a file would break out of the header.
-      if (!/^[\x21-\x7e]+$/.test(key)) throw failed('the file of its key holds no key');
-      return key;
+      if (!this.secrets) throw NO_SERVICE();
+      key = (await (await this.secrets.get(ref)).reveal()).trim();
     } catch (error) {
-      if (error instanceof CoreError) throw error;
-      throw failed(`the file of its key cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      throw failed(`its key cannot be used: ${reasonOf(error)}`, error);
     }
+    // What else could stand there would break out of the header.
+    if (!/^[\x21-\x7e]+$/.test(key)) throw failed(`secret ${ref.secret} holds no key`);
+    return key;
   }
 }
+
+const NO_SERVICE = () => new CoreError('UNAVAILABLE', { what: 'secrets', reason: 'no plugin of the SKU keeps them' });

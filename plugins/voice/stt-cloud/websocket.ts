@@ -9,7 +9,7 @@ import {
   type Transcript,
 } from '@device-core/plugin-api';
 import { bytesOfSamples, Resampler } from '@device-core/plugin-api/audio';
-import { type CloudSettings, type Parts, together } from './cloud.ts';
+import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';
 
 /** What may wait in the socket: some ten seconds. */
@@ -39,7 +39,8 @@ export class WebSocketEngine implements SttEngine {
     const headers = await this.#parts.key.headers();
     signal.throwIfAborted();
     // Headers are what Node's client takes beyond the browsers' one.
-    const socket = new WebSocket(this.#url, { headers } as never);
+    const traced = { ...headers, ...traceHeaders(this.#settings, options.trace) };
+    const socket = new WebSocket(this.#url, { headers: traced } as never);
     const answer = Promise.withResolvers<string>();
     answer.promise.catch(() => undefined); // awaited below, often much later
     const { scope } = this.#parts;

@@ -13,7 +13,7 @@ import {
   type WakeHit,
   type WakePhrase,
 } from '@device-core/plugin-api';
-import { Ear, type EarEvents, type EarSettings } from './ear.ts';
+import { Ear, type EarEvents, type EarSettings, type Hearable } from './ear.ts';
 import type { Floor } from './floor.ts';
 import type { Reports } from './reports.ts';
 import type { Router } from './router.ts';
@@ -45,7 +45,21 @@ export interface AttentionParts {
   readonly reports: Reports;
 }
 
+/** Somebody who is heard in place of the microphone, for one turn. */
+export interface Guest extends Hearable {
+  /** All that was said has been heard. */
+  readonly released: () => void;
+}
+
+/** Each wait is twice the one before: with them a slow start of the engines is waited for. */
+const EARLY_FAILURES = 3;
 const RETRY_MOST_MS = 10_000;
+/** Who holds a button says by letting it go that it was all. */
+const HELD = {
+  endpointFastMs: Number.POSITIVE_INFINITY,
+  endpointOpenMs: Number.POSITIVE_INFINITY,
+  endpointSlowMs: Number.POSITIVE_INFINITY,
+};
 
 export class Attention {
   readonly #scope: Scope;
@@ -59,6 +73,7 @@ export class Attention {
   #earStop: AbortController | undefined;
   #earRun: Promise<void> = Promise.resolve();
   #grammar: SpeechGrammar | undefined;
+  #guest: Guest | undefined;
   #muting = 0;
   /** What was to be asked first when the ear began. */
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
@@ -163,6 +178,20 @@ export class Attention {
     }
   }
 
+  /** For one turn, which begins next: the microphone is heard again when it has ended. Throws AUDIO_UNAVAILABLE. */
+  welcome(guest: Guest): void {
+    if (!this.#senses.present.speech)
+      throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'there are no engines' });
+    void this.#rewire(undefined, guest);
+  }
+
+  /** Nothing more of the guest, or of this one, is for the turn. */
+  farewell(guest = this.#guest): void {
+    if (guest === undefined || this.#guest !== guest) return;
+    this.#guest = undefined;
+    void this.#rewire();
+  }
+
   /** At the end of the plugin. */
   async close(): Promise<void> {
     this.#earStop?.abort();
@@ -183,7 +212,10 @@ export class Attention {
   }
 
   /** Ends the ear, and begins another one if there is all that it needs. Resolves when the old one hears nothing more. */
-  async #rewire(lost?: string): Promise<void> {
+  async #rewire(lost?: string, guest?: Guest): Promise<void> {
+    // What comes or goes meanwhile is looked at when the guest has left.
+    if (this.#guest !== undefined && !this.#floor.machine.muted) return;
+    this.#guest = guest;
     this.#earStop?.abort();
     this.#later.listen?.[Symbol.dispose]();
     this.#later.prefer?.[Symbol.dispose]();
@@ -198,15 +230,18 @@ export class Attention {
     const before = this.#earRun;
     const { audio, speech } = this.#senses.present;
     const { muted } = this.#floor.machine;
-    if (!audio || !speech || muted || this.#scope.signal.aborted) {
+    const heard = guest ?? audio;
+    if (!heard || !speech || muted || this.#scope.signal.aborted) {
       if (!muted) this.deaf = audio ? 'there are no engines' : 'there is no microphone';
       return before;
     }
     this.deaf = undefined;
-    const ear = new Ear({ audio, speech, settings: this.#settings, events: this.#events(), scope: this.#scope });
+    const settings = guest === undefined ? this.#settings : { ...this.#settings, ...HELD };
+    const ends = guest !== undefined;
+    const ear = new Ear({ audio: heard, ends, speech, settings, events: this.#events(), scope: this.#scope });
     this.#senses.ear = ear;
     void this.#prefer(ear);
-    this.#earRun = before.then(() => this.#hear(ear, stop));
+    this.#earRun = before.then(() => this.#hear(ear, stop, guest));
   }
 
   /** Engines come one after the other: the detector of speech that is to be asked first may not be the first that came. */
@@ -228,20 +263,24 @@ export class Attention {
     }
   }
 
-  async #hear(ear: Ear, stop: AbortController): Promise<void> {
+  async #hear(ear: Ear, stop: AbortController, guest: Guest | undefined): Promise<void> {
     if (stop.signal.aborted) return;
     const [began, changes] = [monotonicMs(), this.#changes];
     try {
       await ear.run(stop.signal);
+      if (!stop.signal.aborted) guest?.released();
     } catch (error) {
       if (stop.signal.aborted || this.#senses.ear !== ear) return;
       // The engine came between the question and its answer: nobody will tell of it again.
       if (changes !== this.#changes && error instanceof CoreError && error.code === 'ENGINE_MISSING')
         return void this.#rewire();
       const reason = reasonOf(error);
-      // It is tried again and again.
-      if (reason !== this.#told) this.#log.warn({ reason }, 'cannot listen');
-      this.#told = reason;
+      // It is tried again and again. Engines come one after the other while a Core starts: the first times without one are no news.
+      const early = this.#failures < EARLY_FAILURES && error instanceof CoreError && error.code === 'ENGINE_MISSING';
+      if (reason !== this.#told && !early) {
+        this.#log.warn({ reason }, 'cannot listen');
+        this.#told = reason;
+      }
       this.#senses.ear = undefined;
       this.deaf = reason;
       this.#floor.input({ kind: 'deaf', code: error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE' });

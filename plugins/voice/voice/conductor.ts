@@ -11,7 +11,9 @@ import {
   type VoiceTurn,
   type WakeHit,
 } from '@device-core/plugin-api';
+import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { Attention } from './attention.ts';
+import type { Hearable } from './ear.ts';
 import type { Floor, Happening, Performer } from './floor.ts';
 import type { Effect, Input, Machine, TurnSource } from './machine.ts';
 import type { Reports } from './reports.ts';
@@ -23,6 +25,7 @@ interface Turn {
   readonly id: string;
   readonly stop: AbortController;
   readonly text: string | undefined;
+  readonly trace: TraceContext | undefined;
   readonly over: PromiseWithResolvers<void>;
   told?: Told;
 }
@@ -82,13 +85,18 @@ export class Conductor implements Performer {
   }
 
   /** Starts a turn or says why not. Resolves when it is over. */
-  async turn(kind: 'button' | 'ask', text: string | undefined, signal: AbortSignal | undefined): Promise<VoiceTurn> {
+  async turn(
+    kind: 'button' | 'ask',
+    text: string | undefined,
+    signal: AbortSignal | undefined,
+    trace?: TraceContext,
+  ): Promise<VoiceTurn> {
     if (kind === 'button') {
       if (this.machine.muted) throw new CoreError('VOICE_MUTED');
       if (!this.attention.ear)
         throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: this.attention.deaf });
     }
-    const turn = this.#make(text);
+    const turn = this.#make(text, randomUUID(), trace);
     this.#input({ kind, turn: turn.id });
     if (this.machine.turn?.id !== turn.id && !this.#traces.find(turn.id)) {
       this.#turns.delete(turn.id);
@@ -100,6 +108,29 @@ export class Conductor implements Performer {
     await turn.over.promise;
     signal?.removeEventListener('abort', cancel);
     return this.#traces.find(turn.id)!;
+  }
+
+  /**
+   * A turn of somebody who is heard in place of the microphone, until the sound ends. `began` is told the turn. Rejects with BUSY, VOICE_MUTED,
+   * AUDIO_UNAVAILABLE.
+   */
+  async talk(sound: Hearable, began: (turn: string) => void, signal: AbortSignal): Promise<VoiceTurn> {
+    const { state, muted } = this.machine;
+    if (muted) throw new CoreError('VOICE_MUTED');
+    // Nobody takes the ear from a turn that is under way.
+    if (state !== 'idle' && state !== 'error') throw new CoreError('BUSY', { what: 'a turn', limit: 1 });
+    let id = '';
+    const released = () => this.#input({ kind: 'release', turn: id });
+    const guest = { capture: sound.capture.bind(sound), released };
+    this.attention.welcome(guest);
+    try {
+      const turn = this.turn('button', undefined, signal);
+      id = this.machine.turn?.id ?? '';
+      began(id);
+      return await turn;
+    } finally {
+      this.attention.farewell(guest);
+    }
   }
 
   async say(saying: Saying, signal: AbortSignal | undefined): Promise<void> {
@@ -171,10 +202,12 @@ export class Conductor implements Performer {
         break;
       case 'think':
         void this.#think(effect.turn);
+        this.attention.farewell();
         break;
       case 'abandon':
         this.#turns.get(effect.turn)?.stop.abort();
         this.attention.ear?.drop(effect.turn);
+        this.attention.farewell();
         break;
       case 'speak':
         this.#speak(effect.id, effect.late === true);
@@ -198,8 +231,8 @@ export class Conductor implements Performer {
     this.#floor.input(input);
   }
 
-  #make(text?: string, id: string = randomUUID()): Turn {
-    const turn: Turn = { id, stop: new AbortController(), text, over: Promise.withResolvers() };
+  #make(text: string | undefined, id: string, trace?: TraceContext): Turn {
+    const turn: Turn = { id, stop: new AbortController(), text, trace, over: Promise.withResolvers() };
     this.#turns.set(id, turn);
     return turn;
   }
@@ -208,7 +241,8 @@ export class Conductor implements Performer {
     if (!this.#turns.has(id)) this.#make(undefined, id);
     const now = monotonicMs();
     const hit = source === 'wake' ? called : undefined;
-    this.#traces.begin(id, source, Math.min(now, hit?.at ?? now), now, hit?.phrase);
+    const { trace } = this.#turns.get(id)!;
+    this.#traces.begin(id, { source, began: Math.min(now, hit?.at ?? now), now, wakeword: hit?.phrase, trace });
     if (hit || source === 'button') this.#reports.wake(id, source, hit);
     if (source === 'button' || source === 'follow-up') this.#speaker.sound('wake');
   }
@@ -264,6 +298,7 @@ export class Conductor implements Performer {
   #end(id: string, outcome: VoiceTurn['outcome'], code: ErrorCode | undefined): void {
     this.#reason = code;
     this.#traces.set(id, { outcome, ...(code && { code }) });
+    this.#traces.over(id, monotonicMs());
     const turn = this.#turns.get(id);
     this.#turns.delete(id);
     turn?.over.resolve();

@@ -55,6 +55,9 @@ export interface EarEvents {
   problem(part: 'wake', reason: string | undefined): void;
 }
 
+/** A microphone, or somebody who talks through a client. */
+export type Hearable = Pick<Audio, 'capture'>;
+
 interface Segment {
   readonly since: number;
   readonly pipe: Latest<AudioFrame>;
@@ -85,7 +88,8 @@ const PAUSE_MS = 200;
 const END_MS = 1_000;
 
 export class Ear {
-  readonly #audio: Audio;
+  readonly #audio: Hearable;
+  readonly #ends: boolean;
   readonly #speech: Speech;
   readonly #settings: EarSettings;
   readonly #events: EarEvents;
@@ -101,20 +105,23 @@ export class Ear {
   lost = 0;
 
   constructor(parts: {
-    readonly audio: Audio;
+    readonly audio: Hearable;
+    /** The end of its sound is the end of what is said, no loss. */
+    readonly ends?: boolean;
     readonly speech: Speech;
     readonly settings: EarSettings;
     readonly events: EarEvents;
     readonly scope: Scope;
   }) {
     this.#audio = parts.audio;
+    this.#ends = parts.ends ?? false;
     this.#speech = parts.speech;
     this.#settings = parts.settings;
     this.#events = parts.events;
     this.#scope = parts.scope;
   }
 
-  /** Until the signal. Rejects when the microphone or the detection of speech is lost. */
+  /** Until the signal, or the end of a sound that may end. Rejects when the microphone or the detection of speech is lost. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
@@ -127,7 +134,8 @@ export class Ear {
         this.#take(frame);
         pipe.push(frame);
       }
-      if (!either.aborted)
+      pipe.close();
+      if (!either.aborted && !this.#ends)
         throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'the microphone has ended' });
     };
     const judge = async () => {
@@ -135,7 +143,8 @@ export class Ear {
         if (either.aborted) return;
         this.#judge(result);
       }
-      if (!either.aborted) throw new CoreError('SPEECH_FAILED', { engine: 'vad', reason: 'it has ended' });
+      if (!either.aborted && !this.#ends)
+        throw new CoreError('SPEECH_FAILED', { engine: 'vad', reason: 'it has ended' });
     };
     const both = [capture(), judge()];
     try {

@@ -12,17 +12,24 @@ import {
   speech,
   voice,
 } from '@device-core/plugin-api';
+
+import { metrics } from '@device-core/plugin-api/telemetry';
+
+import { Tracer, traces as tracesService } from '@device-core/plugin-api/tracing';
+
 import { Attention, type AttentionSettings } from './attention.ts';
 import { Budget, type BudgetLimits } from './budget.ts';
 import { Conductor } from './conductor.ts';
 import { Floor } from './floor.ts';
 import { Ledger } from './ledger.ts';
 import type { Limits } from './machine.ts';
+import { Measures } from './measures.ts';
 import { voiceOperations } from './operations.ts';
 import { Reports } from './reports.ts';
 import { Router, type RouterSettings } from './router.ts';
 import { Senses } from './senses.ts';
 import { Speaker } from './speaker.ts';
+import { talkStream } from './talk.ts';
 import { type Prompts, Thinker } from './thinker.ts';
 import { Traces } from './traces.ts';
 
@@ -52,7 +59,11 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     const ledger = new Ledger(config.ledger);
     const budget = await Budget.open(join(paths.var, 'voice', 'budget.json'), config.router.budget, scope, log);
 
-    const traces = new Traces(config.turns);
+    const tracer = new Tracer(host.clock);
+    host.when(tracesService, (service, part) => tracer.use(service, part));
+    const measures = new Measures();
+    const traces = new Traces(config.turns, tracer, measures);
+    host.when(metrics, async (service, part) => void part.use('metrics', await service.register(measures.meter)));
     const local = config.router.local || config.router.localOnly;
     const senses = new Senses();
     const floor = new Floor(limits);
@@ -88,6 +99,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       online: () => network === undefined || network === 'online',
       prefix: config.wake.map(({ phrase }) => phrase),
       partial: (turn, transcript) => reports.partial(turn, transcript, 'cloud'),
+      trace: (turn) => traces.handOn(turn, 'stt'),
     });
     const settings = { ...config, local };
     const attention = new Attention({ scope, log, settings, floor, senses, speaker, router, reports });
@@ -131,7 +143,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       state: async () => conductor.state(),
       say: (text, { signal, ...options } = {}) => conductor.say({ text, ...options }, signal),
       listen: (options = {}) => conductor.turn('button', undefined, options.signal),
-      ask: (text, options = {}) => conductor.turn('ask', text, options.signal),
+      ask: (text, options = {}) => conductor.turn('ask', text, options.signal, options.trace),
       mute: (muted) => attention.mute(muted),
       stop: async (turn) => floor.input({ kind: 'stop', ...(turn !== undefined && { id: turn }) }),
       turns: async (limit = config.turns) => traces.newest(limit),
@@ -147,6 +159,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       sayMs: limits.sayWaitMs + limits.turnMs + GRACE_MS,
     });
     for (const row of rows) scope.use(`operation ${row.name}`, services.operations.add(row));
+    scope.use('stream voice.talk', services.operations.addStream(talkStream(conductor, scope)));
 
     host.tap('health.collect', (report) => {
       const { machine } = conductor;

@@ -63,6 +63,8 @@ export type Input =
   | { readonly kind: 'announce'; readonly id: string }
   /** The command is over. */
   | { readonly kind: 'endpoint'; readonly turn: string }
+  /** Whoever held a button let it go: nothing more comes. */
+  | { readonly kind: 'release'; readonly turn: string }
   /** There was no command in what was heard. */
   | { readonly kind: 'empty'; readonly turn: string }
   | ({ readonly kind: 'answer'; readonly turn: string } & Answer)
@@ -138,6 +140,8 @@ class Reduction {
         return this.#rests ? this.#announce(input.id) : this.#from;
       case 'endpoint':
         return state === 'listening' && turn?.id === input.turn ? this.#thinking() : this.#from;
+      case 'release':
+        return state === 'listening' && turn?.id === input.turn ? this.#thinking(this.#now) : this.#from;
       case 'empty':
         return state === 'thinking' && turn?.id === input.turn ? this.#again(turn) : this.#from;
       case 'answer':
@@ -196,9 +200,9 @@ class Reduction {
     return { ...this.#to('speaking', this.#now + this.#limits.ttsStartMs), announcement };
   }
 
-  #thinking(): Machine {
-    const { turn } = this.#from;
-    this.#effects.push({ do: 'sound', sound: 'listening-end' }, { do: 'think', turn: turn!.id });
+  #thinking(listenUntil = this.#from.turn!.listenUntil): Machine {
+    const turn = { ...this.#from.turn!, listenUntil };
+    this.#effects.push({ do: 'sound', sound: 'listening-end' }, { do: 'think', turn: turn.id });
     return this.#to('thinking', this.#now + this.#limits.thinkingMs, turn);
   }
 

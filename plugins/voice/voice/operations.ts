@@ -17,6 +17,7 @@ const SPANS: JsonSchema = {
 const TURN: JsonSchema = exactly(
   {
     turn: { type: 'string' },
+    trace: { type: 'string', description: 'for `devicectl trace show`, where traces are kept' },
     at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
     source: { enum: ['wake', 'button', 'follow-up', 'text'] },
     wakeword: { type: 'string' },
@@ -96,7 +97,7 @@ export function voiceOperations(parts: {
     rest: { method: 'POST', path: '/voice/ask' },
     errors: ['BUSY', 'CANCELLED'],
     timeoutMs: turnMs,
-    run: ({ text }, { signal }) => conductor.turn('ask', text, signal),
+    run: ({ text }, { signal, trace }) => conductor.turn('ask', text, signal, trace),
   };
   const listen: Operation<never, VoiceTurn> = {
     name: 'voice.listen',
@@ -107,7 +108,7 @@ export function voiceOperations(parts: {
     rest: { method: 'POST', path: '/voice/listen' },
     errors: LISTENING,
     timeoutMs: turnMs,
-    run: (_, { signal }) => conductor.turn('button', undefined, signal),
+    run: (_, { signal, trace }) => conductor.turn('button', undefined, signal, trace),
   };
   const mute: Operation<{ readonly muted: boolean }, { readonly muted: boolean }> = {
     name: 'voice.mute',

@@ -12,6 +12,7 @@ import {
   type Speech,
   type Transcript,
 } from '@device-core/plugin-api';
+import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { Budget } from './budget.ts';
 import type { Ledger } from './ledger.ts';
 import { Others } from './others.ts';
@@ -78,6 +79,7 @@ export interface RouterParts {
   readonly online: () => boolean;
   readonly prefix: readonly string[];
   readonly partial: (turn: string, transcript: Transcript) => void;
+  readonly trace?: (turn: string) => TraceContext | undefined;
 }
 
 const FRAME_BYTES = FRAME_SAMPLES * 2;
@@ -231,6 +233,7 @@ export class Router {
           signal,
           stage: 'cloud',
           engine: engine.id,
+          trace: this.#parts.trace?.(turn),
         },
       );
       const whole = work.finally(async () => {

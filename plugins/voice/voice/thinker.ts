@@ -131,7 +131,8 @@ export class Thinker {
     let running: Promise<IntentAnswer> | undefined;
     try {
       // The app is told the same deadline, and hears of the end of the turn.
-      const called = intents().run(plan, { turn, signal, deadline: scope.clock.steady() + callMs });
+      const trace = traces.handOn(turn, 'call');
+      const called = intents().run(plan, { turn, signal, deadline: scope.clock.steady() + callMs, trace });
       running = called;
       const answer = await scope.within(plan.title, callMs, () => called, { signal });
       traces.span(turn, 'call', from, monotonicMs());

@@ -1,4 +1,5 @@
-import { chownSync, closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
+import type { WardenConfig } from './config.ts';
 import { Refused } from './refused.ts';
 
 /** Linux's O_PATH: the place itself, not what is in it. It opens no device, and waits for no pipe. */
@@ -25,8 +26,7 @@ export function ownSockets(folder: string, uid: number, core: number): void {
   visit(openPlain(folder), (fd) => {
     for (const name of readdirSync(self(fd)))
       visit(openAt(fd, name), (socket) => {
-        const path = `${folder}/${name}`;
-        if (fstatSync(socket).isSocket()) give(socket, path, { uid, core, budget: { files: 1 } });
+        if (fstatSync(socket).isSocket()) give(socket, `${folder}/${name}`, { uid, core, budget: { files: 1 } });
       });
   });
 }
@@ -40,11 +40,25 @@ export function ownTree(folder: string, uid: number, core: number): void {
   });
 }
 
-interface Giving {
-  readonly uid: number;
-  readonly core: number;
-  readonly budget: { files: number };
+/** Folders that guests left in `remains` become the Core's, who can remove what is in them then. No file changes hands. */
+export function reclaimFolders({ state, uids }: WardenConfig, core: number): void {
+  const users = [[0, 0], [core, core], ...Object.values(uids)] as const;
+  const take = (fd: number): void => {
+    const stat = fstatSync(fd);
+    if (!stat.isDirectory() || !users.some(([first, last]) => first <= stat.uid && stat.uid <= last)) return;
+    chownSync(self(fd), process.getuid?.() ?? 0, 0);
+    try {
+      chmodSync(self(fd), 0o700);
+      for (const entry of readdirSync(self(fd), { withFileTypes: true }))
+        if (entry.isDirectory()) visit(openAt(fd, entry.name), take);
+    } finally {
+      chownSync(self(fd), core, process.getgid?.() ?? core);
+    }
+  };
+  visit(openPlain(`${state}/remains`), take);
 }
+
+type Giving = { readonly uid: number; readonly core: number; readonly budget: { files: number } };
 
 function give(fd: number, path: string, giving: Giving): void {
   const { uid, core, budget } = giving;
@@ -71,11 +85,7 @@ function visit(fd: number, use: (fd: number) => void): void {
   }
 }
 
-function openAt(fd: number, name: string): number {
-  return openSync(`${self(fd)}/${name}`, PLACE);
-}
+const openAt = (fd: number, name: string) => openSync(`${self(fd)}/${name}`, PLACE);
 
 /** What is open, by a name that leads nowhere else. */
-function self(fd: number): string {
-  return `/proc/self/fd/${fd}`;
-}
+const self = (fd: number) => `/proc/self/fd/${fd}`;

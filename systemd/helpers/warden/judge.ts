@@ -4,18 +4,15 @@ import { Refused } from './refused.ts';
 
 /** Throws Refused unless this is a specification that the device allows. What lies on the disk is looked at elsewhere. */
 export function judged(value: unknown, config: WardenConfig): AppSpec & { readonly uid: number } {
-  const none = appSpecProblem(value);
-  if (none !== undefined) throw new Refused(none);
   const spec = value as AppSpec & { readonly uid: number };
-  const problem = placeProblem(spec, config) ?? reachProblem(spec, config);
+  const problem = appSpecProblem(value) ?? placeProblem(spec, config) ?? reachProblem(spec, config);
   if (problem !== undefined) throw new Refused(problem);
   return spec;
 }
 
 /** What the guest writes, as it lies on the device. */
 export function ownFolders({ data, cache, files }: AppSpec): readonly string[] {
-  const given = [data, cache].filter((path) => path !== undefined);
-  return [...new Set([...given, ...files.write, ...Object.values(files.placed ?? {})])];
+  return [...new Set([data ?? [], cache ?? [], files.write, Object.values(files.placed ?? {})].flat())];
 }
 
 function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
@@ -51,6 +48,4 @@ function reachProblem({ devices, limits }: AppSpec, { nodes, ceilings }: WardenC
   return over && `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}`;
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
-}
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);

@@ -61,13 +61,9 @@ export class UnitFiles {
       rmSync(path, { force: true });
   }
 
-  #read(name: string): string {
-    return existsSync(this.#path(name)) ? readFileSync(this.#path(name), 'utf8') : '';
-  }
+  readonly #read = (name: string) => (existsSync(this.#path(name)) ? readFileSync(this.#path(name), 'utf8') : '');
 
-  #path(name: string): string {
-    return `${this.#units}/${name}.service`;
-  }
+  readonly #path = (name: string) => `${this.#units}/${name}.service`;
 }
 
 /** As a whole or not at all; /run is gone with the power, so that nothing is flushed. */

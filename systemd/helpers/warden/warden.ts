@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { connectDBus, NO_SCOPE, Units } from '@device-core/plugin-api/dbus';
 import type { WardenConfig } from './config.ts';
-import { openPlain, ownSockets, ownTree } from './folders.ts';
+import { openPlain, ownSockets, ownTree, reclaimFolders } from './folders.ts';
 import { judged, ownFolders } from './judge.ts';
 import { Refused } from './refused.ts';
 import type { Guest, UnitFiles } from './unit-files.ts';
@@ -60,6 +60,7 @@ export function wardenOf({ config, core, files, bus }: WardenParts): (line: stri
     },
     stop: (request) => change(request, (units, unit) => units.stop(unit)),
     kill: (request) => change(request, (units, unit) => units.kill(unit)),
+    reclaim: () => reclaimFolders(config, core),
     list: () => files.guests().map(({ name, id, uid }) => ({ name, id, uid })),
   };
   return async (line) => {

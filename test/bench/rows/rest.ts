@@ -13,6 +13,9 @@ const PEERS = [
   { name: 'express', kind: 'express', path: 'bench' },
 ] as const;
 
+/** What the plugin `traces` may be. */
+const TRACES = ['absent', 'quiet', 'all'] as const;
+
 class Server implements Disposable {
   readonly #child: ChildProcess;
   readonly #sockets: readonly Socket[];
@@ -36,6 +39,14 @@ class Server implements Disposable {
     const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1').setNoDelay(true));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     return new Server(child, sockets, { bench, health });
+  }
+
+  /** Of ours: changes its SKU, and resolves when it follows with the microseconds of a call in it. */
+  async traces(mode: (typeof TRACES)[number]): Promise<number> {
+    this.#child.send(mode);
+    const [{ traces, us }] = (await once(this.#child, 'message')) as [{ traces: string; us: number }];
+    if ((traces === 'active') === (mode === 'absent')) throw new Error(`traces are ${traces}, not ${mode}`);
+    return us;
   }
 
   /** CPU of the server in microseconds per request. */
@@ -101,7 +112,59 @@ async function run({ quick }: RunOptions): Promise<Record<string, Measured>> {
   return measured;
 }
 
+/** Short ones, of which the lowest quarter counts: what else the machine does makes some of them dearer, and none cheaper. */
+const BLOCK = 252;
+
+/** In each round all of them take turns in one Core, there and back again, in another order; what drifts is common to them. */
+async function traced({ quick }: RunOptions): Promise<Record<string, Measured>> {
+  const [blocks, rounds] = quick ? [12, 12] : [16, 40];
+  using ours = await Server.start('ours');
+  type Costs = Readonly<Record<(typeof TRACES)[number], number>>;
+  const requests: Costs[] = [];
+  const calls: Costs[] = [];
+  for (let round = -2; round < rounds; round++) {
+    const costs = { absent: [] as number[], quiet: [] as number[], all: [] as number[] };
+    const own = { absent: [] as number[], quiet: [] as number[], all: [] as number[] };
+    const order = [...TRACES.slice(Math.abs(round) % 3), ...TRACES.slice(0, Math.abs(round) % 3)];
+    for (const mode of [...order, ...order.toReversed()]) {
+      own[mode].push(await ours.traces(mode));
+      await ours.measure('bench', 2 * BLOCK);
+      for (let block = 0; block < blocks; block++) costs[mode].push(await ours.measure('bench', BLOCK));
+    }
+    if (round < 0) continue;
+    const low = (of: typeof own, mode: keyof Costs) => quartiles(of[mode]).q1;
+    requests.push({ absent: low(costs, 'absent'), quiet: low(costs, 'quiet'), all: low(costs, 'all') });
+    calls.push({ absent: low(own, 'absent'), quiet: low(own, 'quiet'), all: low(own, 'all') });
+  }
+  const measured = (of: readonly Costs[], mode: keyof Costs, than: (ours: number, theirs: number) => number) => ({
+    ...quartiles(of.map((one) => than(one[mode], one.absent))),
+    ours: microseconds(quartiles(of.map((one) => one[mode])).median),
+    theirs: microseconds(quartiles(of.map((one) => one.absent)).median),
+  });
+  const ratio = (ours: number, theirs: number) => ours / theirs;
+  const more = (ours: number, theirs: number) => ours - theirs;
+  return {
+    'nothing is kept': measured(requests, 'quiet', ratio),
+    'every call is kept': measured(requests, 'all', ratio),
+    'a call, nothing is kept': measured(calls, 'quiet', more),
+    'a call, all are kept': measured(calls, 'all', more),
+  };
+}
+
 export const rows: readonly Row[] = [
+  {
+    id: 118,
+    title:
+      'REST server CPU per request with the plugin traces, against the same Core without it; and what a call takes more',
+    goals: [
+      { name: 'nothing is kept', goal: 1.03, floor: 1 },
+      { name: 'every call is kept', goal: 2, floor: 1 },
+      // Of a request, that is below one percent.
+      { name: 'a call, nothing is kept', goal: 0.2, unit: 'us' },
+      { name: 'a call, all are kept', goal: 20, unit: 'us' },
+    ],
+    run: traced,
+  },
   {
     id: 11,
     title:

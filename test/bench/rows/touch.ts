@@ -2,15 +2,14 @@
  * Row 80: from a finger that is lifted to the notification at the app's socket. The finger is an operation, so a request over HTTP is part of it; beside
  * it stands a request that does nothing, in turns in the same run. The whole device runs as a process of its own and paints meanwhile.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { eventually } from '../../fixtures/eventually.ts';
 import { SpawnedCore } from '../../fixtures/spawned-core.ts';
-import { RawClient } from '../../plugins/rpc/fixture.ts';
+import { shows, speaksFor, TouchedApp } from '../../fixtures/touched-app.ts';
 import { type Measured, quartiles, type Row } from '../harness.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -23,13 +22,6 @@ const STILL = {
 const MOVING = {
   ...STILL,
   timelines: [{ node: 'n', property: 'rotate', from: 0, to: 90, ms: 2_000, repeat: 0 }],
-};
-/** It only lives: the bench speaks for it. */
-const APP = {
-  ...{ manifestVersion: 1, id: 'com.example.touched', name: 'touched', version: '1.0.0', title: 'Touched' },
-  exec: { command: 'node', args: ['main.mjs'] },
-  capabilities: [{ id: 'display.surface', reason: 'It is touched.' }],
-  health: { kind: 'none' },
 };
 /** Between two taps: below the rate at which fingers are believed. */
 const PACE_MS = 30;
@@ -55,11 +47,8 @@ async function measure(taps: number): Promise<Found> {
     const screen = Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0']));
     const shown = { version: '^1.0.0', config: { autoShow: ['*'] } };
     writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...screen, display: shown } }));
-    const app = join(folder, 'touched');
-    mkdirSync(app);
-    writeFileSync(join(app, 'app.yaml'), stringify(APP));
-    writeFileSync(join(app, 'main.mjs'), 'setInterval(() => undefined, 1e9);\n');
-    await using core = await SpawnedCore.start('--sku', sku, '--app', app);
+    using app = new TouchedApp();
+    await using core = await SpawnedCore.start('--sku', sku, '--app', app.folder);
     return await measureOn(core, taps);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -67,20 +56,7 @@ async function measure(taps: number): Promise<Found> {
 }
 
 async function measureOn(core: SpawnedCore, taps: number): Promise<Found> {
-  const patience = { ms: 60_000, every: 100 };
-  const session = await eventually(
-    () => RawClient.connect(core.rpc('touched')).catch(() => undefined),
-    'the socket of the app',
-    patience,
-  );
-  await session.ready();
-  const painting = async () => (await core.ask('/display', { unix: true })).body.renderer !== undefined;
-  await eventually(painting, 'a renderer that paints', patience);
-  const show = async (scene: object): Promise<void> => {
-    const { error, result } = await session.request('display.show', scene);
-    if (error || result.state !== 'foreground')
-      throw new Error(`the app shows nothing: ${JSON.stringify({ error, result })}`);
-  };
+  const session = await speaksFor(core);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const finger = (phase: string) =>
     core.ask('/display/input', { agent, unix: true, method: 'POST', body: { x: 360, y: 360, phase } });
@@ -108,9 +84,9 @@ async function measureOn(core: SpawnedCore, taps: number): Promise<Found> {
     }
     return times;
   };
-  await show(STILL);
+  await shows(session, STILL);
   const still = await tapping();
-  await show(MOVING);
+  await shows(session, MOVING);
   const moving = await tapping();
   agent.destroy();
   session.socket.destroy();

@@ -8,19 +8,15 @@ import {
   checkCard,
   checkScene,
   describeScene,
-  hitTest,
   layoutText,
-  PANEL_UNITS,
-  SCENE_LIMITS,
   type Scene,
-  type SceneNode,
   THEMES,
   TYPE,
   turnedPage,
-  unnamed,
 } from '@device-core/plugin-api/scene';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';
+import { assertUsable, targets } from '../../fixtures/targets.ts';
 
 /** Letters of one width: what holds must not hang on a font. */
 const measure =
@@ -42,41 +38,6 @@ const NOW = 1_795_376_460_000;
 const theme = THEMES[0]!;
 const seen = (card: Card, { textScale = 1, locale = 'en', page = 0 } = {}): Promise<Scene> =>
   cardScene(card, { theme, textScale, locale, page, now: NOW, measure: measure(textScale) });
-
-interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly w: number;
-  readonly h: number;
-  readonly tap: string;
-}
-
-/** Places on the screen of what can be tapped. */
-function targets(nodes: readonly SceneNode[], left = 0, top = 0): readonly Box[] {
-  return nodes.flatMap((node) => {
-    const box = { x: left + (node.x ?? 0), y: top + (node.y ?? 0), w: node.w ?? 0, h: node.h ?? 0 };
-    const own = node.tap === undefined ? [] : [{ ...box, tap: node.tap }];
-    return node.kind === 'group' ? [...own, ...targets(node.nodes, box.x, box.y)] : own;
-  });
-}
-
-const overlap = (one: Box, other: Box): boolean =>
-  one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
-
-function assertUsable(scene: Scene): void {
-  checkScene(scene, 'the scene of a card');
-  assert.deepEqual(unnamed(scene), []);
-  const all = targets(scene.nodes);
-  for (const [index, box] of all.entries()) {
-    const said = JSON.stringify(box);
-    assert.ok(box.w >= SCENE_LIMITS.target && box.h >= SCENE_LIMITS.target, `too small: ${said}`);
-    assert.ok(box.x >= 0 && box.y >= 0, `outside: ${said}`);
-    assert.ok(box.x + box.w <= PANEL_UNITS && box.y + box.h <= PANEL_UNITS, `outside: ${said}`);
-    for (const other of all.slice(index + 1))
-      assert.ok(!overlap(box, other), `${said} is over ${JSON.stringify(other)}`);
-    assert.equal(hitTest(scene, box.x + box.w / 2, box.y + box.h / 2)?.tap, box.tap);
-  }
-}
 
 const words = fc.array(
   fc.constantFrom('a', 'light', 'Wohnzimmer', 'Feuerwehrhauptmann', 'مرحبا', 'בוקר', '{', '{time}', '12:30'),
@@ -172,7 +133,7 @@ suite('the scene of a card', () => {
       page: fc.nat(60),
     });
     await fc.assert(
-      fc.asyncProperty(card, options, async (shape, given) => assertUsable(await seen(shape, given))),
+      fc.asyncProperty(card, options, async (shape, given) => assertUsable(await seen(shape, given), shape.template)),
       { numRuns: runs(1_000) },
     );
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { TextScan } from '../../../plugin-api/secrets-kit/text-scan.ts';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
 
 type OutputStream = 'stdout' | 'stderr';
@@ -23,7 +24,17 @@ interface Printed {
 
 async function written(
   pieces: readonly string[],
-  { secrets = [], stream = 'stdout' }: { readonly secrets?: readonly string[]; readonly stream?: OutputStream } = {},
+  {
+    secrets = [],
+    stream = 'stdout',
+    hide,
+    rate,
+  }: {
+    readonly rate?: number;
+    readonly secrets?: readonly string[];
+    readonly stream?: OutputStream;
+    readonly hide?: (texts: readonly string[]) => Promise<readonly string[]>;
+  } = {},
 ) {
   const file = join(folder, `${Math.random()}.log`);
   const log = new GuestLog({
@@ -31,8 +42,10 @@ async function written(
     limit: 1 << 20,
     clock: virtualClock({ now: NOW }),
     onError: (thrown) => assert.fail(String(thrown)),
+    ...(hide && { hide }),
   });
   for (const secret of secrets) log.conceal(secret);
+  if (rate !== undefined) log.limit(rate);
   await log.follow(
     (async function* () {
       yield* pieces;
@@ -49,6 +62,46 @@ async function written(
 }
 
 describe('the log of an app', () => {
+  it('has none of the secrets that the device keeps, also of lines that are JSON, and writes none where nobody can look', async () => {
+    const scan = new TextScan();
+    scan.add('app.x/token', 'correct "horse" battery');
+    const hide = async (texts: readonly string[]) => texts.map((text) => scan.text(text));
+    const json = JSON.stringify({
+      level: 'error',
+      msg: 'with correct "horse" battery',
+      a: ['correct "horse" battery'],
+    });
+    const { text, lines } = await written(['it is correct "horse"', ` battery\n${json}\n`], { hide });
+    assert.deepEqual(
+      lines.map(({ level, msg, fields }) => [level, msg, fields]),
+      [
+        ['info', 'it is [secret app.x/token]', undefined],
+        ['error', 'with [secret app.x/token]', { a: ['[secret app.x/token]'] }],
+      ],
+    );
+    assert.ok(!text.includes('horse'));
+    const fails = () => Promise.reject(new Error('gone'));
+    const blind = await written(['one\n', 'two\n'], { hide: fails });
+    assert.deepEqual(blind.tail, Array(2).fill('[withheld: 1 lines, secrets could not be looked for in them]'));
+    assert.ok(!blind.text.includes('one'));
+  });
+
+  it('has no secret that stands across a cut, between lines and in a line without an end', async () => {
+    const scan = new TextScan();
+    const secret = 'CNRY-7f3a9d81c2-CNRY-0123456789';
+    scan.add('app.x/token', secret);
+    const hide = async (texts: readonly string[]) => texts.map((text) => scan.text(text));
+    for (const sign of ['.', '\n'])
+      for (const size of [8_192, 32_768, 49_152, 65_536]) {
+        const before = `${'.'.repeat(99)}${sign}`.repeat(size / 100 + 1).slice(0, size - 15);
+        const pieces = [`${before}${secret.slice(0, 15)}`, `${secret.slice(15)}${'.'.repeat(70_000)}\n`];
+        const { text } = await written(pieces, { hide });
+        assert.ok(!text.includes(secret.slice(0, 12)) && !text.includes(secret.slice(-12)), `${sign} ${size}`);
+        const whole = (await written([pieces.join('')], { hide })).text;
+        assert.ok(!whole.includes(secret.slice(0, 12)) && !whole.includes(secret.slice(-12)), `${sign} ${size}`);
+      }
+  });
+
   it('holds what it printed line by line, with time and level, in pieces as they come', async () => {
     const { lines, tail } = await written(['one\ntw', 'o\n\nthree']);
     const line = { level: 'info', time: NOW };
@@ -104,5 +157,16 @@ describe('the log of an app', () => {
   it('writes a line without an end in pieces, and loses nothing of it', async () => {
     const { lines } = await written(Array.from({ length: 30 }, () => 'x'.repeat(1_000)));
     assert.equal(lines.map(({ msg }) => msg).join('').length, 30_000);
+  });
+
+  it('of lines without end takes what the budget of bytes allows, empty ones as well, and says in one line what it dropped', async () => {
+    const flood = Array.from({ length: 40 }, () => 'x\n'.repeat(1_000));
+    const { lines } = await written([...flood, 'last\n'], { rate: 16 });
+    // 16 KiB a second, of 16 seconds at once, and each line counts as 64 bytes more.
+    const kept = lines.filter(({ msg }) => msg === 'x').length;
+    assert.ok(kept >= 3_000 && kept <= 5_000, `${kept} lines`);
+    const told = lines.filter(({ msg }) => /were dropped here/.test(msg));
+    assert.equal(told.length, 1);
+    assert.match(told[0]!.msg, new RegExp(`^${40_001 - kept} lines `));
   });
 });

@@ -27,7 +27,13 @@ const never = () => new Promise<never>(() => undefined);
 /** Pings of a quarter of a minute on a clock of the test. `answered` decides at what time of it each ping is answered; undefined: never. */
 function pinged(answered: (ping: number) => number | undefined) {
   const clock = virtualClock();
-  const scope = { clock, timeout: (_: string, ms: number, fn: () => void) => clock.after(ms, fn) } as unknown as Scope;
+  const ended = new AbortController();
+  const { signal } = ended;
+  const timeout = (_: string, ms: number, fn: () => void) => {
+    assert.equal(signal.aborted, false, 'a scope that has ended refuses a timer');
+    return clock.after(ms, fn);
+  };
+  const scope = { clock, signal, timeout } as unknown as Scope;
   const said: { readonly at: number; readonly reason: string }[] = [];
   let pings = 0;
   const liveness = new Liveness({
@@ -44,7 +50,7 @@ function pinged(answered: (ping: number) => number | undefined) {
     },
     hung: (reason) => void said.push({ at: clock.monotonic(), reason }),
   });
-  return { clock, said, liveness, pings: () => pings };
+  return { clock, said, liveness, ended, pings: () => pings };
 }
 
 describe('the limit of an answer', () => {
@@ -63,6 +69,14 @@ describe('the limit of an answer', () => {
     assert.deepEqual(said, []);
     liveness[Symbol.dispose]();
     assert.equal(clock.pending, 0);
+  });
+
+  it('is of no use to a plugin that has ended meanwhile: nothing is asked any more', async () => {
+    const { clock, said, ended, pings } = pinged(() => 500);
+    await clock.advance(15_200);
+    ended.abort();
+    await clock.advance(100_000);
+    assert.deepEqual([pings(), said], [1, []]);
   });
 
   it('stretches with the time in which nobody could run, up to six times', async () => {

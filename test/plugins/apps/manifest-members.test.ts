@@ -267,7 +267,7 @@ describe('what the device has', () => {
 
   it('parts that are not in force yet are told', () => {
     const parts = inactiveParts(reader.check(WHOLE, 'app.yaml')).map(({ part }) => part);
-    assert.deepEqual(parts, ['config.secrets', 'update', 'ui']);
+    assert.deepEqual(parts, ['update', 'ui']);
     assert.deepEqual(inactiveParts(reader.check(member(''), 'app.yaml')), []);
   });
 });

@@ -164,8 +164,9 @@ describe('words become params', () => {
     [['n'], /^<count> is missing: a whole number from -5 to 500$/],
     [[], /^<name> is missing: text$/],
     [['n', '3', '--payload', '00'], /^--wide is missing: true or false$/],
-    [[...basic, '--tgas', 'a'], /^there is no option --tgas$/, /^did you mean --tags\?$/],
-    [[...basic, '--zzzzzzzz'], /^there is no option --zzzzzzzz$/, /^it takes --name, --count/],
+    [[...basic, '--tgas', 'a'], /^there is no such option$/, /^did you mean --tags\?$/],
+    [[...basic, '--zzzzzzzz'], /^there is no such option$/, /^it takes --name, --count/],
+    [[...basic, '-correct-horse=battery'], /^there is no such option$/, /^it takes --name, --count/],
     [['n', 'three'], /^<count> must be a whole number from -5 to 500, not "three"$/],
     [['n', '2.5'], /^<count> must be a whole number/],
     [['n', '501'], /^<count> must be a whole number from -5 to 500, not "501"$/],
@@ -179,7 +180,7 @@ describe('words become params', () => {
     [[...basic, '--options', 'a=1', '--options', 'a=2'], /^--options has a twice$/],
     [[...basic, '--sizes', '1', '--sizes', 'x'], /^--sizes must be a whole number, not "x"$/],
     [[...basic, '--ratio', '1', '--ratio', '2'], /^--ratio is given twice$/],
-    [[...basic, 'more'], /^there is no place for "more"$/],
+    [[...basic, 'more'], /^there is no place for a word/],
     [[...basic, '--ratio'], /^--ratio needs a value$/],
   ];
   for (const [words, told, hint] of wrong)

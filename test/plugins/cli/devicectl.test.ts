@@ -1,7 +1,9 @@
 /** Costs processes: devicectl is started as its users start it. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { pace } from '../../fixtures/eventually.ts';
 import { FakeCore } from './fake-core.ts';
@@ -161,6 +163,13 @@ describe('--json', () => {
       assert.equal((await devicectl(['logs', ...wrong, ...at])).code, 2, wrong.join(' '));
   });
 
+  test('logs --json prints an entry a line, as with -f', async () => {
+    const { stdout } = await devicectl(['logs', '--json', ...at]);
+    const { entries } = core.replies['GET /logs'] as { readonly entries: readonly object[] };
+    assert.ok(entries.length > 1);
+    assert.equal(stdout, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  });
+
   test('events --json prints an envelope a line', async () => {
     const { stdout } = await devicectl(['events', 'ui.*', '--json', '--count', '1', ...at]);
     assert.deepEqual(JSON.parse(stdout), EVENT);
@@ -278,7 +287,8 @@ describe('errors', () => {
     ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
     ['nonsense', 2, /^devicectl: USAGE: there is no command nonsense\n {2}see: devicectl --help/],
     ['config get', 2, /^devicectl: USAGE: <key> is missing: text\n/],
-    ['status --nope', 2, /^devicectl: USAGE: there is no option --nope\n/],
+    ['status --nope', 2, /^devicectl: USAGE: there is no such option\n/],
+    ['-correct-horse status', 2, /^devicectl: USAGE: a command comes before its options\n {2}see: devicectl --help\n$/],
     ['call agenda.next day', 2, /^devicectl: USAGE: "day" is not of the form key=value/],
     ['call agenda.next limit=x', 2, /^devicectl: USAGE: input limit must be a number/],
     ['call agenda.next day=a day=b', 2, /^devicectl: USAGE: input day is given twice/],
@@ -397,6 +407,17 @@ describe('live events', () => {
       0,
       null,
     ]);
+  });
+
+  test('Ctrl-C ends what waits for an update, too, and that is told in one line', async () => {
+    core.replies['POST /update/download'] = { ok: true, state: 'downloading', since: 0 };
+    const child = spawnDevicectl(['update', 'download', '--wait', ...at]);
+    core.replies['GET /update'] = (response) => {
+      response.end(JSON.stringify({ ok: true, state: 'downloading', since: 0 }), () => child.kill('SIGINT'));
+    };
+    const [said, code] = await Promise.all([text(child.stderr!), once(child, 'close').then(([ended]) => ended)]);
+    assert.equal(said, 'devicectl: CANCELLED: it was ended before it was over\n');
+    assert.equal(code, 1);
   });
 
   test('a Core that goes away is told', async () => {

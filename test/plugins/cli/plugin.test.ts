@@ -5,7 +5,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { httpServer } from '@device-core/plugin-api';
+import { type HttpServer, httpServer } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/cli/index.ts';
 import { FakeCore } from './fake-core.ts';
@@ -14,6 +14,12 @@ const MANIFEST = 'manifests/plugins/interface/cli.yaml';
 const run = promisify(execFile);
 
 after(leakCheck());
+
+/** A front end that listens there, and serves no pages. */
+function at(...addresses: readonly string[]): HttpServer {
+  const none = { [Symbol.dispose]: () => undefined };
+  return { addresses: async () => addresses, mount: () => none, upgrade: () => none };
+}
 
 test('plugin and manifest agree', () => {
   assert.deepEqual(checkManifest(MANIFEST, plugin), []);
@@ -34,7 +40,7 @@ test('the launcher follows a shared socket that is elsewhere', async () => {
   await using core = await FakeCore.start({ 'GET /version': { ok: true } });
   await using host = await createTestHost(plugin, { manifest: MANIFEST });
   const launcher = join(host.device.paths.run, 'devicectl');
-  await host.appear(httpServer, { addresses: async () => [core.url, `unix:${join(core.root, 'core.sock')}`] });
+  await host.appear(httpServer, at(core.url, `unix:${join(core.root, 'core.sock')}`));
   const { stdout } = await run(launcher, ['plugins', '--json']);
   assert.equal(stdout, `${JSON.stringify(core.replies['GET /plugins'])}\n`);
   assert.deepEqual(await readdir(host.device.paths.run), ['devicectl']);
@@ -43,7 +49,7 @@ test('the launcher follows a shared socket that is elsewhere', async () => {
 test('a Core that is named is the one that is asked, whichever launcher is called', async () => {
   await using host = await createTestHost(plugin, { manifest: MANIFEST });
   const launcher = join(host.device.paths.run, 'devicectl');
-  await host.appear(httpServer, { addresses: async () => ['unix:/nowhere/of-the-launcher.sock'] });
+  await host.appear(httpServer, at('unix:/nowhere/of-the-launcher.sock'));
   const asked = async (...words: string[]) => {
     const refused = await run(launcher, ['plugins', ...words]).catch((error) => error);
     return /unix:(\S+):/.exec(refused.stderr)?.[1];

@@ -7,6 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
+import { GLOBALS } from '../../../plugins/interface/cli/program/globals.ts';
+import { kebab } from '../../../plugins/interface/cli/program/parameters.ts';
 import { loadProgram, treePrograms } from '../../../plugins/interface/cli/program/programs.ts';
 import { FakeCore, runningPlugins } from './fake-core.ts';
 import { devicectl, devicectlProcess } from './run-devicectl.ts';
@@ -27,6 +29,22 @@ describe('the programs of the tree', () => {
       declared.map(({ main: _, ...one }) => one),
     );
     for (const place of found) assert.equal(typeof (await loadProgram(place, false)).run, 'function', place.command);
+  });
+
+  test('take no option that devicectl takes itself: it would go to the wrong one', async () => {
+    const taken = new Set(GLOBALS.map(({ flag }) => flag.slice(2)));
+    const options: string[] = [];
+    for (const place of await treePrograms(ROOT)) {
+      const { params, cli } = await loadProgram(place, false);
+      for (const name of Object.keys(params?.properties ?? {}))
+        if (!cli?.fixed?.includes(name))
+          for (const flag of cli?.flags?.[name] ?? [kebab(name)]) options.push(`${place.command} --${flag}`);
+    }
+    assert.ok(options.includes('repo init --first-root'));
+    assert.deepEqual(
+      options.filter((one) => taken.has(one.split(' --')[1]!)),
+      [],
+    );
   });
 
   test('are read in any other YAML, too', async () => {
@@ -66,11 +84,28 @@ describe('without a Core', () => {
     assert.match(wrong.stdout + wrong.stderr, /nonexistent\.yaml.*cannot be read/);
   });
 
-  for (const args of [['status'], ['app', 'list'], ['nonsense']])
+  for (const args of [['status'], ['app', 'list'], ['nonsense'], ['plugin', 'list'], ['system', 'reboot'], ['keyring']])
     test(`${args.join(' ')} ends with 3: it cannot be known`, async () => {
       const ended = await devicectl([...args, ...AWAY]);
       assert.equal(ended.code, 3);
       assert.match(ended.stderr, /there is no socket/);
+    });
+
+  for (const [args, ...wanted] of [
+    [['image'], /USAGE: image needs one of archive, build, .*verify$/m],
+    [['image', 'bogus'], /USAGE: there is no command image bogus\n {2}there are archive, build, .*verify;/],
+    [['sku', 'chek'], /USAGE: there is no command sku chek\n {2}did you mean sku check\?;/],
+    [['sku', 'bogus'], /USAGE: there is no command sku bogus\n {2}there are check, .*lock;/],
+    [
+      ['repo', 'bogus'],
+      /USAGE: there is no command repo bogus\n {2}there are add-channel, add-image, .*rotate-key, sweep;/,
+    ],
+    [['keys', 'bogus'], /USAGE: there is no command keys bogus\n {2}there are export, list, new, sign;/],
+  ] as const)
+    test(`${args.join(' ')} ends with 2 and what there is: a tool of the desk has no operations`, async () => {
+      const { code, stderr } = await devicectl([...args, ...AWAY]);
+      assert.equal(code, 2, stderr);
+      for (const one of [...wanted, /no Core is reached, which may know more/]) assert.match(stderr, one);
     });
 
   test('a program that needs one still has its help', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
   CoreError,
@@ -106,6 +106,25 @@ describe('the composer', () => {
     assert.deepEqual(await composer.health(), {
       composer: 'last change: added nfc; changed spi; 3 plugins restarted',
     });
+  });
+
+  it('watches every file of a family, and one that an edit extends, also where it comes later', async () => {
+    await using composer = await start(() => NOTHING);
+    const base = join(dirname(composer.file), 'base.yaml');
+    writeFileSync(composer.file, 'extends: base.yaml');
+    await composer.until(2);
+    for (const [count, text] of [
+      [3, 'extends: root.yaml'],
+      [4, 'id: base'],
+    ] as const) {
+      writeFileSync(base, text);
+      await composer.until(count);
+    }
+    writeFileSync(base, 'extends: sub/root.yaml');
+    await composer.until(5);
+    mkdirSync(join(dirname(base), 'sub'));
+    writeFileSync(join(dirname(base), 'sub/root.yaml'), 'id: root');
+    await composer.until(6);
   });
 
   it('says in health and log why a change was refused, with file and line, until the file is right again', async () => {

@@ -52,6 +52,18 @@ suite('the three layers of the configuration', () => {
     );
   });
 
+  test('a SKU that lies beside the settings of the OEM is none of them', async () => {
+    await using started = await withFiles({
+      'etc/base.yaml': 'volume: 30\n',
+      'etc/sku.yaml': 'skuVersion: 1\nid: kiosk\nplugins:\n  http: { version: ^1.0.0, essential: true }\n',
+    });
+    const { entries } = await started.table.run('config.list', {});
+    assert.deepEqual(
+      (entries as { key: string }[]).map(({ key }) => key),
+      ['volume'],
+    );
+  });
+
   test('what is set is answered with its layer, author and a growing revision, and null unsets it again', async () => {
     await using started = await withFiles({ 'etc/base.yaml': 'days: 1\n' });
     const { table } = started;

@@ -1,8 +1,23 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DeviceInfo, device, type HealthReport, operations } from '@device-core/plugin-api';
-import { createTestHost, type TestHost, type TestHostOptions, TestOperations } from '@device-core/plugin-api/testing';
+import {
+  type DeviceInfo,
+  device,
+  type HealthReport,
+  operations,
+  type PluginManager,
+  pluginManager,
+  type SignedIn,
+  sessions,
+} from '@device-core/plugin-api';
+import {
+  createTestHost,
+  given,
+  type TestHost,
+  type TestHostOptions,
+  TestOperations,
+} from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/config/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 
@@ -20,10 +35,13 @@ export interface Started extends AsyncDisposable {
 
 /** Starts the plugin on a root that is given, or on a fresh one that goes at the end. */
 export async function start(
-  options: { readonly root?: string; readonly files?: string; readonly watch?: boolean } & Pick<
-    TestHostOptions,
-    'grants' | 'config'
-  > = {},
+  options: {
+    readonly root?: string;
+    readonly files?: string;
+    readonly watch?: boolean;
+    readonly manager?: Partial<PluginManager>;
+    readonly browsers?: readonly Pick<SignedIn, 'id' | 'name'>[];
+  } & Pick<TestHostOptions, 'grants' | 'config'> = {},
 ): Promise<Started> {
   const root = options.root ?? (await mkdtemp(join(tmpdir(), 'dc-config-')));
   if (options.files) await cp(options.files, root, { recursive: true });
@@ -37,6 +55,8 @@ export async function start(
     services: [
       [operations, table],
       [device, { info: async () => info }],
+      ...(options.manager ? [given(pluginManager, options.manager)] : []),
+      ...(options.browsers ? [given(sessions, { list: async () => options.browsers as readonly SignedIn[] })] : []),
     ],
     ...(options.grants && { grants: options.grants }),
   });

@@ -167,6 +167,64 @@ test('an app sees its own surface, the operator all of the screen', async () => 
   await assert.rejects(bench.run(RADIO, 'display.screenshot'), { code: 'NOT_FOREGROUND' });
 });
 
+test('what can be tapped is said with its place, and left out where something lies over it', async () => {
+  await using bench = await bootApps(ALL);
+  const rect = { kind: 'rect', w: 100, h: 80, fill: '@accent' } as const;
+  const turned = { kind: 'group', x: 400, y: 400, w: 100, h: 100, scale: 2, rotate: 90 } as const;
+  await bench.run(AGENDA, 'display.show', {
+    scene: 1,
+    nodes: [
+      { ...rect, x: 20, y: 20, tap: 'one', label: 'Remind me' },
+      { kind: 'text', x: 200, y: 200, w: 200, h: 60, text: 'at {{8}', tap: 'two' },
+      { ...turned, nodes: [{ ...rect, x: 0, y: 0, w: 100, h: 20, tap: 'three', label: 'Aside' }] },
+      { ...rect, x: 600, y: 20, opacity: 0, tap: 'unseen', label: 'Unseen' },
+    ],
+  });
+  const { text, targets } = await bench.run(AGENDA, 'display.describe', { targets: true });
+  assert.deepEqual(text, ['[Remind me]', '[at {8}]', '[Aside]']);
+  assert.deepEqual(targets, [
+    { label: 'Remind me', x: 70, y: 60 },
+    { label: 'at {8}', x: 300, y: 230 },
+    { label: 'Aside', x: 530, y: 450 },
+  ]);
+  const box = { x: 0, y: 0, w: 720, h: 120 };
+  const background = '@surface';
+  await bench.as('notify').put({ id: 't', layer: 'toast', scene: scene('toast', { background }), box });
+  const all = await bench.run('operator', 'display.describe', { targets: true });
+  assert.deepEqual(
+    all.targets.map(({ label }: { label: string }) => label),
+    ['at {8}', 'Aside'],
+  );
+  await bench.as('system-view').put({
+    ...{ id: 'p', layer: 'prompt', box: { x: 0, y: 0, w: 720, h: 720 } },
+    scene: { scene: 1, background, nodes: [{ ...rect, x: 0, y: 200, tap: 'yes', label: 'Allow' }] },
+  });
+  const asked = await bench.run('operator', 'display.describe', { targets: true });
+  assert.deepEqual(asked.targets, [{ label: 'Allow', x: 50, y: 240, guarded: true }]);
+});
+
+test('surfaces are listed from above with whose they are, and what their frames cost', async () => {
+  await using bench = await bootApps(ALL);
+  await bench.display.put({ id: 'main', layer: 'home', scene: scene('home') });
+  await bench.run(AGENDA, 'display.show', scene('mine'));
+  await bench.shows(['home', 'mine']);
+  const surface = `app:${AGENDA}`;
+  bench.renderer.opening?.report({
+    ...{ frames: 10, cpuMs: 25.004, pixels: 100, ms: 1_000.4, missingGlyphs: [] },
+    surfaces: [{ surface, frames: 10, cpuMs: 20 }],
+  });
+  const { surfaces, report } = await bench.run('operator', 'display.surfaces');
+  assert.deepEqual(surfaces, [
+    {
+      ...{ id: surface, layer: 'app', version: 1, state: 'foreground' },
+      ...{ app: AGENDA, budgetMs: 8, frames: 10, cpuMs: 20 },
+    },
+    { id: 'home:main', layer: 'home', version: 1, state: 'foreground' },
+  ]);
+  assert.deepEqual({ ...report, at: 0 }, { at: 0, ms: 1_000, frames: 10, cpuMs: 25 });
+  await assert.rejects(bench.run(AGENDA, 'display.surfaces'), { code: 'CAPABILITY_DENIED' });
+});
+
 test('images: what is none, and what is too much, is refused', async () => {
   await using bench = await bootApps({ config: { autoShow: ['*'], quota: { imageBytes: 65_536 } } });
   using files = new Files();

@@ -1,7 +1,8 @@
 /** Whatever dies, the picture comes back, and nobody has to send it again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CoreError, type DisplayState, type Opening, panel } from '@device-core/plugin-api';
+import { CoreError, type DisplayState, monotonicMs, type Opening, panel } from '@device-core/plugin-api';
+import { sceneAt } from '@device-core/plugin-api/scene';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { eventually, turns } from '../../fixtures/eventually.ts';
 import { FakePanel } from '../../fixtures/fake-panel.ts';
@@ -43,6 +44,45 @@ test('a renderer that goes is followed by the next one with the whole tree, imag
   assert.deepEqual([...soft.images.keys()], [name]);
   assert.deepEqual(soft.poses.at(-1), { state: 'speaking', expression: 'happy' });
   assert.equal(soft.patches[0]?.base, 0);
+});
+
+test('a renderer that went is asked nothing any more, even while it owes an answer: the next one is, or nobody', async () => {
+  await using bench = await boot();
+  await bench.display.put({ id: 'main', layer: 'home', scene: scene('hello') });
+  await bench.shows(['hello']);
+  const owed = Promise.withResolvers<void>();
+  bench.renderer.slow = owed.promise;
+  await bench.display.put({ id: 'main', layer: 'home', scene: scene('slow') });
+  await turns();
+  // As a plugin in a worker answers when it has let its renderer go.
+  const gone = new CoreError('UNAVAILABLE', { what: 'something of this side', reason: 'it was let go' });
+  bench.renderer.failing.set('measure', gone);
+  await bench.unregister();
+  await assert.rejects(bench.display.measure([{ text: 'nobody' }]), { code: 'PANEL_UNAVAILABLE' });
+  assert.equal((await bench.state()).renderer, undefined, 'whoever could not draw hears when there is one again');
+  bench.register('soft', new FakeRenderer());
+  const [size] = await bench.display.measure([{ text: 'next' }]);
+  assert.equal(size?.lines, 1);
+  owed.resolve();
+});
+
+test('what a patch sets after a timeline is over stays so for a renderer that comes later', async () => {
+  await using bench = await boot();
+  const timelines = [{ node: 't', property: 'x', to: 300, ms: 10 }] as const;
+  const version = await bench.display.put({ id: 'main', layer: 'home', scene: scene('hello', { timelines }) });
+  const since = monotonicMs();
+  await eventually(() => monotonicMs() - since > 10, 'the timeline is over');
+  await bench.display.patch('main', { version, set: [{ id: 't', x: 96 }] });
+  await bench.shows(['hello']);
+  const soft = new FakeRenderer();
+  bench.register('soft', soft);
+  await bench.unregister();
+  await bench.shows(['hello'], soft);
+  const whole = soft.patches[0]?.set?.[0];
+  assert.ok(whole);
+  const now = monotonicMs() + 60_000;
+  const [node] = sceneAt(whole.scene, now, whole.since).nodes;
+  assert.equal(node?.x, 96);
 });
 
 const FAILURES = [

@@ -6,6 +6,8 @@ import { type Display, display, operations, pluginManager } from '@device-core/p
 import { OPERATOR } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { decodePng } from '../../fixtures/png.ts';
+import { FarViewer } from './far-viewer.ts';
 
 const SKU = {
   ...{ operations: '^1.0.0', limits: '^1.0.0', 'panel-sim': '^1.0.0', display: '^1.0.0' },
@@ -52,3 +54,41 @@ test('a renderer that goes in the middle leaves the picture to the next one, and
   await eventually(async () => (await glass()) !== soft, 'Skia has painted it again', { ms: 30_000 });
   assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
 });
+
+for (const driver of ['panel-sim', 'panel-headless'])
+  test(`who watches ${driver} from afar sees its glass to the bit, whoever paints it`, { skip }, async () => {
+    const { 'panel-sim': _, ...screen } = SKU;
+    await using core = await startCore({ plugins: { ...screen, [driver]: '^1.0.0' } });
+    const table = core.service(operations);
+    const call = () => ({ caller: OPERATOR, signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY });
+    const run = async (name: string, params: object) =>
+      (await table.invoke(name, params, call())) as Record<string, string>;
+    const painted = (by: string) =>
+      eventually(async () => (await run('display.state', {})).renderer === by, `${by} paints`, { ms: 30_000 });
+    await painted('skia');
+    const viewer = new FarViewer(1_000);
+    const params = { encoding: 'deflate' };
+    const { done } = await table.openStream('display.frames', params, viewer, { ...call(), signal: viewer.signal });
+    const equals = (what: string) =>
+      eventually(
+        async () => {
+          const { rgba } = decodePng(Buffer.from((await run('panel.picture', {})).png!, 'base64'));
+          return viewer.glass !== undefined && Buffer.compare(viewer.glass.rgba(), rgba) === 0;
+        },
+        what,
+        { ms: 30_000 },
+      );
+    await run('display.card', { card: 1, template: 'text', title: 'Tea', value: '3 min' });
+    await equals('the card');
+    const manager = core.service(pluginManager);
+    await manager.disable('render-skia');
+    await painted('soft');
+    await run('display.card', { card: 1, template: 'progress', title: 'Tea', progress: 0.5 });
+    await equals('another card, by the soft renderer');
+    await manager.restart(driver);
+    await painted('soft');
+    await run('display.card', { card: 1, template: 'text', title: 'Coffee', value: '4 min' });
+    await equals('the picture on a panel that began anew');
+    viewer.end();
+    await done.catch(() => undefined);
+  });

@@ -191,11 +191,26 @@ describe('a request that is none of a proxy, or wants what it may not', () => {
     await eventually(() => side.sockets.size === 0, 'no connection to the host');
   });
 
+  it('one that is refused in the middle of its request and goes on is cut off after some megabytes', async () => {
+    await using side = await two();
+    using client = new Client(side.path);
+    client.say(`GET http://${HOST}:${side.port}/ HTTP/1.1\r\nX: ${'x'.repeat(32 * 1_024)}`);
+    assert.match(await client.until('HEADERS_TOO_LARGE'), /^HTTP\/1\.1 431/);
+    const piece = Buffer.alloc(64 * 1_024, 'x');
+    let sent = 0;
+    for (; !client.socket.destroyed && sent < 64 * MIB; sent += piece.length) {
+      client.socket.write(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(client.socket.destroyed && sent >= 4 * MIB, `${sent} bytes`);
+    await side.fine();
+  });
+
   it('one that sends and does not read: what waits for it is bounded', async () => {
     await using side = await two();
     using client = new Client(side.path);
     client.socket.pause();
-    client.say(`${tunnel(side.port)}${'x'.repeat(64 * MIB)}`);
+    client.socket.write(`${tunnel(side.port)}${'x'.repeat(64 * MIB)}`);
     const taken = async () => (await side.service.usage())[0]!.sent;
     await eventually(async () => (await taken()) > 0, 'the first bytes');
     let last = -1;

@@ -112,6 +112,8 @@ export async function listening(serve: (socket: Socket) => void): Promise<TestSe
 export const echo = (socket: Socket): void => void socket.pipe(socket);
 
 /** A connection to the way out, and all that came on it. */
+const PIECE = 32 << 10;
+
 export class Client implements Disposable {
   readonly socket: Socket;
   /** Latin-1. */
@@ -133,8 +135,14 @@ export class Client implements Disposable {
     this.socket.once('close', () => resolve(this.heard));
   }
 
+  /** Piece by piece: a client that is refused in the middle of a long request hears why before it writes on, as it would fail at that. */
   say(text: string | Buffer): this {
-    this.socket.write(text);
+    const bytes = Buffer.from(text as string);
+    this.socket.write(bytes.subarray(0, PIECE));
+    if (bytes.length > PIECE)
+      setImmediate(() => {
+        if (this.heard === '' && this.socket.writable) this.say(bytes.subarray(PIECE));
+      });
     return this;
   }
 

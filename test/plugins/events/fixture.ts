@@ -57,7 +57,7 @@ export async function startEvents(
     config: options.config ?? {},
     services: [
       [operations, table],
-      appsWith(options.filters ?? [], options.publics, options.opened),
+      appsWith(options.filters ?? [], options.publics, options.opened, options.grants),
       [appSockets, socketsWith(options.sessions ?? [])],
       ...(options.device ? [[device, { info: async () => options.device }] as const] : []),
       ...(options.bus ? [[eventBus, options.bus] as const] : []),
@@ -83,6 +83,7 @@ export function appsWith(
   subscribe: readonly string[],
   publics: Record<string, readonly string[]> = {},
   listeners = new Set<(status: AppStatus) => void>(),
+  capabilities: readonly string[] = [],
 ): GivenService {
   const manifest = async (app: string): Promise<AppManifest> => {
     const open = publics[app];
@@ -93,8 +94,12 @@ export function appsWith(
     listeners.add(listener);
     return { [Symbol.dispose]: () => void listeners.delete(listener) };
   };
+  const status = async (app: string) => {
+    if (app !== AGENDA && app !== 'agenda') throw new CoreError('APP_NOT_FOUND', { app });
+    return { id: AGENDA, name: 'agenda', capabilities } as unknown as AppStatus;
+  };
   const list = async () => [AGENDA, ...Object.keys(publics)].map((id) => ({ id }) as AppStatus);
-  return given(apps, { manifest, list, onChange });
+  return given(apps, { manifest, status, list, onChange });
 }
 
 /** Only what the plugin uses of the app sockets. */

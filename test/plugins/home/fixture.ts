@@ -7,6 +7,7 @@ import {
   audio,
   type Caller,
   type ConfigChange,
+  CoreError,
   config,
   device,
   display,
@@ -15,9 +16,11 @@ import {
   intents,
   ledger,
   type Notification,
+  network,
   notifications,
   operations,
   voice,
+  type WifiNetwork,
 } from '@device-core/plugin-api';
 import {
   createTestHost,
@@ -41,6 +44,13 @@ export function notification(more: Partial<Notification> = {}): Notification {
   };
 }
 
+export const AIR: readonly WifiNetwork[] = [
+  { ssid: 'Workshop', signal: 0.82, security: 'wpa', known: true, joined: true },
+  { ssid: 'Café {next} door', signal: 0.4, security: 'open', known: false, joined: false },
+  { ssid: "Bob's", signal: 0.31, security: 'wpa3', known: false, joined: false },
+  { ssid: 'Office', signal: 0.2, security: 'enterprise', known: false, joined: false },
+];
+
 export interface Bench extends AsyncDisposable {
   readonly host: TestHost;
   readonly screen: FakeDisplay;
@@ -52,8 +62,12 @@ export interface Bench extends AsyncDisposable {
   say(sentence: string, slots?: Readonly<Record<string, string>>): Promise<unknown>;
   run(name: string, params?: object, caller?: Caller): Promise<unknown>;
   tap(tap: string): void;
-  /** Settings refuse what is set. */
+  /** Settings and networks refuse what is asked. */
   refuses: boolean;
+  /** In reach. */
+  air: readonly WifiNetwork[];
+  /** Networks answer when this has come. */
+  slow: Promise<void>;
 }
 
 export async function boot(options: { readonly screen?: FakeDisplay; readonly config?: object } = {}): Promise<Bench> {
@@ -77,7 +91,13 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
   };
   const status = (id: string, title: string, state: AppStatus['state']) =>
     ({ id, name: title, title, state }) as AppStatus;
-  const bench = { refuses: false };
+  const bench = { refuses: false, air: AIR, slow: Promise.resolve() };
+  const changeAir = async (what: string, ssid: string, change: (one: WifiNetwork) => Partial<WifiNetwork>) => {
+    asked.push(`${what} ${ssid}`);
+    await bench.slow;
+    if (bench.refuses) throw new CoreError('NETWORK_REFUSED', { verb: what, ssid, reason: 'too far away' });
+    bench.air = bench.air.map((one) => ({ ...one, ...change(one) }));
+  };
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     clock,
@@ -133,6 +153,13 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
           return { key, value, source: 'device', revision: 1 };
         },
         watch: (_, listener) => following(watchers, listener),
+      }),
+      given(network, {
+        networks: async () => bench.air,
+        join: (ssid) =>
+          changeAir('join', ssid, (one) => ({ joined: one.ssid === ssid, ...(one.ssid === ssid && { known: true }) })),
+        forget: (ssid) =>
+          changeAir('forget', ssid, (one) => (one.ssid === ssid ? { joined: false, known: false } : {})),
       }),
       given(ledger, {
         list: async () => [

@@ -67,6 +67,79 @@ suite('home', () => {
     assert.equal(bench.clock.pending, 0);
   });
 
+  test('networks in reach are listed, joined without a passphrase, and forgotten', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.tap('go.settings');
+    await shows(bench, 'Settings');
+    bench.tap('go.network');
+    await has(bench, '[Workshop, Connected]');
+    await has(bench, '[Café {next} door, Open]');
+    await has(bench, "[Bob's, Protected]");
+    bench.tap('wifi.1');
+    await shows(bench, 'Café {next} door');
+    await has(bench, '[Join]');
+    bench.slow = promise;
+    bench.tap('do.join');
+    await eventually(() => says(bench).join().includes('Joining'), 'that it is joined');
+    bench.tap('do.join');
+    bench.tap('do.forget');
+    resolve();
+    await eventually(() => says(bench).join().includes('Connected'), 'that it is connected');
+    assert.ok(!says(bench).includes('[Join]'));
+    bench.tap('do.forget');
+    await has(bench, '[Join]');
+    assert.deepEqual(bench.asked, ['join Café {next} door', 'forget Café {next} door']);
+    bench.tap('back');
+    await has(bench, '[Workshop, Known]');
+  });
+
+  test('what needs a passphrase says who gives it, and what fails is said with its code', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.tap('go.network');
+    await has(bench, "[Bob's, Protected]");
+    bench.tap('wifi.2');
+    await shows(bench, "Bob's");
+    assert.match(says(bench).join(), /passphrase.*: devicectl network join 'Bob'\\''s'/);
+    assert.ok(!says(bench).includes('[Join]') && !says(bench).join().includes('Forget'));
+    bench.tap('back');
+    await shows(bench, 'Network');
+    bench.tap('wifi.3');
+    await shows(bench, 'Office');
+    assert.match(says(bench).join(), /a name or a certificate/);
+    bench.tap('back');
+    await shows(bench, 'Network');
+    bench.tap('wifi.0');
+    await shows(bench, 'Workshop');
+    bench.refuses = true;
+    bench.tap('do.forget');
+    await has(bench, 'NETWORK_REFUSED');
+    await shows(bench, 'Workshop did not work');
+    bench.tap('back');
+    await shows(bench, 'Workshop');
+    bench.tap('back');
+    bench.tap('back');
+    await shows(bench, 'Home');
+    bench.air = [];
+    bench.tap('go.network');
+    await eventually(() => !says(bench).join().includes('Workshop'), 'the empty air');
+  });
+
+  test('a panel that anybody touches neither lists nor changes networks', async () => {
+    await using bench = await boot({ config: { wifi: false } });
+    await shows(bench, 'Home');
+    bench.tap('go.network');
+    await shows(bench, 'Network');
+    bench.tap('wifi.0');
+    bench.tap('do.join');
+    bench.tap('do.forget');
+    await bench.host.settle();
+    assert.ok(!says(bench).join().includes('Workshop'));
+    assert.deepEqual(bench.asked, []);
+  });
+
   test('the key home leads home from however deep', async () => {
     await using bench = await boot();
     await shows(bench, 'Home');
@@ -193,6 +266,23 @@ suite('home', () => {
     assert.ok(bench.screen.asked.includes('open com.example.agenda'));
   });
 
+  test('without a renderer nothing is wrong with it: it is drawn when there is one', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    bench.screen.refuses = 'there is no renderer yet';
+    const { length } = bench.screen.asked;
+    bench.screen.surround({ locale: 'fr' });
+    await eventually(() => bench.screen.asked.length > length, 'it tries');
+    await shows(bench, 'Home');
+    bench.screen.refuses = undefined;
+    bench.screen.turn({ renderer: 'skia' });
+    await shows(bench, 'Accueil');
+    assert.deepEqual(
+      bench.host.logged.filter(({ level }) => level === 'warn' || level === 'error'),
+      [],
+    );
+  });
+
   test('a code to scan is shown when an operator asks, and goes by itself', async () => {
     await using bench = await boot();
     await bench.run('home.pair', { url: 'http://127.0.0.1:55280/ui/#code=ABCD-EFGH', ms: 60_000 });
@@ -201,8 +291,10 @@ suite('home', () => {
       (node) => node.kind === 'path' && node.stroke === '#000000',
     );
     assert.equal(code.length, 1, 'one path');
+    assert.equal(bench.screen.surfaces.get('home')?.surface.sensitive, true, 'for nobody who watches from afar');
     await bench.clock.advance(60_000);
     await shows(bench, 'Home');
+    assert.equal(bench.screen.surfaces.get('home')?.surface.sensitive, false);
   });
 
   test('speaks the language of the surroundings, mirrored where it runs to the left', async () => {

@@ -1,41 +1,14 @@
 /** What holds of every screen of the device, at any text size, in any language and theme. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import {
-  checkScene,
-  describeScene,
-  hitTest,
-  PANEL_UNITS,
-  SCENE_LIMITS,
-  type SceneNode,
-  THEMES,
-  unnamed,
-} from '@device-core/plugin-api/scene';
+import { describeScene, THEMES } from '@device-core/plugin-api/scene';
 import fc from 'fast-check';
 import { drawScreen, SCREENS, type ScreenName } from '../../../plugins/display/home/screens/index.ts';
 import { LANGUAGES } from '../../../plugins/display/home/strings/index.ts';
 import { FakeDisplay, SURROUNDINGS } from '../../fixtures/fake-display.ts';
 import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
 import { runs } from '../../fixtures/runs.ts';
-
-interface Box {
-  readonly x: number;
-  readonly y: number;
-  readonly w: number;
-  readonly h: number;
-  readonly tap: string;
-}
-
-function targets(nodes: readonly SceneNode[], left = 0, top = 0): readonly Box[] {
-  return nodes.flatMap((node) => {
-    const box = { x: left + (node.x ?? 0), y: top + (node.y ?? 0), w: node.w ?? 0, h: node.h ?? 0 };
-    const own = node.tap === undefined ? [] : [{ ...box, tap: node.tap }];
-    return node.kind === 'group' ? [...own, ...targets(node.nodes, box.x, box.y)] : own;
-  });
-}
-
-const overlap = (one: Box, other: Box): boolean =>
-  one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
+import { assertUsable, targets } from '../../fixtures/targets.ts';
 
 const names = Object.keys(SCREENS) as ScreenName[];
 const text = fc.constantFrom(
@@ -69,13 +42,27 @@ const facts = fc.record({
     .map((all) => all.map((ms, index) => ({ id: `t${index}`, at: EVENING + ms, seconds: 1 }))),
   problem: fc.option(
     fc.record({
-      kind: fc.constantFrom('offline', 'failed', 'setting', 'app'),
+      kind: fc.constantFrom('offline', 'failed', 'setting', 'app', 'wifi'),
       code: fc.constantFrom('failed', 'STATE_UNWRITABLE'),
       what: text,
     }),
     { nil: undefined },
   ),
   microphone: fc.constantFrom('on', 'off', 'none'),
+  wifi: fc.option(
+    fc.array(
+      fc.record({
+        ssid: text,
+        signal: fc.double({ min: 0, max: 1, noNaN: true }),
+        security: fc.constantFrom('open', 'wpa', 'wpa3', 'enterprise', 'wep'),
+        known: fc.boolean(),
+        joined: fc.boolean(),
+      }),
+      { maxLength: 20 },
+    ),
+    { nil: undefined },
+  ),
+  chosen: fc.option(fc.record({ ssid: text, busy: fc.boolean() }), { nil: undefined }),
 });
 
 suite('every screen of the device', () => {
@@ -97,20 +84,7 @@ suite('every screen of the device', () => {
         const scene = await drawScreen(screen, { facts: shown, surroundings, now: EVENING, page }, (texts) =>
           display.service.measure(texts),
         );
-        checkScene(scene, screen);
-        assert.deepEqual(unnamed(scene), []);
-        const all = targets(scene.nodes);
-        for (const [index, box] of all.entries()) {
-          const said = `${screen}: ${JSON.stringify(box)}`;
-          assert.ok(box.w >= SCENE_LIMITS.target && box.h >= SCENE_LIMITS.target, `too small: ${said}`);
-          assert.ok(
-            box.x >= 0 && box.y >= 0 && box.x + box.w <= PANEL_UNITS && box.y + box.h <= PANEL_UNITS,
-            `outside: ${said}`,
-          );
-          for (const other of all.slice(index + 1))
-            assert.ok(!overlap(box, other), `${said} is over ${JSON.stringify(other)}`);
-          assert.equal(hitTest(scene, box.x + box.w / 2, box.y + box.h / 2)?.tap, box.tap);
-        }
+        assertUsable(scene, screen);
       }),
       { numRuns: runs(600) },
     );

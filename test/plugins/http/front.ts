@@ -12,6 +12,8 @@ import {
   type Operations,
   operations,
   type Refusal,
+  type Sessions,
+  sessions,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as httpPlugin } from '../../../plugins/interface/http/index.ts';
@@ -45,6 +47,7 @@ export interface Front extends AsyncDisposable {
   readonly host: TestHost;
   readonly table: Operations;
   readonly identity: Identity;
+  readonly sessions: Sessions;
   /** Of TCP; 0 without. */
   readonly port: number;
   readonly socket: string;
@@ -73,6 +76,7 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
     services: [
       [operations, table],
       [identity, who.service(identity)],
+      [sessions, who.service(sessions)],
     ],
   }).catch(async (thrown: unknown) => {
     await Promise.all([who.stop(), gate.stop()]);
@@ -87,6 +91,7 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
     host,
     table,
     identity: who.service(identity),
+    sessions: who.service(sessions),
     port,
     socket,
     operatorToken: readFileSync(join(who.device.paths.run, 'operator.token'), 'utf8').trim(),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { renameSync, truncateSync } from 'node:fs';
+import { readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { type Apps, apps } from '@device-core/plugin-api';
+import { zstdCompressSync } from 'node:zlib';
+import { type Apps, apps, implies } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { line, startLogs } from './fixture.ts';
@@ -58,6 +59,73 @@ describe('GET /logs', () => {
     assert.deepEqual([answer.entries.length, answer.more], [0, true]);
   });
 
+  it('goes on in files that are packed, from the newest on, and passes over one that is damaged', async () => {
+    await using logs = await startLogs();
+    const pack = (number: number, ...lines: readonly object[]) =>
+      writeFileSync(
+        logs.core.replace('.log', `.${number}.zst`),
+        zstdCompressSync(Buffer.from(lines.map((one) => `${JSON.stringify(one)}\n`).join(''))),
+      );
+    logs.write('core.log', line(9, 'i'));
+    logs.write('core.12.log', line(7, 'g'), line(8, 'h'));
+    pack(11, line(5, 'e'), line(6, 'f'));
+    pack(9, line(3, 'c'), line(4, 'd'));
+    pack(2, line(2, 'b'));
+    logs.write('core.log.1', line(1, 'a'));
+    assert.deepEqual(messages(await logs.read()), [...'abcdefghi']);
+    assert.deepEqual(messages(await logs.read({ limit: 4 })), [...'fghi']);
+    const packed = readFileSync(logs.core.replace('.log', '.9.zst'));
+    writeFileSync(logs.core.replace('.log', '.9.zst'), packed.subarray(0, 10));
+    writeFileSync(logs.core.replace('.log', '.2.zst'), 'no zstd at all');
+    assert.deepEqual(messages(await logs.read()), [...'aefghi']);
+  });
+
+  it('unpacks no more than the budget holds', async () => {
+    await using logs = await startLogs({ scanBytes: 65_536 });
+    const lines = Array.from({ length: 5_000 }, (_, i) => `${JSON.stringify(line(i, `line ${i}`.padEnd(60)))}\n`);
+    logs.write('core.log', line(5_000, 'last'));
+    writeFileSync(logs.core.replace('.log', '.1.zst'), zstdCompressSync(Buffer.from(lines.join(''))));
+    const { entries, more } = await logs.read({ limit: 1_000 });
+    assert.equal(more, true);
+    const numbers = entries.slice(0, -1).map(({ ts }: { ts: number }) => ts);
+    assert.ok(numbers.length > 400, `${numbers.length} lines`);
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: numbers.length }, (_, i) => 5_000 - numbers.length + i),
+    );
+  });
+
+  it('selects by a text and by an expression', async () => {
+    await using logs = await startLogs();
+    logs.write(
+      'core.log',
+      line(1, 'a kettle', { plugin: 'tea' }),
+      line(2, 'b', { pot: 'Kettle' }),
+      line(3, 'c 250 ms'),
+    );
+    const CASES: readonly (readonly [string, readonly string[]])[] = [
+      ['kettle', ['a kettle']],
+      ['/kettle/i', ['a kettle', 'b']],
+      ['/\\d+ ms$/', ['c 250 ms']],
+      ['/^tea /', ['a kettle']],
+      ['nothing', []],
+    ];
+    for (const [grep, expected] of CASES) assert.deepEqual(messages(await logs.read({ grep })), expected, grep);
+    assert.equal(await codeOf(logs.read({ grep: '/(a/' })), 'PARAMS_INVALID');
+  });
+
+  it('finds what came after a clock was set back', async () => {
+    await using logs = await startLogs();
+    logs.write(
+      'core.log',
+      line(1_000, 'before'),
+      line(2_000, 'ahead'),
+      line(5, 'set back'),
+      line(1_500, 'right again'),
+    );
+    assert.deepEqual(messages(await logs.read({ since: 1_000 })), ['before', 'ahead', 'right again']);
+  });
+
   it('bounds an answer by its bytes', async () => {
     await using logs = await startLogs({ answerBytes: 4096 });
     logs.write('core.log', ...Array.from({ length: 50 }, (_, i) => line(i, 'x'.repeat(1000))));
@@ -106,8 +174,12 @@ describe('GET /logs', () => {
     assert.equal((await logs.read({ app: 'com.example.agenda' })).entries.length, 3);
   });
 
-  it('is for holders of system.logs', async () => {
+  it('is for holders of system.logs, who may change nothing with it', async () => {
     await using logs = await startLogs();
-    for (const { name, capability } of await logs.table.list()) assert.equal(capability, 'system.logs', name);
+    const changing = ['logs.setLevel', 'logs.dump'];
+    for (const { name, capability = '' } of await logs.table.list()) {
+      assert.equal(capability, changing.includes(name) ? 'system.log-levels' : 'system.logs', name);
+      assert.equal(implies('system.logs', capability), !changing.includes(name), name);
+    }
   });
 });

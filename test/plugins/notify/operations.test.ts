@@ -45,6 +45,12 @@ describe('notify.list', () => {
     await bench.host.grants.set(asApp(EAR), ['system.display']);
     assert.equal(((await bench.run('notify.list', {}, asApp(EAR))) as Told).notifications.length, 3);
   });
+
+  it('texts that no scene takes are told as they can be drawn', async () => {
+    await using bench = await boot();
+    bench.publish(AGENDA, 'ui.toast', { text: 'a\u0000\u001b[31mb\tc\nd\ud800', level: 'info' });
+    await eventually(async () => (await bench.list())[0]?.text === 'a [31mb c\nd\ufffd', 'a text without them');
+  });
 });
 
 describe('notify.dismiss', () => {

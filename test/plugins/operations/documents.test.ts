@@ -63,7 +63,8 @@ describe('the table', () => {
       manifest: { id: 'taker', version: '1.0.0', summary: 't', api: '*', main: '.' },
     });
     const before = { promise: async () => undefined, isUsed: () => false } as never;
-    const { service, table } = operationGate({ ...scopes[0]!, before, checkResults: () => true });
+    const confirm = before;
+    const { service, table } = operationGate({ ...scopes[0]!, before, confirm, checkResults: () => true });
     const outside: ServiceUser = { plugin: 'guest', outside: true, measured: (_, fn) => fn, failed: () => undefined };
     const theirs = service[FOR_USER](outside);
     assert.throws(() => theirs.add(WRONG), { code: 'PARAMS_INVALID' });
@@ -198,7 +199,7 @@ describe('the documents', () => {
     const methods = async () => ((await fixture.table.invoke('rpc.discover', {}, call())) as OpenRpc).methods;
     assert.deepEqual(
       (await methods()).map(({ name }) => name),
-      ['rpc.discover', 'system.asyncapi', 'system.openapi', 'test.set'],
+      ['operations.list', 'rpc.discover', 'system.asyncapi', 'system.openapi', 'test.set'],
     );
     const method = (await methods()).find(({ name }) => name === 'test.set')!;
     assert.deepEqual(

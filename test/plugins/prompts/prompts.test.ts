@@ -250,3 +250,18 @@ it('a policy that would give away what only the SKU can grant is refused at the 
   }
   await assert.rejects(createTestHost(plugin, { manifest: MANIFEST, config: { consent: { oem: 'auto' } } }), /oem/);
 });
+
+it('of a page is answered by no page; devicectl and the panel answer it', async () => {
+  const page = { kind: 'operator', id: 'operator', signedIn: { id: 'aaaaaaaaaaaa', role: 'operator' } } as const;
+  using folder = new Folder();
+  await using bench = await boot(folder);
+  const asked = bench.prompts.ask(question({ kind: 'confirm', act: 'remove the app', what: [] }));
+  const id = await idOf(bench);
+  const { prompts } = await bench.run('prompts.list');
+  assert.equal(prompts[0].act, 'remove the app');
+  await assert.rejects(bench.run('prompts.answer', { id, allow: [] }, page), { code: 'CALLER_DENIED' });
+  // A yes of a page has to be confirmed itself, and nobody is there who could.
+  await assert.rejects(bench.run('prompts.answer', { id, allow: ['yes'] }, page), { code: 'CONFIRMATION_REQUIRED' });
+  await bench.run('prompts.answer', { id, allow: ['yes'] });
+  assert.deepEqual((await asked).allow, ['yes']);
+});

@@ -1,22 +1,20 @@
 /** The soft renderer over a panel in memory, on a clock that the test moves. */
-import type { Opening, RendererReport, Surface, Surroundings, TreePatch } from '@device-core/plugin-api';
+import {
+  type Opening,
+  PLAIN_SURROUNDINGS,
+  type RendererReport,
+  type Surface,
+  type Surroundings,
+  type TreePatch,
+} from '@device-core/plugin-api';
 import { Glass } from '@device-core/plugin-api/pixels';
-import { NIGHT, type Scene, type SceneNode } from '@device-core/plugin-api/scene';
+import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
 import type { PanelFrame, PixelFormat } from '@device-core/plugin-api/services/panel';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { SoftRenderer } from '../../../plugins/display/render-soft/renderer.ts';
 import { part } from '../../fixtures/scope.ts';
 
-export const AROUND: Surroundings = {
-  theme: NIGHT,
-  textScale: 1,
-  reducedMotion: false,
-  plain: false,
-  fps: 20,
-  locale: 'en',
-  timeZone: 'UTC',
-  light: 1,
-};
+export const AROUND: Surroundings = { ...PLAIN_SURROUNDINGS, fps: 20 };
 
 export interface Soft extends AsyncDisposable {
   readonly renderer: SoftRenderer;

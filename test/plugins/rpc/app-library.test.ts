@@ -15,6 +15,7 @@ test('an app calls, is called, is cancelled and is told to stop', async () => {
     operations: [
       operation('echo.say', async (params: object) => params),
       operation('functions.register', async (params: object) => void registered.push(params)),
+      operation('trace.told', async (_params: object, { trace }) => ({ trace: trace?.traceId })),
       operation(
         'wait.forever',
         (_params: object, { signal }) =>
@@ -53,6 +54,13 @@ test('an app calls, is called, is cancelled and is told to stop', async () => {
   void pace(20).then(() => cancel.abort());
   await assert.rejects(hanging, { code: 'CANCELLED' });
   await until(() => aborted);
+
+  await app.provide('asks', (_inputs, { meta: { traceparent } }) =>
+    app.call<object>('trace.told', {}, { traceparent }),
+  );
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+  const asks = core.sockets.call(APP, { method: 'asks', params: {}, meta: { ...meta('4'), traceparent } });
+  assert.deepEqual(await asks, { trace: '4bf92f3577b34da6a3ce929d0e0e4736' });
 
   let told = '';
   app.onStop(({ reason }) => {

@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
   type AudioFrame,
+  CoreError,
   device,
   type EngineDescription,
   FRAME_SAMPLES,
+  type HealthReport,
+  Secret,
   type SttEngine,
+  secrets,
   speech,
 } from '@device-core/plugin-api';
 import { decodeWav } from '@device-core/plugin-api/audio';
-import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
+import { checkManifest, createTestHost, type GivenService, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/stt-cloud/index.ts';
 import { command } from '../../../plugins/voice/stt-cloud/words.ts';
 import { pace } from '../../fixtures/eventually.ts';
@@ -27,7 +31,7 @@ async function* frames(count: number): AsyncGenerator<AudioFrame> {
   for (let seq = 0; seq < count; seq++) yield { seq, at: seq * 20, samples: new Int16Array(FRAME_SAMPLES).fill(seq) };
 }
 
-async function start(stub: Stub, config: object = {}) {
+async function start(stub: Stub, config: object = {}, more: readonly GivenService[] = []) {
   let registered: [EngineDescription, SttEngine] | undefined;
   const host = await createTestHost(plugin, {
     manifest,
@@ -39,6 +43,7 @@ async function start(stub: Stub, config: object = {}) {
           return { [Symbol.asyncDispose]: async () => undefined };
         },
       }),
+      ...more,
     ],
   });
   const { paths } = await host.service(device).info();
@@ -54,6 +59,19 @@ const hear = (engine: SttEngine, options: object = {}, count = 10) =>
 
 describe('speech to text in the cloud', { timeout: 300_000 }, () => {
   it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
+
+  it('tells a host of a trace only where the SKU trusts it with that', async () => {
+    await using stub = await Stub.start();
+    const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', sampled: false };
+    for (const protocol of ['http', 'websocket'])
+      for (const trusted of [undefined, false, true]) {
+        const { host, engine } = await start(stub, { protocol, ...(trusted !== undefined && { trace: trusted }) });
+        await using _host = host;
+        await hear(engine, { trace });
+        const { traceparent } = stub.seen.at(-1)!;
+        assert.equal(traceparent, trusted ? `00-${trace.traceId}-${trace.spanId}-00` : undefined, protocol);
+      }
+  });
 
   it('sends a WAV file in a form, with its key, and takes the wake phrase out of the answer', async () => {
     await using stub = await Stub.start();
@@ -142,6 +160,57 @@ describe('speech to text in the cloud', { timeout: 300_000 }, () => {
     await writeFile(key, `${SECRET}\r\nx-evil: 1`);
     await assert.rejects(hear(engine), { code: 'SPEECH_FAILED', message: /holds no key/ });
     assert.deepEqual(stub.seen, []);
+  });
+
+  it('takes its key from the secrets, anew for each request, and names it alone where there is none', async () => {
+    await using stub = await Stub.start();
+    let text: string | undefined;
+    const missing = new CoreError('SECRET_NOT_FOUND', {
+      name: 'stt.key',
+      suggestion: '; set it with "devicectl secret set stt.key"',
+    });
+    const vault = given(secrets, {
+      get: async (name) => {
+        assert.deepEqual(name, { secret: 'stt.key' });
+        if (text === undefined) throw missing;
+        return new Secret('stt.key', async () => text!);
+      },
+    });
+    const { host, engine } = await start(stub, { key: { secret: 'stt.key' }, keyFile: undefined }, [vault]);
+    await using _host = host;
+    const said = async () => {
+      const told: unknown[] = [];
+      const report: HealthReport = {
+        add: (name, health) => void (name === 'stt-cloud' && told.push([name, health.status, health.message])),
+        bridge: () => undefined,
+        warn: (code) => void told.push(code),
+      };
+      await host.hook('health.collect').promise(report);
+      return told;
+    };
+    assert.deepEqual(await said(), [['stt-cloud', 'waiting', missing.message]]);
+    await assert.rejects(hear(engine), { code: 'SPEECH_FAILED', message: /devicectl secret set stt\.key/ });
+    for (text of [SECRET, `${SECRET}-rotated`]) await hear(engine);
+    assert.deepEqual(
+      stub.seen.map(({ authorization }) => authorization),
+      [`Bearer ${SECRET}`, `Bearer ${SECRET}-rotated`],
+    );
+    assert.deepEqual(await said(), [['stt-cloud', 'okay', undefined]]);
+    text = `${SECRET}\r\nx-evil: 1`;
+    await assert.rejects(hear(engine), { code: 'SPEECH_FAILED', message: /secret stt\.key holds no key$/ });
+    assert.ok(!JSON.stringify(host.logged).includes(SECRET));
+  });
+
+  it('tells that a key in a file is old, and takes it all the same', async () => {
+    await using stub = await Stub.start();
+    const { host, engine } = await start(stub);
+    await using _host = host;
+    await hear(engine);
+    const warned: string[] = [];
+    const report = { add: () => undefined, bridge: () => undefined, warn: (code: string) => void warned.push(code) };
+    await host.hook('health.collect').promise(report);
+    assert.deepEqual(warned, ['SETTING_OLD']);
+    assert.ok(host.logged.some((line) => /keyFile is old/.test(JSON.stringify(line))));
   });
 
   it('sends nothing that is longer than it may be', async () => {

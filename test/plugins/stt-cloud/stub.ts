@@ -8,6 +8,7 @@ import { buffer } from 'node:stream/consumers';
 export interface Seen {
   readonly url: string;
   readonly authorization: string | undefined;
+  readonly traceparent?: string | undefined;
   /** Of the form, as text. */
   readonly body: string;
 }
@@ -40,9 +41,9 @@ export class Stub implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { authorization } = request.headers;
+    const { authorization, traceparent } = request.headers as Record<string, string | undefined>;
     const body = (await buffer(request)).toString('latin1');
-    this.seen.push({ url: request.url ?? '', authorization, body });
+    this.seen.push({ url: request.url ?? '', authorization, traceparent, body });
     await new Promise<void>((resolve) => this.#later(resolve));
     const json = (status: number, text: string) => response.writeHead(status).end(text);
     switch (this.fault) {
@@ -72,7 +73,8 @@ export class Stub implements AsyncDisposable {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex): void {
-    this.seen.push({ url: request.url ?? '', authorization: request.headers.authorization, body: '' });
+    const { authorization, traceparent } = request.headers as Record<string, string | undefined>;
+    this.seen.push({ url: request.url ?? '', authorization, traceparent, body: '' });
     if (this.fault === 'refuse') {
       socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
       return;

@@ -1,18 +1,21 @@
 /** Parts of supervisor-systemd without a systemd: how units end, what the journal says, a warden that misbehaves, who gets a token, a bus that goes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { linkSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
 import { type DBusValue, Variant } from '@device-core/plugin-api/dbus';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Credentials } from '../../../plugins/apps/supervisor-systemd/credentials.ts';
+import { type GuestJournal, GuestOutput } from '../../../plugins/apps/supervisor-systemd/guest-output.ts';
 import { journalLine } from '../../../plugins/apps/supervisor-systemd/journal-line.ts';
 import { loadSocketNames } from '../../../plugins/apps/supervisor-systemd/native.ts';
+import { removeRemains } from '../../../plugins/apps/supervisor-systemd/remains.ts';
 import { SystemBus } from '../../../plugins/apps/supervisor-systemd/system-bus.ts';
 import { endOf } from '../../../plugins/apps/supervisor-systemd/unit-end.ts';
 import { UnitRun } from '../../../plugins/apps/supervisor-systemd/unit-run.ts';
@@ -62,6 +65,22 @@ describe('a unit that ended', () => {
       false,
       { cause: 'start', reason: 'its token was not handed over' },
     ],
+    ['with a code before it was active', ['Result', 'exit-code', 1, 3], false, false, { code: 3, cause: 'exit' }],
+    ['in peace before it was active', ['Result', 'success', 1, 0], false, false, { code: 0, cause: 'exit' }],
+    [
+      'by a signal before it was active',
+      ['Result', 'signal', 2, 9],
+      false,
+      false,
+      { signal: 'SIGKILL', cause: 'signal' },
+    ],
+    [
+      'for want of time before it was active',
+      ['Result', 'timeout', 2, 9],
+      false,
+      false,
+      { cause: 'start', reason: 'systemd could not start it: timeout (2/9)' },
+    ],
     ['with code 203 of its own', ['Result', 'exit-code', 1, 203], true, false, { code: 203, cause: 'exit' }],
     [
       'for want of resources',
@@ -89,6 +108,61 @@ describe('a unit that ended', () => {
     ]);
     assert.deepEqual(usageOf(service), { memory: 4_096, cpuMs: 5, tasks: 0 });
   });
+});
+
+describe('a line of which the journal does not know the start', () => {
+  const line = (at: number, text: string, invocation: string | undefined, from: 'stdout' | 'log' = 'stdout') =>
+    ({ line: { at, level: 'info', from, text }, invocation }) as const;
+  const KEPT = [
+    line(90, 'before', undefined),
+    line(110, 'quick', undefined),
+    line(150, 'between', '', 'log'),
+    line(210, 'second', 'bb'),
+    line(220, 'late', undefined),
+  ];
+  const journal: GuestJournal = {
+    lines: async (_name, most, part) =>
+      KEPT.filter(({ line: { at, from }, invocation }) => {
+        if (part === undefined) return true;
+        if ('invocation' in part) return invocation === part.invocation;
+        return from === 'stdout' && at >= part.since && at <= (part.until ?? 1_000);
+      }).slice(-most),
+    closed: async () => true,
+    follow: () => ({ [Symbol.dispose]: () => undefined }),
+    write: async () => undefined,
+  };
+  const output = new GuestOutput(journal, virtualClock());
+  output.began('app-a', '', { run: 'a.0', since: 50 });
+  output.began('app-a', 'aa', { run: 'a.1', since: 100 });
+  output.began('app-a', 'bb', { run: 'a.2', since: 200 });
+
+  test('is that of the run which went on then', async () => {
+    const told = (await output.lines('app-a', 10)).map(({ text, run }) => [text, run]);
+    assert.deepEqual(told, [
+      ...[
+        ['before', undefined],
+        ['quick', 'a.1'],
+        ['between', undefined],
+      ],
+      ...[
+        ['second', 'a.2'],
+        ['late', 'a.2'],
+      ],
+    ]);
+  });
+
+  for (const [run, most, texts] of [
+    ['a.0', 10, []],
+    ['a.1', 10, ['quick']],
+    ['a.2', 10, ['second', 'late']],
+    ['a.2', 1, ['late']],
+  ] as const)
+    test(`is found with ${run}, of ${most} lines`, async () => {
+      assert.deepEqual(
+        (await output.lines('app-a', most, run)).map(({ text }) => text),
+        texts,
+      );
+    });
 });
 
 describe('a line of the journal', () => {
@@ -205,6 +279,29 @@ describe('a warden', () => {
     await waiting;
     socket.destroy();
     server.close();
+  });
+});
+
+describe('what guests left before a reset', () => {
+  test('is removed once the warden gave it back, left alone where that refuses, and not asked for where there is none', async () => {
+    await using own = part();
+    const asked: string[] = [];
+    let refuses = true;
+    const warden = {
+      ask: async ({ verb }: { verb: string }) => {
+        asked.push(verb);
+        if (refuses) throw new CoreError('WARDEN_REFUSED', { what: 'the reclaim', reason: 'no verb' });
+      },
+    } as unknown as WardenClient;
+    const state = mkdtempSync(join(folder, 'state-'));
+    await removeRemains(state, warden, own.log);
+    assert.deepEqual(asked, []);
+    mkdirSync(join(state, 'remains/of-x/data'), { recursive: true });
+    await removeRemains(state, warden, own.log);
+    assert.ok(existsSync(join(state, 'remains/of-x/data')));
+    refuses = false;
+    await removeRemains(state, warden, own.log);
+    assert.deepEqual([asked, existsSync(join(state, 'remains'))], [['reclaim', 'reclaim'], false]);
   });
 });
 

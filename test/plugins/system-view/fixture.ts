@@ -65,6 +65,8 @@ export async function boot(
     readonly clock?: VirtualClock;
     readonly sku?: string;
     readonly lastStart?: object | null;
+    /** Of /health. */
+    readonly warnings?: readonly object[];
     readonly voice?: VoiceState /** Why no answer is taken. */;
     readonly answering?: Error;
   } = {},
@@ -135,6 +137,7 @@ export async function boot(
       given<Operations>(operations, {
         async invoke(name: string, params: unknown, call: { readonly caller: unknown }) {
           invoked.push([name, params, call.caller]);
+          if (name === 'system.health') return { warnings: options.warnings ?? [] };
           return name === 'logs.lastStart' ? { lastStart: options.lastStart ?? null } : {};
         },
       }),

@@ -139,6 +139,20 @@ describe('a question', () => {
     assert.deepEqual(it.answers, [['a', ['yes']]]);
   });
 
+  it('of a page says what it wants to do, and is answered as a whole', async () => {
+    await using it = await bench();
+    const act = 'remove the app com.example.chime';
+    it.ask(question('a', { kind: 'confirm', what: [], title: 'Firefox on Linux', subject: 'page.abc', act }));
+    await it.clock.advance(1_000);
+    assert.match(
+      said(it),
+      /Firefox on Linux.*asks you to confirm.*Remove the app com\.example\.chime.*Cancel \| Confirm/,
+    );
+    it.screen.touch('prompt', { tap: 'yes' });
+    await it.clock.advance(10);
+    assert.deepEqual(it.answers, [['a', ['yes']]]);
+  });
+
   const TITLES: Readonly<Record<string, string>> = {
     'that turns its direction': 'Agenda\u202e gpj',
     'of 200 letters': 'W'.repeat(200),

@@ -139,6 +139,19 @@ describe('the line', () => {
     ['no network', 'system.network', { state: 'offline' }, 'Offline'],
     ['a low battery', 'system.power', { source: 'battery', level: 0.1, state: 'discharging' }, 'Battery low 10 %'],
     ['a low battery by its state', 'system.power', { state: 'low' }, 'Battery low'],
+    [
+      'an update that is fetched',
+      'update.state',
+      { state: 'downloading', version: '1.2.0', percent: 41.7 },
+      'Update 1.2.0 41 %',
+    ],
+    ['a restart for it', 'update.state', { state: 'activating', version: '1.2.0' }, 'Restarting for update 1.2.0'],
+    ['its probation', 'update.state', { state: 'probation', version: '1.2.0' }, 'Update 1.2.0 is being tried'],
+    [
+      'one that was taken back',
+      ...(['update.state', { state: 'rolled-back', version: '1.2.0', reason: 'voice failed' }] as const),
+      'Update 1.2.0 was taken back: voice failed',
+    ],
   ];
   for (const [what, topic, payload, line] of LINES)
     it(`tells of ${what}`, async () => {
@@ -156,6 +169,23 @@ describe('the line', () => {
     bench.host.publish('plugin.state', { plugin: 'voice', state: 'active' });
     bench.hear({ volume: 1 } as never);
     await eventually(() => labels(bench, 'notice') === 'No sound: no device', 'the other again');
+  });
+
+  it('says for a minute that an update was taken back, and schedules nothing afterwards', async () => {
+    const clock = virtualClock({ turns: 3 });
+    await using bench = await boot({ clock });
+    const payload = { state: 'rolled-back', version: '1.2.0', reason: 'voice failed' };
+    bench.host.publish('update.state', payload);
+    await clock.advance(30_000);
+    bench.host.publish('update.state', payload);
+    await clock.advance(10);
+    assert.equal(labels(bench, 'notice'), 'Update 1.2.0 was taken back: voice failed');
+    await clock.advance(40_000);
+    assert.equal(labels(bench, 'notice'), '');
+    assert.equal(clock.pending, 0);
+    bench.host.publish('update.state', payload);
+    await clock.advance(10);
+    assert.equal(labels(bench, 'notice'), '', 'it was said');
   });
 
   it('says for some seconds that it charges, and schedules nothing afterwards', async () => {
@@ -193,6 +223,20 @@ describe('safe mode', () => {
       /A code that says what happened.*cannot read properties.*\[.*Switch off.*bad.*\]/,
     );
     assert.equal(bench.screen.surfaces.get('page')?.surface.modal, true);
+  });
+
+  it('says why the boot loader chose it, too, once the device is up', async () => {
+    const warnings: object[] = [];
+    await using bench = await boot({ sku: 'safe-mode', lastStart, warnings });
+    await eventually(() => labels(bench, 'page').includes('bad'), 'who is to blame');
+    warnings.push(
+      { code: 'STATE_NEWER', message: 'another matter' },
+      { code: 'BOOT_SAFE_MODE', message: 'safe mode: slot a ended 5 times (the last time: signal killed SEGV)' },
+    );
+    await bench.host.hook('kernel.ready').promise();
+    await eventually(() => labels(bench, 'page').includes('slot a ended 5 times'), 'what the loader says');
+    assert.match(labels(bench, 'page'), /slot a ended 5 times \(the last time: signal killed SEGV\) · .*cannot read/);
+    assert.doesNotMatch(labels(bench, 'page'), /another matter/);
   });
 
   it('switches it off by a touch, as itself', async () => {

@@ -56,8 +56,13 @@ async function start(
     enable: act('enable'),
     disable: act('disable'),
     release: act('release'),
+    settings: async () => [],
     usage: async () => [],
     eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
+    load: async () => ({
+      ...{ minutePercent: 0, residentBytes: 1, heapBytes: 1, processors: 1 },
+      memory: { totalBytes: 2, availableBytes: 1 },
+    }),
     sample: async () => [],
     apply: async ({ check = false } = {}) => {
       acted.push(check ? 'check' : 'apply');

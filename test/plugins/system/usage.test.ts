@@ -17,7 +17,8 @@ const PLUGINS: readonly MemoryPlugin[] = [
     id: 'operations',
     provides: { operations: '1.0.0' },
     requires: { device: '^1.0.0' },
-    hooks: ['operation.before'],
+    optional: { traces: '^1.0.0' },
+    hooks: ['operation.before', 'operation.confirm'],
     taps: ['kernel.ready', 'health.collect'],
     plugin: operationsPlugin as Definition,
   },
@@ -66,8 +67,12 @@ describe('what plugins take', () => {
     await system.ask('slow.go');
     const before = await system.ask('plugins.usage');
     await system.ask('slow.go');
-    const { uptimeMs, eventLoop, plugins } = await system.ask('plugins.usage');
+    const { uptimeMs, eventLoop, core, plugins } = await system.ask('plugins.usage');
     assert.ok(uptimeMs > before.uptimeMs && eventLoop.utilization >= 0);
+    const { minutePercent, residentBytes, heapBytes, processors, memory } = core;
+    assert.ok(minutePercent > 0 && residentBytes > heapBytes && processors >= 1);
+    assert.ok(memory.totalBytes > memory.availableBytes && memory.availableBytes > 0);
+    assert.ok(plugins[1].minutePercent > 0, 'two slow calls are a share of the minute');
     assert.deepEqual(
       plugins.map((one: { plugin: string; state: string; isolation: string }) => [
         one.plugin,

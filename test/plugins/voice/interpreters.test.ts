@@ -74,6 +74,7 @@ describe('a sentence that is none of ours', { timeout: 300_000 }, () => {
       set: async () => entry,
       watch: () => ({ [Symbol.dispose]: () => undefined }),
       describeApp: async () => undefined,
+      describe: async () => ({ [Symbol.dispose]: () => undefined }),
     });
     assert.equal((await service.ask(WORDS)).outcome, 'refused');
     assert.deepEqual(known.interpreted, []);

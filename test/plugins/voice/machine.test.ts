@@ -47,7 +47,7 @@ const fresh = fc.constant('new');
 const input: fc.Arbitrary<Input> = fc.oneof(
   fc.record({ kind: fc.constantFrom('wake' as const, 'button' as const, 'ask' as const), turn: fresh }),
   fc.record({ kind: fc.constant('announce' as const), id: fresh }),
-  fc.record({ kind: fc.constantFrom('endpoint' as const, 'empty' as const), turn: ids }),
+  fc.record({ kind: fc.constantFrom('endpoint' as const, 'release' as const, 'empty' as const), turn: ids }),
   fc.record(
     {
       kind: fc.constant('answer' as const),

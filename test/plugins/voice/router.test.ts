@@ -254,6 +254,7 @@ describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
       set: async () => entry,
       watch: () => ({ [Symbol.dispose]: () => undefined }),
       describeApp: async () => undefined,
+      describe: async () => ({ [Symbol.dispose]: () => undefined }),
     });
     sound.say('_ hey-computer next _ _ _ _ _ _');
     const [turn] = await over();
@@ -276,6 +277,7 @@ describe('the word of the user', { timeout: 300_000 }, () => {
       set: async () => entry,
       watch: () => ({ [Symbol.dispose]: () => undefined }),
       describeApp: async () => undefined,
+      describe: async () => ({ [Symbol.dispose]: () => undefined }),
     });
     await host.settle();
     const { sent } = engines;

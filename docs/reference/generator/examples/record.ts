@@ -17,6 +17,7 @@ import { type Asked, type Place, REQUESTS } from './requests.ts';
 const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
 const TAG = { uid: '04a1b2c3d4e5f6', ndef: 'd101085402656e48656c6c6f' };
 const AGENDA = 'com.example.agenda';
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 /** Records anew, and writes what differs from the last time by more than figures. Returns the operations that did. */
 export async function recordExamples(): Promise<readonly string[]> {
@@ -67,10 +68,17 @@ export async function askAll(): Promise<Examples> {
     const body = typeof asked.body === 'function' ? asked.body(place) : asked.body;
     if (STREAMS.has(name)) {
       const answer = await firstEvent(core, asked.path);
-      found[name] = { method, path: asked.path, status: 200, answer: { ...eventFields(answer, places) }, stream: true };
+      found[name] = {
+        method,
+        path: asked.path,
+        status: 200,
+        answer: { ...eventFields(answer, places, asked) },
+        stream: true,
+      };
       continue;
     }
-    const once = () => core.ask(asked.path, { method, body, ...caller(core, asked) });
+    const headers = asked.traced ? { traceparent: TRACEPARENT } : {};
+    const once = () => core.ask(asked.path, { method, body, headers, ...caller(core, asked) });
     const answer = await (asked.mayBeLost ? eventually(() => unlessLost(once()), `an answer of ${name}`) : once());
     if (answer.status >= 400 && answer.status !== asked.fails)
       failed.push(`${method} ${asked.path} answered ${answer.status}: ${answer.text}`);
@@ -89,7 +97,7 @@ export async function askAll(): Promise<Examples> {
   return found;
 }
 
-const STREAMS: ReadonlySet<string> = new Set(['events.stream', 'logs.stream']);
+const STREAMS: ReadonlySet<string> = new Set(['events.stream', 'logs.stream', 'sim.watch']);
 
 async function unlessLost(answer: Promise<Answer>): Promise<Answer | undefined> {
   const { status } = await answer;
@@ -168,10 +176,10 @@ async function firstEvent(core: SpawnedCore, path: string): Promise<string> {
 }
 
 /** An event of a stream by its fields; `id` is never the same. */
-function eventFields(event: string, places: Places): Readonly<Record<string, unknown>> {
+function eventFields(event: string, places: Places, asked: Asked): Readonly<Record<string, unknown>> {
   const fields = event.split('\n').map((line) => {
     const [, name = '', value = ''] = /^(\w*): ?(.*)$/.exec(line) ?? [];
-    if (name === 'data') return [name, shown(JSON.parse(value), places)];
+    if (name === 'data') return [name, shown(JSON.parse(value), places, asked)];
     return [name, name === 'id' ? '1' : value];
   });
   return Object.fromEntries(fields.filter(([name]) => name !== ''));

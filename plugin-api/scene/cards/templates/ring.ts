@@ -1,7 +1,13 @@
 /** A ring that is filled by and by. */
 import type { SceneNode } from '../../scene.ts';
+import type { Layout } from '../layout.ts';
+import type { Room } from '../template.ts';
 
 const THICK = 1 / 13;
+/** Between a ring and what is said below it. */
+const GAP = 32;
+/** What says more goes where there is no place for the ring above it. */
+const LEAST = 160;
 export const RING = 'card-ring';
 
 export interface Ring {
@@ -26,4 +32,28 @@ export function ring(size: number, colour = '@accent'): Ring {
       ];
     },
   };
+}
+
+export interface Below {
+  /** With the gap; 0 where nothing is said. */
+  readonly height: number;
+  /** Below what ends at `bottom`. */
+  at(bottom: number): readonly SceneNode[];
+}
+
+/** What a card says below its ring, of so many lines at most. */
+export async function belowRing(
+  text: string | undefined,
+  most: number,
+  { width, height }: Room,
+  layout: Layout,
+): Promise<Below> {
+  const lines = Math.min(most, Math.floor((height - GAP - LEAST) / layout.line('body')));
+  const [body] = await layout.blocks(
+    text === undefined || lines < 1
+      ? undefined
+      : { text, role: 'body' as const, width, lines, colour: '@text-soft', align: 'center' as const },
+  );
+  if (body === undefined) return { height: 0, at: () => [] };
+  return { height: body.height + GAP, at: (bottom) => [body.at(0, bottom + GAP)] };
 }

@@ -2,44 +2,28 @@ import type { TimerCard } from '../../card.ts';
 import type { SceneNode } from '../../scene.ts';
 import type { Layout } from '../layout.ts';
 import type { CardOptions, Filled, Room } from '../template.ts';
-import { RING, ring } from './ring.ts';
+import { belowRing, RING, ring } from './ring.ts';
 
-const GAP = 32;
 const LARGEST = 420;
-/** What says more goes where there is no place for the ring above it. */
-const LEAST = 160;
 const HOUR_MS = 3_600_000;
 
 /** What is left, counted by the screen itself, in a ring that closes. */
 export async function timerCard(card: TimerCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
-  const lines = Math.floor((room.height - GAP - LEAST) / layout.line('body'));
-  const [body] = await layout.blocks(
-    card.body === undefined || lines < 1
-      ? undefined
-      : {
-          text: card.body,
-          role: 'body' as const,
-          width: room.width,
-          lines: Math.min(2, lines),
-          colour: '@text-soft',
-          align: 'center' as const,
-        },
-  );
-  const below = body === undefined ? 0 : body.height + GAP;
+  const below = await belowRing(card.body, 2, room, layout);
   const left = Math.max(0, card.until - options.now);
   const longest = left >= HOUR_MS ? '00:00:00' : '00:00';
-  const round = ring(Math.max(88, Math.min(LARGEST, room.height - below, room.width)));
+  const round = ring(Math.max(88, Math.min(LARGEST, room.height - below.height, room.width)));
   const whole = card.durationMs;
   const inRing = whole !== undefined;
   const width = inRing ? round.inner : room.width;
   const fit = await layout.fitted(
     longest,
     inRing ? 'display' : 'hero',
-    { width, height: inRing ? round.inner : room.height - below },
+    { width, height: inRing ? round.inner : room.height - below.height },
     longest,
   );
   const height = inRing ? round.size : fit.height;
-  const y = Math.max(0, Math.round((room.height - height - below) / 2));
+  const y = Math.max(0, Math.round((room.height - height - below.height) / 2));
   const share = whole === undefined ? 0 : Math.min(1, left / Math.max(1, whole));
   const nodes: SceneNode[] = [
     ...(inRing ? round.at((room.width - round.size) / 2, y, Math.round(360 * share)) : []),
@@ -58,7 +42,7 @@ export async function timerCard(card: TimerCard, room: Room, layout: Layout, opt
       lines: 1,
       tabular: true,
     },
-    ...(body === undefined ? [] : [body.at(0, y + height + GAP)]),
+    ...below.at(y + height),
   ];
   const moving = inRing && left > 0;
   return {

@@ -1,5 +1,5 @@
 /** `input/` in the plugin: the registry, what the device's own keys do, and what health says of sources. */
-import { type Audio, audio, inputs, type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { audio, inputs, type PluginHost, reasonOf, whileThere } from '@device-core/plugin-api';
 import type { DisplayConfig } from '../configuration.ts';
 import type { PanelLight } from '../power/light.ts';
 import type { InputSeam } from '../seams.ts';
@@ -11,15 +11,10 @@ export function openInput(
   { seam, light, simulated }: { readonly seam: InputSeam; readonly light: PanelLight; readonly simulated: boolean },
 ): InputRouter {
   const { scope, log, bus, config } = host;
-  let sound: Audio | undefined;
-  host.when(audio, (service, part) => {
-    sound = service;
-    part.defer('sound', () => {
-      sound = undefined;
-    });
-  });
+  const speaker = whileThere(host, audio);
   const failed = (what: string) => (error: unknown) => log.error({ reason: reasonOf(error) }, `cannot ${what}`);
   const mute = async (onlyMute: boolean): Promise<void> => {
+    const sound = speaker();
     if (!sound) return log.warn({}, 'the mute key was pressed, and there is no sound');
     const { muted } = await sound.state();
     if (!muted || !onlyMute) await sound.setMuted(!muted);

@@ -76,7 +76,7 @@ export async function row(spec: RowSpec, width: number, layout: Layout): Promise
         { colour: '@text-soft', dir: layout.dir },
       ),
     );
-  const said = [title, body, value].filter((one) => one !== undefined).join(', ');
+  const said = unescaped([title, body, value].filter((one) => one !== undefined).join(', '));
   return {
     nodes:
       tap === undefined
@@ -85,6 +85,9 @@ export async function row(spec: RowSpec, width: number, layout: Layout): Promise
     height,
   };
 }
+
+/** What `literal` made of a text, back again: labels and titles have no bindings. */
+export const unescaped = (text: string): string => text.replaceAll('{{', '{');
 
 const SWITCH = { w: 96, h: 56 } as const;
 

@@ -5,7 +5,8 @@ import { type Strings, stringsOf } from '../strings/index.ts';
 import { face } from './face.ts';
 import { departureList, launcher, notificationList, timerList } from './lists.ts';
 import { pairingScreen, problemScreen } from './messages.ts';
-import { about, look, network, privacy, settings, sound } from './settings.ts';
+import { network, wifi } from './network.ts';
+import { about, look, privacy, settings, sound } from './settings.ts';
 
 type Screen = (drawing: Drawing, strings: Strings, layout: Layout) => Promise<Scene>;
 
@@ -16,6 +17,7 @@ export const SCREENS = {
   timers: timerList,
   settings,
   network,
+  wifi,
   sound,
   look,
   privacy,

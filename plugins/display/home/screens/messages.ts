@@ -15,6 +15,8 @@ function said(problem: Problem, strings: Strings): { readonly title: string; rea
       return { title: text.failed(problem.what ?? ''), says: text.failedSays };
     case 'setting':
       return { title: text.title, says: text.settingSays };
+    case 'wifi':
+      return { title: text.wifi(problem.what ?? ''), says: text.wifiSays };
     case 'app':
       return { title: text.failed(problem.what ?? ''), says: text.appSays };
   }

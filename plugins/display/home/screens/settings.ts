@@ -54,21 +54,6 @@ export function settings({ facts, surroundings, page: at }: Drawing, strings: St
   return page({ title: strings.settings.title, parts: all(makings) }, at, strings, layout);
 }
 
-export function network({ facts, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
-  const { title, online, none } = strings.network;
-  const rows = facts.addresses.map(
-    ({ name, address }): Making =>
-      (width) =>
-        row({ icon: 'network', title: literal(name), body: literal(address), value: online }, width, layout),
-  );
-  return page(
-    { title, parts: all(rows.length > 0 ? rows : [(width) => note(none, width, layout)]) },
-    at,
-    strings,
-    layout,
-  );
-}
-
 export function sound({ facts, surroundings, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
   const { title, volume, louder, quieter, none } = strings.sound;
   const { audio } = facts;

@@ -13,6 +13,18 @@ export const de: Strings = {
     online: 'Verbunden',
     offline: 'Nicht verbunden',
     none: 'Das Gerät hat in keinem Netz eine Adresse. Sieh nach Kabel oder Zugangspunkt.',
+    known: 'Bekannt',
+    open: 'Offen',
+    secured: 'Geschützt',
+    join: 'Verbinden',
+    joining: 'Wird verbunden',
+    forget: 'Vergessen',
+    forgetSays: 'Das Gerät verbindet sich nicht mehr von selbst',
+    signal: 'Signal',
+    passphraseSays: (command) =>
+      `Es fragt nach einem Passwort, das sich hier nicht eingeben lässt. Wer das Gerät betreut, gibt es an: ${command}`,
+    enterpriseSays: 'Es fragt nach einem Namen oder Zertifikat. Wer das Gerät betreut, richtet es im System ein.',
+    gone: 'Dieses Netz ist nicht in Reichweite.',
   },
   sound: {
     title: 'Ton',
@@ -63,6 +75,9 @@ export const de: Strings = {
     failedSays: 'Der Rest des Geräts läuft weiter. Es wird wieder versucht; wer es betreut, sieht den Grund.',
     settingSays: 'Diese Einstellung konnte nicht gespeichert werden. Versuche es gleich noch einmal.',
     appSays: 'Die App konnte nicht geöffnet werden. Versuche es gleich noch einmal.',
+    wifi: (ssid) => `${ssid} ging nicht`,
+    wifiSays:
+      'Das Netz ließ sich nicht verbinden oder vergessen. Vielleicht ist es zu weit weg oder will ein anderes Passwort.',
     network: 'Netzwerk',
   },
   pairing: {

@@ -13,6 +13,18 @@ export const en: Strings = {
     online: 'Connected',
     offline: 'Not connected',
     none: 'The device has no address in any network. Look at the cable or the access point.',
+    known: 'Known',
+    open: 'Open',
+    secured: 'Protected',
+    join: 'Join',
+    joining: 'Joining',
+    forget: 'Forget',
+    forgetSays: 'The device no longer joins it by itself',
+    signal: 'Signal',
+    passphraseSays: (command) =>
+      `It asks for a passphrase, which cannot be typed here. Whoever looks after the device gives it: ${command}`,
+    enterpriseSays: 'It asks for a name or a certificate. Whoever looks after the device sets it up in its system.',
+    gone: 'This network is not in reach.',
   },
   sound: {
     title: 'Sound',
@@ -63,6 +75,8 @@ export const en: Strings = {
     failedSays: 'The rest of the device goes on. It is tried again; an operator sees the reason.',
     settingSays: 'This setting could not be kept. Try again in a moment.',
     appSays: 'The app could not be opened. Try again in a moment.',
+    wifi: (ssid) => `${ssid} did not work`,
+    wifiSays: 'The network could not be joined or forgotten. It may be too far away, or ask for another passphrase.',
     network: 'Network',
   },
   pairing: {

@@ -13,6 +13,18 @@ export const fr: Strings = {
     online: 'Connecté',
     offline: 'Non connecté',
     none: 'L’appareil n’a d’adresse dans aucun réseau. Vérifiez le câble ou le point d’accès.',
+    known: 'Connu',
+    open: 'Ouvert',
+    secured: 'Protégé',
+    join: 'Rejoindre',
+    joining: 'Connexion',
+    forget: 'Oublier',
+    forgetSays: 'L’appareil ne s’y connecte plus de lui-même',
+    signal: 'Signal',
+    passphraseSays: (command) =>
+      `Il demande un mot de passe, qu’on ne peut pas saisir ici. Qui s’occupe de l’appareil le donne : ${command}`,
+    enterpriseSays: 'Il demande un nom ou un certificat. Qui s’occupe de l’appareil le règle dans son système.',
+    gone: 'Ce réseau est hors de portée.',
   },
   sound: {
     title: 'Son',
@@ -63,6 +75,8 @@ export const fr: Strings = {
     failedSays: 'Le reste de l’appareil continue. On réessaie ; l’opérateur en voit la raison.',
     settingSays: 'Ce réglage n’a pas pu être gardé. Réessayez dans un instant.',
     appSays: 'L’application n’a pas pu s’ouvrir. Réessayez dans un instant.',
+    wifi: (ssid) => `${ssid} n’a pas marché`,
+    wifiSays: 'Le réseau n’a pas pu être rejoint ou oublié. Il est peut-être trop loin, ou veut un autre mot de passe.',
     network: 'Réseau',
   },
   pairing: {

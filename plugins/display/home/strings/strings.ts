@@ -12,6 +12,18 @@ export interface Strings {
     readonly online: string;
     readonly offline: string;
     readonly none: string;
+    readonly known: string;
+    readonly open: string;
+    readonly secured: string;
+    readonly join: string;
+    readonly joining: string;
+    readonly forget: string;
+    readonly forgetSays: string;
+    readonly signal: string;
+    /** Nobody types on the panel. */
+    readonly passphraseSays: (command: string) => string;
+    readonly enterpriseSays: string;
+    readonly gone: string;
   };
   readonly sound: {
     readonly title: string;
@@ -62,6 +74,8 @@ export interface Strings {
     readonly failedSays: string;
     readonly settingSays: string;
     readonly appSays: string;
+    readonly wifi: (ssid: string) => string;
+    readonly wifiSays: string;
     readonly network: string;
   };
   readonly pairing: { readonly title: string; readonly says: string; readonly done: string; readonly label: string };

@@ -32,6 +32,13 @@ export const de: Strings = {
     charging: 'Lädt',
     sound: (reason) => `Kein Ton: ${reason}`,
     offline: 'Nicht verbunden',
+    update: {
+      brings: (version) => `Update ${version}`,
+      restarts: (version) => `Neustart für Update ${version}`,
+      tries: (version) => `Update ${version} wird geprüft`,
+      back: (version) => `Update ${version} wurde zurückgenommen`,
+      fails: (version) => `Update ${version} ist gescheitert`,
+    },
   },
   safeMode: {
     title: 'Abgesicherter Modus',

@@ -32,6 +32,13 @@ export const en: Strings = {
     charging: 'Charging',
     sound: (reason) => `No sound: ${reason}`,
     offline: 'Offline',
+    update: {
+      brings: (version) => `Update ${version}`,
+      restarts: (version) => `Restarting for update ${version}`,
+      tries: (version) => `Update ${version} is being tried`,
+      back: (version) => `Update ${version} was taken back`,
+      fails: (version) => `Update ${version} failed`,
+    },
   },
   safeMode: {
     title: 'Safe mode',

@@ -32,6 +32,13 @@ export const fr: Strings = {
     charging: 'En charge',
     sound: (reason) => `Pas de son : ${reason}`,
     offline: 'Non connecté',
+    update: {
+      brings: (version) => `Mise à jour ${version}`,
+      restarts: (version) => `Redémarrage pour la mise à jour ${version}`,
+      tries: (version) => `Essai de la mise à jour ${version}`,
+      back: (version) => `Mise à jour ${version} annulée`,
+      fails: (version) => `Échec de la mise à jour ${version}`,
+    },
   },
   safeMode: {
     title: 'Mode sans échec',

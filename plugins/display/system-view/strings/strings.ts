@@ -28,6 +28,7 @@ export interface Strings {
     readonly charging: string;
     readonly sound: (reason: string) => string;
     readonly offline: string;
+    readonly update: Readonly<Record<'brings' | 'restarts' | 'tries' | 'back' | 'fails', (version: string) => string>>;
   };
   /** `outcomes`: how the last start ended. */
   readonly safeMode: {

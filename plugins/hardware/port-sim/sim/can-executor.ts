@@ -98,6 +98,10 @@ export class CanExecutor implements Executor {
     this.#tell(EVENT.received, frame);
   }
 
+  get broken(): boolean {
+    return this.#broken;
+  }
+
   /** Fault: the wires are shorted, or whole again. A controller that is off comes back by itself after 128 times 11 quiet bits. */
   break(broken: boolean): void {
     this.#broken = broken;

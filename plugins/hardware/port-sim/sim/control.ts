@@ -1,14 +1,18 @@
 /** What a test or a demonstration may ask of a running simulator: one JSON object with one member a request. */
 import { canFrame, changeChip } from './blocks.ts';
 import { checkFaults } from './board.ts';
+import { heal, type Steered, sightOf } from './sight.ts';
 import type { Wire } from './wire.ts';
 
-export interface ControlTarget {
-  readonly wire: Wire;
+export interface ControlTarget extends Steered {
   /** Transactions get no answer any more. */
   mute(muted: boolean): void;
   /** The process ends in the middle of what it does, after so many more transactions. */
   die(transactions: number): void;
+  /** Undoes both. */
+  revive(): void;
+  /** Whoever asks is told the state after each change, at most once in so many milliseconds; 0: no more. */
+  watch(ms: number): void;
 }
 
 type Request = Readonly<Record<string, unknown>>;
@@ -57,8 +61,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   /** `{endpoint, there}`: the bridge says that an endpoint went or came back. */
   changed: ({ wire }, value) => {
-    const { number } = endpointOf(wire, value).description;
-    wire.bridge.announce(0x80, Uint8Array.of(number, value.there === true ? 1 : 0));
+    const endpoint = endpointOf(wire, value);
+    endpoint.there = value.there === true;
+    wire.bridge.announce(0x80, Uint8Array.of(endpoint.description.number, endpoint.there ? 1 : 0));
     return undefined;
   },
   /** `{endpoint, line, level}`: drives a line from outside; level null lets go. */
@@ -116,6 +121,19 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   short: ({ wire }, value) => {
     blockOf(wire.bridge.blocks.cans, value).break(value.broken === true);
     return undefined;
+  },
+  /** `{}`: the present value of every control. */
+  state: (target) => ({ state: sightOf(target) }),
+  /** `{}`: every fault is over. */
+  heal: (target) => {
+    target.revive();
+    heal(target);
+    return undefined;
+  },
+  /** `{ms}` */
+  watch: (target, value) => {
+    target.watch(numberOf(value, 'ms'));
+    return { state: sightOf(target) };
   },
   /** `{endpoint}`: what it has been given and keeps over sessions. */
   settings: ({ wire }, value) => ({ settings: endpointOf(wire, value).settings }),

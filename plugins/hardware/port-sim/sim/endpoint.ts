@@ -48,6 +48,8 @@ export class Endpoint {
   readonly counts = { requests: 0, errors: 0, timeouts: 0, cancels: 0, bytesIn: 0, bytesOut: 0, ringPeak: 0 };
   /** Fault: milliseconds before each operation starts. */
   slowMs = 0;
+  /** False: the bridge said that it went. */
+  there = true;
   readonly #executor: Executor;
   readonly #link: EndpointLink;
   readonly #open = new Map<number, Job>();

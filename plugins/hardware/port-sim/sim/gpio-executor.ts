@@ -104,6 +104,15 @@ export class GpioExecutor implements Executor {
     };
   }
 
+  /** For whoever watches: each line, and what the world outside drives onto it. */
+  get view(): readonly {
+    readonly direction: Line['direction'];
+    readonly level: Level;
+    readonly outside: Level | null;
+  }[] {
+    return this.#lines.map(({ direction, level, outside = null }) => ({ direction, level, outside }));
+  }
+
   /** For another block of the bridge that has the lines too: PIO. */
   get lines(): PioLines {
     const each = (mask: number, act: (line: Line, bit: number) => void) => {

@@ -1,4 +1,5 @@
 /** An I2C bus: transfers of segments at the speed of the bus, chips by address, and a bus that somebody holds down. */
+import type { ScriptedChip } from './chips/chip.ts';
 import type { SimClock } from './clock.ts';
 import { type Executor, type MessageResult, runMessage, STATUS } from './executor.ts';
 import type { I2cTarget } from './i2c-target.ts';
@@ -74,6 +75,24 @@ export class I2cExecutor implements Executor {
   plug(address: number, there: boolean): void {
     if (!there) this.#gone.add(address);
     else if (this.#gone.delete(address)) this.#targets.get(address)?.reset();
+  }
+
+  /** For whoever watches: how often it must be recovered until it is free (null: for ever), and its chips. */
+  get view(): object {
+    const chips = [...this.#targets.values()].map((chip) => ({
+      address: chip.address,
+      kind: 'change' in chip ? (chip as ScriptedChip).kind : 'registers',
+      there: !this.#gone.has(chip.address),
+      ...('change' in chip && { senses: (chip as ScriptedChip).senses }),
+    }));
+    const stuck = this.#stuck || this.#sticksLater;
+    return { stuck: Number.isFinite(stuck) ? stuck : null, chips };
+  }
+
+  /** Free, and every chip in its place. */
+  heal(): void {
+    this.stick(0);
+    for (const address of [...this.#gone]) this.plug(address, true);
   }
 
   start(job: Job): () => void {

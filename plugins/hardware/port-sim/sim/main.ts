@@ -32,7 +32,7 @@ const bridge = new Bridge(board, {
   // The first levels are set before anybody is connected.
   dataReady: (level) => server?.dataReady(level),
 });
-server = new SimServer(new Wire(bridge, board.faults), () => process.kill(process.pid, 'SIGKILL'));
+server = new SimServer(new Wire(bridge, board.faults), () => process.kill(process.pid, 'SIGKILL'), board);
 
 if (process.send) {
   const handed = server;

@@ -16,6 +16,8 @@ export const KIND = {
   control: 5,
   /** From the simulator: `{ok: true, ...}` or `{ok: false, error}`. */
   answer: 6,
+  /** From the simulator, to whoever asked to `watch`: its state as JSON, after a change. */
+  state: 7,
 } as const;
 
 export interface Message {

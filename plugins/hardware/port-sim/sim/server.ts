@@ -1,23 +1,32 @@
 /** The simulator's end of the socket. A transaction takes no longer than the socket does: the executors keep real time, the wire does not. */
 import { createServer, type Server, type Socket } from 'node:net';
+import type { Board } from './board.ts';
 import { RESET_REASON } from './bridge.ts';
 import { type ControlTarget, control } from './control.ts';
 import { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
+import { type Steered, sightOf } from './sight.ts';
 import type { Wire } from './wire.ts';
 
 const MAX_CONNECTIONS = 32;
 
-export class SimServer implements ControlTarget {
+export class SimServer {
   readonly wire: Wire;
+  readonly #board: string;
+  readonly #whole: Steered['whole'];
   readonly #server: Server;
   readonly #connections = new Set<Socket>();
   readonly #exit: () => void;
   #muted = false;
   #dieIn: number | undefined;
   #inTransaction = false;
+  /** Connections that are told each change, with the timer of the next look. */
+  readonly #watching = new Map<Socket, Disposable>();
 
-  constructor(wire: Wire, exit: () => void) {
+  constructor(wire: Wire, exit: () => void, board: Board) {
     this.wire = wire;
+    this.#board = board.board;
+    const slowMs = wire.bridge.endpoints.map(({ slowMs }) => slowMs);
+    this.#whole = { faults: wire.faults, major: wire.bridge.responder.major, slowMs };
     this.#exit = exit;
     this.#server = createServer((socket) => this.take(socket));
   }
@@ -38,12 +47,38 @@ export class SimServer implements ControlTarget {
     for (const socket of this.#connections) socket.write(message);
   }
 
-  mute(muted: boolean): void {
-    this.#muted = muted;
+  /** As whoever is at the other end of this connection can steer it. */
+  #targetOf(socket: Socket): ControlTarget {
+    return {
+      ...{ wire: this.wire, board: this.#board, whole: this.#whole, muted: this.#muted, diesIn: this.#dieIn },
+      mute: (muted) => {
+        this.#muted = muted;
+      },
+      die: (transactions) => {
+        this.#dieIn = transactions;
+      },
+      revive: () => {
+        this.#muted = false;
+        this.#dieIn = undefined;
+      },
+      watch: (ms) => this.#watch(socket, ms),
+    };
   }
 
-  die(transactions: number): void {
-    this.#dieIn = transactions;
+  /** Looks so often while somebody watches, and never else; what is the same is not told. */
+  #watch(socket: Socket, ms: number): void {
+    this.#watching.get(socket)?.[Symbol.dispose]();
+    this.#watching.delete(socket);
+    if (ms === 0) return;
+    const { clock } = this.wire.bridge;
+    let told = '';
+    const look = (): void => {
+      const now = JSON.stringify(sightOf(this.#targetOf(socket)));
+      if (now !== told) socket.write(writeMessage(KIND.state, false, 0, Buffer.from(now)));
+      told = now;
+      this.#watching.set(socket, clock.at(clock.now() + ms, look));
+    };
+    look();
   }
 
   /** A connection that came another way. */
@@ -64,7 +99,10 @@ export class SimServer implements ControlTarget {
     });
     // A peer that is gone is told by 'close', which always follows.
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#connections.delete(socket));
+    socket.on('close', () => {
+      this.#watch(socket, 0);
+      this.#connections.delete(socket);
+    });
     socket.resume();
   }
 
@@ -72,7 +110,7 @@ export class SimServer implements ControlTarget {
     if (kind === KIND.transact) this.#transact(socket, tag, bytes);
     else if (kind === KIND.reset) this.wire.bridge.reset(RESET_REASON.pin);
     else if (kind === KIND.control) {
-      const answer = control(Buffer.from(bytes).toString('utf8'), this);
+      const answer = control(Buffer.from(bytes).toString('utf8'), this.#targetOf(socket));
       socket.write(writeMessage(KIND.answer, false, tag, Buffer.from(answer)));
     } else throw new RangeError(`a message of kind ${kind}`);
   }

@@ -25,6 +25,10 @@ export class Wire {
     this.#random = new SeededRandom(faults.seed);
   }
 
+  get faults(): WireFaults {
+    return this.#faults;
+  }
+
   set faults(faults: WireFaults) {
     this.#faults = faults;
     this.#random = new SeededRandom(faults.seed);
@@ -39,6 +43,25 @@ export class Wire {
   /** The bridge crashes after so many transactions and starts again `ms` later, with everything forgotten. */
   crashAfter(transactions: number, ms: number): void {
     this.#crashIn = { transactions, ms };
+  }
+
+  get silent(): boolean {
+    return this.#deaf;
+  }
+
+  /** Transactions until it crashes. */
+  get crashesIn(): number | undefined {
+    return this.#crashIn?.transactions;
+  }
+
+  /** Whole again at once; a bridge that crashed is back, with everything forgotten. */
+  heal(faults: WireFaults): void {
+    this.faults = faults;
+    this.#crashIn = undefined;
+    this.#deafUntil = 0;
+    if (!this.#revival) return;
+    this.#revival[Symbol.dispose]();
+    this.#revive();
   }
 
   dispose(): void {
@@ -81,7 +104,12 @@ export class Wire {
     this.#crashIn = undefined;
     this.silence(ms, 0x00);
     this.bridge.clear();
-    this.#revival = this.bridge.clock.at(this.#deafUntil, () => this.bridge.reset(RESET_REASON.fault));
+    this.#revival = this.bridge.clock.at(this.#deafUntil, () => this.#revive());
+  }
+
+  #revive(): void {
+    this.#revival = undefined;
+    this.bridge.reset(RESET_REASON.fault);
   }
 
   #disturb(out: Uint8Array, back: Uint8Array): readonly [Uint8Array, Uint8Array] {

@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as later } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { EXIT, Failure } from '@device-core/plugin-api/program';
+import { EXIT, Failure, pause } from '@device-core/plugin-api/program';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 import { CoreClient } from '../program/client.ts';
 import { Target } from '../program/target.ts';
@@ -117,7 +116,7 @@ export class Simulator implements AsyncDisposable {
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
       }
-      await later(LOOK_MS);
+      await pause(LOOK_MS, signal);
     }
   }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 
-enableCompileCache();
+// In an image it is JavaScript, and what lies in /tmp is code of whoever wrote it there.
+if (import.meta.filename.endsWith('.ts')) enableCompileCache();
 
 // A reader that went away (`devicectl events | head`) is no error: there is nobody left to talk to.
 for (const stream of [process.stdout, process.stderr])

@@ -1,8 +1,8 @@
 /** Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and what needs no Core. */
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
-import { Commands, type Found, operationCommands, programCommands } from './commands.ts';
-import { corePrograms, type ProgramPlace, treePrograms } from './programs.ts';
+import { Commands, type Found, operationCommands, programCommands, singular } from './commands.ts';
+import { corePrograms, type ProgramPlace, treePlugins, treePrograms } from './programs.ts';
 import { nearest } from './suggest.ts';
 import { type Method, readTable } from './table.ts';
 
@@ -30,8 +30,8 @@ export async function findCommand(client: CoreClient, words: readonly string[]):
   const { commands, unreachable } = await everything(client, () => running);
   const found = commands.find(words);
   if (found && !(unreachable && needsCore(found))) return found;
-  if (unreachable) throw unreachable;
-  throw unknown(words, commands);
+  if (unreachable && !isOfTheDesk(words, commands)) throw unreachable;
+  throw unknown(words, commands, unreachable && 'no Core is reached, which may know more');
 }
 
 async function everything(
@@ -69,10 +69,18 @@ function needsCore({ command }: Found): boolean {
   return command.kind === 'operation' || command.place.needsCore !== false;
 }
 
+/** Is the first word a noun of tools alone? Their programs need no Core, and no plugin of the tree is called so, whose operations a Core would have. */
+function isOfTheDesk(words: readonly string[], commands: Commands): boolean {
+  const below = commands.below(words.slice(0, 1));
+  const noun = below[0]?.path[0];
+  if (noun === undefined || treePlugins().some((id) => singular(id) === noun)) return false;
+  return below.every((command) => command.kind === 'program' && command.place.needsCore === false);
+}
+
 /** A command of a plugin that does not run is as unknown as any. */
 const NONE = 'see: devicectl --help; a plugin that does not run brings no commands: devicectl plugin list';
 
-function unknown(words: readonly string[], commands: Commands): Failure {
+function unknown(words: readonly string[], commands: Commands, note?: string): Failure {
   const verbs = commands.below(words.slice(0, 1));
   if (verbs.length === 0) {
     const near = nearest(words[0]!, commands.next([]));
@@ -80,8 +88,8 @@ function unknown(words: readonly string[], commands: Commands): Failure {
   }
   const noun = verbs[0]!.path[0]!;
   const there = commands.next([noun]);
-  if (words.length === 1) return usage(`${noun} needs one of ${there.join(', ')}`);
+  if (words.length === 1) return usage(`${noun} needs one of ${there.join(', ')}`, note);
   const near = nearest(words[1]!, there);
   const hint = near ? `did you mean ${noun} ${near}?` : `there are ${there.join(', ')}`;
-  return usage(`there is no command ${noun} ${words[1]}`, hint);
+  return usage(`there is no command ${noun} ${words[1]}`, note === undefined ? hint : `${hint}; ${note}`);
 }

@@ -55,7 +55,7 @@ function leading(words: readonly string[]): readonly string[] {
 
 async function run(session: Session, words: readonly string[]): Promise<ExitCode> {
   const names = leading(words);
-  if (names.length === 0) throw usage(`a command comes before ${words[0]}`, 'see: devicectl --help');
+  if (names.length === 0) throw usage('a command comes before its options', 'see: devicectl --help');
   const { command, used }: Found = await findCommand(session.client, names);
   const rest = words.slice(used);
   if (command.kind === 'program') return runProgram(session, command, rest);
@@ -70,10 +70,13 @@ async function runProgram(session: Session, { place }: ProgramCommand, words: re
   const { parameters } = programShape(program);
   const { params } = await parseWords(words, parameters, { stdin: program.cli?.stdin, defaults: true });
   const stop = new AbortController();
-  const end = () => stop.abort();
+  const end = () => stop.abort(new Failure(EXIT.answered, 'CANCELLED', 'it was ended before it was over'));
   for (const signal of SIGNALS) process.once(signal, end);
   try {
     return (await program.run({ args: params, client, target, out, signal: stop.signal })) ?? EXIT.ok;
+  } catch (error) {
+    // Functions of Node say in words of their own that they were ended.
+    throw stop.signal.aborted && (error as Error).name === 'AbortError' ? stop.signal.reason : error;
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
   }

@@ -99,7 +99,12 @@ function fillPlaces(found: Map<string, readonly string[]>, words: readonly strin
     if (found.has(name)) continue;
     found.set(name, kind === 'array' || kind === 'object' ? left.splice(0) : left.splice(0, 1));
   }
-  if (left.length > 0) throw usage(`there is no place for "${left[0]}"`);
+  if (left.length === 0) return;
+  // Not what it was: it may be the text of a secret, and terminals and shells keep what they show.
+  const last = placesOf(parameters).at(-1);
+  throw usage(
+    `there is no place for ${left.length === 1 ? 'a word' : `${left.length} words`}${last ? ` after <${last.name}>` : ''}`,
+  );
 }
 
 function byFlag(parameters: readonly Parameter[], flag: string, kind?: Parameter['kind']): Parameter | undefined {
@@ -110,7 +115,8 @@ function unknown(flag: string, parameters: readonly Parameter[], own: readonly s
   const all = [...parameters.flatMap(({ flags }) => flags), ...own].map(dashed);
   const near = nearest(flag, [...all, ...GLOBALS.map((one) => one.flag)]);
   const there = all.length === 0 ? 'it takes no options' : `it takes ${all.join(', ')}`;
-  return usage(`there is no option ${flag}`, near ? `did you mean ${near}?` : there);
+  // Not what it was, as with a word that has no place.
+  return usage('there is no such option', near ? `did you mean ${near}?` : there);
 }
 
 function descriptionOf({ description }: Parameter['schema']): string | undefined {

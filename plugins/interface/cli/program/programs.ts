@@ -24,6 +24,11 @@ export async function treePrograms(tree = TREE): Promise<readonly ProgramPlace[]
   return (await Promise.all(all)).flat();
 }
 
+/** Ids of all of them. */
+export function treePlugins(tree = TREE): readonly string[] {
+  return [...treeManifests(tree).keys()];
+}
+
 /** A manifest of the tree has its programs as JSON (but for commas at line ends), which is read in no time; a shell waits for us. */
 async function programsIn(manifest: string): Promise<readonly ProgramDeclaration[]> {
   const start = /^programs:/m.exec(manifest)?.index;

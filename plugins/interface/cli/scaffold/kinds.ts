@@ -18,7 +18,11 @@ export const KINDS = {
     summary: 'reads a sensor on the IO bridge, over I2C or SPI',
     needs: ['events', 'port-sim', 'cbp', 'endpoints', 'i2c', 'spi', 'sensors'],
   },
-  operation: { wing: 'interface', summary: 'offers an operation to apps', needs: [] },
+  operation: {
+    wing: 'interface',
+    summary: 'offers an operation to apps',
+    needs: ['config', 'flags', 'metrics', 'secrets-file'],
+  },
   events: { wing: 'interface', summary: 'listens to events and publishes its own', needs: ['events'] },
   stt: { wing: 'voice', summary: 'turns speech into words', needs: [...VOICE, 'tts-flite'] },
   tts: { wing: 'voice', summary: 'turns words into speech', needs: VOICE },

@@ -12,14 +12,17 @@ interface Health {
 /** `devicectl status` */
 export const program = defineProgram({
   async run({ client, out }) {
-    const [version, health, plugins] = await Promise.all([
+    const [version, health, plugins, device] = await Promise.all([
       client.get('/version'),
       client.get('/health', { accept: [503] }),
       client.get('/plugins'),
+      // Not for everybody, and not of an older Core.
+      client.get('/device', { accept: [403, 404] }),
     ]);
     const code = health.status === 200 ? EXIT.ok : EXIT.answered;
     if (out.json) {
-      await out.line(`{"version":${version.text},"health":${health.text},"plugins":${plugins.text}}`);
+      const known = device.status === 200 ? `,"device":${device.text}` : '';
+      await out.line(`{"version":${version.text},"health":${health.text},"plugins":${plugins.text}${known}}`);
       return code;
     }
     const { status, components, bridge, warnings = [], uptimeMs } = health.body as unknown as Health;
@@ -27,6 +30,11 @@ export const program = defineProgram({
     const all = plugins.body.plugins as readonly PluginStatus[];
     const idle = all.filter((plugin) => plugin.state !== 'active');
     await out.line(`core     ${core} (plugin-api ${api}), SKU ${sku?.id ?? 'unknown'}, up ${duration(uptimeMs)}`);
+    const { id, serial, problem } = device.status === 200 ? (device.body as Readonly<Record<string, unknown>>) : {};
+    const named = [serial && `serial ${cell(serial)}`, id && `id ${cell(id)}`, problem && cell(problem)].filter(
+      Boolean,
+    );
+    if (named.length > 0) await out.line(`device   ${named.join(', ')}`);
     await out.line(`health   ${out.state(status)}`);
     if (bridge) await out.line(`bridge   ${describeBridge(bridge, out.state(String(bridge.link)))}`);
     await out.line(`plugins  ${all.length - idle.length} of ${all.length} active`);

@@ -1,12 +1,11 @@
 /** The files of the system that make a device of a checkout: where each lies, and what it says. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { render, type Values } from './render.ts';
+import { render, spliced, type Values } from './render.ts';
 
 /** Text of `systemd/` -> its place. */
 const PLACES: Readonly<Record<string, string>> = {
   'core.service': 'usr/lib/systemd/system/@SERVICE@-core.service',
-  'safe.service': 'usr/lib/systemd/system/@SERVICE@-safe.service',
   'warden.service': 'usr/lib/systemd/system/@SERVICE@-warden.service',
   'warden.socket': 'usr/lib/systemd/system/@SERVICE@-warden.socket',
   'credentials.socket': 'usr/lib/systemd/system/@SERVICE@-credentials.socket',
@@ -17,11 +16,21 @@ const PLACES: Readonly<Record<string, string>> = {
   'udev.rules': 'usr/lib/udev/rules.d/70-@SERVICE@.rules',
   'apparmor/core': 'etc/apparmor.d/@SERVICE@-core',
 };
+const OF_CHECKOUT: Readonly<Record<string, string>> = {
+  'safe.service': 'usr/lib/systemd/system/@SERVICE@-safe.service',
+};
+const OF_SLOTS: Readonly<Record<string, string>> = {
+  'slots.service': 'usr/lib/systemd/system/@SERVICE@-slots.service',
+  'slots.socket': 'usr/lib/systemd/system/@SERVICE@-slots.socket',
+};
 /** Links that make systemd start them at boot. */
 const WANTED: Readonly<Record<string, string>> = {
   'etc/systemd/system/multi-user.target.wants/@SERVICE@-core.service': '@SERVICE@-core.service',
   'etc/systemd/system/sockets.target.wants/@SERVICE@-warden.socket': '@SERVICE@-warden.socket',
   'etc/systemd/system/sockets.target.wants/@SERVICE@-credentials.socket': '@SERVICE@-credentials.socket',
+};
+const WANTED_SLOTS: Readonly<Record<string, string>> = {
+  'etc/systemd/system/sockets.target.wants/@SERVICE@-slots.socket': '@SERVICE@-slots.socket',
 };
 const UNITS = 'usr/lib/systemd/system';
 
@@ -32,20 +41,24 @@ export interface SystemFiles {
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. */
+/**
+ * `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. Of a device with slots the image has the SKU.
+ */
 export async function systemFiles(
   checkout: string,
   values: Values,
   { sku, dropIn, warden }: { readonly sku: string; readonly dropIn: string; readonly warden: object },
 ): Promise<SystemFiles> {
-  const { service } = values;
+  const { service, slots = false } = values;
   const texts: Record<string, string> = {};
-  for (const [name, place] of Object.entries(PLACES))
-    texts[render(place, values)] = render(await readFile(join(checkout, 'systemd', name), 'utf8'), values);
+  const read = (name: string) => readFile(join(checkout, 'systemd', name), 'utf8');
+  const part = await read(slots ? 'core.slots.conf' : 'core.checkout.conf');
+  for (const [name, place] of Object.entries({ ...PLACES, ...(slots ? OF_SLOTS : OF_CHECKOUT) }))
+    texts[render(place, values)] = render(spliced(await read(name), part), values);
   texts[`${UNITS}/${service}-core.service.d/50-sku.conf`] = dropIn;
-  texts[`etc/${service}/sku.yaml`] = sku;
+  if (!slots) texts[`etc/${service}/sku.yaml`] = sku;
   texts[`etc/${service}/warden.json`] = `${JSON.stringify(warden, null, 2)}\n`;
-  const links = Object.entries(WANTED).map(([link, unit]) => [
+  const links = Object.entries({ ...WANTED, ...(slots && WANTED_SLOTS) }).map(([link, unit]) => [
     render(link, values),
     `/${UNITS}/${render(unit, values)}`,
   ]);

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { defineProgram, EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 import { type SystemFiles, systemFiles } from './files.ts';
 import { copyFiles, nodeOf, productionFiles } from './production.ts';
-import { type Values, valuesProblem } from './render.ts';
+import { slottedValues, type Values, valuesProblem } from './render.ts';
 import { Root, runTool } from './root.ts';
 import { skuForService } from './sku.ts';
 import { dropInOf, needsOf } from './sku-needs.ts';
@@ -17,6 +17,7 @@ interface InstallOptions {
   readonly service?: string;
   readonly source: string;
   readonly dryRun?: boolean;
+  readonly slots?: boolean;
 }
 
 /** What was installed, kept beside the code: what `system uninstall` takes away. */
@@ -26,6 +27,7 @@ export interface Installed {
   readonly files: readonly string[];
 }
 
+const recordText = (record: Installed): string => `${JSON.stringify(record, null, 2)}\n`;
 export const recordOf = (prefix: string) => join(prefix, 'installed.json');
 /** Where the Core's code lies unless somebody else decides. */
 export const prefixOf = (service: string) => `/usr/lib/${service}`;
@@ -41,6 +43,10 @@ export const program = defineProgram<InstallOptions>({
       sku: { type: 'string', description: 'file of the SKU' },
       service: { type: 'string', description: 'name of the service (default: that of the SKU, or device)' },
       source: { type: 'string', default: CHECKOUT, description: 'checkout with its packages' },
+      slots: {
+        type: 'boolean',
+        description: 'units alone, for a Core that is an image in slots: of devicectl image install',
+      },
       dryRun: { type: 'boolean', description: 'say what would be written' },
     },
   },
@@ -50,7 +56,8 @@ export const program = defineProgram<InstallOptions>({
       throw usage(`${args.source} is no checkout with its packages`, 'run npm ci there');
     const { sku, text, reachesOut } = await skuForService(args.sku, args.service ?? undefined, checkout);
     const service = sku.service ?? args.service ?? 'device';
-    const values: Values = { service, prefix: prefixOf(service) };
+    const { slots = false } = args;
+    const values: Values = slots ? slottedValues(service) : { service, prefix: prefixOf(service) };
     const problem = valuesProblem(values);
     if (problem !== undefined) throw usage(problem);
     const root = Root.of(target.root);
@@ -58,17 +65,24 @@ export const program = defineProgram<InstallOptions>({
     const files = await systemFiles(checkout, values, {
       sku: text,
       dropIn: dropInOf(needsOf(sku, reachesOut), sku.id),
-      warden: wardenConfigOf(sku, values, await nodeOf(checkout, values.prefix)),
+      warden: wardenConfigOf(sku, values, slots ? '' : await nodeOf(checkout, values.prefix)),
     });
-    const code = await productionFiles(checkout);
+    const code = slots ? [] : await productionFiles(checkout);
     if (args.dryRun === true) return told(out, root, { ...values, files, count: code.length, done: false });
     for (const path of [values.prefix, ...Object.keys(files.texts), ...Object.keys(files.links)])
       await root.inside(path);
-    await installCode(root, checkout, code, values, files);
+    const record: Installed = {
+      service,
+      prefix: values.prefix,
+      files: [...Object.keys(files.texts), ...Object.keys(files.links)],
+    };
+    if (slots) await root.write(recordOf(prefixOf(service)), recordText(record));
+    else await installCode(root, checkout, code, values.prefix, record);
     for (const [path, content] of Object.entries(files.texts)) await root.write(path, content);
     for (const [path, to] of Object.entries(files.links)) await root.link(path, to);
     await accounts(root, service);
-    if (root.live) starts(service);
+    if (root.live && slots) runTool('systemctl', 'daemon-reload');
+    else if (root.live) starts(service, record.files);
     await told(out, root, { ...values, files, count: code.length, done: true });
   },
 });
@@ -86,16 +100,15 @@ async function installCode(
   root: Root,
   checkout: string,
   code: readonly string[],
-  { service, prefix }: Values,
-  files: SystemFiles,
+  prefix: string,
+  record: Installed,
 ): Promise<void> {
   const place = await root.place(prefix);
   const fresh = `${place}.new`;
   const former = `${place}.former`;
   for (const left of [fresh, former]) await rm(left, { recursive: true, force: true });
   await copyFiles(checkout, code, fresh);
-  const record: Installed = { service, prefix, files: [...Object.keys(files.texts), ...Object.keys(files.links)] };
-  await new Root(fresh).write('installed.json', `${JSON.stringify(record, null, 2)}\n`);
+  await new Root(fresh).write('installed.json', recordText(record));
   if (existsSync(place)) await rename(place, former);
   await rename(fresh, place);
   await rm(former, { recursive: true, force: true });
@@ -110,19 +123,27 @@ async function accounts(root: Root, service: string): Promise<void> {
   await utimes(root.path('usr'), now, now);
 }
 
-/** Services first. */
-export const unitsOf = (service: string): readonly string[] =>
-  ['core.service', 'safe.service', 'warden.service', 'warden.socket', 'credentials.socket'].map(
-    (name) => `${service}-${name}`,
-  );
+/** Services first; of what `files` of the system there are. */
+export const unitsOf = (service: string, files: readonly string[]): readonly string[] =>
+  [
+    'core.service',
+    'safe.service',
+    'warden.service',
+    'slots.service',
+    'warden.socket',
+    'credentials.socket',
+    'slots.socket',
+  ]
+    .map((name) => `${service}-${name}`)
+    .filter((name) => files.some((path) => path.endsWith(`system/${name}`)));
 
-function starts(service: string): void {
+function starts(service: string, files: readonly string[]): void {
   const steps = [
     ['systemd-tmpfiles', '--create', `${service}.conf`],
     ['udevadm', 'control', '--reload'],
     ['systemctl', 'daemon-reload'],
     // A socket cannot be made anew while its service runs.
-    ['systemctl', 'stop', ...unitsOf(service)],
+    ['systemctl', 'stop', ...unitsOf(service, files)],
     ['systemctl', 'start', `${service}-warden.socket`, `${service}-credentials.socket`, `${service}-core.service`],
   ] as const;
   for (const [tool, ...args] of steps) {
@@ -158,9 +179,9 @@ async function told(
     return out.line(JSON.stringify({ ok: true, service, root: root.folder, prefix, files, code: count, done }));
   }
   await out.line(`${done ? 'installed' : 'would install'} ${service} to ${root.folder}`);
-  await out.line(`  ${prefix}: ${count} files of the Core`);
+  if (count > 0) await out.line(`  ${prefix}: ${count} files of the Core`);
   for (const path of Object.keys(texts)) await out.line(`  /${path}`);
   for (const [path, to] of Object.entries(links)) await out.line(`  /${path} -> ${to}`);
-  if (done && root.live) await out.line(`started: systemctl status ${service}-core`);
+  if (done && root.live && count > 0) await out.line(`started: systemctl status ${service}-core`);
   else if (done) await out.line('it starts with the next boot of that system');
 }

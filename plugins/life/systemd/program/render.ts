@@ -9,9 +9,25 @@ const TAKEN = 'root daemon bin sys sync games man lp mail news uucp proxy backup
 export interface Values {
   /** `<service>` of the specification: the Core's user, units and folders are named after it. */
   readonly service: string;
-  /** Folder of the Core's code, as the device sees it. */
+  /** Folder of the Core's code, as the device sees it; with `slots` the folder that the slots lie in. */
   readonly prefix: string;
+  /** The Core is an image in one of two slots, and a boot loader starts it. */
+  readonly slots?: boolean;
 }
+
+/** Of a device with slots. */
+export const systemOf = (service: string): string => `/var/lib/${service}-system`;
+export const slottedValues = (service: string): Values => ({
+  service,
+  prefix: `${systemOf(service)}/slots`,
+  slots: true,
+});
+
+/** What runs as root lies where neither the Core nor an update of it writes: in the tree of the loader. */
+const rootsOwn = ({ service, prefix, slots = false }: Values): Readonly<Record<string, string>> => {
+  const code = slots ? `${systemOf(service)}/boot/current` : prefix;
+  return { CODE: code, NODE: slots ? `${code}/bin/node` : `${code}/node_modules/.bin/node`, JS: slots ? 'js' : 'ts' };
+};
 
 /** Why these are no values; undefined when they are. */
 export function valuesProblem({ service, prefix }: Values): string | undefined {
@@ -25,10 +41,19 @@ export function valuesProblem({ service, prefix }: Values): string | undefined {
 export function render(text: string, values: Values): string {
   const problem = valuesProblem(values);
   if (problem !== undefined) throw new Error(problem);
-  const known: Readonly<Record<string, string>> = { SERVICE: values.service, PREFIX: values.prefix };
+  const known: Readonly<Record<string, string>> = {
+    ...{ SERVICE: values.service, PREFIX: values.prefix },
+    ...rootsOwn(values),
+  };
   return text.replaceAll(/@([A-Za-z_][A-Za-z0-9_]*)@/g, (whole, name: string) => {
     const value = Object.hasOwn(known, name) ? known[name] : undefined;
     if (value === undefined) throw new Error(`there is no placeholder ${whole}`);
     return value;
   });
+}
+
+/** Text of a unit in which `@UNIT@` and `@START@` stand for the lines that `part`, a drop-in by its form, has in its two sections. */
+export function spliced(text: string, part: string): string {
+  const [, unit = '', start = ''] = /^\[Unit\]\n([\s\S]*?)\n\[Service\]\n([\s\S]*)$/m.exec(part) ?? [];
+  return text.replace('@UNIT@\n', () => unit).replace('@START@\n', () => start);
 }

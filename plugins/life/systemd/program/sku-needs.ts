@@ -32,6 +32,11 @@ const NEEDS: Readonly<Record<string, Need>> = {
   wyoming: (config) => (Object.keys(config).length > 0 ? { network: 'wyoming' } : {}),
 };
 
+/** Plugins that reach out when their configuration says where to, and not because they are there. */
+const ONLY_WITH: Readonly<Record<string, (config: Config) => boolean>> = {
+  updater: ({ url }) => typeof url === 'string',
+};
+
 /** `reachesOut`: whether the manifest of a plugin says that it reaches beyond the device. Throws for a path that is no node. */
 export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) => boolean): Needs {
   const devices = new Set<string>();
@@ -47,7 +52,7 @@ export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) =
       devices.add(device);
     }
     for (const group of need.groups ?? []) groups.add(group);
-    network ??= need.network ?? (reachesOut(id) ? id : undefined);
+    network ??= need.network ?? (reachesOut(id) && ONLY_WITH[id]?.(config) !== false ? id : undefined);
   }
   return {
     devices: [...devices].sort(),

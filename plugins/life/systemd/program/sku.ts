@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
+import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/sku-family';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 
@@ -16,11 +17,14 @@ export interface ServiceSku {
 
 /** The SKU of a device that is installed as `service`. Throws a Failure that says what keeps it from being one. */
 export async function skuForService(file: string, service: string | undefined, checkout: string): Promise<ServiceSku> {
-  const source = await readFile(file, 'utf8').catch((error: Error) => {
+  const own = await readFile(file, 'utf8').catch((error: Error) => {
     throw usage(`cannot read the SKU: ${error.message}`);
   });
   checked(file, checkout);
-  const sku = parseYaml(source).value as SkuManifest;
+  const family = readSkuFamily(file);
+  const { value: sku } = family;
+  // What it extends is not there on the device.
+  const source = family.files.length === 1 ? own : flatSkuText(family);
   const wrong = (line: string, text: string) =>
     new Failure(EXIT.answered, 'SKU_INVALID', `${file}: ${text}`, { hint: line });
   if (!('systemd' in sku.plugins))

@@ -25,7 +25,7 @@ export const program = defineProgram<{ readonly service: string; readonly purge?
     });
     const { files } = JSON.parse(record) as Installed;
     if (root.live) {
-      const ended = runTool('systemctl', 'stop', ...unitsOf(service));
+      const ended = runTool('systemctl', 'stop', ...unitsOf(service, files));
       if (ended && !ended.ok) throw new Failure(EXIT.answered, 'INTERNAL', `systemctl stop: ${ended.stderr}`);
     }
     const kept = purge ? [] : files.filter((path) => path.startsWith(`etc/${service}/`));

@@ -14,7 +14,11 @@ interface Config {
   readonly folders?: unknown;
 }
 
-export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Values, node: string): object {
+export function wardenConfigOf(
+  { plugins }: SkuManifest,
+  { service, prefix, slots = false }: Values,
+  node: string,
+): object {
   const line = plugins.apps;
   const {
     nodes = {},
@@ -22,6 +26,8 @@ export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Va
     folders = [],
   }: Config = (typeof line === 'object' ? line.config : undefined) ?? {};
   const state = `/var/lib/${service}`;
+  // Whichever slot runs: both are root's, and what is in them was signed.
+  const trees = slots ? [`${prefix}/a`, `${prefix}/b`] : [prefix];
   const own = Array.isArray(folders) ? folders.filter((one) => typeof one === 'string' && one.startsWith('/')) : [];
   return {
     form: 1,
@@ -29,10 +35,15 @@ export function wardenConfigOf({ plugins }: SkuManifest, { service, prefix }: Va
     run: `/run/${service}`,
     state,
     // Of an app that the SKU names by its folder: code lies below what is named here.
-    code: [`${state}/app-store`, `${state}/apps`, `${prefix}/apps`, ...own.map((folder) => dirname(folder))],
+    code: [
+      `${state}/app-store`,
+      `${state}/apps`,
+      ...trees.map((tree) => `${tree}/apps`),
+      ...own.map((folder) => dirname(folder)),
+    ],
     // Of the system's own everybody reads what everybody finds: `static` apps see none of it.
     read: ['/usr', prefix],
-    programs: [node, '/usr/bin/python3', '/usr/bin/node'],
+    programs: [...(slots ? trees.map((tree) => `${tree}/bin/node`) : [node]), '/usr/bin/python3', '/usr/bin/node'],
     uids: UIDS,
     nodes,
     ceilings,

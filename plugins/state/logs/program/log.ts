@@ -5,12 +5,11 @@ import {
   type ProgramContext,
   type ProgramOutput,
   timeOf,
-  usage,
 } from '@device-core/plugin-api/program';
+import { moment } from './times.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'];
 const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 interface Options {
   readonly follow?: boolean;
@@ -19,6 +18,7 @@ interface Options {
   readonly app?: string;
   readonly level?: string;
   readonly since?: string;
+  readonly grep?: string;
   readonly lines: number;
 }
 
@@ -51,6 +51,7 @@ export const program = defineProgram<Options>({
       app: { type: 'string', description: "an app's own log instead" },
       level: { enum: LEVELS, description: 'at least this level' },
       since: { type: 'string', description: 'a time (2026-01-31T12:00) or so long ago (90s, 10m, 2h, 1d)' },
+      grep: { type: 'string', description: 'only lines that hold this text; /text/ or /text/i is an expression' },
       lines: {
         type: 'integer',
         minimum: 1,
@@ -64,17 +65,14 @@ export const program = defineProgram<Options>({
   cli: { flags: { follow: ['follow', 'f'], lines: ['lines', 'n'] } },
   async run(context) {
     const { client, out, args } = context;
-    const { plugin, app, level, lines, since } = args;
+    const { plugin, app, level, lines, since, grep } = args;
     if (args.lastStart) return showLastStart(context);
-    const selection = { plugin, app, level };
-    if (args.follow) {
-      if (since !== undefined) throw usage('give --since or --follow, not both');
-      return follow(context, { ...selection, tail: lines });
-    }
-    const from = since === undefined ? undefined : moment(since);
-    const answer = await client.get('/logs', { query: { ...selection, since: from, limit: lines } });
-    if (out.json) return out.line(answer.text);
-    for (const entry of answer.body.entries as readonly Entry[]) await out.line(describe(out, entry));
+    const selection = { plugin, app, level, since: since === undefined ? undefined : moment(since), grep };
+    if (args.follow) return follow(context, { ...selection, tail: lines });
+    const answer = await client.get('/logs', { query: { ...selection, limit: lines } });
+    // A line each, as with --follow: what reads one reads the other.
+    for (const entry of answer.body.entries as readonly Entry[])
+      await out.line(out.json ? JSON.stringify(entry) : describe(out, entry));
   },
 });
 
@@ -108,12 +106,4 @@ function describe(out: ProgramOutput, { ts, level, plugin, app, message, fields 
   const more = Object.keys(rest).length === 0 ? '' : ` ${out.paint('dim', cell(rest))}`;
   const time = ts === undefined ? ' '.repeat(12) : timeOf(ts);
   return `${out.paint('dim', time)} ${colour ? out.paint(colour, word) : word} ${out.paint('bold', cell(who))} ${cell(message)}${reason}${more}`;
-}
-
-/** Milliseconds since the Unix epoch. */
-function moment(text: string): number {
-  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const at = amount === undefined ? Date.parse(text) : Date.now() - Number(amount) * UNITS[unit!]!;
-  if (Number.isNaN(at)) throw usage(`--since must be a time or a length such as 10m, not "${text}"`);
-  return Math.max(0, at);
 }

@@ -33,6 +33,7 @@ interface Weather {
 }
 
 export class Bme280 extends RegisterFile implements ScriptedChip {
+  readonly kind = 'bme280';
   readonly #around: ChipSurroundings;
   #weather: Weather = { temperature: 21.5, pressure: 1_013.25, humidity: 45 };
   #wantsHumidity = false;
@@ -55,6 +56,10 @@ export class Bme280 extends RegisterFile implements ScriptedChip {
     }
     this.#weather = next;
     this.registers[REG.id] = this.#id;
+  }
+
+  get senses(): object {
+    return this.#weather;
   }
 
   override reset(): void {

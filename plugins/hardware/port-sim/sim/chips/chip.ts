@@ -14,6 +14,10 @@ export interface ChipSurroundings {
 
 /** A chip that a test or a board's script can change from outside: the air gets warmer, a tag comes near. */
 export interface ScriptedChip extends I2cTarget {
+  /** As the board names it. */
+  readonly kind: string;
+  /** What there is for it to sense now. */
+  readonly senses: object;
   /** Throws an Error that says what is wrong with `change`. */
   change(change: Readonly<Record<string, unknown>>): void;
   dispose?(): void;

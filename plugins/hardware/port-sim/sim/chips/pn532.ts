@@ -12,6 +12,7 @@ const NO_ANSWER = 0x01;
 const REFUSED = 0x14;
 
 export class Pn532Chip implements I2cTarget, ScriptedChip {
+  readonly kind = 'pn532';
   readonly address: number;
   readonly #around: ChipSurroundings;
   #incoming: number[] = [];
@@ -36,6 +37,10 @@ export class Pn532Chip implements I2cTarget, ScriptedChip {
       this.#selected = false;
     } else if (typeof change.removeAfterWrites === 'number') this.#writesLeft = change.removeAfterWrites;
     else throw new Error('a PN532 takes a tag, or removeAfterWrites');
+  }
+
+  get senses(): object {
+    return { tag: this.#tag?.view ?? null };
   }
 
   reset(): void {

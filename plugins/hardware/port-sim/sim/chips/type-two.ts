@@ -17,6 +17,13 @@ export class TypeTwo {
     if (locked) this.#memory.set([0xff, 0xff], 10);
   }
 
+  /** Its number, and the message that lies on it. */
+  get view(): { readonly uid: string; readonly locked: boolean; readonly ndef: string } {
+    const length = this.#memory[16] === 0x03 ? this.#memory[17]! : 0;
+    const ndef = Buffer.from(this.#memory.subarray(18, 18 + length)).toString('hex');
+    return { uid: Buffer.from(this.uid).toString('hex'), locked: this.#memory[10] !== 0, ndef };
+  }
+
   read(page: number): Uint8Array | undefined {
     if (page * 4 >= this.#memory.length) return undefined;
     return Uint8Array.from({ length: 16 }, (_, index) => this.#memory[(page * 4 + index) % this.#memory.length]!);

@@ -6,10 +6,21 @@ interface Params {
 
 interface Result {
   readonly text: string;
+  readonly signature?: string;
+}
+
+export interface Words {
+  readonly greeting: string;
+  /** The flag: in one word. */
+  readonly short: () => boolean;
+  /** Counts one. */
+  readonly greeted: () => void;
+  /** By the secret; undefined where none is named. */
+  readonly sign: (text: string) => Promise<string | undefined>;
 }
 
 /** One row of the public interface: a REST route, a JSON-RPC method, their validation and their documentation. */
-export function greetOperation(greeting: string): Operation<Params, Result> {
+export function greetOperation({ greeting, short, greeted, sign }: Words): Operation<Params, Result> {
   return {
     name: 'pluginId.greet',
     summary: 'greet somebody',
@@ -19,12 +30,19 @@ export function greetOperation(greeting: string): Operation<Params, Result> {
       required: ['name'],
       properties: { name: { type: 'string', minLength: 1, maxLength: 40 } },
     },
-    result: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+    result: {
+      type: 'object',
+      required: ['text'],
+      properties: { text: { type: 'string' }, signature: { type: 'string' } },
+    },
     rest: { method: 'GET', path: '/plugin-id/greet' },
-    errors: ['UNAVAILABLE'],
+    errors: ['UNAVAILABLE', 'SECRET_NOT_FOUND', 'SECRETS_LOCKED'],
     async run({ name }) {
       if (name === 'nobody') throw new CoreError('UNAVAILABLE', { what: name, reason: 'there is nobody to greet' });
-      return { text: `${greeting}, ${name}!` };
+      const text = short() ? `${greeting}!` : `${greeting}, ${name}!`;
+      const signature = await sign(text);
+      greeted();
+      return signature === undefined ? { text } : { text, signature };
     },
   };
 }

@@ -1,0 +1,45 @@
+/** Counters, gauges and histograms of all plugins. A plugin counts in its own memory (class Meter); they are fetched when somebody looks. */
+import type { ConsentLevel } from '../consent-level.ts';
+import { serviceRef } from '../service-ref.ts';
+
+export interface MetricInfo {
+  /** Dotted, after the semantic conventions of OpenTelemetry; own ones below `device.`. */
+  readonly name: string;
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** UCUM: `s`, `By`, `1`, `{request}`. */
+  readonly unit: string;
+  readonly description: string;
+  /** The consent that it needs to leave the device. */
+  readonly level: Exclude<ConsentLevel, 'off'>;
+  /** Why it would be sent at all, for the owner. */
+  readonly why: string;
+  /** Upper bounds of a histogram, ascending, in `unit`. */
+  readonly bounds?: readonly number[];
+}
+
+export interface MetricPoint {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Of a counter since its plugin started, of a gauge now, of a histogram the sum. */
+  readonly value: number;
+  readonly count?: number;
+  /** Of a histogram: one more than there are bounds. */
+  readonly buckets?: readonly number[];
+}
+
+export interface MetricData extends MetricInfo {
+  readonly points: readonly MetricPoint[];
+}
+
+/** What a plugin registers: a Meter is one. */
+export interface MetricSource {
+  collect(): Promise<readonly MetricData[]>;
+}
+
+export interface Metrics {
+  /** Series beyond the limits of the SKU are one series `other`, counted and told in /health. Throws PARAMS_INVALID. */
+  register(source: MetricSource): Promise<Disposable>;
+  /** Everything there is now, all plugins; `plugin` is among the labels. */
+  collect(): Promise<readonly MetricData[]>;
+}
+
+export const metrics = serviceRef<Metrics>('metrics', '1.0.0');

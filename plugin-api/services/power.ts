@@ -1,0 +1,29 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** Payload of `system.power`. */
+export interface PowerState {
+  readonly source: 'mains' | 'battery';
+  /** 0 to 1, of the battery. */
+  readonly level?: number;
+  readonly state: 'ok' | 'charging' | 'low' | 'critical' | 'shutting-down';
+  readonly reason?: string;
+}
+
+export interface PowerStatus extends PowerState {
+  /** `upower`, `sysfs`, `sim` */
+  readonly provider: string;
+}
+
+/** Where the power comes from. Tells `system.power` by itself. */
+export interface Power {
+  status(): Promise<PowerStatus>;
+}
+
+export const power = serviceRef<Power>('power', '1.0.0');
+
+/** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
+export interface PowerSimulator {
+  simulate(state: PowerState): Promise<void>;
+}
+
+export const powerSimulator = serviceRef<PowerSimulator>('power-simulator', '1.0.0');

@@ -1,0 +1,42 @@
+/** What a plugin keeps that nobody else may read (spec, "Secrets are kept in a kernel keyring or a file-based vault and never appear in logs"). */
+import type { Secret, SecretRef } from '../secret.ts';
+import { serviceRef } from '../service-ref.ts';
+
+/** What may be told of a secret: never its text. */
+export interface SecretTold {
+  readonly name: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly setAt: number;
+  /** `operator`, `plugin.<id>`, `app.<id>`. */
+  readonly setBy: string;
+  /** Since the Core started. */
+  readonly readAt?: number;
+  readonly reads: number;
+}
+
+/**
+ * One view for each plugin: the kernel says who asks (FOR_USER). A plain name is one of the plugin's own scope, `plugin.<id>`. A reference that stands
+ * in the plugin's own checked configuration is looked for there first, then in the scope `shared`, which the operator fills.
+ */
+export interface Secrets {
+  /** Throws SECRET_NOT_FOUND, SECRET_DENIED (a reference that its configuration does not have), SECRETS_LOCKED. */
+  get(name: string | SecretRef): Promise<Secret>;
+  /** Into its own scope; durable when it resolves. 1 byte to 16 KiB. Throws PARAMS_INVALID, SECRETS_LOCKED, QUEUE_FULL, the codes of a disk. */
+  set(name: string, text: string): Promise<void>;
+  /** Throws SECRET_NOT_FOUND, SECRETS_LOCKED. */
+  delete(name: string): Promise<void>;
+  /** Of its own scope, and the references of its configuration that are set. */
+  list(): Promise<readonly SecretTold[]>;
+  /** After each change of one that it may get: a rotated secret needs no restart. */
+  onChange(listener: (name: string) => void): Promise<Disposable>;
+}
+
+export const secrets = serviceRef<Secrets>('secrets', '1.0.0');
+
+/** Finds texts of secrets in what is about to be written, whoever wrote it: for parts that carry the words of others, such as output of apps. */
+export interface SecretScan {
+  /** The same texts, each secret in them (as it is, and in its JSON, percent and base64 forms) replaced by `[secret]`. Throws SECRET_DENIED for plugins from outside of the tree. */
+  hide(texts: readonly string[]): Promise<readonly string[]>;
+}
+
+export const secretScan = serviceRef<SecretScan>('secret-scan', '1.0.0');

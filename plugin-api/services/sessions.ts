@@ -1,0 +1,53 @@
+import type { Caller, OperatorRole } from '../caller.ts';
+import { serviceRef } from '../service-ref.ts';
+
+export interface SignIn {
+  /** `ABCD-EFGH`: for one use, within two minutes. */
+  readonly code: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly until: number;
+}
+
+/** A browser that signed in. */
+export interface SignedIn {
+  readonly id: string;
+  /** `Firefox on Linux`, or what the operator called it. */
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly lastUsed: number;
+  /** It ends then, and an hour after it was last used. */
+  readonly until: number;
+}
+
+/** The operator in a browser (decisions D13): a one-time code, a bearer token per tab, no cookie. Provided by `identity`. */
+export interface Sessions {
+  /** A code for somebody who will be this. The former code that nobody used is void. */
+  invite(role: OperatorRole): Promise<SignIn>;
+  /**
+   * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code, late, used) and RATE_LIMITED (five
+   * wrong ones, then nothing for ten minutes).
+   */
+  open(code: string, name: string): Promise<{ readonly token: string; readonly session: SignedIn }>;
+  /** A code that confirms one act of a page; it signs nobody in. The former one that nobody used is void. */
+  confirmationCode(): Promise<SignIn>;
+  /** Takes such a code away. Rejects with UNAUTHENTICATED and RATE_LIMITED, as `open`. */
+  takeConfirmation(code: string): Promise<void>;
+  /** Newest first. */
+  list(): Promise<readonly SignedIn[]>;
+  /** Throws SESSION_NOT_FOUND. */
+  label(id: string, name: string): Promise<SignedIn>;
+  /** Its token is void from now on, and its connections are cut. Throws SESSION_NOT_FOUND. */
+  revoke(id: string): Promise<void>;
+  /** A socket of it is in use: it goes on for an hour from now, but not beyond its end. Rejects with SESSION_NOT_FOUND. */
+  use(id: string): Promise<void>;
+  /** For one use within thirty seconds: who brings it is this caller. For sockets, which cannot send a header. Throws CALLER_DENIED (no session). */
+  ticket(caller: Caller): Promise<{ readonly ticket: string; readonly until: number }>;
+  /** Rejects with UNAUTHENTICATED (unknown, used, late, of a session that ended). */
+  redeem(ticket: string): Promise<Caller>;
+  /** Called with the id of a session that ended, whatever the reason. */
+  onEnd(listener: (id: string) => void): Disposable;
+}
+
+export const sessions = serviceRef<Sessions>('sessions', '1.0.0');

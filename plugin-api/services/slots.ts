@@ -1,0 +1,69 @@
+/**
+ * The two places where an image can lie, and which of them starts. The Core asks; who writes is a helper of root, or whatever the system has. Providers are
+ * `slots-files` (two true copies), `slots-rauc` and `slots-none` (a checkout).
+ */
+import type { Rung, Slot, SlotName } from '../boot-record.ts';
+import type { StateForms } from '../manifest.ts';
+import { serviceRef } from '../service-ref.ts';
+
+export interface SlotInfo extends Slot {
+  readonly name: SlotName;
+  /** What runs now comes from it. */
+  readonly booted: boolean;
+  /** What starts next comes from it, if it can. */
+  readonly primary: boolean;
+}
+
+export interface SlotsStatus {
+  readonly provider: 'files' | 'rauc' | 'none' | (string & {});
+  /** Empty where there are none: a checkout. */
+  readonly slots: readonly SlotInfo[];
+  readonly booted?: SlotName;
+  readonly primary?: SlotName;
+  /** How far down the loader had to go, and why. */
+  readonly rung: Rung;
+  readonly cause?: string;
+  /** Older versions are refused; the time is never before (seconds since the Unix epoch). */
+  readonly floor: { readonly version?: string; readonly time: number };
+  /** Who writes. `inline`: this process itself, which protects from the network and not from the Core; the health says so. */
+  readonly writer: 'helper' | 'inline' | 'none';
+}
+
+export interface StageProgress {
+  /** Bytes that are in their place, of how many. */
+  readonly done: number;
+  readonly of: number;
+}
+
+/** What `stage` takes: a folder with `image.json`, `image.sig` and `blobs/<sha256 hex>.zst` for every file that the running slot does not have. It lies below the state folder of the Core, or `/usr/share/<service>`: a helper of root takes it from nowhere else. */
+export type ImageFolder = string;
+
+/** Stages images and says which slot starts next. */
+export interface Slots {
+  status(): Promise<SlotsStatus>;
+  /** Store -> forms, of the image in each slot that is not empty. Throws SLOTS_UNAVAILABLE where an image does not say. */
+  stateForms(): Promise<readonly Readonly<Record<string, StateForms>>[]>;
+  /** What the helper says of a list before a byte is fetched for it: signatures, platform, SKU, loader and version floor. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID. */
+  inspect(folder: ImageFolder): Promise<{
+    readonly image: string;
+    readonly version: string;
+    /** SHA-256 of the files that the running slot lacks, with their sizes. */
+    readonly missing: readonly { readonly sha256: string; readonly size: number }[];
+  }>;
+  /**
+   * Makes the other slot a true copy of the image: empty meanwhile, on trial at its end, and not yet the one that starts. Progress may come late or not at
+   * all. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID, SLOTS_UNAVAILABLE, BUSY, CANCELLED and the codes of a disk; the slot is empty then.
+   */
+  stage(
+    folder: ImageFolder,
+    options?: { readonly progress?: (progress: StageProgress) => void; readonly signal?: AbortSignal },
+  ): Promise<SlotInfo>;
+  /** The slot that starts next. Throws SLOTS_UNAVAILABLE where it is empty or bad. */
+  activate(slot: SlotName): Promise<void>;
+  /** Of the slot that runs; raises the floors. */
+  markGood(): Promise<void>;
+  /** Of the slot that runs: the other one starts next. */
+  markBad(reason: string): Promise<void>;
+}
+
+export const slots = serviceRef<Slots>('slots', '1.0.0');

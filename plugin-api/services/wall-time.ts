@@ -1,0 +1,32 @@
+import { serviceRef } from '../service-ref.ts';
+
+/** Payload of `system.time`. */
+export interface WallTimeState {
+  /** Somebody who knows has set the clock since the device was switched on: what the time says can be believed. */
+  readonly set: boolean;
+  /** `Europe/Berlin` */
+  readonly zone: string;
+}
+
+export interface WallTimeStatus extends WallTimeState {
+  /** `timedated`, `files`, `sim` */
+  readonly provider: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+}
+
+/** Whether the clock on the wall can be believed, and where the device is. Tells `system.time` by itself. */
+export interface WallTime {
+  status(): Promise<WallTimeStatus>;
+  /** Throws PARAMS_INVALID for a zone that nobody knows, UNAVAILABLE where it cannot be set. */
+  setZone(zone: string): Promise<void>;
+}
+
+export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0');
+
+/** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
+export interface WallTimeSimulator {
+  simulate(state: WallTimeState): Promise<void>;
+}
+
+export const wallTimeSimulator = serviceRef<WallTimeSimulator>('wall-time-simulator', '1.0.0');

@@ -1,0 +1,13 @@
+/** The door of traces: contexts that are handed on from call to call, and spans for plugin `traces`. */
+export { type Span, type TraceRules, type Traces, traces } from '../services/traces.ts';
+export {
+  beginTrace,
+  checkedTrace,
+  formatTraceparent,
+  logOfTrace,
+  parseTraceparent,
+  shortTrace,
+  type TraceContext,
+} from '../trace.ts';
+export { slowFrom } from './slow.ts';
+export { type OpenSpan, type SpanEnd, Tracer } from './tracer.ts';

@@ -1,0 +1,251 @@
+/** Browsers that signed in as the operator. Hashes of their tokens outlive a restart of the Core, so that an open page goes on. */
+import { timingSafeEqual } from 'node:crypto';
+import {
+  type Caller,
+  type Clock,
+  CoreError,
+  type HealthReport,
+  type Logger,
+  type OperatorRole,
+  type Scope,
+  type Sessions,
+  type SignedIn,
+  type SignIn,
+} from '@device-core/plugin-api';
+import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import { OneTimeCodes } from './one-time-codes.ts';
+import { hashOf, newToken } from './tokens.ts';
+
+const LIFE_MS = 12 * 3_600_000;
+const IDLE_MS = 3_600_000;
+const TICKET_MS = 30_000;
+/** Sessions, and tickets that nobody used yet; the oldest goes for a new one. */
+const MOST = 32;
+const MOST_TICKETS = 256;
+/** Use is noted in the file this often at most: a page asks many times a minute. */
+const NOTED_MS = 300_000;
+
+interface Kept extends SignedIn {
+  /** SHA-256 of the token, base64url. */
+  readonly hash: string;
+}
+
+const FORM: KeptForm<readonly Kept[]> = {
+  form: 1,
+  initial: [],
+  parse: ({ sessions }) => (Array.isArray(sessions) && sessions.every(isKept) ? sessions : undefined),
+  format: (sessions) => ({ sessions }),
+  consequence: 'pages have to sign in again after a restart',
+};
+
+interface Ticket {
+  readonly session: string;
+  readonly until: number;
+}
+
+export interface SessionsOptions {
+  readonly path: string;
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly onListenerError: (thrown: unknown) => void;
+}
+
+export class BrowserSessions implements Sessions {
+  readonly #clock: Clock;
+  readonly #codes: OneTimeCodes<OperatorRole>;
+  readonly #confirmations: OneTimeCodes<true>;
+  readonly #file: KeptFile<readonly Kept[]>;
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #callers = new Map<string, Caller>();
+  readonly #listeners = new Set<(id: string) => void>();
+  readonly #onListenerError: (thrown: unknown) => void;
+  readonly #scope: Scope;
+  /** Until the next one may end by its time: who listens is told then, not when somebody asks. */
+  #timer: Disposable | undefined;
+
+  private constructor(file: KeptFile<readonly Kept[]>, { clock, onListenerError, scope }: SessionsOptions) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#scope = scope;
+    scope.defer('the next session to end', () => this.#timer?.[Symbol.dispose]());
+    this.#codes = new OneTimeCodes(clock, { what: 'signing in', command: 'devicectl web' });
+    this.#confirmations = new OneTimeCodes(clock, { what: 'confirming', command: 'devicectl web confirm' });
+    this.#onListenerError = onListenerError;
+  }
+
+  static async open(options: SessionsOptions): Promise<BrowserSessions> {
+    const file = await KeptFile.open(options.path, FORM, options.scope, options.log);
+    const sessions = new BrowserSessions(file, options);
+    sessions.#watch();
+    return sessions;
+  }
+
+  /** Whose token it is, where it is one of these; it is used by this. */
+  callerOf(token: string): Caller | undefined {
+    const hash = hashOf(token);
+    let found: Kept | undefined;
+    for (const one of this.#file.value) if (timingSafeEqual(hash, Buffer.from(one.hash, 'base64url'))) found = one;
+    if (found === undefined || !this.#isAlive(found)) return undefined;
+    this.#used(found);
+    return this.#callerOf(found);
+  }
+
+  #used(session: Kept): void {
+    const now = this.#clock.now();
+    if (now - session.lastUsed <= NOTED_MS) return;
+    const noted = { ...session, lastUsed: now };
+    // What the disk refuses is told in the health.
+    this.#keep(this.#file.value.map((one) => (one === session ? noted : one))).catch(() => undefined);
+  }
+
+  async use(id: string): Promise<void> {
+    this.#used(this.#find(id));
+  }
+
+  async invite(role: OperatorRole): Promise<SignIn> {
+    return this.#codes.make(role);
+  }
+
+  async confirmationCode(): Promise<SignIn> {
+    return this.#confirmations.make(true);
+  }
+
+  async takeConfirmation(code: string): Promise<void> {
+    this.#confirmations.take(code, 'a page');
+  }
+
+  async open(code: string, name: string): Promise<{ readonly token: string; readonly session: SignedIn }> {
+    const role = this.#codes.take(code, 'a page');
+    const token = newToken();
+    const now = this.#clock.now();
+    const session = { id: newToken().slice(0, 12), name, role, since: now, lastUsed: now, until: now + LIFE_MS };
+    const alive = this.#alive();
+    const kept = alive.slice(0, MOST - 1);
+    await this.#keep([{ ...session, hash: hashOf(token).toString('base64url') }, ...kept]).catch(() => undefined); // told in the health
+    for (const one of alive.slice(MOST - 1)) this.#ended(one.id);
+    return { token, session };
+  }
+
+  async list(): Promise<readonly SignedIn[]> {
+    return this.#alive().map(shown);
+  }
+
+  async label(id: string, name: string): Promise<SignedIn> {
+    const renamed = { ...this.#find(id), name };
+    await this.#keep(this.#alive().map((one) => (one.id === id ? renamed : one)));
+    return shown(renamed);
+  }
+
+  async revoke(id: string): Promise<void> {
+    this.#find(id);
+    // It ends before the disk is asked: a full one must not keep it alive.
+    const written = this.#keep(this.#alive().filter((one) => one.id !== id));
+    this.#ended(id);
+    await written;
+  }
+
+  async ticket(caller: Caller): Promise<{ readonly ticket: string; readonly until: number }> {
+    const { signedIn } = caller;
+    if (signedIn === undefined)
+      throw new CoreError('CALLER_DENIED', { verb: 'give a ticket', reason: 'only a page that signed in needs one' });
+    this.#find(signedIn.id);
+    const now = this.#clock.steady();
+    for (const [ticket, { until }] of this.#tickets) if (until < now) this.#tickets.delete(ticket);
+    const oldest = this.#tickets.keys().next().value;
+    if (this.#tickets.size >= MOST_TICKETS && oldest !== undefined) this.#tickets.delete(oldest);
+    const ticket = newToken();
+    this.#tickets.set(hashOf(ticket).toString('base64url'), { session: signedIn.id, until: now + TICKET_MS });
+    return { ticket, until: this.#clock.now() + TICKET_MS };
+  }
+
+  async redeem(ticket: string): Promise<Caller> {
+    const hash = hashOf(ticket).toString('base64url');
+    const found = this.#tickets.get(hash);
+    this.#tickets.delete(hash);
+    const session = found && this.#alive().find(({ id }) => id === found.session);
+    if (!session || found.until < this.#clock.steady())
+      throw new CoreError('UNAUTHENTICATED', { reason: 'the ticket is unknown, used or late' });
+    return this.#callerOf(session);
+  }
+
+  onEnd(listener: (id: string) => void): Disposable {
+    const entry = (id: string) => listener(id);
+    this.#listeners.add(entry);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
+  }
+
+  tell(report: HealthReport): void {
+    this.#file.tell(report, 'identity.sessions');
+  }
+
+  /** One object for each session: what is kept by caller is found again. */
+  #callerOf({ id, role }: SignedIn): Caller {
+    let caller = this.#callers.get(id);
+    if (caller === undefined) {
+      caller = Object.freeze({ kind: 'operator', id: 'operator', signedIn: Object.freeze({ id, role }) });
+      this.#callers.set(id, caller);
+    }
+    return caller;
+  }
+
+  #find(id: string): Kept {
+    const found = this.#alive().find((one) => one.id === id);
+    if (found === undefined) throw new CoreError('SESSION_NOT_FOUND', { session: id });
+    return found;
+  }
+
+  #isAlive({ until, lastUsed, since }: Kept): boolean {
+    const now = this.#clock.now();
+    // A clock that was set back must not give a session more time than it has.
+    return now < until && now - lastUsed < IDLE_MS && now >= since - IDLE_MS;
+  }
+
+  #alive(): readonly Kept[] {
+    const alive = this.#file.value.filter((one) => this.#isAlive(one));
+    for (const one of this.#file.value) if (!alive.includes(one)) this.#callers.delete(one.id);
+    return alive;
+  }
+
+  async #keep(sessions: readonly Kept[]): Promise<void> {
+    const written = this.#file.set(sessions);
+    this.#watch();
+    await written;
+  }
+
+  /** No timer where there is no session. */
+  #watch(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    const ends = this.#file.value
+      .filter((one) => this.#isAlive(one))
+      .map(({ until, lastUsed }) => Math.min(until, lastUsed + IDLE_MS) - now);
+    if (ends.length === 0 || this.#scope.signal.aborted) return;
+    this.#timer = this.#clock.after(Math.min(...ends), () => {
+      for (const one of this.#file.value) if (!this.#isAlive(one)) this.#ended(one.id);
+      this.#watch();
+    });
+  }
+
+  #ended(id: string): void {
+    this.#callers.delete(id);
+    for (const listener of this.#listeners) {
+      try {
+        listener(id);
+      } catch (thrown) {
+        this.#onListenerError(thrown);
+      }
+    }
+  }
+}
+
+const shown = ({ hash: _, ...session }: Kept): SignedIn => session;
+
+function isKept(value: unknown): value is Kept {
+  const one = Object(value) as Readonly<Record<keyof Kept, unknown>>;
+  const numbers = [one.since, one.lastUsed, one.until].every((time) => typeof time === 'number');
+  const role = one.role === 'viewer' || one.role === 'operator';
+  const texts = typeof one.id === 'string' && typeof one.name === 'string';
+  return numbers && role && texts && typeof one.hash === 'string' && /^[A-Za-z0-9_-]{43}$/.test(one.hash);
+}

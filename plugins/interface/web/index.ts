@@ -1,0 +1,103 @@
+import {
+  type Clock,
+  definePlugin,
+  device,
+  display,
+  httpServer,
+  operations,
+  type PluginHost,
+  prompts,
+  type Sessions,
+  sessions,
+} from '@device-core/plugin-api';
+import { confirmationOperations } from './confirmation-operations.ts';
+import { Confirmations } from './confirmations.ts';
+import { PageFiles } from './files.ts';
+import { LivePage } from './live.ts';
+import { operationsOf } from './operations.ts';
+import { PanelQuestions } from './panel-question.ts';
+
+const requires = { device, httpServer, operations, sessions };
+const PREFIX = '/ui/';
+/** How often a page that is open counts as used. */
+const ALIVE_MS = 300_000;
+const PROTOCOL = 'device.live.v1';
+
+export const plugin = definePlugin<typeof requires, { readonly streams: number; readonly tabs: number }>({
+  requires,
+  async setup(host, services) {
+    const files = new PageFiles(PREFIX);
+    let tabs = 0;
+    const confirmations = confirmationsOf(host, services.sessions);
+    for (const operation of [
+      ...operationsOf(services.sessions, {
+        server: services.httpServer,
+        prefix: PREFIX,
+        room: () => tabs < host.config.tabs,
+      }),
+      ...confirmationOperations(confirmations, services.sessions),
+    ])
+      host.scope.use(operation.name, services.operations.add(operation));
+    host.scope.use(
+      'files of the page',
+      services.httpServer.mount(PREFIX, (request) => files.answer(request)),
+    );
+    host.scope.use(
+      'sockets of the page',
+      services.httpServer.upgrade(`${PREFIX}live`, PROTOCOL, {
+        admit: ([ticket = '']) => services.sessions.redeem(ticket),
+        async run(socket) {
+          tabs += 1;
+          const alive = () => services.sessions.use(socket.caller.signedIn?.id ?? '');
+          using _watch = watching(host.clock, alive, () => void socket.close(4_401, 'the session has ended'));
+          try {
+            const { clock, config } = host;
+            await new LivePage(socket, { operations: services.operations, clock, most: config.streams, alive }).run();
+          } finally {
+            tabs -= 1;
+          }
+        },
+      }),
+    );
+    host.tap('health.collect', (report) => {
+      report.add('web', { status: 'okay', message: tabs === 1 ? '1 tab' : `${tabs} tabs` });
+    });
+  },
+});
+
+function confirmationsOf(host: PluginHost, sessions: Sessions): Confirmations {
+  let screen = false;
+  const panel = new PanelQuestions(sessions, host.log, (id, state) => confirmations.settle(id, state));
+  const confirmations: Confirmations = new Confirmations({
+    clock: host.clock,
+    ask: (waiting) => panel.ask(waiting),
+    over: (waiting) => panel.over(waiting),
+    panel: () => screen && panel.there,
+  });
+  host.when(prompts, (service, during) => {
+    panel.use(service);
+    during.defer('questions on the panel', () => panel.use(undefined));
+  });
+  host.when(display, (_, during) => {
+    screen = true;
+    during.defer('panel', () => {
+      screen = false;
+    });
+  });
+  host.tap('operation.confirm', (act, call) => confirmations.refusal(act, call));
+  host.scope.use(
+    'sessions that end',
+    sessions.onEnd((id) => confirmations.end(id)),
+  );
+  return confirmations;
+}
+
+/** An open page that nobody touches is in use; when its session has come to its end all the same, it is cut. */
+function watching(clock: Clock, alive: () => Promise<void>, ended: () => void): Disposable {
+  let timer: Disposable;
+  const arm = (): void => {
+    timer = clock.after(ALIVE_MS, () => alive().then(arm, ended));
+  };
+  arm();
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}

@@ -1,0 +1,19 @@
+import { cell, defineProgram, quoted } from '@device-core/plugin-api/program';
+
+interface Answer {
+  readonly code: string;
+  readonly waiting: readonly { readonly name: string; readonly what: string }[];
+}
+
+/** `devicectl web confirm` */
+export const program = defineProgram({
+  description: 'Type the code into the page that asked. It confirms one act; look first at what the page wants to do.',
+  async run({ client, out }) {
+    const { text, body } = await client.post('/sessions/confirmation-codes', {});
+    if (out.json) return out.line(text);
+    const { code, waiting } = body as unknown as Answer;
+    for (const { name, what } of waiting) await out.line(`${quoted(name)} wants to ${cell(what)}`);
+    if (waiting.length === 0) await out.line('no page waits for a confirmation now');
+    await out.line(`code ${code}`);
+  },
+});

@@ -1,0 +1,56 @@
+/** Numbers and times as the reader writes them. */
+import { locale } from './text.ts';
+
+export const numberText = (value: number, digits = 1): string =>
+  new Intl.NumberFormat(locale.value, { maximumFractionDigits: digits }).format(value);
+
+export const percentText = (share: number, digits = 1): string =>
+  new Intl.NumberFormat(locale.value, { style: 'percent', maximumFractionDigits: digits }).format(share);
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+export function bytesText(bytes: number): string {
+  const step = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
+  return new Intl.NumberFormat(locale.value, {
+    ...{ style: 'unit', unit: UNITS[step]!, unitDisplay: 'short' },
+    maximumFractionDigits: step === 0 ? 0 : 1,
+  } as Intl.NumberFormatOptions).format(bytes / 1000 ** step);
+}
+
+/** `12 ms`, `3.4 s`, `5 min`. */
+export function durationText(ms: number): string {
+  const [value, unit] =
+    ms < 1000
+      ? ([ms, 'millisecond'] as const)
+      : ms < 60_000
+        ? ([ms / 1000, 'second'] as const)
+        : ms < 3_600_000
+          ? ([ms / 60_000, 'minute'] as const)
+          : ([ms / 3_600_000, 'hour'] as const);
+  return new Intl.NumberFormat(locale.value, {
+    ...{ style: 'unit', unit, unitDisplay: 'short' },
+    maximumFractionDigits: value < 10 ? 1 : 0,
+  } as Intl.NumberFormatOptions).format(value);
+}
+
+export const timeText = (at: number): string =>
+  new Intl.DateTimeFormat(locale.value, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(at);
+
+/** With the day where it is another day than today. */
+export function whenText(at: number): string {
+  const today = new Date().toDateString() === new Date(at).toDateString();
+  return new Intl.DateTimeFormat(locale.value, {
+    ...(today ? {} : { day: '2-digit', month: 'short' }),
+    ...{ hour: '2-digit', minute: '2-digit' },
+  }).format(at);
+}
+
+/** `3 minutes ago`. */
+export function agoText(at: number, now = Date.now()): string {
+  const s = Math.round((at - now) / 1000);
+  const format = new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' });
+  const far = Math.abs(s);
+  if (far < 60) return format.format(s, 'second');
+  if (far < 3600) return format.format(Math.round(s / 60), 'minute');
+  if (far < 86_400) return format.format(Math.round(s / 3600), 'hour');
+  return format.format(Math.round(s / 86_400), 'day');
+}

@@ -1,0 +1,49 @@
+/** Where the reader is: `#/apps/com.example?tab=grants` is page `apps`, the rest `['com.example']`, and a query. */
+import { signal } from '@preact/signals';
+
+export interface Route {
+  readonly page: string;
+  readonly rest: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** What a page is given: what stands in the address after it, `#/apps/com.example` has `['com.example']`. */
+export type PageProps = Pick<Route, 'rest' | 'query'>;
+
+export const START = 'overview';
+
+function read(): Route {
+  // The code of `devicectl web` stands where pages stand; `sign-in.ts` takes it away.
+  if (location.hash.startsWith('#code=')) return { page: START, rest: [], query: new URLSearchParams() };
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  const [page = '', ...rest] = path
+    .split('/')
+    .filter((one) => one !== '')
+    .map(decoded);
+  return { page: page || START, rest, query: new URLSearchParams(query) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Half an escape: as it stands.
+    return text;
+  }
+}
+
+export const route = signal<Route>(read());
+addEventListener('hashchange', () => {
+  route.value = read();
+});
+
+/** An address below this page, for `href`. */
+export function link(page: string, rest: readonly string[] = [], query: Readonly<Record<string, string>> = {}): string {
+  const search = new URLSearchParams(query);
+  const path = [page, ...rest].map(encodeURIComponent).join('/');
+  return search.size === 0 ? `#/${path}` : `#/${path}?${search}`;
+}
+
+export function go(page: string, rest: readonly string[] = [], query: Readonly<Record<string, string>> = {}): void {
+  location.hash = link(page, rest, query);
+}

@@ -1,0 +1,47 @@
+/** Strings of the page, in the language of the browser or the one that was chosen. Each page has a catalogue of its own, with the same keys in each language. */
+import { computed, signal } from '@preact/signals';
+
+export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
+export type Language = keyof typeof LANGUAGES;
+export type Values = Readonly<Record<string, string | number>>;
+
+const KEY = 'device.language';
+const isLanguage = (value: string | null | undefined): value is Language => value != null && value in LANGUAGES;
+
+function first(): Language {
+  const chosen = localStorage.getItem(KEY);
+  if (isLanguage(chosen)) return chosen;
+  return navigator.languages.map((one) => one.slice(0, 2)).find(isLanguage) ?? 'en';
+}
+
+export const language = signal<Language>(first());
+/** For Intl: the language of the strings with the region of the browser where they agree. */
+export const locale = computed(
+  () => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value,
+);
+
+export function chooseLanguage(chosen: Language): void {
+  localStorage.setItem(KEY, chosen);
+  language.value = chosen;
+}
+
+/** `{name}` in a string is the value of that name. A string `one|many` is chosen by `n`. */
+export function catalogue<K extends string>(texts: Readonly<Record<Language, Readonly<Record<K, string>>>>) {
+  return (key: K, values: Values = {}): string => {
+    const text = texts[language.value][key];
+    const plural = typeof values.n === 'number' && text.includes('|');
+    const [one = '', many = one] = plural ? text.split('|') : [text];
+    const chosen = plural && new Intl.PluralRules(locale.value).select(values.n as number) !== 'one' ? many : one;
+    return chosen.replace(/\{(\w+)\}/g, (whole, name: string) => {
+      const value = values[name];
+      return value === undefined ? whole : typeof value === 'number' ? number(value) : value;
+    });
+  };
+}
+
+/** Text that is not of this page, for all languages or for each. */
+export type Words = string | { readonly en: string; readonly de?: string; readonly fr?: string };
+export const said = (words: Words): string => (typeof words === 'string' ? words : (words[language.value] ?? words.en));
+
+const number = (value: number): string =>
+  new Intl.NumberFormat(locale.value, { maximumFractionDigits: 2 }).format(value);

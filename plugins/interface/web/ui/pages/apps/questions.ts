@@ -1,0 +1,42 @@
+/** Questions that wait for the person who owns the device, each with its answer. */
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { api } from '../../core/api.ts';
+import { whenText } from '../../core/format.ts';
+import { useAsk, useEvents } from '../../parts/ask.ts';
+import { Button } from '../../parts/button.ts';
+import { Card } from '../../parts/frame.ts';
+import { clean, Said } from '../../parts/said.ts';
+import { tell } from '../../parts/toast.ts';
+import { Claims } from './claims.ts';
+import type { Prompt } from './shapes.ts';
+import { text } from './text.ts';
+
+/** `of`: of this app alone. Nothing where nobody asks. */
+export function Questions({ of, answered }: { of?: string; answered?: () => void }) {
+  const { data, reload } = useAsk<{ readonly prompts: readonly Prompt[] }>('/prompts');
+  useEvents(['prompt.state'], reload);
+  const open = (data?.prompts ?? []).filter(
+    ({ kind, subject }) =>
+      // What a page asks the person before the device, no page answers.
+      kind !== 'confirm' && (of === undefined || subject === of),
+  );
+  const done = () => {
+    reload();
+    answered?.();
+  };
+  return html`<div role="status" class="stack">${open.map((prompt) => html`<${Question} key=${prompt.id} prompt=${prompt} done=${done} />`)}</div>`;
+}
+
+function Question({ prompt, done }: { prompt: Prompt; done: () => void }) {
+  const { id, title, subject, version, signer, what, until } = prompt;
+  const [allowed, setAllowed] = useState<ReadonlySet<string>>(new Set());
+  const answer = async (allow: readonly string[]) => {
+    await api.post(`/prompts/${encodeURIComponent(id)}`, { allow });
+    tell(text('answered'));
+    done();
+  };
+  const all = what.length === 0 ? ['yes'] : what.map(({ capability }) => capability);
+  const chosen = [...allowed];
+  return html`<${Card} class="apps-question" title=${text('asks', { app: clean(subject) })}><p>${text('callsItself')} <${Said} words=${title} />${version && `, ${text('version')} ${clean(version)}`}. ${text(signer ? 'signed' : 'unsigned')} ${text('until', { when: whenText(until) })}</p><${Claims} asks=${what} allowed=${allowed} onChange=${setAllowed} /><div class="actions">${what.length > 1 && html`<${Button} kind="main" writes disabled=${chosen.length === 0} onClick=${() => answer(chosen)}>${text('allowChosen')}<//>`}<${Button} kind=${what.length > 1 ? 'normal' : 'main'} writes onClick=${() => answer(all)}>${text(what.length > 1 ? 'allowAll' : 'allow')}<//><${Button} kind="danger" writes onClick=${() => answer([])}>${text(what.length > 1 ? 'denyAll' : 'deny')}<//></div><//>`;
+}

@@ -1,0 +1,125 @@
+/** What the Core says of apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+export interface AppStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly title: string;
+  readonly state: AppState;
+  readonly reason?: string;
+  readonly complaint?: string;
+  readonly since: number;
+  readonly pid?: number;
+  readonly restarts: number;
+  readonly lastEnd?: { readonly reason: string; readonly at: number; readonly count: number };
+  readonly capabilities: readonly string[];
+  readonly denied: readonly { readonly capability: string; readonly hint: string; readonly why?: string }[];
+  readonly leftOut: readonly { readonly part: string; readonly reason: string; readonly hint?: string }[];
+  readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
+}
+export type AppState = 'stopped' | 'starting' | 'running' | 'stopping' | 'backoff' | 'failed' | 'quarantined';
+
+/** A capability that an app asks for, and what is decided about it. */
+export interface Ask {
+  readonly capability: string;
+  readonly params?: { readonly ports?: readonly number[] };
+  readonly class?: 'normal' | 'sensitive' | 'oem';
+  /** What it allows: the words of the device. */
+  readonly summary: string;
+  /** The words of the app. */
+  readonly reason: string;
+  readonly optional: boolean;
+  readonly widens?: string;
+  readonly verdict: 'granted' | 'denied' | 'ask';
+  readonly by: { readonly from: 'sku' | 'consent' | 'policy' | 'catalogue'; readonly line: string };
+  readonly hint?: string;
+  /** apps.grant would take it; absent in a difference. */
+  readonly grantable?: boolean;
+}
+
+export interface Description {
+  readonly id: string;
+  readonly version: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly author?: string;
+  readonly license?: string;
+  readonly events?: { readonly subscribe?: readonly string[]; readonly publish?: readonly string[] };
+  readonly origin: 'trial' | 'package' | 'folder';
+  readonly hasSettings: boolean;
+  readonly asks: readonly Ask[];
+}
+
+export interface Use {
+  readonly budget: 'memory' | 'cpu' | 'tasks' | 'storage' | 'cache';
+  readonly used: number;
+  readonly limit: number;
+  readonly percent: number;
+  readonly peak: number;
+}
+
+export interface Top {
+  readonly id: string;
+  readonly usage: readonly Use[];
+}
+
+export interface Uses {
+  readonly used: readonly string[];
+  readonly refused: readonly { readonly capability: string; readonly ts: number; readonly count: number }[];
+}
+
+export interface Prompt {
+  readonly id: string;
+  readonly kind: 'consent' | 'confirm' | 'update';
+  readonly subject: string;
+  readonly title: string;
+  readonly signer?: string;
+  readonly version?: string;
+  readonly what: readonly Pick<Ask, 'capability' | 'params' | 'summary' | 'reason' | 'optional' | 'widens'>[];
+  readonly since: number;
+  readonly until: number;
+}
+
+export interface Consent {
+  readonly app: string;
+  readonly capability: string;
+  readonly params?: { readonly ports?: readonly number[] };
+  readonly allowed: boolean;
+  readonly by: string;
+  readonly at: number;
+  readonly version: string;
+}
+
+export interface Difference {
+  readonly app: string;
+  readonly version: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly former?: string;
+  readonly asks: readonly Ask[];
+  readonly dropped: readonly { readonly capability: string; readonly ports?: readonly number[] }[];
+  readonly budgets: readonly { readonly budget: string; readonly from?: number; readonly to?: number }[];
+  readonly functions: readonly {
+    readonly name: string;
+    readonly kind: 'added' | 'changed' | 'removed';
+    readonly utterances: readonly string[];
+  }[];
+}
+
+export interface Installed {
+  readonly apps: readonly {
+    readonly id: string;
+    readonly version: string;
+    readonly enabled: boolean;
+    readonly signer?: string;
+    readonly installedAt: number;
+    readonly former?: { readonly version: string };
+  }[];
+  readonly rolledBack: readonly {
+    readonly id: string;
+    readonly version: string;
+    readonly reason: string;
+    readonly at: number;
+  }[];
+  readonly retained: readonly { readonly id: string; readonly until: number; readonly bytes: number }[];
+  readonly disabled: readonly string[];
+}

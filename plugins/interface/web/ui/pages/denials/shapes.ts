@@ -1,0 +1,30 @@
+import { api } from '../../core/api.ts';
+import type { Ask } from '../apps/shapes.ts';
+
+/** What `GET /refusals` says of one. Times are milliseconds since the Unix epoch. */
+export interface Refusal {
+  readonly ts: number;
+  readonly first: number;
+  readonly count: number;
+  readonly caller: { readonly kind: string; readonly id: string };
+  readonly capability: string;
+  /** The line that would grant it. */
+  readonly hint: string;
+  readonly class: string;
+}
+
+/** What the app asks for that would cover what it was refused: the same, or what contains it. */
+export function coveringAsk(asks: readonly Ask[], capability: string): Ask | undefined {
+  const wanted = capability.replace(/ \(port \d+\)$/, '').replace(/[:.]<[^>]*>$/, '');
+  return asks.find(
+    ({ capability: one }) =>
+      wanted === one || wanted.startsWith(`${one}.`) || wanted.startsWith(`${one}:`) || one.startsWith(`${wanted}:`),
+  );
+}
+
+/** `app.yaml` of whoever asks for it: the line alone, without words around it. */
+export const lineOf = ({ hint }: Refusal): string => /^(.*?) (?:in|beside id: .* in) app\.yaml/.exec(hint)?.[1] ?? hint;
+
+export async function refusals(): Promise<readonly Refusal[]> {
+  return (await api.get<{ readonly refusals: readonly Refusal[] }>('/refusals', { limit: 256 })).refusals;
+}

@@ -1,0 +1,52 @@
+/** What a page of a plugin may ask by itself, and how it is asked. */
+/** A line of operations.list. */
+export interface Operation {
+  readonly name: string;
+  readonly summary?: string;
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path?: string;
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  /** What the path does not say: a query, or a body. */
+  readonly rest: Readonly<Record<string, unknown>>;
+}
+
+/** The REST request of an operation. Undefined where there is none, or a parameter of its path is missing. */
+export function requestOf(
+  name: string,
+  params: Readonly<Record<string, unknown>>,
+  operations: readonly Operation[],
+): Request | undefined {
+  const found = operations.find((one) => one.name === name);
+  if (found?.method === undefined || found.path === undefined) return undefined;
+  const rest: Record<string, unknown> = { ...params };
+  let whole = true;
+  const path = found.path.replace(/:([A-Za-z]\w*)/g, (_, member: string) => {
+    const value = rest[member];
+    delete rest[member];
+    if (typeof value !== 'string' && typeof value !== 'number') whole = false;
+    return encodeURIComponent(String(value));
+  });
+  return whole ? { method: found.method, path, rest } : undefined;
+}
+
+/** What is asked when nobody clicked: only what changes nothing. */
+export function readOf(...asked: Parameters<typeof requestOf>): Request | undefined {
+  const request = requestOf(...asked);
+  return request?.method === 'GET' ? request : undefined;
+}
+
+/** The value at a JSON pointer, RFC 6901. */
+export function at(data: unknown, pointer: string): unknown {
+  if (pointer === '') return data;
+  let value = data;
+  for (const part of pointer.slice(1).split('/')) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  return value;
+}

@@ -1,0 +1,8 @@
+/** Pages of plugins, as `plugins.pages` tells them. */
+import type { PluginPage } from '@device-core/plugin-api/plugin-page';
+
+export type { PageButton, PagePanel, PageSource, PageValue } from '@device-core/plugin-api/plugin-page';
+
+export interface PageOf extends PluginPage {
+  readonly plugin: string;
+}

@@ -1,0 +1,150 @@
+/**
+ * The command line of devicectl for a call, made from the table as devicectl itself makes its commands from it (docs/reference/devicectl.md). A test
+ * runs what is made here through the parser of devicectl.
+ */
+import { canBeWord, safeJson } from './shell.ts';
+import type { Schema } from './types.ts';
+
+/** `x-cli` of the OpenRPC document. */
+export interface CliView {
+  readonly command?: string;
+  readonly fixed?: readonly string[];
+  readonly flags?: Readonly<Record<string, readonly string[]>>;
+  readonly given?: Readonly<Record<string, unknown>>;
+  readonly hide?: true | readonly string[];
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Flags that devicectl has itself. */
+const RESERVED = new Set(['json', 'root', 'run', 'socket', 'device', 'url', 'token-file', 'help', 'h']);
+
+/** The words behind `devicectl`, or undefined where it has no words for this call. `taken`: commands that are programs of their own. */
+export function wordsOf(
+  method: { readonly name: string; readonly params: Schema; readonly views: readonly CliView[] },
+  values: Values,
+  taken: ReadonlySet<string>,
+): readonly string[] | undefined {
+  const views = method.views.length > 0 ? method.views : [{}];
+  for (const view of views) {
+    if (view.hide === true) continue;
+    const command = view.command ?? commandOf(method.name);
+    // A program has params of its own; one that is in the place of an operation without any needs none.
+    if (taken.has(command) && Object.keys((method.params.properties ?? {}) as object).length > 0) continue;
+    const words = argumentsOf(method.params, view, values);
+    if (words !== undefined) return [...command.split(' '), ...words];
+  }
+  return undefined;
+}
+
+function argumentsOf(params: Schema, view: CliView, values: Values): readonly string[] | undefined {
+  const properties = (params.properties ?? {}) as Readonly<Record<string, Schema>>;
+  const required = (params.required ?? []) as readonly string[];
+  const given = view.given ?? {};
+  const hidden: readonly string[] = Array.isArray(view.hide) ? view.hide : [];
+  // What the command adds by itself must be what is wanted.
+  if (Object.keys(given).some((name) => values[name] === undefined)) return undefined;
+  const left = Object.entries(values).filter(
+    ([name, value]) => value !== undefined && !(name in given && same(given[name], value)),
+  );
+  const fixed = view.fixed ?? required.filter((name) => !(name in given) && isWord(properties[name]));
+  const [flags, places]: [string[], string[]] = [[], []];
+  const wanted = new Map(left);
+  let gap = false;
+  for (const name of fixed) {
+    const schema = properties[name];
+    if (schema === undefined || hidden.includes(name) || !wanted.has(name)) {
+      gap = true;
+      continue;
+    }
+    if (gap) continue;
+    const word = wordOf(schema, wanted.get(name));
+    if (word === undefined) return undefined;
+    places.push(word);
+    wanted.delete(name);
+  }
+  for (const [name, value] of wanted) {
+    const schema = properties[name];
+    const flag = (view.flags?.[name] ?? [kebab(name)])[0];
+    if (schema === undefined || hidden.includes(name) || flag === undefined) return undefined;
+    const words = flagWords(RESERVED.has(flag) ? `arg-${flag}` : flag, schema, value);
+    if (words === undefined) return undefined;
+    flags.push(...words);
+  }
+  const lead = places.some((word) => /^-[^\d.]/.test(word) || word === '--') ? ['--'] : [];
+  // Flags go first where a word could be taken for one.
+  return lead.length > 0 ? [...flags, ...lead, ...places] : [...places, ...flags];
+}
+
+function flagWords(flag: string, schema: Schema, value: unknown): readonly string[] | undefined {
+  const dashed = flag.length === 1 ? `-${flag}` : `--${flag}`;
+  if (kindOf(schema) === 'boolean' && value === true) return [dashed];
+  const word = wordOf(schema, value);
+  if (word === undefined) return undefined;
+  return kindOf(schema) === 'boolean' || word.startsWith('-') ? [`${dashed}=${word}`] : [dashed, word];
+}
+
+/** A value as the one word that devicectl reads as this value. */
+function wordOf(schema: Schema, value: unknown): string | undefined {
+  const word = textOf(schema, value);
+  return word !== undefined && canBeWord(word) ? word : undefined;
+}
+
+function textOf(schema: Schema, value: unknown): string | undefined {
+  switch (kindOf(schema)) {
+    case 'choice': {
+      const choices = Array.isArray(schema.enum) ? schema.enum : [schema.const];
+      const first = choices.find((one) => String(one) === String(value));
+      return same(first, value) ? String(value) : undefined;
+    }
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? String(value) : undefined;
+    case 'bytes':
+    case 'text':
+      return typeof value === 'string' ? `base64:${value}` : undefined;
+    case 'array':
+      return Array.isArray(value) ? safeJson(value) : undefined;
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value) ? safeJson(value) : undefined;
+    case 'string':
+      return typeof value === 'string' ? value : undefined;
+    default:
+      return safeJson(value);
+  }
+}
+
+/** `bridge.resetEndpoint` -> `bridge reset-endpoint`, `plugins.list` -> `plugin list`. */
+export function commandOf(name: string): string {
+  const [noun = '', ...rest] = name.split('.').map(kebab);
+  return [singular(noun), ...rest].join(' ');
+}
+
+function singular(noun: string): string {
+  if (/[^aeiou]ies$/.test(noun)) return `${noun.slice(0, -3)}y`;
+  if (/(ch|sh|x|ss)es$/.test(noun)) return noun.slice(0, -2);
+  return /[^siu]s$/.test(noun) && noun.length > 3 ? noun.slice(0, -1) : noun;
+}
+
+const kebab = (name: string): string =>
+  name
+    .replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, (_, a = '', b = '', c = '') => (c ? `${c}-` : `${a}-${b}`))
+    .replaceAll('_', '-')
+    .toLowerCase();
+
+const isWord = (schema: Schema | undefined): boolean =>
+  schema !== undefined && ['string', 'integer', 'number', 'choice'].includes(kindOf(schema));
+
+function kindOf(schema: Schema): string {
+  if (Array.isArray(schema.enum) || 'const' in schema) return 'choice';
+  const type = [schema.type].flat().find((one) => one !== 'null');
+  if (type === 'string' && schema.contentEncoding === 'base64')
+    return String(schema.contentMediaType ?? '').startsWith('text/') ? 'text' : 'bytes';
+  return ['array', 'boolean', 'integer', 'number', 'object', 'string'].includes(type as string)
+    ? (type as string)
+    : 'json';
+}
+
+const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

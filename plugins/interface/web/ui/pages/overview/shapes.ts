@@ -1,0 +1,36 @@
+/** What the Core tells of apps, refusals, settings, changes and questions, as far as the start page shows it. */
+export interface App {
+  readonly id: string;
+  readonly title?: string;
+  readonly name: string;
+  readonly state: string;
+}
+
+export interface Refusal {
+  readonly ts: number;
+  readonly caller: { readonly kind: string; readonly id: string };
+  readonly capability: string;
+}
+
+export interface Setting {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: string;
+  readonly app?: string;
+  readonly setBy?: string;
+  readonly setAt?: number;
+}
+
+export interface Change {
+  readonly id: string;
+  readonly summary: string;
+  readonly endedAt?: number;
+  readonly progress?: { readonly done: number; readonly of: number };
+}
+
+export interface Prompt {
+  readonly id: string;
+  readonly title: string;
+  readonly kind: string;
+  readonly until: number;
+}

@@ -1,0 +1,41 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { link } from '../../core/route.ts';
+import { levelOf, type Row, stateText } from '../../parts/condition.ts';
+import { Choice, TextField } from '../../parts/field.ts';
+import { Badge, Card } from '../../parts/frame.ts';
+import { Table } from '../../parts/table.ts';
+import { text } from './text.ts';
+
+const WORST = ['error', 'warn', 'quiet', 'info', 'okay'];
+
+/** Those that need a look first. */
+export function List({ rows }: { rows: readonly Row[] }) {
+  const [wanted, setWanted] = useState('');
+  const [which, setWhich] = useState<'every' | 'unwell'>('every');
+  const unwell = rows.filter((row) => levelOf(row) !== 'okay');
+  const shown = (which === 'every' ? rows : unwell)
+    .filter(({ id, summary }) => `${id} ${summary}`.toLowerCase().includes(wanted.trim().toLowerCase()))
+    .toSorted((a, b) => WORST.indexOf(levelOf(a)) - WORST.indexOf(levelOf(b)) || (a.id < b.id ? -1 : 1));
+  const columns = [
+    { title: text('plugin'), cell: ({ id }: Row) => id, by: ({ id }: Row) => id },
+    {
+      title: text('state'),
+      cell: (row: Row) => html`<${Badge} level=${levelOf(row)}>${stateText(row)}<//>`,
+      by: (row: Row) => WORST.indexOf(levelOf(row)),
+    },
+    { title: text('does'), cell: ({ summary }: Row) => summary },
+    { title: text('says'), cell: saysOf },
+  ];
+  const choices = [
+    ['every', text('everyOne', { n: rows.length })],
+    ['unwell', text('unwell', { n: unwell.length })],
+  ] as const;
+  return html`<${Card} label=${text('all')}><div class="filters"><${TextField} label=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('which')} value=${which} options=${choices} onChange=${setWhich} /></div><${Table} label=${text('all')} columns=${columns} rows=${shown} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('plugins', [id])} empty=${text('none')} most=${200} /><//>`;
+}
+
+/** What it says of itself; a list of sixty names is cut. */
+export function saysOf({ said, reason, state }: Row): string {
+  const whole = (state === 'active' ? (said?.warning?.message ?? said?.message) : (reason ?? said?.message)) ?? '';
+  return whole.length > 160 ? `${whole.slice(0, 160)} …` : whole;
+}

@@ -1,0 +1,159 @@
+/** How a component is, in words of people: what is wrong, why, and what to do. */
+import { timeText } from '../core/format.ts';
+import { link } from '../core/route.ts';
+import { catalogue } from '../core/text.ts';
+import type { Level } from './level.ts';
+import type { Component, Health, Plugin } from './shapes.ts';
+
+export type Row = Plugin & { readonly said?: Component | undefined };
+
+/** Something that is not as it should be. */
+export interface Trouble {
+  readonly id: string;
+  readonly level: Level;
+  /** One sentence. */
+  readonly what: string;
+  readonly why?: string;
+  readonly remedy: string;
+  readonly href: string;
+}
+
+export const levelOf = ({ state, said }: Row): Level =>
+  state === 'failed' || state === 'quarantined' || (state === 'active' && said?.status === 'error')
+    ? 'error'
+    : state === 'stopped'
+      ? 'quiet'
+      : state !== 'active' || said?.status === 'waiting' || said?.status === 'blocked' || said?.warning?.code === 'BUSY'
+        ? 'warn'
+        : 'okay';
+
+export const stateText = (row: Row): string =>
+  row.state === 'active' && levelOf(row) !== 'okay' ? condition('troubled') : condition(row.state);
+
+export const rowsOf = (plugins: readonly Plugin[], health: Health | undefined): readonly Row[] =>
+  plugins.map((plugin) => ({ ...plugin, said: health?.components[plugin.id] }));
+
+/** The trouble of one plugin; undefined where it is well, or off on purpose. */
+export function troubleOf(row: Row): Trouble | undefined {
+  const level = levelOf(row);
+  if (level === 'okay' || (level === 'quiet' && !row.essential)) return undefined;
+  const { id, state, said, reason, nextStartAt } = row;
+  const own = { id, level, href: link('plugins', [id]) };
+  const told = state === 'active' ? (said?.warning?.message ?? said?.message) : (reason ?? said?.message);
+  const why = told === undefined ? {} : { why: told };
+  if (state === 'active' && said?.warning?.code === 'BUSY' && said.status === 'okay')
+    return { ...own, ...why, what: condition('isBusy', { id }), remedy: condition('lookAtCost'), href: costs() };
+  if (state === 'active')
+    return { ...own, ...why, what: condition('isTroubled', { id }), remedy: condition('readLog') };
+  if (state === 'waiting' || state === 'starting' || state === 'stopping')
+    return { ...own, ...why, what: condition('isWaiting', { id }), remedy: condition('startMissing') };
+  if (state === 'stopped') return { ...own, ...why, what: condition('isOff', { id }), remedy: condition('switchOn') };
+  const again =
+    nextStartAt === undefined ? condition('startAgain') : condition('startsAgain', { at: timeText(nextStartAt) });
+  return { ...own, ...why, what: condition(state === 'failed' ? 'hasFailed' : 'givenUp', { id }), remedy: again };
+}
+
+/** Everything that is wrong with the device, the worst first. */
+export function troublesOf(rows: readonly Row[], health: Health | undefined): readonly Trouble[] {
+  const ids = new Set(rows.map(({ id }) => id));
+  const others = Object.entries(health?.components ?? {}).flatMap(([id, { status, message }]): readonly Trouble[] =>
+    ids.has(id) || status === 'okay' || status === 'waiting'
+      ? []
+      : [
+          {
+            ...{ id, level: 'error', what: condition('isTroubled', { id }), remedy: condition('readLog') },
+            ...{ href: link('logs', [], { level: 'warn' }), ...(message !== undefined && { why: message }) },
+          },
+        ],
+  );
+  const found = [...rows.flatMap((row) => troubleOf(row) ?? []), ...others];
+  // What a plugin said of its budget is told with the plugin; the rest of the warnings is of the device.
+  const warned = (health?.warnings ?? [])
+    .filter(({ code }) => code !== 'STALL' && code !== 'BUSY')
+    .map(
+      ({ code, message }): Trouble => ({
+        ...{
+          id: code,
+          level: 'warn',
+          what: message,
+          remedy: condition(code.startsWith('STORAGE') ? 'makeRoom' : 'readLog'),
+        },
+        href: link('logs', [], { level: 'warn' }),
+      }),
+    );
+  return [...found, ...warned].sort((a, b) => (a.level === b.level ? 0 : a.level === 'error' ? -1 : 1));
+}
+
+const costs = () => link('plugins', [], { view: 'cost' });
+
+export const condition = catalogue({
+  en: {
+    active: 'runs',
+    waiting: 'waits',
+    starting: 'starts',
+    stopping: 'stops',
+    stopped: 'off',
+    failed: 'failed',
+    quarantined: 'given up',
+    troubled: 'has a problem',
+    isTroubled: '{id} has a problem.',
+    isWaiting: '{id} waits for something it needs.',
+    isOff: '{id} is off, and the device needs it.',
+    hasFailed: '{id} has failed.',
+    givenUp: '{id} failed too often and is not started any more.',
+    isBusy: '{id} takes much of the processor.',
+    readLog: 'Read what it wrote into the log.',
+    startMissing: 'Start the plugin that gives it.',
+    startAgain: 'Read its log, then start it again.',
+    startsAgain: 'It is started again at {at}.',
+    switchOn: 'Switch it on again.',
+    lookAtCost: 'See what costs the CPU.',
+    makeRoom: 'Make room: remove apps or their data.',
+  },
+  de: {
+    active: 'läuft',
+    waiting: 'wartet',
+    starting: 'startet',
+    stopping: 'hält an',
+    stopped: 'aus',
+    failed: 'ausgefallen',
+    quarantined: 'aufgegeben',
+    troubled: 'hat ein Problem',
+    isTroubled: '{id} hat ein Problem.',
+    isWaiting: '{id} wartet auf etwas, das es braucht.',
+    isOff: '{id} ist aus, und das Gerät braucht es.',
+    hasFailed: '{id} ist ausgefallen.',
+    givenUp: '{id} ist zu oft ausgefallen und wird nicht mehr gestartet.',
+    isBusy: '{id} braucht viel Prozessorzeit.',
+    readLog: 'Lesen Sie, was es ins Protokoll schrieb.',
+    startMissing: 'Starten Sie das Plugin, das es gibt.',
+    startAgain: 'Lesen Sie sein Protokoll, und starten Sie es dann neu.',
+    startsAgain: 'Um {at} wird es wieder gestartet.',
+    switchOn: 'Schalten Sie es wieder ein.',
+    lookAtCost: 'Sehen Sie nach, was die CPU kostet.',
+    makeRoom: 'Schaffen Sie Platz: Entfernen Sie Apps oder ihre Daten.',
+  },
+  fr: {
+    active: 'en marche',
+    waiting: 'attend',
+    starting: 'démarre',
+    stopping: 's’arrête',
+    stopped: 'éteint',
+    failed: 'en panne',
+    quarantined: 'abandonné',
+    troubled: 'a un problème',
+    isTroubled: '{id} a un problème.',
+    isWaiting: '{id} attend ce dont il a besoin.',
+    isOff: '{id} est éteint, et l’appareil en a besoin.',
+    hasFailed: '{id} est en panne.',
+    givenUp: '{id} est tombé en panne trop souvent et n’est plus démarré.',
+    isBusy: '{id} occupe beaucoup le processeur.',
+    readLog: 'Lisez ce qu’il a écrit dans le journal.',
+    startMissing: 'Démarrez le plugin qui le fournit.',
+    startAgain: 'Lisez son journal, puis redémarrez-le.',
+    startsAgain: 'Il redémarre à {at}.',
+    switchOn: 'Rallumez-le.',
+    lookAtCost: 'Voyez ce qui coûte le processeur.',
+    makeRoom: 'Faites de la place : retirez des applications ou leurs données.',
+  },
+});

@@ -1,0 +1,17 @@
+/** What asks the person before a sensitive act; fetched when something is asked for the first time. */
+import { signal } from '@preact/signals';
+import { html } from 'htm/preact';
+import type { FunctionComponent } from 'preact';
+import { confirmWith } from '../core/api.ts';
+
+const dialog = signal<FunctionComponent | undefined>(undefined);
+
+confirmWith(async (error) => {
+  const { ask, Confirmation } = await import('./confirm.ts');
+  dialog.value = Confirmation;
+  return ask(error);
+});
+
+export function AskAgain() {
+  return dialog.value === undefined ? null : html`<${dialog.value} />`;
+}

@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url';
+import { definePlugin, device, machine, operations, whileThere } from '@device-core/plugin-api';
+import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { Backups } from './backups.ts';
+import { backupOperations } from './operations.ts';
+
+const TREE = fileURLToPath(new URL('../../..', import.meta.url));
+const MOST_TOLD = 5;
+const requires = { device, operations };
+
+export const plugin = definePlugin({
+  requires,
+  async setup(host, services) {
+    const { scope, clock } = host;
+    const info = await services.device.info();
+    const backups = new Backups(info, TREE, () => clock.now());
+    const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine) };
+    for (const operation of backupOperations(parts)) scope.use(operation.name, services.operations.add(operation));
+    host.tap('health.collect', (report) => {
+      const act = pendingAct(info.paths.var);
+      const remains = remainsOf(info.paths.var);
+      if (act !== undefined)
+        report.add('backup', { status: 'waiting', message: `the ${act} that was ordered is done at the next start` });
+      else report.add('backup', { status: 'okay', ...(remains.length > 0 && { message: 'done with remains' }) });
+      if (remains.length > 0)
+        report.warn('STATE_REMAINS', `${told(remains)}; root removes it: rm -rf ${remainsFolder(info.paths.var)}`);
+    });
+  },
+});
+
+/** Apps choose the names of their files: nothing of them goes out as it is. */
+function told(remains: readonly Remain[]): string {
+  const more = remains.length > MOST_TOLD ? ` and ${remains.length - MOST_TOLD} more` : '';
+  const some = remains.slice(0, MOST_TOLD).map(({ path, reason }) => `${JSON.stringify(path)} (${reason})`);
+  return `${some.join(', ')}${more} could not be removed`;
+}

@@ -1,0 +1,38 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { defineProgram, usage } from '@device-core/plugin-api/program';
+import { sure, YES } from './sure.ts';
+
+interface Args {
+  readonly file: string;
+  readonly passphrase?: string;
+  readonly yes?: boolean;
+}
+
+const TIMEOUT_MS = 600_000;
+
+export const program = defineProgram<Args>({
+  description: 'Everything that is kept on the device is exchanged for what the backup holds, at the next start.',
+  params: {
+    type: 'object',
+    required: ['file'],
+    properties: {
+      file: { type: 'string' },
+      passphrase: { type: 'string', description: 'from standard input' },
+      yes: YES,
+    },
+  },
+  cli: { fixed: ['file'], flags: { passphrase: [] }, stdin: 'passphrase' },
+  async run({ client, out, args, signal }) {
+    const file = resolve(args.file);
+    if (!(await stat(file).catch(() => undefined))?.isFile()) throw usage(`${file} is no file`);
+    await sure('puts the backup in the place of everything that is kept on the device', args.yes, out, signal);
+    const sent = await client.upload('/system/restore/uploads', file, { timeoutMs: TIMEOUT_MS });
+    const passphrase = args.passphrase?.replace(/\r?\n$/, '');
+    const body = { upload: sent.body.upload, ...(passphrase ? { passphrase } : {}) };
+    const answer = await client.post('/system/restore', body, { timeoutMs: TIMEOUT_MS });
+    if (out.json) return out.line(answer.text);
+    const { files, restarts, reason } = answer.body;
+    await out.line(`${String(files)} files are put back ${restarts ? 'now' : `at the next start: ${String(reason)}`}`);
+  },
+});

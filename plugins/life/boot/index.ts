@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { definePlugin, device, machine, operations, type PluginHost, slots, whileThere } from '@device-core/plugin-api';
+import type { BootReport } from '@device-core/plugin-api/boot-report';
+import { coreRestart } from '@device-core/plugin-api/core-restart';
+import { bootOperations } from './operations.ts';
+
+const requires = { operations, device };
+
+/** `env` has DEVICE_BOOT, the report of the boot loader, where there is one; `end` ends the Core in order. */
+export function makeBoot(env: Readonly<Record<string, string | undefined>>, end?: () => void) {
+  return definePlugin({
+    requires,
+    async setup(host: PluginHost, services) {
+      const { scope, log } = host;
+      const report = reportOf(env, (reason) => log.warn({ reason }, 'what the boot loader did cannot be read'));
+      const restart = coreRestart(scope, env, end);
+      const { service, paths } = await services.device.info();
+      const more = { slots: whileThere(host, slots), scope, log, service };
+      for (const operation of bootOperations(report, whileThere(host, machine), restart, more))
+        scope.use(operation.name, services.operations.add(operation));
+      if (report === undefined) return;
+      host.tap('health.collect', (health) => {
+        health.add('boot', { status: 'okay', message: report.why });
+        for (const [code, message] of troubles(report)) health.warn(code, message);
+      });
+      if (report.safe && report.pause !== undefined) {
+        const { untilUsed } = await import('./unused-safe-mode.ts');
+        untilUsed(host, services.operations, {
+          file: join(paths.run, 'safe-mode-used'),
+          seconds: report.pause,
+          restart,
+        });
+      }
+    },
+  });
+}
+
+function reportOf(
+  { DEVICE_BOOT: path }: Readonly<Record<string, string | undefined>>,
+  failed: (reason: string) => void,
+) {
+  if (!path) return undefined;
+  try {
+    const report = JSON.parse(readFileSync(path, 'utf8')) as BootReport;
+    if (report.form === 1) return report;
+    failed(`its form is ${report.form}`);
+  } catch (error) {
+    failed((error as Error).message);
+  }
+  return undefined;
+}
+
+function* troubles({ safe, cause, why, before, repaired, problems }: BootReport): Generator<readonly [string, string]> {
+  // With how it ended last, in the words of systemd: the loader counts, and does not know more.
+  if (safe) yield ['BOOT_SAFE_MODE', `safe mode: ${why}${before === undefined ? '' : ` (the last time: ${before})`}`];
+  else if (cause !== undefined) yield ['BOOT_FELL_BACK', cause];
+  if (repaired.length > 0)
+    yield ['BOOT_REPAIRED', `${repaired.length} damaged files were put right from the other slot: ${repaired[0]}`];
+  for (const problem of problems.slice(0, 4)) yield ['BOOT_PROBLEM', problem];
+}
+
+export const plugin = makeBoot(process.env);

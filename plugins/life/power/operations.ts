@@ -1,0 +1,24 @@
+import type { Operation, Power } from '@device-core/plugin-api';
+import { exactly } from '@device-core/plugin-api/operation-kit';
+
+export function powerOperation(power: Power): Operation<object, object> {
+  return {
+    name: 'power.status',
+    summary: 'What powers the device, and how much is left',
+    params: exactly({}),
+    result: exactly(
+      {
+        provider: { type: 'string', description: '`upower`, `sysfs` or `sim`' },
+        source: { enum: ['mains', 'battery'] },
+        level: { type: 'number', minimum: 0, maximum: 1, description: 'of the battery; absent: there is none' },
+        state: { enum: ['ok', 'charging', 'low', 'critical', 'shutting-down'] },
+        reason: { type: 'string' },
+      },
+      ['provider', 'source', 'state'],
+    ),
+    rest: { method: 'GET', path: '/power' },
+    cli: { aliases: ['power'] },
+    errors: ['UNAVAILABLE', 'TIMEOUT', 'BUSY'],
+    run: () => power.status(),
+  };
+}

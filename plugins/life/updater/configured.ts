@@ -1,0 +1,24 @@
+/** The repository that the configuration of this device names. */
+import { join, resolve } from 'node:path';
+import { platformHere } from '@device-core/plugin-api/image';
+import type { Parts } from './parts.ts';
+import { openRepository } from './repository/index.ts';
+import type { KnownTime, Source } from './repository.ts';
+
+/** Where the first root lies unless the configuration says so, below `<etc>`. */
+const ROOT = 'update-root.json';
+
+export function repositoryOf(parts: Parts, url: string): Source {
+  const { scope, log, folder, device, config } = parts;
+  const { answerMs, leastBytesPerSecond, root = ROOT } = config;
+  return openRepository({
+    ...{ url, sku: device.sku.id, platform: platformHere(), folder: join(folder, 'tuf'), scope, log },
+    ...{ root: resolve(device.paths.etc, root), time: () => knownTime(parts), answerMs, leastBytesPerSecond },
+  });
+}
+
+/** A device that nobody tells about its clock does not take it for set. */
+async function knownTime({ clock, senses, services: { slots } }: Parts): Promise<KnownTime> {
+  const floor = (await slots?.status())?.floor.time ?? 0;
+  return { now: clock.now(), floor: floor * 1000, set: senses.time?.set === true };
+}

@@ -1,0 +1,68 @@
+/** Asks whoever stands at the device whether an update may have what it newly asks for, where nothing else keeps the device from installing it. */
+import { type PromptOutcome, reasonOf } from '@device-core/plugin-api';
+import type { Parts } from './parts.ts';
+import { asksFor } from './policy.ts';
+import type { Wanted } from './record.ts';
+
+/** "Not now" and silence hold so long. */
+const AGAIN_MS = 86_400_000;
+/** Where the question could not be asked. */
+const TROUBLE_MS = 600_000;
+const LONGEST_ACT = 200;
+
+export class Consenting {
+  readonly #parts: Parts;
+  readonly #agreed: (image: string, by: string) => Promise<void>;
+  /** Image that is asked about. */
+  #open: string | undefined;
+  /** Nothing is asked before; of `clock.steady()`. */
+  #next = 0;
+
+  constructor(parts: Parts, agreed: (image: string, by: string) => Promise<void>) {
+    this.#parts = parts;
+    this.#agreed = agreed;
+    parts.scope.defer('question about the update', () => this.withdraw());
+  }
+
+  /** Does nothing while the question is open, or was answered a while ago. */
+  ask(wanted: Wanted): void {
+    const { services, clock, device } = this.#parts;
+    const { image, version } = wanted;
+    if (!services.prompts || this.#open === image || clock.steady() < this.#next) return;
+    this.#open = image;
+    const act = `install version ${version}: ${asksFor(wanted).join('; ')}`;
+    const { id, title } = device.sku;
+    const question = { kind: 'update', subject: id, title, version, act: cut(act), what: [] } as const;
+    services.prompts.ask(question).then(
+      (outcome) => this.#told(image, outcome),
+      (error) => {
+        this.#parts.log.warn({ reason: reasonOf(error) }, 'nobody can be asked about the update');
+        if (this.#open === image) this.#over(TROUBLE_MS);
+      },
+    );
+  }
+
+  withdraw(): void {
+    if (this.#open === undefined) return;
+    this.#open = undefined;
+    const { services, device, log } = this.#parts;
+    services.prompts?.withdraw(device.sku.id, 'update').catch((error) => {
+      log.warn({ reason: reasonOf(error) }, 'the question about the update stays open');
+    });
+  }
+
+  async #told(image: string, { state, allow, by = 'somebody' }: PromptOutcome): Promise<void> {
+    if (this.#open !== image) return;
+    this.#over(state === 'withdrawn' ? 0 : AGAIN_MS);
+    if (allow.length === 0) return;
+    this.#next = 0;
+    await this.#agreed(image, by).catch((err) => this.#parts.log.error({ err }, 'cannot take the yes to the update'));
+  }
+
+  #over(ms: number): void {
+    this.#open = undefined;
+    this.#next = this.#parts.clock.steady() + ms;
+  }
+}
+
+const cut = (text: string): string => (text.length <= LONGEST_ACT ? text : `${text.slice(0, LONGEST_ACT - 1)}…`);

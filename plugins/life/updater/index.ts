@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import {
+  apps,
+  CoreError,
+  definePlugin,
+  device,
+  machine,
+  operations,
+  pluginManager,
+  prompts,
+  slots,
+  type UpdateTold,
+  updates,
+} from '@device-core/plugin-api';
+import { KeptFile } from '@device-core/plugin-api/durable';
+import type { UpdaterConfig } from './configuration.ts';
+import { History } from './history.ts';
+import { Journal } from './journal.ts';
+import { Leases } from './leases.ts';
+import type { Parts } from './parts.ts';
+import { FORM } from './record.ts';
+import type { Source } from './repository.ts';
+import { Senses } from './senses.ts';
+import type { Updater } from './updater.ts';
+
+const requires = { device, 'plugin-manager': pluginManager };
+const GONE = ['stopped', 'failed', 'quarantined'];
+
+/** What goes on with an update is imported when it is asked for, or when the slots are there. */
+export const plugin = definePlugin<typeof requires, UpdaterConfig>({
+  requires,
+  async setup(host, services) {
+    const { config, log, scope, clock } = host;
+    const info = await services.device.info();
+    const folder = join(info.paths.var, 'update');
+    const kept = await KeptFile.open(join(folder, 'state.json'), FORM, scope, log);
+    const history = new History(join(folder, 'history.jsonl'), log);
+    const leases = new Leases(clock);
+    const publish = (told: UpdateTold): void => {
+      try {
+        host.bus.publish('update.state', told);
+      } catch (err) {
+        log.warn({ err }, 'cannot tell the state of the update: the event was refused');
+      }
+    };
+    const journal = new Journal(kept, history, clock, publish);
+    let updater: Promise<Updater> | undefined;
+    let source: Promise<Source> | undefined;
+    const wake = (): void => void updater?.then((it) => it.wake());
+    const parts: Parts = {
+      ...{ config, scope, clock, log, folder, device: info, journal, history, leases },
+      senses: new Senses(host.bus, wake),
+      manager: services['plugin-manager'],
+      services: {},
+      judge: host.hook('update.judge'),
+      repository: async () => {
+        const { url } = config;
+        if (url !== undefined) source ??= import('./configured.ts').then((it) => it.repositoryOf(parts, url));
+        return source;
+      },
+    };
+    const whole = (): Promise<Updater> => {
+      updater ??= import('./updater.ts').then((it) => new it.Updater(parts));
+      return updater;
+    };
+    const forget = (holder: string): void => {
+      if (leases.forget(holder)) wake();
+    };
+    host.bus.subscribe('app.removed', ({ payload }) => forget(`app.${(payload as { readonly id: string }).id}`));
+    host.bus.subscribe('app.state', ({ payload }) => {
+      const { app, state } = payload as { readonly app: string; readonly state: string };
+      if (GONE.includes(state)) forget(`app.${app}`);
+    });
+    host.provide(updates, {
+      state: async () => journal.told,
+      inhibit: async (holder, reason, ms) => leases.take(holder, reason, ms),
+      async release(id) {
+        if (leases.release(id)) wake();
+      },
+    });
+    host.tap('health.collect', async (report) => {
+      kept.tell(report, 'updater.state');
+      const { state, reason, version } = journal.told;
+      const alarm = (await updater)?.alarm;
+      if (alarm) report.warn(alarm.code, `updates: ${alarm.message}`);
+      if (history.trouble !== undefined) report.warn('STATE_UNWRITABLE', `history of updates: ${history.trouble}`);
+      const about = [state, version, reason].filter((part) => part !== undefined).join(' ');
+      report.add('updater', { status: state === 'failed' ? 'blocked' : 'okay', message: about });
+    });
+    host.when(operations, async (table, part) => {
+      parts.services.operations = table;
+      part.defer('operations', () => void delete parts.services.operations);
+      const { updateOperations } = await import('./operations.ts');
+      for (const operation of updateOperations(parts, whole, host.capabilities))
+        part.use(operation.name, table.add(operation));
+    });
+    host.when(apps, (it, part) => {
+      parts.services.apps = it;
+      part.defer('apps', () => void delete parts.services.apps);
+    });
+    host.when(prompts, (it, part) => {
+      parts.services.prompts = it;
+      part.defer('prompts', () => void delete parts.services.prompts);
+      wake();
+    });
+    host.when(machine, (it, part) => {
+      parts.services.machine = it;
+      part.defer('machine', () => void delete parts.services.machine);
+    });
+    let ready = false;
+    // A checkout has nothing to take up, and needs none of its code.
+    const take = async (): Promise<void> => {
+      const { provider } = (await parts.services.slots?.status()) ?? { provider: 'none' };
+      if (provider !== 'none') await (await whole()).begin();
+    };
+    const begin = (): void => {
+      if (ready && parts.services.slots) void take().catch((err) => log.error({ err }, 'cannot take the update up'));
+    };
+    host.when(slots, (it, part) => {
+      parts.services.slots = it;
+      part.defer('slots', () => void delete parts.services.slots);
+      begin();
+    });
+    // What is judged has had its chance to start.
+    host.tap('kernel.ready', () => {
+      ready = true;
+      begin();
+    });
+    if (kept.newer)
+      log.warn({ err: new CoreError('STATE_NEWER', kept.newer.details) }, 'the update is left to the newer Core');
+  },
+});

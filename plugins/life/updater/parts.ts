@@ -1,0 +1,46 @@
+/** What the pieces of the updater share. */
+import type {
+  Apps,
+  Clock,
+  DeviceInfo,
+  HookCaller,
+  Logger,
+  Machine,
+  Operations,
+  PluginManager,
+  Prompts,
+  Scope,
+  Slots,
+} from '@device-core/plugin-api';
+import type { UpdaterConfig } from './configuration.ts';
+import type { History } from './history.ts';
+import type { Journal } from './journal.ts';
+import type { Leases } from './leases.ts';
+import type { Source } from './repository.ts';
+import type { Senses } from './senses.ts';
+
+export interface Parts {
+  readonly config: UpdaterConfig;
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** `<state>/update`: list, signatures and blobs of the wanted image lie in it as in an image folder. */
+  readonly folder: string;
+  readonly device: DeviceInfo;
+  readonly journal: Journal;
+  readonly history: History;
+  readonly leases: Leases;
+  readonly senses: Senses;
+  readonly manager: PluginManager;
+  /** As far as they are there. */
+  readonly services: {
+    slots?: Slots | undefined;
+    machine?: Machine | undefined;
+    operations?: Operations | undefined;
+    apps?: Apps | undefined;
+    prompts?: Prompts | undefined;
+  };
+  readonly judge: HookCaller<'update.judge'>;
+  /** The repository that the configuration names; undefined where it names none. */
+  readonly repository: () => Promise<Source | undefined>;
+}

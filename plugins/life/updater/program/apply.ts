@@ -1,0 +1,1 @@
+export { apply as program } from './order.ts';

@@ -1,0 +1,1 @@
+export { download as program } from './order.ts';

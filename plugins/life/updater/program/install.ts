@@ -1,0 +1,1 @@
+export { install as program } from './order.ts';

@@ -1,0 +1,1 @@
+export { rollback as program } from './order.ts';

@@ -1,0 +1,179 @@
+/** Updates from a repository: static files of any web server, believed by TUF and by nothing else. */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { storageError } from '@device-core/plugin-api/durable';
+import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
+import { compare, isVersion } from '@device-core/plugin-api/versions';
+import type { Blob, BlobOptions, Offer, OpenRepository, RepositoryOptions, Source } from '../repository.ts';
+import { KeptMetadata } from './kept-metadata.ts';
+import { type Channel, look, type TargetFile } from './look.ts';
+import { Requests } from './requests.ts';
+
+const unpack = promisify(zstdDecompress);
+const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC } = constants;
+
+const LIST = 'image.json.zst';
+/** Longest of each file, bytes, as it travels. */
+const MOST: Readonly<Record<string, number>> = { [LIST]: 16 << 20, 'image.sig': 64 << 10, 'blobs.json': 2 << 20 };
+
+class Repository implements Source {
+  readonly kind = 'repository';
+  readonly #options: RepositoryOptions;
+  readonly #requests: Requests;
+  readonly #kept: KeptMetadata;
+  /** The last offer, by the hash of its list as it travels. */
+  #last: { readonly key: string; readonly offer: Offer } | undefined;
+  /** One look after the other: they share a folder. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: RepositoryOptions) {
+    this.#options = options;
+    this.#requests = new Requests(options);
+    this.#kept = new KeptMetadata(options.folder);
+    options.scope.use('connections to the repository', this.#requests);
+  }
+
+  get name(): string {
+    return this.#requests.name;
+  }
+
+  newest(channel: string, signal: AbortSignal): Promise<Offer | undefined> {
+    const found = this.#turn.then(() => this.#newest(channel, signal));
+    this.#turn = found.catch(() => undefined); // told to whoever asked
+    return found;
+  }
+
+  async #newest(channel: string, signal: AbortSignal): Promise<Offer | undefined> {
+    signal.throwIfAborted();
+    const { root, log } = this.#options;
+    const time = await this.#options.time();
+    try {
+      const requests = this.#requests;
+      const found = await look({ requests, kept: this.#kept, root, channel, time, signal, log });
+      return found && (await this.#offer(found, channel, signal));
+    } finally {
+      this.#requests.idle();
+    }
+  }
+
+  async #offer(found: Channel, channel: string, signal: AbortSignal): Promise<Offer | undefined> {
+    const { sku, platform } = this.#options;
+    const place = `${channel}/${sku}/${platform.os}-${platform.arch}-${platform.libc}/`;
+    const versions = found.paths
+      .filter((path) => path.startsWith(place) && path.endsWith(`/${LIST}`))
+      .map((path) => path.slice(place.length, -LIST.length - 1))
+      .filter(isVersion)
+      .sort(compare);
+    const version = versions.at(-1);
+    if (version === undefined) return undefined;
+    const target = async (name: string): Promise<TargetFile> => {
+      const one = await found.target(`${place}${version}/${name}`);
+      if (one === undefined) throw this.#requests.untrusted(`${channel} names no ${name} of ${version}`);
+      return one;
+    };
+    const list = await target(LIST);
+    const { publishedAt, rollout, withdrawn } = list.custom;
+    const said = {
+      ...(Number.isSafeInteger(publishedAt) && { publishedAt: Number(publishedAt) * 1000 }),
+      ...(typeof rollout === 'number' && { rollout }),
+      ...(typeof withdrawn === 'string' && { withdrawn: withdrawn.slice(0, 200) }),
+    };
+    const key = String(list.hashes.sha256);
+    if (this.#last?.key !== key) {
+      const parts = { list, signatures: await target('image.sig'), blobs: await target('blobs.json') };
+      this.#last = { key, offer: await this.#fetch(parts, version, signal) };
+    }
+    return { ...this.#last.offer, ...said };
+  }
+
+  async #fetch(
+    parts: { readonly list: TargetFile; readonly signatures: TargetFile; readonly blobs: TargetFile },
+    version: string,
+    signal: AbortSignal,
+  ): Promise<Offer> {
+    const packed = await this.#target(parts.list, LIST, signal);
+    const list = await unpack(packed, { maxOutputLength: LONGEST_LIST }).catch((error: Error) => {
+      throw this.#requests.untrusted(`the list of ${version} cannot be unpacked: ${error.message}`, error);
+    });
+    const image = this.#imageOf(list, version, parts.list.custom.image);
+    const signatures = (await this.#target(parts.signatures, 'image.sig', signal)).toString('utf8');
+    const sizes = await this.#target(parts.blobs, 'blobs.json', signal);
+    return { list, signatures, compressed: this.#compressed(sizes, image) };
+  }
+
+  /** The channel's word about a list must fit the list: it was signed for this SKU, platform and version. */
+  #imageOf(list: Uint8Array, version: string, hash: unknown): Image {
+    const { sku, platform } = this.#options;
+    let image: Image;
+    try {
+      image = parseImage(list);
+    } catch (error) {
+      throw this.#requests.untrusted(`the list of ${version} is none: ${(error as Error).message}`, error);
+    }
+    const { os, arch, libc } = image.platform;
+    const same = image.sku === sku && os === platform.os && arch === platform.arch && libc === platform.libc;
+    if (same && image.version === version && hash === imageHash(list)) return image;
+    throw this.#requests.untrusted(
+      `the list of ${version} is of ${image.sku} ${image.version} for ${os}-${arch}-${libc}`,
+    );
+  }
+
+  #compressed(sizes: Buffer, { files }: Image): ReadonlyMap<string, number> {
+    let bytes: unknown;
+    try {
+      bytes = Object(JSON.parse(sizes.toString('utf8'))).bytes;
+    } catch (error) {
+      throw this.#requests.untrusted('blobs.json cannot be read', error);
+    }
+    const fits =
+      Array.isArray(bytes) &&
+      bytes.length === files.length &&
+      bytes.every((one) => Number.isSafeInteger(one) && one > 0);
+    if (!fits) throw this.#requests.untrusted('blobs.json is of another list');
+    return new Map(files.map(({ sha256 }, index) => [sha256, (bytes as readonly number[])[index] ?? 0]));
+  }
+
+  /** A target, as long as and with the hash that its role says. */
+  async #target(target: TargetFile, name: string, signal: AbortSignal): Promise<Buffer> {
+    const { path, length, hashes } = target;
+    const { sha256 = '' } = hashes;
+    if (length > (MOST[name] ?? 0))
+      throw this.#requests.untrusted(`${name} has ${length} bytes, more than ${MOST[name]}`);
+    const at = path.lastIndexOf('/') + 1;
+    const place = [...path.slice(0, at).split('/'), `${sha256}.${path.slice(at)}`].filter((part) => part !== '');
+    const bytes = await this.#requests.bytes(`targets/${place.map(encodeURIComponent).join('/')}`, {
+      most: length,
+      signal,
+    });
+    if (bytes.length < length) throw this.#requests.failed(`${name} ended after ${bytes.length} of ${length} bytes`);
+    if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
+    throw this.#requests.untrusted(`${name} has another content than its role says`);
+  }
+
+  async fetchBlob({ sha256 }: Blob, to: string, { from, most, signal, took }: BlobOptions): Promise<void> {
+    let file: Awaited<ReturnType<typeof open>> | undefined;
+    const written = async <T>(work: () => Promise<T>): Promise<T> => {
+      try {
+        return await work();
+      } catch (error) {
+        throw storageError(to, error);
+      }
+    };
+    const begin = async (first: number): Promise<void> => {
+      file = await written(() => open(to, O_WRONLY | O_CREAT | (first > 0 ? O_APPEND : O_TRUNC), 0o600));
+    };
+    try {
+      await this.#requests.read(`blobs/${sha256}.zst`, { from, most, signal, begin }, async (chunk) => {
+        await written(() => file!.appendFile(chunk));
+        took?.(chunk.length);
+      });
+    } finally {
+      await file?.close();
+    }
+  }
+}
+
+export const openRepository: OpenRepository = (options) => new Repository(options);

@@ -1,0 +1,33 @@
+/** What the device last told of network, power, clock and voice. */
+import type { Bus, NetworkState, PowerState, WallTimeState } from '@device-core/plugin-api';
+
+const TURNS = ['listening', 'thinking', 'speaking'];
+
+export class Senses {
+  network: NetworkState | undefined;
+  power: PowerState | undefined;
+  time: WallTimeState | undefined;
+  turn = false;
+
+  /** `changed` is called after each event that may change what a rule says. */
+  constructor(bus: Bus, changed: () => void) {
+    bus.subscribe('system.network', ({ payload }) => {
+      this.network = payload as NetworkState;
+      changed();
+    });
+    bus.subscribe('system.power', ({ payload }) => {
+      this.power = payload as PowerState;
+      changed();
+    });
+    bus.subscribe('system.time', ({ payload }) => {
+      this.time = payload as WallTimeState;
+      changed();
+    });
+    bus.subscribe('audio.state', ({ payload }) => {
+      const turn = TURNS.includes((payload as { readonly state: string }).state);
+      if (turn === this.turn) return;
+      this.turn = turn;
+      changed();
+    });
+  }
+}

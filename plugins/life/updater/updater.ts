@@ -1,0 +1,492 @@
+/** One update at a time: what operators order, what the device does by itself, and what waits for a rule. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { type CallContext, CoreError, callerName, reasonOf, type SlotsStatus } from '@device-core/plugin-api';
+import { Consenting } from './consenting.ts';
+import { deviceId } from './device-id.ts';
+import { roomFor, sweep } from './download.ts';
+import { blobsOf, type Fetching, fetchAll, find, keptImage, needSlots, sourceAt, toFetch } from './fetching.ts';
+import { activate, gate, resume, rollBack } from './flip.ts';
+import { dropOldForms } from './old-forms.ts';
+import type { Parts } from './parts.ts';
+import { type Act, CONSENT, type Facts, firstNo, nextAct, type Refusal } from './policy.ts';
+import type { Order, UpdateRecord } from './record.ts';
+import type { Blob, Source } from './repository.ts';
+import { COMMITTED, OVER, type Step } from './states.ts';
+import { tidy } from './tidy.ts';
+import { Uploads } from './uploads.ts';
+
+/** While an update waits for hours, a hold or a lease, it is looked at so often. */
+const LOOK_MS = 60_000;
+const HOUR = 3_600_000;
+const MB = 1 << 20;
+const STAGED: readonly string[] = ['staged', 'waiting'];
+
+/** Ends what is under way, and says why. */
+class Stopped extends Error {
+  readonly step: Step;
+
+  constructor(reason: string, step: Step = 'stop') {
+    super(reason);
+    this.step = step;
+  }
+}
+
+export interface Ordered {
+  readonly accept?: string;
+  readonly anyway?: boolean;
+}
+
+export class Updater {
+  readonly parts: Parts;
+  readonly uploads: Uploads;
+  readonly #consent: Consenting;
+  #job: { readonly name: string; readonly abort: AbortController; readonly done: Promise<void> } | undefined;
+  #tidied: Promise<void> = Promise.resolve();
+  #device: string | undefined;
+  #status: SlotsStatus | undefined;
+  /** Of the wanted image, as its source and the slots told. */
+  #missing: readonly Blob[] | undefined;
+  #compressed: ReadonlyMap<string, number> = new Map();
+  #fetch: Fetching | undefined;
+  #look: Disposable | undefined;
+  #round: Disposable | undefined;
+  /** What was wrong with the repository when it was last looked at: an alarm. */
+  alarm: CoreError | undefined;
+
+  constructor(parts: Parts) {
+    const { maxMB, keepFreeMB } = parts.config;
+    this.parts = parts;
+    this.uploads = new Uploads(join(parts.folder, 'uploads'), (folder) => roomFor(folder, maxMB * MB, keepFreeMB * MB));
+    this.#consent = new Consenting(parts, (image, by) => this.#agreed(image, by));
+    parts.scope.defer('the update', async () => {
+      this.#job?.abort.abort(new CoreError('CANCELLED', { what: 'the update', reason: 'the Core ends' }));
+      await this.#job?.done;
+    });
+  }
+
+  get busy(): boolean {
+    return this.#job !== undefined;
+  }
+
+  /** The slots are there: what was cut off goes on. Called once for each time that they appear. */
+  async begin(): Promise<void> {
+    const { journal, log } = this.parts;
+    // The slots were away for a moment: what is under way goes on, or fails by itself.
+    if (this.#job) return;
+    try {
+      const slots = await this.slots();
+      const found = await resume(this.parts, slots);
+      if (found === 'gate') this.#run('judge', () => gate(this.parts));
+      else if (found === 'activate') this.#run('activate', () => activate(this.parts));
+      else await Promise.all([dropOldForms(this.parts, slots), this.#tidy()]);
+    } catch (error) {
+      log.error({ err: error }, 'cannot tell what became of the update');
+      await journal.note({ reason: `cannot tell what became of it: ${reasonOf(error)}` });
+    }
+    this.wake();
+    this.#plan();
+  }
+
+  /** Throws SLOTS_UNAVAILABLE where no plugin provides slots, and what `Slots.status` throws. */
+  async slots(): Promise<SlotsStatus> {
+    this.#status = await needSlots(this.parts, 'look at the slots').status();
+    return this.#status;
+  }
+
+  /** Resolves when it has been looked for. Rejects as `Source.newest` and `Slots.inspect`: what was known of an update stays. */
+  async check(call: Pick<CallContext, 'caller'> | undefined, channel = this.parts.config.channel): Promise<void> {
+    const { journal } = this.parts;
+    await this.#free('check');
+    needSlots(this.parts, 'look for an update');
+    const source = await this.parts.repository();
+    if (!source)
+      throw new CoreError('UPDATE_REFUSED', {
+        verb: 'look for',
+        reason: 'no repository is configured',
+        rule: 'repository',
+      });
+    await this.#free('check');
+    const { state, reason, rule } = journal.record;
+    const by = call && { by: callerName(call.caller) };
+    let fault: unknown;
+    await this.#run('check', async (signal) => {
+      await journal.move('check', by);
+      try {
+        await this.#find(source, { channel, signal });
+      } catch (error) {
+        if (signal.aborted) throw error;
+        fault = error;
+        await journal.move('fail', { reason: reasonOf(error), checkedAt: this.parts.clock.now(), ...by });
+        if (state !== 'idle') await journal.note({ reason, rule });
+      }
+    });
+    this.#plan();
+    this.wake();
+    if (fault !== undefined) throw fault;
+  }
+
+  async #find(source: Source, about: { readonly channel: string; readonly signal: AbortSignal }): Promise<void> {
+    const { journal, clock } = this.parts;
+    const checkedAt = clock.now();
+    try {
+      const found = await find(this.parts, source, about);
+      this.alarm = undefined;
+      if (typeof found === 'string') return await journal.move('nothing', { reason: found, checkedAt });
+      await this.#found(found, { checkedAt });
+    } catch (error) {
+      if (about.signal.aborted) throw error;
+      const { code, details } = Object(error) as Partial<CoreError>;
+      const reason = reasonOf(error);
+      if (code === 'UPDATE_REFUSED' && details?.rule === 'clock')
+        return await journal.move('nothing', { reason: `waiting (clock): ${reason}`, rule: 'clock' });
+      // Not there, or too slow, is no alarm: it is tried again.
+      if (error instanceof CoreError && code !== 'REPOSITORY_FAILED') this.alarm = error;
+      throw error;
+    }
+  }
+
+  async #found(
+    { wanted, slots, missing, compressed }: Exclude<Awaited<ReturnType<typeof find>>, string>,
+    more: { readonly checkedAt?: number; readonly by?: string } = {},
+  ): Promise<void> {
+    const running = slots.slots.find(({ booted }) => booted);
+    const other = slots.slots.find(({ booted }) => !booted);
+    this.#missing = missing;
+    this.#compressed = compressed;
+    this.#fetch = undefined;
+    await this.parts.journal.move('found', {
+      ...{ wanted, ...more, left: undefined, order: undefined, anyway: undefined, flips: undefined },
+      from: running?.version,
+      slot: other?.name,
+    });
+  }
+
+  /** Takes a folder or an archive of the device. Resolves when it is looked at, and goes on as far as the rules let it. */
+  async install(
+    path: string,
+    { downgrade, ...ordered }: Ordered & { readonly downgrade?: boolean },
+    by: string,
+  ): Promise<void> {
+    await this.#free('install');
+    needSlots(this.parts, 'install the image');
+    const source = await sourceAt(this.uploads.pathOf(path));
+    await this.#free('install');
+    let fault: unknown;
+    await this.#run('install', async (signal) => {
+      try {
+        const found = await find(this.parts, source, { signal, ...(downgrade && { downgrade }) });
+        if (typeof found === 'string')
+          throw new CoreError('UPDATE_REFUSED', { verb: 'install', reason: found, rule: 'same' });
+        await this.uploads.handOver(source.name);
+        await this.#found(found, { by });
+      } catch (error) {
+        fault = error; // nothing has changed: whoever asked is told
+      }
+    });
+    if (fault !== undefined) throw fault;
+    await this.order('apply', ordered, by);
+  }
+
+  /** What an operator wants: it is done at once, or as soon as what passes by itself has passed. Throws UPDATE_REFUSED, UPDATE_CONFLICT, SLOTS_UNAVAILABLE. */
+  async order(order: Order, { accept, anyway = false }: Ordered, by: string): Promise<void> {
+    const { journal } = this.parts;
+    const verb = order === 'apply' ? 'install' : 'download';
+    // It has only to be written down that it is staged, or found.
+    const { name } = this.#job ?? {};
+    const ends = { download: 'staged', check: 'available', install: 'available' }[name ?? ''];
+    if (ends === journal.record.state) await this.#job?.done;
+    await this.slots();
+    const { state, wanted } = journal.record;
+    const going = state === 'downloading' || state === 'verifying';
+    if (!wanted || !(going || ['available', 'staged', 'waiting'].includes(state)) || (this.#job && !going))
+      throw new CoreError('UPDATE_CONFLICT', { verb, state });
+    if (order === 'download' && state !== 'available') throw new CoreError('UPDATE_CONFLICT', { verb, state });
+    if (accept !== undefined) {
+      if (accept !== wanted.asks.digest) {
+        const reason = `what it asks for is ${wanted.asks.digest ?? 'nothing'}, not ${accept}`;
+        throw new CoreError('UPDATE_REFUSED', { verb, reason, rule: 'consent' });
+      }
+      await journal.note({ wanted: { ...wanted, accepted: accept } });
+    }
+    const acts: readonly Act[] =
+      order === 'apply' ? (state === 'available' ? ['download', 'activate'] : ['activate']) : ['download'];
+    await this.#measure();
+    for (const act of acts) {
+      const no = firstNo(act, await this.facts(), { by: 'operator', anyway });
+      if (no && !no.rule.passes) throw new CoreError('UPDATE_REFUSED', { verb, reason: no.reason, rule: no.rule.name });
+    }
+    this.parts.log.info({ by, order }, 'an update was ordered');
+    await journal.note({ order, anyway });
+    await this.wake();
+  }
+
+  async rollback(reason: string, by: string): Promise<void> {
+    const { journal } = this.parts;
+    const { state } = journal.record;
+    if (state === 'activating' || (this.#job && state !== 'probation' && !OVER.includes(state)))
+      throw new CoreError('UPDATE_CONFLICT', { verb: 'roll back', state });
+    await this.#stop(new Stopped(reason));
+    await rollBack(this.parts, reason, by);
+  }
+
+  /** Ends what is under way; with `discard` the image is not wanted any more. Throws UPDATE_CONFLICT where it is too late for that. */
+  async hold(hold: { readonly until?: number; readonly reason: string }, discard: boolean): Promise<void> {
+    const { journal } = this.parts;
+    const { state } = journal.record;
+    const late = COMMITTED.includes(state);
+    if (late && discard) throw new CoreError('UPDATE_CONFLICT', { verb: 'discard', state });
+    // Before it is stopped: what is stopped would be taken up again for the order.
+    const noted = journal.note({ hold, ...(!late && { order: undefined, anyway: undefined }) });
+    if (!late) await this.#stop(new Stopped(`held back: ${hold.reason}`));
+    await noted;
+    if (discard && journal.can('discard')) {
+      await journal.move('discard', {
+        wanted: undefined,
+        order: undefined,
+        anyway: undefined,
+        reason: `discarded: ${hold.reason}`,
+      });
+      await this.#tidy();
+    }
+    this.wake();
+  }
+
+  /** Resolves with the hold that it ended; undefined where none was on. */
+  async resumed(): Promise<UpdateRecord['hold']> {
+    const { journal, clock } = this.parts;
+    const { hold } = journal.record;
+    const on = hold && (hold.until === undefined || hold.until > clock.now());
+    await journal.note({ hold: undefined });
+    this.wake();
+    this.#plan();
+    return on ? hold : undefined;
+  }
+
+  /** What the rules say of the next thing to be done, as whoever wants it. */
+  async why(): Promise<{ readonly act: Act; readonly by: 'operator' | 'device'; readonly no?: Refusal }> {
+    const { record } = this.parts.journal;
+    const act = nextAct(record);
+    await this.slots().catch(() => undefined); // told by the rule
+    if (act === 'download') await this.#measure();
+    const by = record.order === undefined ? 'device' : 'operator';
+    const no = firstNo(act, await this.facts(), { by, ...(record.anyway && { anyway: true }) });
+    return { act, by, ...(no && { no }) };
+  }
+
+  async facts(): Promise<Facts> {
+    const { config, journal, clock, services, senses, leases } = this.parts;
+    const running = this.#status?.slots.find(({ booted }) => booted);
+    const provider = this.#status?.provider;
+    return {
+      ...{ config, record: journal.record, wanted: journal.record.wanted, now: clock.now() },
+      slots: provider === undefined ? (services.slots ? 'unknown' : 'none') : provider === 'none' ? 'none' : 'there',
+      ...{ running: running?.version, floor: this.#status?.floor.version, device: await this.#id() },
+      ...{ network: senses.network, power: senses.power, time: senses.time, turn: senses.turn },
+      ...{ leases: leases.list(), fetch: this.#fetch },
+    };
+  }
+
+  /** Bytes that will really travel; undefined where nothing is to be fetched. */
+  async toFetch(): Promise<number | undefined> {
+    await this.#measure().catch(() => undefined); // the rules say what is wrong
+    return this.parts.journal.record.state === 'available' ? this.#fetch?.bytes : undefined;
+  }
+
+  /** Something has changed: what waits may go on, and what is under way may have to stop. */
+  async wake(): Promise<void> {
+    this.#look?.[Symbol.dispose]();
+    this.#look = undefined;
+    if (this.parts.scope.signal.aborted) return;
+    try {
+      await this.#consider();
+    } catch (error) {
+      this.parts.log.warn({ err: error }, 'cannot go on with the update');
+    }
+  }
+
+  async #consider(): Promise<void> {
+    const { journal, config, services } = this.parts;
+    const { state, order, anyway = false } = journal.record;
+    if (this.#job || !STAGED.includes(state)) this.#consent.withdraw();
+    if (!services.slots) return;
+    if (state === 'downloading' && this.#job) {
+      const no = firstNo('download', { ...(await this.facts()), fetch: undefined }, { by: 'operator', anyway });
+      if (no) this.#job.abort.abort(new Stopped(no.reason));
+      return;
+    }
+    if (this.#job) return;
+    if (state === 'available') {
+      const wants =
+        order !== undefined ? 'operator' : ['download', 'apply'].includes(config.automatic) ? 'device' : undefined;
+      if (wants) await this.#attempt('download', wants, anyway, () => this.#download());
+    } else if (STAGED.includes(state)) {
+      const wants = order === 'apply' ? 'operator' : config.automatic === 'apply' ? 'device' : undefined;
+      if (wants) await this.#attempt('activate', wants, anyway, () => this.#activate());
+    }
+  }
+
+  async #attempt(act: Act, by: 'operator' | 'device', anyway: boolean, go: () => void): Promise<void> {
+    const { journal, scope } = this.parts;
+    const { state } = journal.record;
+    if (!this.#status) await this.slots();
+    if (act === 'download') await this.#measure();
+    const facts = await this.facts();
+    const no = firstNo(act, facts, { by, anyway });
+    // Others may have come first meanwhile.
+    if (this.#job || journal.record.state !== state) return;
+    if (!no) {
+      this.#consent.withdraw();
+      return go();
+    }
+    const { name } = no.rule;
+    if (act === 'activate') this.#ask(facts, by, name);
+    if (act === 'activate' && (state === 'staged' || journal.record.rule !== name))
+      await journal.move('wait', { reason: no.reason, rule: name });
+    else await journal.note({ reason: no.reason, rule: name });
+    this.#look ??= scope.timeout('look whether the update may go on', LOOK_MS, () => this.wake());
+  }
+
+  /** Only what would be installed now, were it not for the consent: nobody is asked by night about what waits for the day. */
+  #ask(facts: Facts, by: 'operator' | 'device', rule: string): void {
+    const { wanted } = facts;
+    const { digest } = wanted?.asks ?? {};
+    const agreed = wanted && digest !== undefined && { ...facts, wanted: { ...wanted, accepted: digest } };
+    if (agreed && by === 'device' && CONSENT.includes(rule) && !firstNo('activate', agreed, { by }))
+      this.#consent.ask(wanted);
+    else this.#consent.withdraw();
+  }
+
+  async #agreed(image: string, by: string): Promise<void> {
+    const { journal, log } = this.parts;
+    const { wanted } = journal.record;
+    if (wanted?.image !== image || wanted.asks.digest === undefined) return;
+    log.info({ by, version: wanted.version }, 'what the update newly asks for was agreed to');
+    await journal.note({ wanted: { ...wanted, accepted: wanted.asks.digest } });
+    await this.wake();
+  }
+
+  #download(): void {
+    const { journal } = this.parts;
+    void this.#run('download', async (signal) => {
+      const { wanted } = journal.record;
+      const image = wanted && (await keptImage(this.parts, wanted.image));
+      if (!wanted || !image)
+        return await journal.move('fail', { reason: 'its list is not there any more: check again' });
+      await journal.move('download');
+      const slots = needSlots(this.parts, 'download the update');
+      const { missing } = await slots.inspect(this.parts.folder);
+      this.#missing = missing;
+      const source = await this.#sourceOf(wanted.kind, wanted.source);
+      await fetchAll(this.parts, { source, compressed: this.#compressed, missing, signal });
+      await journal.move('downloaded');
+      await slots.stage(this.parts.folder, { signal, progress: ({ done, of }) => journal.progress(done, of) });
+      signal.throwIfAborted();
+      await sweep(blobsOf(this.parts), new Set());
+      await journal.move('staged', { ...(journal.record.order === 'download' && { order: undefined }) });
+    }).then(() => this.wake());
+  }
+
+  async #sourceOf(kind: Source['kind'], path: string): Promise<Source> {
+    if (kind !== 'repository') return sourceAt(path);
+    const source = await this.parts.repository();
+    if (source) return source;
+    throw new CoreError('REPOSITORY_FAILED', { url: path, reason: 'no repository is configured any more' });
+  }
+
+  #activate(): void {
+    void this.#run('activate', () => activate(this.parts));
+  }
+
+  /** Never rejects: what goes wrong is where the update ends. */
+  #run(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    if (this.#job) throw new CoreError('UPDATE_CONFLICT', { verb: name, state: this.parts.journal.record.state });
+    const abort = new AbortController();
+    const done = this.#tidied
+      .then(() => work(abort.signal))
+      .catch((error) => this.#failed(abort.signal.aborted ? abort.signal.reason : error))
+      .catch((err) => this.parts.log.error({ err }, 'cannot record how the update ended'))
+      .then(() => this.#tidy())
+      .finally(() => {
+        this.#job = undefined;
+      });
+    this.#job = { name, abort, done };
+    return done;
+  }
+
+  /** Nothing begins meanwhile. Never rejects. */
+  #tidy(): Promise<void> {
+    // The next start does it.
+    if (this.parts.scope.signal.aborted) return Promise.resolve();
+    const { log } = this.parts;
+    this.#tidied = tidy(this.parts, this.uploads).catch((err) =>
+      log.warn({ err }, 'cannot sweep what no update needs'),
+    );
+    return this.#tidied;
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const { journal, scope, log } = this.parts;
+    // The next start of the Core goes on.
+    if (scope.signal.aborted) return;
+    const reason = reasonOf(error);
+    if (error instanceof Stopped) {
+      if (journal.can(error.step)) await journal.move(error.step, { reason });
+      return;
+    }
+    log.warn({ err: error }, 'the update failed');
+    if (journal.can('fail'))
+      await journal.move('fail', { reason, order: undefined, anyway: undefined, flips: undefined });
+    else await journal.note({ reason });
+  }
+
+  async #stop(why: Stopped): Promise<void> {
+    this.#job?.abort.abort(why);
+    await this.#job?.done;
+  }
+
+  /** Throws UPDATE_CONFLICT while something is under way. */
+  async #free(verb: string): Promise<void> {
+    // What is over has only to be written down.
+    if (OVER.includes(this.parts.journal.record.state)) await this.#job?.done;
+    const { state } = this.parts.journal.record;
+    if (this.#job || COMMITTED.includes(state)) throw new CoreError('UPDATE_CONFLICT', { verb, state });
+  }
+
+  async #measure(): Promise<void> {
+    const { journal, folder } = this.parts;
+    const { wanted, state } = journal.record;
+    if (!wanted || state !== 'available') return;
+    this.#missing ??= (await needSlots(this.parts, 'measure the update').inspect(folder)).missing;
+    this.#fetch = await toFetch(this.parts, this.#missing, this.#compressed);
+  }
+
+  async #id(): Promise<string> {
+    const { device, journal } = this.parts;
+    this.#device ??= (await deviceId(join(device.paths.etc, 'device.yaml'))) ?? journal.record.device;
+    if (this.#device === undefined) {
+      this.#device = randomUUID();
+      await journal.note({ device: this.#device });
+    }
+    return this.#device;
+  }
+
+  /** When it is looked at the repository next; a device without one has no timer for it. */
+  #plan(): void {
+    const { config, scope, journal, clock } = this.parts;
+    this.#round?.[Symbol.dispose]();
+    this.#round = undefined;
+    if (config.url === undefined || config.automatic === 'off' || scope.signal.aborted) return;
+    const every = config.checkHours * HOUR;
+    const due = (journal.record.checkedAt ?? 0) + every - clock.now();
+    this.#round = scope.timeout('look for an update', Math.min(every, Math.max(LOOK_MS, due)), () => this.#rounds());
+  }
+
+  async #rounds(): Promise<void> {
+    const { log } = this.parts;
+    const no = firstNo('check', await this.facts(), { by: 'device' });
+    if (no) log.debug({ rule: no.rule.name }, 'it is not looked for an update now');
+    else if (!this.#job) await this.check(undefined).catch((err) => log.warn({ err }, 'cannot look for an update'));
+    this.#plan();
+  }
+}

@@ -1,0 +1,46 @@
+/** What the layers of the configuration are to whoever lays them over each other. */
+import type { ConfigLayer } from '@device-core/plugin-api';
+import { isBelow } from './keys.ts';
+import type { Lock } from './locks.ts';
+import type { Held } from './state-file.ts';
+
+export interface Layer {
+  get(key: string): Held | undefined;
+  keys(): Iterable<string>;
+}
+
+export interface Placed {
+  readonly layer: Layer;
+  readonly source: ConfigLayer;
+  /** It comes with the app itself, or with whoever described the key for all. */
+  readonly builtIn?: 'app' | 'shared';
+}
+
+export interface LayerValue extends Held {
+  readonly source: ConfigLayer | 'builtin';
+  /** The Core can change it alone. */
+  readonly writable: boolean;
+  /** Why the value is not used. */
+  readonly misfit?: string;
+}
+
+export interface Layered {
+  readonly layers: readonly LayerValue[];
+  /** Index of the layer in force; -1 where there is none. */
+  readonly winner: number;
+  readonly lock?: Lock;
+}
+
+export function rank(source: ConfigLayer): number {
+  return source === 'app' ? 2 : source === 'device' ? 1 : 0;
+}
+
+export function asLayer(values: ReadonlyMap<string, unknown>): Layer {
+  return {
+    keys: () => values.keys(),
+    get: (key) => (values.has(key) ? { value: values.get(key), revision: 0 } : undefined),
+  };
+}
+
+export const below = (layer: Layer, prefix: string): readonly string[] =>
+  [...layer.keys()].filter((key) => isBelow(key, prefix));

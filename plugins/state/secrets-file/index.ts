@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { definePlugin, device, operations, pluginManager } from '@device-core/plugin-api';
+import { serveSecrets } from '@device-core/plugin-api/secrets-kit';
+import { FileVault } from './file-vault.ts';
+
+const requires = { device, operations, manager: pluginManager };
+
+/** `env`: systemd names the folder of its credentials there. */
+export function makeSecretsFile(env: { readonly CREDENTIALS_DIRECTORY?: string }) {
+  return definePlugin({
+    requires,
+    async setup(host, { device: own, operations: table, manager }) {
+      const { etc, var: state, run } = (await own.info()).paths;
+      const vault = await FileVault.open({
+        ...{ scope: host.scope, log: host.log, folder: join(state, 'secrets'), run },
+        key: { etc, credentials: env.CREDENTIALS_DIRECTORY },
+      });
+      const serving = await serveSecrets(host as never, { operations: table, manager }, vault);
+      host.tap('health.collect', serving.health);
+      host.tap('log.line', serving.line);
+    },
+  });
+}
+
+export const plugin = makeSecretsFile(process.env);

@@ -1,0 +1,397 @@
+/** Builds what is sent, hands it to the outbox while there is a consent, and throws it away when there is none any more. */
+import { type Clock, type HealthReport, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Secrets } from '@device-core/plugin-api/services/secrets';
+import {
+  CONSENT_LEVELS,
+  type ConsentLevel,
+  covers,
+  type MetricData,
+  type Metrics,
+  type Outbox,
+  type OutboxLoss,
+  type OutboxQueue,
+  type Queued,
+  type QueueState,
+  type Sent,
+} from '@device-core/plugin-api/telemetry';
+import type { ConsentBook } from './consent-book.ts';
+import { type LogLevel, LogRecords, lossRecord } from './log-records.ts';
+import { logsRequest, metricsRequest, type Resource, type Span } from './otlp.ts';
+import { checkedUrl, receiver, revealedHeaders, signalUrl, type TargetSettings, type Text, textOf } from './target.ts';
+
+export interface ExportSettings extends TargetSettings {
+  readonly intervalMs: number;
+  readonly answerMs: number;
+  readonly logs: LogLevel;
+}
+
+export interface ExporterOptions {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly settings: ExportSettings;
+  readonly book: ConsentBook;
+  readonly about: Omit<Resource, 'device'>;
+  readonly startedAt: number;
+}
+
+/** The next push. */
+export interface Shown {
+  /** Bodies, one on a line. */
+  readonly metrics?: string;
+  readonly logs?: string;
+}
+
+interface Sending {
+  readonly part: Scope & AsyncDisposable;
+  readonly base: URL;
+  readonly metrics: OutboxQueue;
+  readonly logs: OutboxQueue;
+}
+
+type Signal = 'metrics' | 'logs';
+/** The two queues: what is measured is kept in its newest state alone, lines of the log are kept all. */
+const QUEUES = { metrics: 'telemetry', logs: 'logs' } as const satisfies Record<Signal, string>;
+const PART = 'telemetry';
+const LIMITS = { bytes: 4 << 20, messages: 500, ageMs: 7 * 24 * 3_600_000 };
+/** Lines wait so long for others: an error is on the disk soon, a burst is one push. */
+const GATHER_MS = 2_000;
+/** Points of one body, so that none is too large for a collector. */
+const POINTS_OF_A_BODY = 500;
+/** Before that the device does not know what time it is. */
+const BELIEVABLE = Date.UTC(2020, 0);
+/** The start of counting is told anew when the wall clock was set by more. */
+const MOVED_MS = 60_000;
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+export class Exporter {
+  readonly #options: ExporterOptions;
+  readonly #clock: Clock;
+  readonly #records: LogRecords;
+  #outbox: Outbox | undefined;
+  secrets: Secrets | undefined;
+  metrics: Metrics | undefined;
+  #sending: Sending | undefined;
+  #trouble: string | undefined;
+  #rejected: string | undefined;
+  /** Why the headers of the last push could not be made. */
+  #unheaded: string | undefined;
+  /** What `show` has shown goes next, to the byte. */
+  #shown: { metrics?: readonly string[]; logs?: string } = {};
+  /** What was begun before a consent was withdrawn is not kept. */
+  #generation = 0;
+  #from: number | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+    this.#clock = options.scope.clock;
+    this.#records = new LogRecords(options.settings.logs);
+  }
+
+  get trouble(): string | undefined {
+    const { book, settings } = this.#options;
+    if (book.value.level === 'off') return 'there is no consent';
+    if (settings.endpoint === undefined) return 'the SKU names no endpoint';
+    if (!this.#outbox) return 'no plugin keeps what is to be sent; outbox is the one';
+    return this.#trouble ?? (this.#sending && this.#unheaded);
+  }
+
+  /** Host and port: whoever is asked for a consent sees them before. Those of a secret are known while something is sent. */
+  get to(): string | undefined {
+    if (this.#sending) return receiver(this.#sending.base);
+    const { endpoint } = this.#options.settings;
+    try {
+      return typeof endpoint === 'string' ? receiver(checkedUrl(endpoint)) : undefined;
+    } catch {
+      return undefined; // `trouble` says why
+    }
+  }
+
+  async queues(): Promise<readonly QueueState[]> {
+    const sending = this.#sending;
+    return sending ? await Promise.all([sending.metrics.state(), sending.logs.state()]) : [];
+  }
+
+  async follow(outbox: Outbox | undefined): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#outbox = outbox;
+    });
+    await this.reconsider();
+  }
+
+  /** Begins to send, or ends it, as consent, SKU and services say. */
+  reconsider(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { book, settings } = this.#options;
+      const { endpoint } = settings;
+      if (!this.#outbox) return await this.#stop();
+      if (book.value.owed && !(await this.#pay())) return await this.#stop();
+      if (book.value.level === 'off' || endpoint === undefined) return await this.#stop();
+      const base = await this.#baseOf(endpoint);
+      if (this.#sending && this.#sending.base.href !== base?.href) await this.#stop();
+      if (base && !this.#sending) await this.#start(base, this.#outbox);
+    });
+  }
+
+  /** A finished line of the log. Quick, for it is asked about each. */
+  line(line: string): void {
+    const sending = this.#sending;
+    if (!sending || !this.#records.take(line, this.#options.book.value.level)) return;
+    sending.part.timeout('lines of the log', GATHER_MS, () => this.#flush(sending));
+  }
+
+  /** Resolves when it is on the disk and, where it is less than before, the queues are empty. Rejects with the codes of a disk, and of the outbox. */
+  decide(level: ConsentLevel, by: string, text: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { book } = this.#options;
+      const less = CONSENT_LEVELS.indexOf(level) < CONSENT_LEVELS.indexOf(book.value.level);
+      if (less) this.#forget();
+      else if (level !== book.value.level) this.#forgetMetrics();
+      const decided = { level, by, text, at: this.#clock.now() };
+      const failures: unknown[] = [];
+      // It holds from the first line on, whatever the disk says.
+      await book.decide(decided, less).catch((error) => failures.push(error));
+      if (less) await this.#settle().catch((error) => failures.push(error));
+      if (level === 'off') await this.#stop();
+      if (failures.length > 0) throw failures[0];
+    }).finally(() => void this.reconsider());
+  }
+
+  /** Another name, and nothing that bears the old one. */
+  renew(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#forget();
+      await this.#options.book.renew();
+      await this.#settle();
+    }).finally(() => void this.reconsider());
+  }
+
+  /** What goes next. With a level: what would go with that consent. */
+  async show(level?: ConsentLevel): Promise<Shown> {
+    const given = this.#options.book.value.level;
+    const wanted = level ?? given;
+    if (wanted === 'off') return {};
+    if (wanted !== given || !this.#sending) return shown(await this.#bodies(wanted), undefined);
+    const generation = this.#generation;
+    const metrics = this.#shown.metrics ?? (await this.#bodies(wanted));
+    if (generation !== this.#generation) return await this.show(level);
+    this.#shown.metrics = metrics;
+    if (this.#shown.logs === undefined && this.#records.waiting.length > 0) this.#shown.logs = this.#takeLogs();
+    return shown(metrics, this.#shown.logs);
+  }
+
+  tell(report: HealthReport): void {
+    const { book } = this.#options;
+    book.tell(report);
+    if (book.value.level === 'off') return;
+    if (this.trouble !== undefined) report.warn('TELEMETRY_UNSENT', `telemetry is not sent: ${this.trouble}`);
+    if (this.#rejected !== undefined) report.warn('TELEMETRY_REJECTED', `the collector says: ${this.#rejected}`);
+  }
+
+  /** Read anew each time: a secret may be another one now. Undefined where there is none that can be used. */
+  async #baseOf(endpoint: Text): Promise<URL | undefined> {
+    try {
+      return checkedUrl(await textOf(endpoint, this.secrets));
+    } catch (error) {
+      this.#unsent(error);
+      return undefined;
+    }
+  }
+
+  #unsent(error: unknown): void {
+    const reason = reasonOf(error);
+    if (reason !== this.#trouble) this.#options.log.warn({ reason }, 'telemetry is not sent');
+    this.#trouble = reason;
+  }
+
+  async #start(base: URL, outbox: Outbox): Promise<void> {
+    const { scope, settings } = this.#options;
+    const part = scope.child('telemetry');
+    try {
+      const { push } = await import('./collector.ts');
+      const open = async (signal: Signal) => {
+        const send = async ([one]: readonly Queued[], ended: AbortSignal): Promise<Sent> => {
+          const body = one && this.#bodyOf(signal, one);
+          if (body === undefined) return { outcome: 'taken' };
+          let headers: Record<string, string>;
+          try {
+            headers = await revealedHeaders(settings.headers, this.secrets);
+          } catch (error) {
+            this.#unheaded = reasonOf(error);
+            return { outcome: 'later', reason: this.#unheaded, unsent: true };
+          }
+          this.#unheaded = undefined;
+          const post = { url: signalUrl(base, signal), headers, body };
+          const { sent, rejected } = await push(post, { scope: part, answerMs: settings.answerMs }, ended);
+          this.#rejected = sent.outcome === 'taken' ? rejected : this.#rejected;
+          return sent;
+        };
+        const destination = { id: QUEUES[signal], part: PART, to: receiver(base), limits: LIMITS, batch: 1 };
+        return part.use(`queue ${signal}`, await outbox.open(destination, send));
+      };
+      const sending = { part, base, metrics: await open('metrics'), logs: await open('logs') };
+      part.interval('metrics', settings.intervalMs, () => this.#tick(sending));
+      this.#sending = sending;
+      this.#trouble = undefined;
+    } catch (error) {
+      await part[Symbol.asyncDispose]();
+      this.#unsent(error);
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const sending = this.#sending;
+    this.#sending = undefined;
+    this.#forget();
+    await sending?.part[Symbol.asyncDispose]();
+  }
+
+  /** What was put together by the former consent is not what goes next. */
+  #forgetMetrics(): void {
+    this.#generation++;
+    delete this.#shown.metrics;
+  }
+
+  /** What is in memory. */
+  #forget(): void {
+    this.#generation++;
+    this.#shown = {};
+    this.#records.clear();
+  }
+
+  /** What is owed; nothing is sent before it is done. */
+  async #pay(): Promise<boolean> {
+    try {
+      await this.#settle();
+      return true;
+    } catch (error) {
+      this.#unsent(error);
+      return false;
+    }
+  }
+
+  /** Throws away what waits, now or when there is an outbox. Rejects with its codes; it stays owed then. */
+  async #settle(): Promise<void> {
+    if (!this.#outbox) return;
+    await this.#clear(this.#outbox);
+    // The file tells in /health where it cannot be written; it is done once more then.
+    await this.#options.book.paid().catch(() => undefined);
+  }
+
+  async #clear(outbox: Outbox): Promise<void> {
+    if (this.#sending) {
+      await this.#sending.metrics.clear();
+      await this.#sending.logs.clear();
+      return;
+    }
+    // From a time before: the outbox names no queue that is not open.
+    for (const id of Object.values(QUEUES)) {
+      const nobody = async (): Promise<Sent> => ({ outcome: 'later', reason: 'there is no consent', unsent: true });
+      await using queue = await outbox.open({ id, part: PART, to: 'nobody:0' }, nobody);
+      await queue.clear();
+    }
+  }
+
+  async #tick({ metrics: queue }: Sending): Promise<void> {
+    const generation = this.#generation;
+    const bodies = this.#shown.metrics ?? (await this.#bodies(this.#options.book.value.level));
+    if (generation !== this.#generation) return;
+    delete this.#shown.metrics;
+    // Sums since the start: the newest of them says all.
+    const messages = bodies.map((body, at) => ({
+      ...{ priority: 'low' as const, what: 'metrics', key: `metrics-${at}` },
+      body,
+    }));
+    await this.#put(queue, messages);
+  }
+
+  async #flush({ logs: queue }: Sending): Promise<void> {
+    const { logs } = this.#shown;
+    delete this.#shown.logs;
+    const bodies = [
+      ...(logs === undefined ? [] : [logs]),
+      ...(this.#records.waiting.length > 0 ? [this.#takeLogs()] : []),
+    ];
+    await this.#put(
+      queue,
+      bodies.map((body) => ({ priority: 'normal' as const, what: 'logs', body })),
+    );
+  }
+
+  async #put(queue: OutboxQueue, messages: Parameters<OutboxQueue['putAll']>[0]): Promise<void> {
+    if (messages.length === 0) return;
+    try {
+      await queue.putAll(messages);
+      this.#trouble = undefined;
+    } catch (error) {
+      this.#trouble = reasonOf(error);
+    }
+  }
+
+  #takeLogs(): string {
+    const body = logsRequest(this.#resource(), this.#records.waiting);
+    this.#records.clear();
+    return body;
+  }
+
+  /** By the consent, in pieces that a collector takes. */
+  async #bodies(level: ConsentLevel): Promise<readonly string[]> {
+    const now = this.#clock.now();
+    if (!this.metrics || now < BELIEVABLE) return [];
+    const all = await this.metrics.collect();
+    const span = this.#span(this.#clock.now());
+    const resource = this.#resource();
+    const bodies: string[] = [];
+    for (const piece of pieces(all.filter((metric) => covers(level, metric.level)))) {
+      await others();
+      bodies.push(metricsRequest(resource, piece, span));
+    }
+    return bodies;
+  }
+
+  #span(to: number): Span {
+    const from = to - Math.max(0, this.#clock.steady() - this.#options.startedAt);
+    if (this.#from === undefined || Math.abs(from - this.#from) > MOVED_MS) this.#from = from;
+    return { from: Math.min(this.#from, to), to };
+  }
+
+  #resource(): Resource {
+    const { about, book } = this.#options;
+    return { ...about, device: book.value.device ?? NOBODY };
+  }
+
+  /** Undefined for what has no form there. */
+  #bodyOf(signal: Signal, { what, body }: Queued): string | undefined {
+    if (what !== 'loss') return body;
+    if (signal === 'metrics') return undefined;
+    const { lost, to } = JSON.parse(body) as OutboxLoss;
+    return logsRequest(this.#resource(), [lossRecord(lost, to)]);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined); // told to whoever asked
+    return done;
+  }
+}
+
+/** Nobody is kept waiting by many series. */
+const others = () => new Promise((resolve) => setImmediate(resolve));
+
+function shown(metrics: readonly string[], logs: string | undefined): Shown {
+  return { ...(metrics.length > 0 && { metrics: metrics.join('\n') }), ...(logs !== undefined && { logs }) };
+}
+
+function pieces(metrics: readonly MetricData[]): readonly (readonly MetricData[])[] {
+  const all: MetricData[][] = [];
+  let points = POINTS_OF_A_BODY;
+  for (const metric of metrics) {
+    if (points >= POINTS_OF_A_BODY) {
+      all.push([]);
+      points = 0;
+    }
+    all.at(-1)!.push(metric);
+    points += metric.points.length;
+  }
+  return all;
+}

@@ -1,0 +1,72 @@
+/** The start page in a real browser: what is wrong, what the device does, and three questions at most two clicks away. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { noBrowser } from './browser.ts';
+import { Device, show } from './harness.ts';
+
+after(leakCheck());
+
+describe('the start page', { skip: noBrowser }, () => {
+  let device: Device;
+  const ask = (path: string, body: object) => device.core.ask(path, { unix: true, body });
+  before(async () => {
+    device = await Device.start('--app', 'docs/examples/agenda');
+  });
+  after(() => device[Symbol.asyncDispose]());
+
+  test('says what device it is, how it is, and what it does now', async () => {
+    await using opened = await device.open();
+    const { page } = opened;
+    await page.getByRole('heading', { level: 1, name: 'Simulated device' }).waitFor();
+    await page.getByText(/SKU simulator · Core 0\.1\.0 · running for/).waitFor();
+    const now = page.getByRole('region', { name: 'Right now' });
+    for (const name of ['In front', 'Screen', 'Microphone', 'Volume', 'Bridge'])
+      await now.getByText(name, { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Apps' }).getByRole('link', { name: 'Agenda' }).waitFor();
+    const users = page.getByRole('region', { name: 'What costs the CPU' }).getByRole('listitem');
+    await users.nth(2).waitFor();
+    assert.equal(await users.count(), 3);
+  });
+
+  test('tells at once what went wrong, why, and what to do, and is calm again', async () => {
+    await using opened = await device.open();
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Right now' }).waitFor();
+    assert.equal((await ask('/plugins/sensors/disable', {})).status, 200);
+    await page.getByText('bme280 waits for something it needs.').waitFor();
+    await page.getByText('Start the plugin that gives it.').first().waitFor();
+    await page.getByRole('link', { name: 'Look at bme280' }).click();
+    await page.getByRole('heading', { level: 1, name: 'bme280' }).waitFor();
+    assert.equal((await ask('/plugins/sensors/enable', {})).status, 200);
+    await show(page, 'overview');
+    await page.getByText('bme280 waits for something it needs.').waitFor({ state: 'detached' });
+  });
+
+  test('shows what an app calls itself as text', async () => {
+    await using opened = await device.open();
+    const { page } = opened;
+    await page.route('**/apps', (route) =>
+      route.fulfill({
+        json: { ok: true, apps: [{ id: 'x', name: 'x', title: '<img src=x onerror=alert(1)>', state: 'running' }] },
+      }),
+    );
+    await page.reload();
+    await page.getByRole('link', { name: '<img src=x onerror=alert(1)>' }).waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+  });
+
+  for (const [question, clicks, heading] of [
+    ['what costs the CPU', ['See all'], 'Where the time goes'],
+    ['why was this refused', ['Why was this refused?'], undefined],
+    ['undo this setting', ['Undo a setting'], undefined],
+  ] as const)
+    test(`answers "${question}" one click away`, async () => {
+      await using opened = await device.open();
+      const { page } = opened;
+      for (const name of clicks) await page.locator('main').getByRole('link', { name }).first().click();
+      if (heading !== undefined) await page.getByRole('heading', { name: heading }).waitFor();
+      const hash = await page.evaluate<string>('location.hash');
+      assert.match(hash, /^#\/(plugins\?view=cost|denials|settings\?changed=1)$/);
+    });
+});

@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { type Device, device, machine, operations } from '@device-core/plugin-api';
+import {
+  finishPending,
+  orderPending,
+  pendingAct,
+  pendingSteps,
+  remainsOf,
+} from '@device-core/plugin-api/pending-state';
+import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import { plugin } from '../../../plugins/life/backup/index.ts';
+import { visitState } from '../../../plugins/life/backup/places.ts';
+
+after(leakCheck());
+
+const manifest = join(import.meta.dirname, '../../../manifests/plugins/life/backup.yaml');
+const SECRET = 'sk-do-not-tell';
+const STATE = {
+  'config.yaml': `format: 1\nkey: ${SECRET}\n`,
+  'apps/com.example.tea/config.yaml': `token: ${SECRET}\n`,
+  'apps/com.example.tea/data/cups.json': '{"cups": 3}',
+  'apps/com.example.tea/data/deep/empty': '',
+  'audio/state.json': '{"format":1,"volume":0.5}\n',
+  'app-store/secrets/key': SECRET,
+  'voice/big.bin': 'x'.repeat(700_000),
+} as const;
+const NO_STATE = {
+  'log/core.log': 'a line',
+  'cache/compile/x': 'code',
+  'update/history.jsonl': 'history',
+  'apps/com.example.tea/cache/y': 'again',
+} as const;
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function lay(root: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+}
+
+/** Root may remove everything: so it is another user meanwhile, to whom all of it belongs. */
+function asSomebody<T>(root: string, act: () => T): T {
+  if (process.getuid?.() !== 0) return act();
+  for (const name of ['', ...readdirSync(root, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(root, name), 65534, 65534);
+  process.seteuid!(65534);
+  try {
+    return act();
+  } finally {
+    process.seteuid!(0);
+  }
+}
+
+/** Every file below a folder with its bytes. */
+function filesOf(root: string): Record<string, string> {
+  const found = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = found.map((entry) => join(entry.parentPath, entry.name)).sort();
+  return Object.fromEntries(paths.map((path) => [path.slice(root.length + 1), readFileSync(path, 'latin1')]));
+}
+
+async function start(sku = 'test') {
+  const root = mkdtempSync(join(tmpdir(), 'bk-'));
+  const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
+  for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
+  const info = {
+    ...{
+      service: 'device',
+      sku: { id: sku, title: 'Test', simulated: true },
+      core: { version: '1.0.0', api: '1.0.0' },
+    },
+    ...{ auth: 'token' as const, paths, startedAt: 0, grants: {} },
+  };
+  const acts: string[] = [];
+  const table = new TestOperations();
+  const host = await createTestHost(plugin, {
+    manifest,
+    services: [
+      [operations, table],
+      [device, { info: async () => info } satisfies Device],
+      [machine, { able: async () => ({ acts: ['restart'] }), act: async (act: string) => void acts.push(act) }],
+    ],
+  });
+  return {
+    ...{ host, table, acts, state: paths.var, root },
+    async fetch(params: object) {
+      const made = await table.run<{ backup: string; left: { path: string }[]; bytes: number }>(
+        'system.backup',
+        params,
+      );
+      const parts: Buffer[] = [];
+      for (let end = false, offset = 0; !end; ) {
+        const part = await table.run<{ bytes: string; end: boolean }>('system.backupPart', { id: made.backup, offset });
+        parts.push(Buffer.from(part.bytes, 'base64'));
+        offset += parts.at(-1)!.length;
+        end = part.end;
+      }
+      const bytes = Buffer.concat(parts);
+      assert.equal(bytes.length, made.bytes);
+      return { ...made, archive: bytes };
+    },
+    async restore(archive: Uint8Array, params: object = {}) {
+      const file = join(root, 'body');
+      writeFileSync(file, archive);
+      const { upload } = await table.run<{ upload: string }>('system.restoreUpload', { file });
+      return table.run('system.restore', { upload, ...params });
+    },
+    async [Symbol.asyncDispose]() {
+      await host.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+describe('backup', { timeout: 300_000 }, () => {
+  it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
+
+  it('puts back on another device what was on the first, secrets too where there is a passphrase', async () => {
+    await using one = await start();
+    await using other = await start();
+    lay(one.state, { ...STATE, ...NO_STATE });
+    chmodSync(join(one.state, 'audio/state.json'), 0o640);
+    symlinkSync('/etc/shadow', join(one.state, 'apps/com.example.tea/data/link'));
+    lay(other.state, { 'config.yaml': 'old: 1\n', 'left/over': 'x', 'update/history.jsonl': 'its own' });
+    const { archive, left } = await one.fetch({ passphrase: 'long enough\n' });
+    assert.deepEqual(
+      left.map(({ path }) => path),
+      ['apps/com.example.tea/data/link'],
+    );
+    for (const [path, text] of Object.entries(STATE))
+      if (text !== '') assert.ok(!archive.includes(text.slice(0, 60)), `${path} stands in it for everybody`);
+    const before = filesOf(other.state);
+    assert.deepEqual(await other.restore(archive, { passphrase: 'long enough' }), {
+      ...{ files: Object.keys(STATE).length, restarts: true },
+    });
+    assert.deepEqual(other.acts, ['restart']);
+    for (const [path, text] of Object.entries(before))
+      assert.equal(filesOf(other.state)[path], text, 'not touched yet');
+    assert.equal(finishPending(other.state), 'restore');
+    const { 'update/history.jsonl': history, ...now } = filesOf(other.state);
+    assert.deepEqual(now, STATE);
+    assert.equal(history, 'its own');
+    assert.equal(statSync(join(other.state, 'audio/state.json')).mode & 0o777, 0o640);
+  });
+
+  it('leaves secrets out without a passphrase, and says so', async () => {
+    await using one = await start();
+    await using other = await start();
+    lay(one.state, STATE);
+    const { archive, left } = await one.fetch({});
+    const secrets = ['app-store/secrets/key', 'apps/com.example.tea/config.yaml', 'config.yaml'];
+    assert.deepEqual(left.map(({ path }) => path).sort(), secrets);
+    assert.ok(!archive.includes(SECRET));
+    await other.restore(archive);
+    finishPending(other.state);
+    assert.deepEqual(
+      Object.keys(filesOf(other.state)),
+      Object.keys(STATE)
+        .filter((path) => !secrets.includes(path))
+        .sort(),
+    );
+  });
+
+  it('leaves settings out without a passphrase, also where none is known as a secret', async () => {
+    await using one = await start();
+    lay(one.state, { 'config.yaml': 'volume: 1\n', 'config.yaml.last-good': 'volume: 1\n' });
+    const { left } = await one.fetch({});
+    assert.deepEqual(left.map(({ path }) => path).sort(), ['config.yaml', 'config.yaml.last-good']);
+  });
+
+  it('follows no link, waits for no pipe, and takes no second name of a file out of the folder of an app', async () => {
+    await using one = await start();
+    lay(one.root, { 'etc/token': SECRET, 'etc/folder/token': SECRET });
+    lay(one.state, { 'apps/com.example.tea/data/own': 'mine' });
+    const data = join(one.state, 'apps/com.example.tea/data');
+    symlinkSync(join(one.root, 'etc/token'), join(data, 'file-link'));
+    symlinkSync(join(one.root, 'etc/folder'), join(data, 'folder-link'));
+    linkSync(join(one.root, 'etc/token'), join(data, 'hard-link'));
+    assert.equal(spawnSync('mkfifo', [join(data, 'pipe')]).status, 0);
+    const { archive, left } = await one.fetch({});
+    assert.ok(archive.includes('mine'));
+    assert.ok(!archive.includes(SECRET), 'it holds what the app cannot read');
+    assert.deepEqual(
+      left.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)),
+      ['file-link', 'folder-link', 'hard-link', 'pipe'],
+    );
+  });
+
+  describe('an app exchanges, between the look and the open,', () => {
+    const SWAPS = [
+      ['a file for a link', (data: string, root: string) => symlinkSync(join(root, 'etc/token'), join(data, 'b'))],
+      ['a file for a pipe', (data: string) => spawnSync('mkfifo', [join(data, 'b')])],
+      ['a file for a folder', (data: string) => mkdirSync(join(data, 'b'))],
+      ['a folder for a link', (data: string, root: string) => symlinkSync(join(root, 'etc'), join(data, 'b')), true],
+    ] as const;
+    for (const [what, swap, folder] of SWAPS)
+      it(`${what}: it is left out`, async () => {
+        const root = mkdtempSync(join(tmpdir(), 'swap-'));
+        const data = join(root, 'var/apps/a/data');
+        lay(root, {
+          'etc/token': SECRET,
+          'var/apps/a/data/a': 'first',
+          [`var/apps/a/data/b${folder ? '/token' : ''}`]: 'b',
+        });
+        const got: string[] = [];
+        const left: string[] = [];
+        await visitState(join(root, 'var'), {
+          wants: () => true,
+          // The folder was listed already: what comes next is opened by what the list said.
+          async file(_, from) {
+            got.push(await from.readFile('utf8'));
+            if (got.length > 1) return;
+            rmSync(join(data, 'b'), { recursive: true });
+            swap(data, root);
+          },
+          left: (path) => void left.push(path),
+        });
+        assert.deepEqual(got, ['first']);
+        assert.deepEqual(left, ['apps/a/data/b']);
+        rmSync(root, { recursive: true, force: true });
+      });
+  });
+
+  it('health names what a reset could not remove', async () => {
+    await using one = await start();
+    lay(one.state, {
+      'remains/of-x/apps/a/data': '',
+      'remains/left.json': '[{"path":"remains/of-x/apps/a/data","reason":"EACCES"}]',
+    });
+    const told: unknown[] = [];
+    const tell = (...of: unknown[]): void => void told.push(of);
+    const report = { add: tell, warn: tell, bridge: tell };
+    await one.host.hook('health.collect').promise(report);
+    assert.match(JSON.stringify(told), /STATE_REMAINS.*remains\/of-x\/apps\/a\/data.*rm -rf .*remains/);
+  });
+
+  describe('refuses what is no whole backup of this device, and touches nothing', () => {
+    const edit = (archive: Buffer, from: string | RegExp, to: string): Buffer =>
+      Buffer.from(archive.toString('latin1').replace(from, to), 'latin1');
+    const PLAIN = {};
+    const PHRASE = { passphrase: 'secret words' };
+    const PIECE = (256 << 10) + 28;
+    /** Who has no passphrase makes a whole one by hand, with every hash right. */
+    const forged = (salt: boolean): Buffer => {
+      const head = { format: 1, sku: 'test', core: '1.0.0', made: 0, forms: {} };
+      const line = { path: 'config.yaml', size: 7, mode: 0o600 };
+      const list = { files: [{ ...line, sha256: hashOf('evil: 1') }] };
+      const lines = [{ ...head, ...(salt && { salt: 'AAAA' }) }, line].map((each) => JSON.stringify(each));
+      const text = `device-core backup\n${lines.join('\n')}\nevil: 1${JSON.stringify(list)}\n`;
+      return Buffer.from(`${text}sha256:${hashOf(text)}\n`);
+    };
+    /** Bytes of the first sealed piece of the big file, and the second: both are whole. */
+    const swapped = (archive: Buffer): Buffer => {
+      const at = archive.indexOf('\n', archive.indexOf('"path":"voice/big.bin"')) + 1;
+      const [one, two] = [0, 1].map((nth) => archive.subarray(at + nth * PIECE, at + (nth + 1) * PIECE));
+      return Buffer.concat([archive.subarray(0, at), two!, one!, archive.subarray(at + 2 * PIECE)]);
+    };
+    const bad: readonly (readonly [
+      what: string,
+      change: (archive: Buffer) => Buffer,
+      reason: RegExp,
+      params?: object,
+      made?: object,
+    ])[] = [
+      ['nothing', () => Buffer.alloc(0), /ends in the middle/],
+      ['another file', () => Buffer.from('PK\u0003\u0004 something else, and long enough'), /no backup/],
+      ['half a file', (archive) => archive.subarray(0, archive.length >> 1), /ends in the middle/],
+      ['all but the last byte', (archive) => archive.subarray(0, -1), /ends in the middle/],
+      ['more behind its end', (archive) => Buffer.concat([archive, Buffer.from('x')]), /behind its end/],
+      ['a changed byte', (archive) => edit(archive, '"cups": 3', '"cups": 4'), /other files/, PLAIN, PLAIN],
+      ['a changed space', (archive) => edit(archive, '"mode":', '"mode":  '), /it was changed/, PLAIN, PLAIN],
+      ['a space of a sealed one', (archive) => edit(archive, '"mode":', '"mode":  '), /it was changed/],
+      ['a changed moment of a sealed one', (archive) => edit(archive, /"made":\d/, '"made":9'), /it was changed/],
+      ['a changed mode of a sealed file', (archive) => edit(archive, /"mode":\d/, '"mode":1'), /or it was changed/],
+      ['another name', (archive) => edit(archive, 'voice/big.bin', 'voice/bag.bin'), /other files/, PLAIN, PLAIN],
+      ['another name of a sealed file', (archive) => edit(archive, 'big.bin', 'bag.bin'), /or it was changed/],
+      ['two sealed pieces that changed places', swapped, /or it was changed/],
+      ['a file that is not sealed among sealed ones', () => forged(true), /it is not sealed/],
+      ['one without a seal, where a passphrase is given', () => forged(false), /was not sealed/],
+      [
+        'a seal where the head has none',
+        (archive) => edit(archive, '"mode"', '"sealed":true,"mode"'),
+        /sealed/,
+        PLAIN,
+        PLAIN,
+      ],
+      [
+        'a path that leads elsewhere',
+        (archive) => edit(archive, '"voice/big.bin"', '"../../etc/xyz"'),
+        /leads elsewhere/,
+      ],
+      ['a path of what is no state', (archive) => edit(archive, '"voice/big.bin"', '"update/big.bi"'), /no state/],
+      ['a newer form', (archive) => edit(archive, '"format":1', '"format":2'), /forms up to 1/],
+      ['another SKU', (archive) => edit(archive, '"sku":"test"', '"sku":"toast"'), /of SKU "toast"/],
+      ['a newer Core', (archive) => edit(archive, '"core":"1.0.0"', '"core":"1.1.0"'), /made by Core 1.1.0/],
+      ['a store of a newer form', (archive) => edit(archive, '"writes":1', '"writes":9'), /has form 9, which is newer/],
+      ['no passphrase', (archive) => archive, /needs its passphrase/, {}],
+      ['another passphrase', (archive) => archive, /passphrase is another/, { passphrase: 'wrong' }],
+    ];
+    for (const [what, change, reason, params = PHRASE, made = PHRASE] of bad)
+      it(what, async () => {
+        await using one = await start();
+        lay(one.state, STATE);
+        const { archive } = await one.fetch(made);
+        const before = filesOf(one.state);
+        await assert.rejects(one.restore(change(archive), params), (error: Error & { code: string }) => {
+          assert.equal(error.code, 'BACKUP_INVALID');
+          assert.match(error.message, reason);
+          return true;
+        });
+        const now = Object.entries(filesOf(one.state)).filter(([path]) => !path.startsWith('backups/'));
+        assert.deepEqual(
+          Object.fromEntries(now),
+          Object.fromEntries(Object.entries(before).filter(([path]) => !path.startsWith('backups/'))),
+        );
+        assert.equal(pendingAct(one.state), undefined);
+        assert.deepEqual(one.acts, []);
+      });
+  });
+
+  it('is asked for by who may, and a second order waits for the first', async () => {
+    await using one = await start();
+    const app = { caller: { kind: 'app', id: 'com.example.app' } } as const;
+    for (const name of ['system.reset', 'system.backup'])
+      await assert.rejects(one.table.run(name, {}, app), { code: 'CAPABILITY_DENIED' });
+    lay(one.state, STATE);
+    const { archive } = await one.fetch({ passphrase: 'x' });
+    await one.table.run('system.reset', {});
+    await assert.rejects(one.restore(archive, { passphrase: 'x' }), /ordered already/);
+    assert.deepEqual(one.acts, ['restart']);
+  });
+});
+
+describe('what is ordered of the state', () => {
+  const cases = [
+    ['reset', {}],
+    ['restore', { 'config.yaml': 'new: 1\n', 'apps/a/data/x': 'y', 'audio/state.json': '{}' }],
+  ] as const;
+  for (const [act, files] of cases)
+    it(`a ${act} that is killed at any step goes on at the next start, and leaves no half`, () => {
+      const wanted = { ...files, 'cache/compile/x': 'code', 'update/history.jsonl': 'history' };
+      for (let kill = 0; ; kill += 1) {
+        const state = mkdtempSync(join(tmpdir(), 'pend-'));
+        lay(state, { ...STATE, ...NO_STATE });
+        if (act === 'restore') lay(join(state, 'pending/state'), files);
+        orderPending(state, act);
+        const steps = pendingSteps(state);
+        let over = false;
+        for (let at = 0; at <= kill && !over; at += 1) over = steps.next().done === true;
+        // What is left now is what a kill leaves; the second start is killed, too, and the third goes through.
+        for (const [at] of [...pendingSteps(state)].slice(0, 1).entries()) assert.ok(at >= 0);
+        finishPending(state);
+        assert.deepEqual(filesOf(state), wanted, `killed at step ${kill}`);
+        assert.equal(pendingAct(state), undefined);
+        rmSync(state, { recursive: true, force: true });
+        if (over) return;
+      }
+    });
+
+  it('half of a restore that was never ordered is swept, and the state stays', () => {
+    const state = mkdtempSync(join(tmpdir(), 'pend-'));
+    lay(state, STATE);
+    lay(join(state, 'pending/state'), { 'config.yaml': 'new: 1\n' });
+    assert.equal(finishPending(state), undefined);
+    assert.deepEqual(filesOf(state), STATE);
+    rmSync(state, { recursive: true, force: true });
+  });
+
+  for (const act of ['reset', 'restore'] as const)
+    it(`a ${act} ends although a folder belongs to another, and nothing is thrown away twice`, () => {
+      const state = mkdtempSync(join(tmpdir(), 'pend-'));
+      lay(state, { ...STATE, 'apps/com.example.tea/data/x': 'guest', 'apps/com.example.zoo/config.yaml': SECRET });
+      if (act === 'restore') lay(join(state, 'pending/state'), { 'apps/com.example.tea/data/x': 'new' });
+      orderPending(state, act);
+      const guest = join(state, 'apps/com.example.tea/data');
+      const locked = asSomebody(state, () => {
+        chmodSync(guest, 0);
+        return finishPending(state);
+      });
+      assert.equal(locked, act);
+      assert.equal(pendingAct(state), undefined, 'it goes on for ever');
+      const remains = remainsOf(state);
+      assert.equal(remains.length, 1);
+      const { path, reason } = remains[0]!;
+      assert.match(path, /^remains\/of-[^/]+\/apps\/com\.example\.tea\/data$/);
+      assert.equal(reason, 'EACCES');
+      chmodSync(join(state, path), 0o700);
+      const found = Object.keys(filesOf(state)).filter((name) => !name.startsWith('remains/'));
+      assert.deepEqual(found, act === 'restore' ? ['apps/com.example.tea/data/x'] : []);
+      assert.ok(!JSON.stringify(filesOf(state)).includes(SECRET), 'what could be removed is still there');
+      lay(state, { 'app-store/new': 'x' });
+      assert.equal(finishPending(state), undefined);
+      assert.ok(existsSync(join(state, 'app-store/new')));
+      rmSync(join(state, 'remains'), { recursive: true });
+      assert.deepEqual(remainsOf(state), []);
+      rmSync(state, { recursive: true, force: true });
+    });
+
+  it('a start that comes back to a wipe leaves alone what a Core made since', () => {
+    const state = mkdtempSync(join(tmpdir(), 'pend-'));
+    lay(state, STATE);
+    orderPending(state, 'reset');
+    const steps = pendingSteps(state);
+    while (!String(steps.next().value).startsWith('apps is gone'));
+    steps.next();
+    lay(state, { 'app-store/new': 'x', 'apps/new/config.yaml': 'x' });
+    finishPending(state);
+    assert.deepEqual(Object.keys(filesOf(state)), ['app-store/new', 'apps/new/config.yaml']);
+    rmSync(state, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,79 @@
+/** `devicectl backup`, `restore` and `system reset`: what they ask and refuse before the device hears of it. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { EXIT, type Program, type ProgramClient, type ProgramContext } from '@device-core/plugin-api/program';
+import { program as backup } from '../../../plugins/life/backup/program/backup.ts';
+import { program as reset } from '../../../plugins/life/backup/program/reset.ts';
+import { program as restore } from '../../../plugins/life/backup/program/restore.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'dc-backup-programs-'));
+after(() => rmSync(folder, { recursive: true }));
+const there = join(folder, 'there.dcb');
+writeFileSync(there, 'old');
+
+/** Runs a program at no terminal; resolves with what the device was sent. `fails`: it makes no backup. */
+async function run<A>(program: Program<A>, args: A, fails = false) {
+  const sent: string[] = [];
+  const client = {
+    get: async () => ({ body: { bytes: Buffer.from('new').toString('base64'), end: true }, text: '' }),
+    post: async (path: string) => {
+      sent.push(path);
+      if (fails) throw new Error('no backup');
+      return { body: { backup: 'x', bytes: 3, files: 1, left: [], restarts: true }, text: '' };
+    },
+    upload: async (path: string) => {
+      sent.push(path);
+      return { body: { upload: 'x' }, text: '' };
+    },
+  } as unknown as ProgramClient;
+  const out = { json: false, terminal: false, line: async () => undefined };
+  const context = { args, client, out, signal: new AbortController().signal } as unknown as ProgramContext<A>;
+  const failure = await Promise.resolve(program.run(context)).then(
+    () => undefined,
+    (error: unknown) => error as { code?: string; exit?: number; message: string; hint?: string },
+  );
+  return { sent, failure };
+}
+
+describe('devicectl backup', () => {
+  for (const [what, file, says] of [
+    ['a folder that is not there', join(folder, 'absent/x.dcb'), /^cannot write in .*ENOENT$/],
+    ['a folder', folder, /is a folder$/],
+    ['a file that is there', there, /is there already$/],
+  ] as const)
+    it(`to ${what} is refused before the device makes anything`, async () => {
+      const { sent, failure } = await run(backup, { file });
+      assert.deepEqual([sent, failure?.code, failure?.exit], [[], 'USAGE', EXIT.usage]);
+      assert.match(failure!.message, says);
+      assert.equal(readFileSync(there, 'utf8'), 'old');
+    });
+
+  it('replaces a file with --force, and leaves it as it was when the device makes none', async () => {
+    const failed = await run(backup, { file: there, force: true }, true);
+    assert.equal(failed.failure?.message, 'no backup');
+    assert.equal(readFileSync(there, 'utf8'), 'old');
+    assert.deepEqual(readdirSync(folder), ['there.dcb']);
+    const { failure } = await run(backup, { file: join(folder, 'new.dcb') });
+    assert.equal(failure, undefined);
+    assert.equal(readFileSync(join(folder, 'new.dcb'), 'utf8'), 'new');
+    await run(backup, { file: there, force: true });
+    assert.equal(readFileSync(there, 'utf8'), 'new');
+    assert.ok(!existsSync(`${there}.part`));
+  });
+});
+
+describe('what takes the state away', () => {
+  for (const [name, call, sends] of [
+    ['system reset', (yes: boolean) => run(reset, { yes }), ['/system/reset']],
+    ['restore', (yes: boolean) => run(restore, { file: there, yes }), ['/system/restore/uploads', '/system/restore']],
+  ] as const)
+    it(`devicectl ${name} wants --yes where nobody can be asked`, async () => {
+      const { sent, failure } = await call(false);
+      assert.deepEqual([sent, failure?.code, failure?.hint], [[], 'USAGE', 'if it is meant, say --yes']);
+      const meant = await call(true);
+      assert.deepEqual([meant.sent, meant.failure], [sends, undefined]);
+    });
+});

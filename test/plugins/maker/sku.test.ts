@@ -1,0 +1,193 @@
+/** `devicectl sku explain|diff|graph|flat|check` over the family of the tree. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
+
+const SKUS = resolve(import.meta.dirname, '../../../manifests/skus');
+const sku = (name: string) => join(SKUS, `${name}.yaml`);
+const FOLDER = mkdtempSync(join(tmpdir(), 'dc-sku-'));
+after(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+/** `speaker.yaml:6`, of a place in an answer or in a text. */
+const short = (text: string) => text.replaceAll(/\S*\/([\w-]+\.yaml)/g, '$1');
+const lineOf = (name: string, words: string) => {
+  const lines = readFileSync(sku(name), 'utf8').split('\n');
+  return `${name}.yaml:${lines.findIndex((line) => line.includes(words)) + 1}`;
+};
+
+async function said(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await devicectl(['sku', ...args]);
+  assert.equal(code, 0, stderr);
+  return short(stdout);
+}
+// biome-ignore lint/suspicious/noExplicitAny: answers of programs, whose form the tests are about
+async function answer(...args: readonly string[]): Promise<any> {
+  return JSON.parse((await devicectl(['sku', ...args, '--json'])).stdout);
+}
+
+suite('sku explain', () => {
+  test('a plugin: who brought it, who needs it, what it needs, and each line that sets something', async () => {
+    const text = await said('explain', sku('speaker'), 'speech');
+    assert.match(text, /^plugin speech \d/);
+    assert.match(text, new RegExp(`listed +${lineOf('kiosk', 'speech:')}$`, 'm'));
+    assert.match(text, /provides +speech \d\S+, needed by vad-fvad, soundswallower|needed by .*soundswallower/);
+    assert.match(text, /without it +.*soundswallower.* wait$/m);
+    assert.match(text, new RegExp(`^config.order.vad +\\["fvad"\\] +${lineOf('kiosk', 'order:')}$`, 'm'));
+    const { plugin } = await answer('explain', sku('speaker'), 'speech');
+    assert.deepEqual(
+      plugin.requires.filter(({ by }: { by: string[] }) => by.length === 0),
+      [],
+    );
+  });
+
+  test('a setting: the line that sets it, what it lies over, and what it is for', async () => {
+    const file = join(FOLDER, 'loud.yaml');
+    const lines = ['plugins:', '  voice: { config: { sounds: [wake] } }'];
+    writeFileSync(
+      file,
+      ['skuVersion: 1', 'id: loud', 'title: Loud', `extends: ${sku('speaker')}`, ...lines].join('\n'),
+    );
+    const text = await said('explain', file, 'voice.sounds');
+    assert.match(text, /^voice\.sounds is \["wake"\]\n {2}Feedback sounds/);
+    assert.match(text, /set by loud\.yaml:6\n/);
+    assert.match(text, new RegExp(`over ${lineOf('speaker', 'sounds:')}: \\["wake","listening-end"`));
+    for (const same of ['plugins.voice.config.sounds']) assert.equal(await said('explain', file, same), text);
+    assert.match(await said('explain', file, 'voice.language'), /^voice\.language is en\n {2}nobody sets it/);
+    assert.match(await said('explain', file, 'http.essential'), new RegExp(`set by ${lineOf('base', 'http:')}`));
+    assert.match(
+      await said('explain', file, 'simulated'),
+      new RegExp(`^simulated is true\n  set by ${lineOf('base', 'simulated:')}`),
+    );
+    assert.match(await said('explain', sku('gateway'), 'grants.com.example.logger'), /is \["bridges\.i2c:climate"\]/);
+  });
+
+  test('a service: who provides it, who asks for it, and who would where nobody does', async () => {
+    const text = await said('explain', sku('kiosk'), 'renderers');
+    assert.match(text, new RegExp(`^provides +display +\\S+ +${lineOf('kiosk', ' display:')}$`, 'm'));
+    assert.match(text, /^requires +render-soft/m);
+    assert.match(await said('explain', sku('kiosk'), 'event-bus'), /^provides +the kernel/m);
+    assert.match(await said('explain', sku('gateway'), 'renderers'), /nobody provides it: display would$/m);
+  });
+
+  test('a plugin that is not there: who took it away, and which line would bring it', async () => {
+    const text = await said('explain', sku('speaker'), 'display');
+    assert.match(text, new RegExp(`^plugin display is removed: ${lineOf('speaker', 'remove:')}$`, 'm'));
+    assert.match(text, /^ {2}the line that adds it: display: \^1\.0\.0$/m);
+    assert.match(await said('explain', sku('gateway'), 'render-soft'), /it would wait for renderers/);
+  });
+
+  test('what is called like nothing is told with what is near', async () => {
+    const { code, stderr } = await devicectl(['sku', 'explain', sku('kiosk'), 'voicee']);
+    assert.equal(code, 1);
+    assert.match(stderr, /NOT_FOUND: the SKU has no plugin, service or setting voicee[\s\S]*did you mean voice\?/);
+  });
+});
+
+suite('sku diff', () => {
+  test('names plugins, services, capabilities, grants and settings that differ, with the line', async () => {
+    const {
+      same,
+      plugins,
+      services,
+      grants,
+      config,
+      sku: members,
+    } = await answer('diff', sku('kiosk'), sku('gateway'));
+    assert.equal(same, false);
+    assert.ok(plugins.added.some((one: string) => one.startsWith('spi ')));
+    assert.ok(plugins.removed.some((one: string) => one.startsWith('voice ')));
+    assert.ok(services.added.includes('spi') && services.removed.includes('panel'));
+    assert.deepEqual(grants, { added: ['com.example.logger: bridges.i2c:climate'], removed: [] });
+    assert.deepEqual(config, []);
+    assert.deepEqual(
+      members.map(({ key }: { key: string }) => key),
+      ['safeMode'],
+    );
+    const { code, stdout } = await devicectl(['sku', 'diff', sku('kiosk'), sku('speaker')]);
+    assert.equal(code, 1);
+    assert.match(short(stdout), new RegExp(`voice\\.sounds +\\[.*\\] +\\[.*\\] +${lineOf('speaker', 'sounds:')}`));
+  });
+
+  test('a SKU and its flat text are the same', async () => {
+    const flat = join(FOLDER, 'flat.yaml');
+    await said('flat', sku('speaker'), '--out', flat);
+    assert.match(await said('diff', sku('speaker'), flat), /stand for the same/);
+    assert.deepEqual(readSkuFamily(flat).value, JSON.parse(JSON.stringify(readSkuFamily(flat).value)));
+    assert.equal(`${await said('flat', sku('speaker'))}`, readFileSync(flat, 'utf8'));
+  });
+});
+
+suite('sku diff --bytes', () => {
+  test('says what the images weigh, and which parts make the difference', async () => {
+    const { bytes } = await answer('diff', sku('kiosk'), sku('kiosk-quiet'), '--bytes');
+    assert.ok(bytes.to < bytes.from && bytes.from > 1e8, JSON.stringify(bytes).slice(0, 200));
+    const parts: readonly { what: string; from: number; to: number }[] = bytes.parts;
+    const more = parts.reduce((sum, one) => sum + one.to - one.from, 0);
+    assert.equal(more, bytes.to - bytes.from);
+    const voice = parts.find(({ what }) => what === 'plugin voice');
+    assert.ok(voice && voice.from > 0 && voice.to === 0);
+    assert.ok(parts.some(({ what }) => what.startsWith('package ')));
+    assert.ok(!parts.some(({ what }) => what === 'plugin http'));
+  });
+});
+
+suite('sku graph', () => {
+  test('has an edge for each need, and red ones for what nobody provides', async () => {
+    const { edges } = await answer('graph', sku('kiosk'));
+    assert.ok(
+      edges.some(
+        (one: object) => JSON.stringify(one) === '{"from":"render-soft","service":"renderers","to":"display"}',
+      ),
+    );
+    const file = join(FOLDER, 'alone.yaml');
+    writeFileSync(file, 'skuVersion: 1\nid: alone\ntitle: Alone\nplugins: { render-soft: ^1.0.0 }\n');
+    const dot = await said('graph', file);
+    assert.match(dot, /^digraph "alone" \{/);
+    assert.match(dot, /"render-soft" -> "nobody provides renderers" \[label="renderers", color=red\];/);
+  });
+
+  const dot = spawnSync('dot', ['-V']).error === undefined;
+  test('is a picture where dot is', { skip: !dot && 'dot is not installed' }, async () => {
+    const file = join(FOLDER, 'graph.svg');
+    await said('graph', sku('kiosk'), '--out', file);
+    assert.match(readFileSync(file, 'utf8'), /<svg/);
+  });
+  test('says what is missing where dot is not', { skip: dot && 'dot is installed' }, async () => {
+    const { code, stderr } = await devicectl(['sku', 'graph', sku('kiosk'), '--out', join(FOLDER, 'graph.svg')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /UNAVAILABLE: no picture can be drawn: dot is not installed[\s\S]*graphviz/);
+  });
+});
+
+suite('sku check', () => {
+  test('says what the Core says of it', async () => {
+    const { code, stdout } = await devicectlProcess(['sku', 'check', sku('speaker')]);
+    assert.equal(code, 0);
+    assert.match(stdout, /SKU speaker is fine, \d+ plugins/);
+    const broken = join(FOLDER, 'broken.yaml');
+    writeFileSync(broken, `skuVersion: 1\nid: broken\ntitle: Broken\nextends: ${sku('kiosk')}\nremove: [http]\n`);
+    const { code: failed, stdout: told } = await devicectlProcess(['sku', 'check', broken]);
+    assert.equal(failed, 1);
+    assert.match(told, /broken\.yaml:5: SKU_INVALID removes plugin http, which is essential \(base\.yaml:\d+\)/);
+  });
+
+  test('no tool works on a file that is no SKU', async () => {
+    const none = join(FOLDER, 'none.yaml');
+    const cases = [['flat'], ['explain', 'x'], ['graph'], ['diff', none]] as const;
+    for (const [command, ...more] of cases) {
+      const { code, stderr } = await devicectl(['sku', command, none, ...more]);
+      assert.deepEqual([command, code], [command, 2]);
+      assert.match(stderr, /there is no file/);
+    }
+    const broken = join(FOLDER, 'list.yaml');
+    writeFileSync(broken, '- a\n');
+    const { code, stderr } = await devicectl(['sku', 'flat', broken]);
+    assert.equal(code, 1);
+    assert.match(stderr, /SKU_INVALID: .*list\.yaml:1: the file must be object/);
+  });
+});
