@@ -67,6 +67,9 @@ const ask = (path: string, body?: Asked['body'], more: Partial<Asked> = {}): Ask
 const get = (path: string, more: Partial<Asked> = {}): Asked => ask(path, undefined, more);
 const byApp = { app: true } as const;
 
+/** What was drawn until now; at night the panel is less bright. */
+const PANEL = ['frames', 'pixels', 'seq', 'at', 'level'];
+
 /** What a plugin uses is shown at `plugins.usage`. */
 const PLUGIN = { depth: 3, varies: ['usage', 'holds', 'generation'] } as const;
 
@@ -206,8 +209,8 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'home.show': ask('/display/home', { screen: 'settings' }),
   'home.pair': ask('/display/pairing', { url: 'https://example.org/start', ms: 1_000 }),
 
-  'panel.plug': ask('/panel/plug', { plugged: true }, { varies: ['frames', 'pixels', 'seq', 'at'] }),
-  'panel.state': get('/panel', { varies: ['frames', 'pixels', 'seq', 'at'] }),
+  'panel.plug': ask('/panel/plug', { plugged: true }, { varies: PANEL }),
+  'panel.state': get('/panel', { varies: PANEL }),
   'panel.picture': get('/panel/picture', { varies: ['png'] }),
 
   'spi.handles': get('/spi/handles', { varies: ['errors', 'transfers'] }),
@@ -351,7 +354,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'plugins.pages': get('/plugins/pages', { depth: 3, most: 1 }),
   'plugins.usage': get('/plugins/usage', {
     depth: 3,
-    varies: ['plugins', 'residentBytes', 'heapBytes', 'availableBytes'],
+    varies: ['plugins', 'residentBytes', 'heapBytes', 'totalBytes', 'availableBytes'],
   }),
   'plugins.sample': ask('/plugins/sample', { ms: 100 }, { varies: ['plugins'] }),
   'plugins.disable': ask('/plugins/presence/disable', {}, PLUGIN),
