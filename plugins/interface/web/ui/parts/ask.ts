@@ -49,8 +49,8 @@ export function useFollow(operation: string | undefined, params: object, on: Fol
 }
 
 /**
- * Calls `then` after events of these topics (filters of the bus), at most once in `ms`, and after a gap: for lists that are asked anew when something
- * happened. Retained events come at once and count for nothing before the first answer.
+ * Calls `then` after events of these topics (filters of the bus), at most once in `ms`, and each time that they begin to be followed: for lists that are asked
+ * anew when something happened. Retained events come at once.
  */
 export function useEvents(filters: readonly string[], then: (items: readonly Item[]) => void, ms = 250): void {
   const latest = useRef(then);
@@ -75,9 +75,8 @@ export function useEvents(filters: readonly string[], then: (items: readonly Ite
           items.push(item);
           later();
         },
-        opened: (lost) => {
-          if (lost) later();
-        },
+        // What happened before nobody told: also the first time, as the list may have been asked before.
+        opened: later,
       },
     );
     return () => {
