@@ -153,8 +153,10 @@ test('an app is tried on a device that ssh reaches: each save, its log, what it 
     assert.equal(await terminal.interrupt(), 0);
   }
   const health = await devicectl([...there, 'status']);
+  assert.equal(health.code, 0, health.stderr);
   assert.match(health.stdout, /APP_TRIED: app org\.example\.guest is tried/);
   assert.match((await devicectl([...there, 'logs', '--app', 'org.example.guest'])).stdout, /ready/);
-  assert.equal((await devicectl([...there, 'app', 'try', app, '--stop'])).code, 0);
+  const stopped = await devicectl([...there, 'app', 'try', app, '--stop']);
+  assert.equal(stopped.code, 0, stopped.stderr);
   assert.doesNotMatch((await devicectl([...there, 'app', 'list'])).stdout, /org\.example\.guest/);
 });

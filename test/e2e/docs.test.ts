@@ -67,7 +67,7 @@ async function run(
 ): Promise<void> {
   const printed = await checkout.run(command).catch((error: Error) => {
     // It has just been saved, and starts again.
-    if (error.message.includes('APP_NOT_YAML_BLOCK')) assert.fail(error.message);
+    if (error.message.includes('APP_NOT_RUNNING')) assert.fail(error.message);
     throw error;
   });
   if (expected) assert.ok(agrees(expected, printed), `${place} prints\n${printed}\nnot\n${expected.text}`);

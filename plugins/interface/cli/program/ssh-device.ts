@@ -1,6 +1,7 @@
 /** A Core on another machine: its shared Unix socket, carried here by the system's ssh for as long as one command runs. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
@@ -79,7 +80,7 @@ export class SshDevice implements Disposable {
       this.#ended ??= `ssh ended with code ${code}${said ? `: ${said}` : ''}`;
     });
     const end = performance.now() + CONNECT_MS;
-    while (!existsSync(local)) {
+    while (!(await listens(local))) {
       if (this.#ended !== undefined || performance.now() > end)
         throw new Failure(EXIT.unreachable, 'UNAVAILABLE', `cannot reach ${this.name}: ${this.#ended ?? 'no answer'}`);
       await later(LOOK_MS);
@@ -105,6 +106,17 @@ export class SshDevice implements Disposable {
       ...['--', this.#host],
     ];
   }
+}
+
+/** Whether somebody takes connections there: the file of a socket is there a moment before that. */
+function listens(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
 }
 
 /** A signal that ends this process by default has to end the child first. */
