@@ -90,6 +90,19 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await page.getByText('The browser finds no sound in this file.').waitFor();
   });
 
+  test('sound that comes faster than the device listens is lost, and the page says how much', async () => {
+    await using opened = await device.open({ at: 'voice' });
+    const { page } = opened;
+    // Forty seconds of sound in one or two.
+    await page.evaluate('{ const real = setInterval; window.setInterval = (run) => real(run, 1); }');
+    const buffer = Buffer.from(encodeWav({ samples: silence(40_000), rate: 16_000 }));
+    await page.locator('input[type=file]').setInputFiles({ name: 'long.wav', mimeType: 'audio/wav', buffer });
+    await page.getByText(/^[0-9]+ pieces of your sound came too fast for the device and were lost$/).waitFor();
+    await page.getByText('Hold the button and talk').waitFor();
+    const { body } = await device.core.ask('/health', { unix: true });
+    assert.match(body.components.web.message, /lost by pages that sent faster than was read: [0-9]+ chunks/);
+  });
+
   test('the answer is heard in the browser where its reader wants it', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;

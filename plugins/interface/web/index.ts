@@ -13,6 +13,7 @@ import {
 import { confirmationOperations } from './confirmation-operations.ts';
 import { Confirmations } from './confirmations.ts';
 import { PageFiles } from './files.ts';
+import type { Loss } from './inbox.ts';
 import { LivePage } from './live.ts';
 import { operationsOf } from './operations.ts';
 import { PanelQuestions } from './panel-question.ts';
@@ -28,6 +29,11 @@ export const plugin = definePlugin<typeof requires, { readonly streams: number; 
   async setup(host, services) {
     const files = new PageFiles(PREFIX);
     let tabs = 0;
+    const unread = { chunks: 0, bytes: 0 };
+    const lost = ({ chunks, bytes }: Loss): void => {
+      unread.chunks += chunks;
+      unread.bytes += bytes;
+    };
     const confirmations = confirmationsOf(host, services.sessions);
     for (const operation of [
       ...operationsOf(services.sessions, {
@@ -52,7 +58,8 @@ export const plugin = definePlugin<typeof requires, { readonly streams: number; 
           using _watch = watching(host.clock, alive, () => void socket.close(4_401, 'the session has ended'));
           try {
             const { clock, config } = host;
-            await new LivePage(socket, { operations: services.operations, clock, most: config.streams, alive }).run();
+            const options = { operations: services.operations, clock, most: config.streams, alive, lost };
+            await new LivePage(socket, options).run();
           } finally {
             tabs -= 1;
           }
@@ -60,7 +67,10 @@ export const plugin = definePlugin<typeof requires, { readonly streams: number; 
       }),
     );
     host.tap('health.collect', (report) => {
-      report.add('web', { status: 'okay', message: tabs === 1 ? '1 tab' : `${tabs} tabs` });
+      const { chunks, bytes } = unread;
+      const told =
+        chunks === 0 ? '' : `; lost by pages that sent faster than was read: ${chunks} chunks, ${bytes} bytes`;
+      report.add('web', { status: 'okay', message: `${tabs === 1 ? '1 tab' : `${tabs} tabs`}${told}` });
     });
   },
 });

@@ -4,6 +4,7 @@
  *
  * Page: `{"open": 1, "operation": "events.stream", "params": {...}, "credit": 32}`, `{"open": 2, "stream": "display.frames", ...}`, `{"credit": 16, "of": 1}`,
  * `{"send": 2, "data": "<base64>"}`, `{"close": 1}`. Core: `{"opened": 2}`, `{"of": 1, "event"?, "id"?, "data"}`,
+ * `{"lost": 2, "chunks", "bytes"}` (what the page sent and nobody read in time, since it was told last),
  * `{"closed": 1, "error"?: {"code", "message", "data"}}`; chunks of a stream are binary: the number as 4 bytes, big endian, and the bytes.
  */
 import {
@@ -15,12 +16,10 @@ import {
   type StreamChannel,
   toCoreError,
 } from '@device-core/plugin-api';
-import { Queue } from '@device-core/plugin-api/operation-kit';
+import { Inbox, type Loss } from './inbox.ts';
 
 /** A page that asks for more at once is given less. */
 const MOST_CREDIT = 256;
-/** Bytes that a page wrote to a stream and nobody read yet. */
-const MOST_UNREAD = 512 * 1024;
 /** A stream lives as long as the page wants it; the gate wants a deadline. */
 const FOREVER_MS = 365 * 86_400_000;
 
@@ -70,7 +69,7 @@ interface Open {
   readonly credit: Credit;
   readonly over: AbortController;
   /** Chunks of the page, for a stream that it writes. */
-  readonly write?: (chunk: Uint8Array) => void;
+  readonly inbox?: Inbox;
 }
 
 export interface LivePageOptions {
@@ -79,6 +78,8 @@ export interface LivePageOptions {
   /** Streams that one page may have open. */
   readonly most: number;
   readonly alive: () => Promise<void>;
+  /** Counts what a page wrote and nobody read in time. */
+  readonly lost: (loss: Loss) => void;
 }
 
 export class LivePage {
@@ -87,17 +88,19 @@ export class LivePage {
   readonly #clock: Clock;
   readonly #most: number;
   readonly #alive: () => Promise<void>;
+  readonly #lost: (loss: Loss) => void;
   readonly #open = new Map<number, Open>();
   /** Words to the page that its socket has not taken yet. */
   #saying: Promise<void> = Promise.resolve();
 
   /** `alive` rejects when its session has ended; asked for each message, which is a use of it. */
-  constructor(socket: PageSocket, { operations, clock, most, alive }: LivePageOptions) {
+  constructor(socket: PageSocket, { operations, clock, most, alive, lost }: LivePageOptions) {
     this.#socket = socket;
     this.#operations = operations;
     this.#clock = clock;
     this.#most = most;
     this.#alive = alive;
+    this.#lost = lost;
   }
 
   async run(): Promise<void> {
@@ -123,7 +126,7 @@ export class LivePage {
     // It may have ended while the message was on its way.
     if (there === undefined) return;
     if (message.close !== undefined) there.over.abort(gone());
-    else if (message.send !== undefined) there.write?.(Buffer.from(message.data ?? '', 'base64'));
+    else if (message.send !== undefined) there.inbox?.add(Buffer.from(message.data ?? '', 'base64'));
     else there.credit.add(message.credit ?? 0);
   }
 
@@ -138,12 +141,9 @@ export class LivePage {
     const signal = AbortSignal.any([over.signal, this.#socket.signal]);
     const credit = new Credit(signal);
     credit.add(message.credit ?? 0);
-    const inbox = message.stream === undefined ? undefined : new Chunks();
-    this.#open.set(id, { credit, over, ...(inbox === undefined ? {} : { write: (chunk) => inbox.add(chunk) }) });
-    const work =
-      message.stream === undefined
-        ? this.#events(id, message, credit, signal)
-        : this.#stream(id, message, credit, signal, inbox!.queue);
+    const inbox = message.stream === undefined ? undefined : new Inbox(this.#clock, (loss) => this.#told(id, loss));
+    this.#open.set(id, { credit, over, ...(inbox === undefined ? {} : { inbox }) });
+    const work = inbox ? this.#stream(id, message, credit, signal, inbox) : this.#events(id, message, credit, signal);
     work.then(
       () => this.#end(id),
       (thrown: unknown) => this.#end(id, over.signal.aborted ? undefined : thrown),
@@ -174,18 +174,18 @@ export class LivePage {
     { stream = '', params = {} }: Message,
     credit: Credit,
     signal: AbortSignal,
-    incoming: Queue<Uint8Array>,
+    inbox: Inbox,
   ): Promise<void> {
     const number = Buffer.alloc(4);
     number.writeUInt32BE(id);
     const channel: StreamChannel = {
-      ...{ id: String(id), signal, incoming },
+      ...{ id: String(id), signal, incoming: inbox.queue },
       send: async (chunk) => {
         await credit.take(signal);
         await this.#socket.send(Buffer.concat([number, chunk]));
       },
     };
-    signal.addEventListener('abort', () => incoming.end(), { once: true });
+    signal.addEventListener('abort', () => inbox.end(), { once: true });
     const { done } = await this.#operations.openStream(stream, params, channel, this.#call(signal));
     await this.#say({ opened: id });
     await done;
@@ -202,6 +202,11 @@ export class LivePage {
     this.#tell({ closed: id, ...error });
   }
 
+  #told(id: number, loss: Loss): void {
+    this.#lost(loss);
+    this.#tell({ lost: id, ...loss });
+  }
+
   /** Who has gone needs no word. */
   #tell(message: object): void {
     this.#saying = this.#say(message).catch(() => undefined);
@@ -209,23 +214,6 @@ export class LivePage {
 
   #say(message: object): Promise<void> {
     return this.#socket.send(JSON.stringify(message));
-  }
-}
-
-/** What a page writes to a stream, for whoever reads it. */
-class Chunks {
-  #bytes = 0;
-  readonly queue = new Queue<Uint8Array>((chunk) => {
-    this.#bytes -= chunk.byteLength;
-  });
-
-  add(chunk: Uint8Array): void {
-    const { queue } = this;
-    if (queue.ended) return;
-    this.#bytes += chunk.byteLength;
-    queue.push(chunk);
-    // A page that writes faster than is read loses what it wrote first: sound that is late is worth nothing.
-    while (this.#bytes > MOST_UNREAD || queue.size > MOST_CREDIT) queue.shift();
   }
 }
 

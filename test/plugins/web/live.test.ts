@@ -1,7 +1,7 @@
 /** The socket of a page: what it may open, and what becomes of a page that sends rubbish, floods, reads nothing or has no session any more. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import type { Caller, Operation, PageSocket, StreamEndpoint } from '@device-core/plugin-api';
+import type { Caller, HealthReport, Operation, PageSocket, StreamEndpoint } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Bench, boot, sensitive } from './fixture.ts';
 
@@ -88,6 +88,7 @@ const ticks: Operation<object, object> = {
     for (let at = 0; ; at += 1) yield { data: at };
   },
 };
+const lossesOf = ({ said }: Tab) => said.filter((one): one is { chunks: number } => 'lost' in one);
 const asRow = (operation: object) => operation as Operation<never, unknown>;
 
 describe('a page opens no more than what streams', () => {
@@ -220,7 +221,7 @@ test('a page has sixteen streams open and is told of the next; one that floods a
   await deaf.ended;
 });
 
-test('what a page writes to a stream that nobody reads is bounded: the newest half megabyte is there', async () => {
+test('what a page writes to a stream that nobody reads is bounded: the newest half megabyte is there, and every chunk that is lost is counted and told to the page', async () => {
   await using bench = await boot();
   const go = Promise.withResolvers<void>();
   const read: number[] = [];
@@ -241,6 +242,44 @@ test('what a page writes to a stream that nobody reads is bounded: the newest ha
   await bench.clock.advance(10);
   const bytes = read.reduce((sum, one) => sum + one, 0);
   assert.ok(bytes > 400_000 && bytes <= 512 * 1024, `${bytes} bytes`);
+  // The first loss at once, and what was lost since a second later, in one message.
+  await bench.clock.advance(1_000);
+  assert.deepEqual(lossesOf(page), [
+    { lost: 1, chunks: 1, bytes: 40_000 },
+    { lost: 1, chunks: 200 - read.length - 1, bytes: 40_000 * (200 - read.length - 1) },
+  ]);
+  const told: (string | undefined)[] = [];
+  const report = { add: (_: string, { message }: { message?: string }) => told.push(message), warn: assert.fail };
+  await bench.host.hook('health.collect').promise(report as unknown as HealthReport);
+  assert.equal(
+    told[0],
+    `1 tab; lost by pages that sent faster than was read: ${200 - read.length} chunks, ${40_000 * (200 - read.length)} bytes`,
+  );
+  await bench.clock.advance(10_000);
+  assert.equal(lossesOf(page).length, 2, 'a page that loses no more is told no more');
+  page.end();
+  await page.ended;
+});
+
+test('many small chunks that nobody reads are lost and told likewise, the last of them before the stream is closed', async () => {
+  await using bench = await boot();
+  const go = Promise.withResolvers<void>();
+  using _stream = bench.table.addStream({
+    ...{ name: 'test.deaf', summary: 'deaf', direction: 'write', params: { type: 'object', properties: {} } },
+    run: () => go.promise,
+  } as StreamEndpoint<never>);
+  const { caller } = await bench.signIn();
+  const page = tab(bench, caller);
+  page.say({ open: 1, stream: 'test.deaf' });
+  for (let times = 0; times < 300; times += 1) page.say({ send: 1, data: 'AAAA' });
+  await bench.clock.advance(10);
+  go.resolve();
+  await bench.clock.advance(10);
+  assert.deepEqual(page.said.slice(-2), [{ lost: 1, chunks: 43, bytes: 129 }, { closed: 1 }]);
+  assert.equal(
+    lossesOf(page).reduce((sum, { chunks }) => sum + chunks, 0),
+    44,
+  );
   page.end();
   await page.ended;
 });

@@ -25,11 +25,13 @@ export interface Follower {
 export interface Listener {
   chunk(bytes: Uint8Array): void;
   opened?(again: boolean): void;
+  /** So many chunks of `send` reached nobody: there is no socket, or the line or the reader is too slow. */
+  lost?(chunks: number): void;
   closed?(error: ApiError | undefined): void;
 }
 
 export interface Line {
-  /** Bytes to the Core, lost while there is no socket. */
+  /** Bytes to the Core; those that cannot go out are lost, and told. */
   send(bytes: Uint8Array): void;
   /** For who gives credit by hand (`credit: 'mine'`). */
   more(count: number): void;
@@ -54,6 +56,8 @@ export const outage = signal<{ readonly from: number; readonly until?: number } 
 /** Its session was ended by somebody, or has come to its end. */
 const ENDED = 4401;
 const CREDIT = 64;
+/** Bytes that wait in the browser for a line that is slow. */
+const MOST_UNSENT = 512 * 1024;
 const wants = new Map<number, Want>();
 let next = 1;
 let socket: WebSocket | undefined;
@@ -92,7 +96,12 @@ function open(message: object, on: Want['on'], { credit = CREDIT, mine = false, 
   if (socket?.readyState === WebSocket.OPEN) ask(id);
   else connect();
   return {
-    send: (bytes) => say({ send: id, data: toBase64(bytes) }),
+    send: (bytes) => {
+      // A chunk of nothing is the sign that all was sent: it costs no room.
+      const room = bytes.length === 0 || (socket?.bufferedAmount ?? 0) < MOST_UNSENT;
+      if (room && socket?.readyState === WebSocket.OPEN) say({ send: id, data: toBase64(bytes) });
+      else on.lost?.(1);
+    },
     more: (count) => say({ credit: count, of: id }),
     stop: () => {
       if (!wants.delete(id)) return;
@@ -192,18 +201,21 @@ function retry(): void {
 interface Message extends Item {
   readonly opened?: number;
   readonly closed?: number;
+  readonly lost?: number;
+  readonly chunks?: number;
   readonly of?: number;
   readonly error?: ErrorBody;
 }
 
 function take(message: Message): void {
-  const id = message.opened ?? message.closed ?? message.of;
+  const id = message.opened ?? message.closed ?? message.lost ?? message.of;
   const want = id === undefined ? undefined : wants.get(id);
   if (id === undefined || want === undefined) return;
   if (message.opened !== undefined) {
     want.on.opened?.(want.before);
     want.before = true;
-  } else if (message.closed !== undefined) {
+  } else if (message.lost !== undefined) want.on.lost?.(message.chunks ?? 0);
+  else if (message.closed !== undefined) {
     const error = message.error && new ApiError(0, message.error);
     // A plugin that restarts comes back; who follows it should not have to know.
     const back = error?.code === 'UNAVAILABLE' || (error === undefined && want.before);

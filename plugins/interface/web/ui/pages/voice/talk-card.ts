@@ -20,6 +20,7 @@ const KEY = 'device.voice.here';
 export function TalkCard(props: { now: VoiceNow | undefined; partial: string; onTurn: (turn: Turn) => void }) {
   const [phase, setPhase] = useState<Phase>('off');
   const [error, setError] = useState<unknown>(undefined);
+  const [lost, setLost] = useState(0);
   const [text, setText] = useState('');
   const [here, setHere] = useState(localStorage.getItem(KEY) === 'yes');
   const meter = useRef<HTMLSpanElement>(null);
@@ -46,10 +47,12 @@ export function TalkCard(props: { now: VoiceNow | undefined; partial: string; on
   const press = (from: Blob | 'microphone') => {
     if (current.current !== undefined || !isOperator()) return;
     setError(undefined);
+    setLost(0);
     setLive(from === 'microphone');
     current.current = talk(from, {
       phase: setPhase,
       level: (level) => meter.current?.style.setProperty('--level', level.toFixed(2)),
+      lost: (pieces) => setLost((before) => before + pieces),
       over: (turn, thrown) => {
         current.current = undefined;
         if (thrown !== undefined) setError(explained(thrown));
@@ -113,7 +116,7 @@ export function TalkCard(props: { now: VoiceNow | undefined; partial: string; on
     if (event.detail !== 0 || event.pointerType !== '') return;
     if (held) release();
     else press('microphone');
-  }} onContextMenu=${(event: Event) => event.preventDefault()}><span class="ring" ref=${meter} aria-hidden="true"></span><${Icon} name="voice" size=${44} /></button><p id="talk-status" class="talk-status" role="status">${status}</p><p class="partial" aria-live="polite">${phase === 'off' ? '' : props.partial}</p></div>${error !== undefined && html`<${Problem} error=${error} />`}<form class="ask" onSubmit=${send}><${TextField} label=${words('write')} value=${text} placeholder=${words('writeExample')} onInput=${setText} /><${Button} writes type="submit" disabled=${text.trim() === '' || phase !== 'off'}>${words('send')}<//></form><div class="row spread"><input ref=${file} type="file" accept="audio/*" hidden aria-label=${words('file')} onChange=${(
+  }} onContextMenu=${(event: Event) => event.preventDefault()}><span class="ring" ref=${meter} aria-hidden="true"></span><${Icon} name="voice" size=${44} /></button><p id="talk-status" class="talk-status" role="status">${status}</p><p class="partial" aria-live="polite">${phase === 'off' ? '' : props.partial}</p></div>${lost > 0 && html`<p class="note" role="status">${words('lostSound', { n: lost })}</p>`}${error !== undefined && html`<${Problem} error=${error} />`}<form class="ask" onSubmit=${send}><${TextField} label=${words('write')} value=${text} placeholder=${words('writeExample')} onInput=${setText} /><${Button} writes type="submit" disabled=${text.trim() === '' || phase !== 'off'}>${words('send')}<//></form><div class="row spread"><input ref=${file} type="file" accept="audio/*" hidden aria-label=${words('file')} onChange=${(
     event: Event,
   ) => {
     const input = event.currentTarget as HTMLInputElement;

@@ -8,6 +8,8 @@ export interface Told {
   /** `opening`: the browser is asked. `talking`: it is heard. `waiting`: the button was let go. */
   phase(phase: 'off' | 'opening' | 'talking' | 'waiting'): void;
   level(level: number): void;
+  /** So many pieces of the sound were lost on the way to whoever listens. */
+  lost(pieces: number): void;
   /** It is over, with its turn or with what went wrong. */
   over(turn: Turn | undefined, error: unknown): void;
 }
@@ -46,6 +48,7 @@ export function talk(from: Blob | 'microphone', told: Told): Talk {
           const said = JSON.parse(new TextDecoder().decode(bytes)) as Turn;
           if (said.outcome !== undefined) end(said);
         },
+        lost: told.lost,
         closed: (error) =>
           end(undefined, error ?? new ApiError(0, { code: 'CANCELLED', message: 'the device ended the turn' })),
       },

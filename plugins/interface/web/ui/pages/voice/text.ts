@@ -14,6 +14,8 @@ export const words = catalogue({
     opening: 'The browser opens the microphone …',
     talking: 'The device listens to you',
     micOpen: 'Your microphone is open',
+    lostSound:
+      '{n} piece of your sound came too fast for the device and was lost|{n} pieces of your sound came too fast for the device and were lost',
     notAllowed: 'The browser may not use the microphone. Allow it for this page, or write.',
     notFound: 'This browser has no microphone. Write, or take a file.',
     noSound: 'The browser finds no sound in this file.',
@@ -158,6 +160,8 @@ export const words = catalogue({
     opening: 'Der Browser öffnet das Mikrofon …',
     talking: 'Das Gerät hört Ihnen zu',
     micOpen: 'Ihr Mikrofon ist offen',
+    lostSound:
+      '{n} Stück Ihres Tons kam zu schnell für das Gerät und ging verloren|{n} Stücke Ihres Tons kamen zu schnell für das Gerät und gingen verloren',
     notAllowed: 'Der Browser darf das Mikrofon nicht benutzen. Erlauben Sie es für diese Seite, oder schreiben Sie.',
     notFound: 'Dieser Browser hat kein Mikrofon. Schreiben Sie, oder nehmen Sie eine Datei.',
     noSound: 'Der Browser findet in dieser Datei keinen Ton.',
@@ -302,6 +306,8 @@ export const words = catalogue({
     opening: 'Le navigateur ouvre le micro …',
     talking: 'L’appareil vous écoute',
     micOpen: 'Votre micro est ouvert',
+    lostSound:
+      '{n} morceau de votre son est arrivé trop vite pour l’appareil et a été perdu|{n} morceaux de votre son sont arrivés trop vite pour l’appareil et ont été perdus',
     notAllowed: 'Le navigateur ne peut pas utiliser le micro. Autorisez-le pour cette page, ou écrivez.',
     notFound: 'Ce navigateur n’a pas de micro. Écrivez, ou prenez un fichier.',
     noSound: 'Le navigateur ne trouve aucun son dans ce fichier.',
