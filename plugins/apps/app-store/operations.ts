@@ -211,7 +211,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     rest: { method: 'POST', path: '/apps/:id/remove', status: 202 },
     errors: ['APP_NOT_FOUND', 'APP_CONFLICT', ...BEGINS],
     async run({ id, purge = false }, { caller }) {
-      const app = store.installed.retained[id] ? id : await nameOf(parts, id);
+      const app = Object.hasOwn(store.installed.retained, id) ? id : await nameOf(parts, id);
       const data = removing.begin(app, purge);
       const summary = `remove ${app}${purge ? ' with its data' : ''}`;
       return { change: await changing(requestOf(removing.kind, app, summary, data, callerName(caller))) };
@@ -273,7 +273,7 @@ function requestOf(kind: string, app: string, summary: string, data: ChangeReque
 /** The id of an app that is named by it, or by its short name. Throws APP_NOT_FOUND. */
 async function nameOf({ store, apps }: Parts, app: string): Promise<string> {
   const { apps: installed } = store.installed;
-  if (installed[app]) return app;
+  if (Object.hasOwn(installed, app)) return app;
   const named = Object.keys(installed).find((id) => installed[id]?.name === app);
   if (named !== undefined) return named;
   const { id } = await apps.status(app);

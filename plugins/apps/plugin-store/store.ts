@@ -203,7 +203,7 @@ export class PluginStore {
   switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
     return this.#serial(async () => {
       const { plugins, disabled } = this.installed;
-      const plugin = plugins[id];
+      const plugin = this.#entry(id);
       if (plugin) await this.#write(id, { ...plugin, enabled });
       else {
         await this.#checkKnown(id);
@@ -354,8 +354,14 @@ export class PluginStore {
     throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
   }
 
+  /** Whoever asks may write any word, `constructor` among them. */
+  #entry(id: string): InstalledPlugin | undefined {
+    const { plugins } = this.installed;
+    return Object.hasOwn(plugins, id) ? plugins[id] : undefined;
+  }
+
   #find(id: string): InstalledPlugin {
-    const plugin = this.installed.plugins[id];
+    const plugin = this.#entry(id);
     if (!plugin) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
     return plugin;
   }

@@ -56,6 +56,6 @@ export class SystemEvents {
     const level = LEVELS[Math.min(data[0]!, LEVELS.length - 1)]!;
     const suppressed = this.#suppressed > 0 ? { suppressed: this.#suppressed } : {};
     this.#suppressed = 0;
-    this.#log[level]({ bridge: Buffer.from(data.subarray(1)).toString('utf8'), ...suppressed }, 'the bridge says');
+    this.#log[level]({ ...suppressed }, `the bridge says: ${Buffer.from(data.subarray(1)).toString('utf8')}`);
   }
 }

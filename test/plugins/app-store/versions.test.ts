@@ -171,7 +171,11 @@ test('switched off is switched off for good, over a new version and a new start'
   assert.equal(first.apps.running.get(ID)?.state, 'stopped');
   await first.install(await packages.pack({ version: '1.1.0', manifest: { title: 'never' } }));
   assert.equal(first.apps.running.get(ID)?.state, 'stopped');
-  await assert.rejects(first.call('apps.switch', { id: 'nobody', enabled: false }), { code: 'APP_NOT_FOUND' });
+  for (const id of ['nobody', 'constructor', '__proto__']) {
+    await assert.rejects(first.call('apps.switch', { id, enabled: false }), { code: 'APP_NOT_FOUND' }, id);
+    await assert.rejects(first.call('apps.remove', { id }), { code: 'APP_NOT_FOUND' }, id);
+    await assert.rejects(first.call('apps.rollback', { id }), { code: 'APP_NOT_FOUND' }, id);
+  }
 });
 
 test('an update is of the app that was named, and of one that is there', async () => {

@@ -137,7 +137,11 @@ test('a plugin of the SKU is switched off for good, unless the device could not 
   for (const id of ['front', 'base', 'plugin-store']) {
     await assert.rejects(store.call('plugins.switch', { id, enabled: false }), { code: 'PLUGIN_CONFLICT' }, id);
   }
-  await assert.rejects(store.call('plugins.switch', { id: 'nobody', enabled: false }), { code: 'PLUGIN_NOT_FOUND' });
+  for (const id of ['nobody', 'constructor', '__proto__']) {
+    await assert.rejects(store.call('plugins.switch', { id, enabled: false }), { code: 'PLUGIN_NOT_FOUND' }, id);
+    await assert.rejects(store.call('plugins.remove', { id }), { code: 'PLUGIN_NOT_FOUND' }, id);
+    await assert.rejects(store.call('plugins.rollback', { id }), { code: 'PLUGIN_NOT_FOUND' }, id);
+  }
 });
 
 test('the very same files and settings are no new version; the kept list is what sha256sum takes', async () => {
