@@ -16,7 +16,7 @@ import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';
 import type { MethodTable } from './method-table.ts';
 import { HANDS_ON } from './raw-parts.ts';
-import { protocolError, wireError } from './wire-error.ts';
+import { faultOf, faultsOf, protocolError, wireError } from './wire-error.ts';
 
 /** The first app waits for it, and not the device. */
 const jayson = packageLater<typeof import('jayson')>('jayson', import.meta.url);
@@ -84,6 +84,9 @@ export class AppRequests {
   readonly #open: AppRequest[] = [];
   /** The request that jayson's core is resolving now; it hands its params alone to a method. */
   #current: JsonRpcRequest | undefined;
+  /** Of what goes by jayson's core now, in the order in which it finds it. */
+  #faults: readonly string[] = [];
+  readonly #maxBatch: number;
 
   constructor({ port, operations, methods, counters, own, limits }: RequestParts) {
     this.#port = port;
@@ -91,6 +94,7 @@ export class AppRequests {
     this.#methods = methods;
     this.#counters = counters;
     this.#inFlight = limits.inFlight;
+    this.#maxBatch = limits.batch;
     const cancel: Direct = (params) => ({ cancelled: this.#cancel(params.id) });
     this.#direct = Object.assign(Object.create(null), own.direct, {
       cancel,
@@ -111,7 +115,12 @@ export class AppRequests {
     this.#core.on('request', (request: JsonRpcRequest) => {
       this.#current = request;
     });
-    this.#core.error = (code) => protocolError(code, this.#current?.method) as never;
+    this.#core.error = (code) => {
+      const [fault = 'it is no JSON-RPC 2.0 request', ...others] = this.#faults;
+      const error = protocolError(code, this.#current?.method, fault);
+      if (error.data?.code === 'REQUEST_INVALID') this.#faults = others;
+      return error as never;
+    };
   }
 
   get size(): number {
@@ -139,6 +148,7 @@ export class AppRequests {
         ? message
         : null;
     this.#current = undefined;
+    this.#faults = faultsOf(message, this.#maxBatch);
     this.#core.call(request as never, arrival, (error, response) => {
       const answer = error ?? response;
       if (answer) this.#port.answer(withIdOf(request, answer));
@@ -263,14 +273,7 @@ export class AppRequest implements Invocation {
 
 /** As jayson's core sees it. An array is a batch. */
 function isRequest(message: unknown): message is JsonRpcRequest {
-  if (typeof message !== 'object' || message === null) return false;
-  const { jsonrpc, method, params, id } = message as Partial<Record<string, unknown>>;
-  return (
-    jsonrpc === '2.0' &&
-    typeof method === 'string' &&
-    (params === undefined || (typeof params === 'object' && params !== null)) &&
-    (typeof id === 'number' || typeof id === 'string' || id === undefined || id === null)
-  );
+  return faultOf(message) === undefined;
 }
 
 /** `meta.deadlineMs` is how long the answer is worth something; the operation's own limit holds anyway. */

@@ -20,13 +20,37 @@ const OF_PROTOCOL: Readonly<Record<number, CoreErrorCode>> = {
   [-32099]: 'REQUEST_INVALID',
 };
 
-export function protocolError(code: number | undefined, method: unknown): RpcError {
+/** `reason` says what is wrong with a request that is none. */
+export function protocolError(code: number | undefined, method: unknown, reason: string): RpcError {
   const known = OF_PROTOCOL[code ?? 0] ?? 'INTERNAL';
   const name = typeof method === 'string' ? method : '';
   if (known === 'METHOD_NOT_FOUND') return wireError(new CoreError(known, { name }));
   if (known === 'INTERNAL') return wireError(new CoreError(known, { what: name || 'a request' }));
-  const reason = code === -32099 ? 'the batch is too long' : 'it is no JSON-RPC 2.0 request';
   return wireError(new CoreError(known, { reason }));
+}
+
+/** Why a message is no JSON-RPC 2.0 request; undefined where it is one. */
+export function faultOf(message: unknown): string | undefined {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return 'it is no object';
+  const { jsonrpc, method, params, id } = message as Partial<Record<string, unknown>>;
+  if (jsonrpc !== '2.0') return 'jsonrpc must be "2.0"';
+  if (typeof method !== 'string') return 'method must be a string';
+  if (params !== undefined && (typeof params !== 'object' || params === null))
+    return 'params must be an object or an array';
+  if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
+    return 'id must be a string or a number';
+  return undefined;
+}
+
+/** What is wrong with a batch itself; else with each of its members that is no request. */
+export function faultsOf(message: unknown, maxBatch: number): readonly string[] {
+  if (Array.isArray(message)) {
+    if (message.length === 0) return ['the batch is empty'];
+    if (message.length > maxBatch) return [`the batch has ${message.length} messages, at most ${maxBatch} are taken`];
+    return message.map(faultOf).filter((fault) => fault !== undefined);
+  }
+  const fault = faultOf(message);
+  return fault === undefined ? [] : [fault];
 }
 
 /** What an app answered with instead of a result. */

@@ -84,9 +84,12 @@ test('whoever sent an invalid request with an id finds the id in the answer, and
   const client = await core.client();
   await client.ready();
   for (const [request, id, details] of [
-    ['{"jsonrpc":"2.0","id":7,"method":"echo.say","params":null}', 7, { reason: 'it is no JSON-RPC 2.0 request' }],
-    ['{"id":"a","method":"echo.say"}', 'a', { reason: 'it is no JSON-RPC 2.0 request' }],
-    ['{"jsonrpc":"2.0","method":1,"params":"bar"}', null, { reason: 'it is no JSON-RPC 2.0 request' }],
+    ['{"jsonrpc":"2.0","id":7,"method":"echo.say","params":null}', 7, { reason: 'params must be an object or an array' }],
+    ['{"id":"a","method":"echo.say"}', 'a', { reason: 'jsonrpc must be "2.0"' }],
+    ['{"jsonrpc":"2.0","method":1,"params":"bar"}', null, { reason: 'method must be a string' }],
+    ['{"jsonrpc":"2.0","id":[1],"method":"echo.say"}', null, { reason: 'id must be a string or a number' }],
+    ['7', null, { reason: 'it is no object' }],
+    ['[]', null, { reason: 'the batch is empty' }],
     ['{"jsonrpc":"2.0","id":8,"method":"no.such"}', 8, { name: 'no.such' }],
   ] as const) {
     client.write(`${request}\n`);
@@ -188,7 +191,20 @@ test('batches hold 32 requests at most, and a batch in a batch is refused', asyn
   client.write(batch(32));
   assert.equal((await client.next()).length, 32);
   client.write(batch(33));
-  assert.deepEqual(codes(await client.next()), [-32600, 'REQUEST_INVALID']);
+  const refused = await client.next();
+  assert.deepEqual(codes(refused), [-32600, 'REQUEST_INVALID']);
+  assert.equal(refused.error.data.details.reason, 'the batch has 33 messages, at most 32 are taken');
+  client.write(`[1,${ask(2)},[],{"jsonrpc":"2.0","id":3},${ask(4).replace('echo', 'no')}]\n`);
+  assert.deepEqual(
+    (await client.next()).map(({ error }: { error?: { data: { details: object } } }) => error?.data.details),
+    [
+      { reason: 'it is no object' },
+      undefined,
+      { reason: 'it is no object' },
+      { reason: 'method must be a string' },
+      { name: 'no.say' },
+    ],
+  );
   client.write(`[[${ask(1)}]]\n`);
   assert.equal((await client.next())[0].error.code, -32600);
   client.write(`[[],${ask(2)}]\n`);
