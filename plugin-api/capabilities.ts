@@ -181,7 +181,7 @@ export function grantHint(subject: { readonly kind: string; readonly id: string 
   if (subject.kind !== 'app') return 'call with the token of an app or of the operator';
   const { host, port } = PORT.exec(capability)?.groups ?? {};
   if (host !== undefined) return `ports: [${port}] beside id: ${host} in app.yaml`;
-  const line = `capabilities: [{ id: ${capability}, reason: ... }]`;
+  const line = `capabilities: [{ id: ${capability}, reason: ... }] in app.yaml`;
   if (classOf(capability) === 'normal') return line;
-  return `${line} in app.yaml and grants: { ${subject.id}: ["${capability}"] } in the SKU`;
+  return `${line} and grants: { ${subject.id}: ["${capability}"] } in the SKU`;
 }

@@ -14,7 +14,8 @@ const MIN_TIMEOUT_MS = 50;
 export const MAX_TIMEOUT_MS = 60_000;
 
 const NAME = /^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$/;
-const MEMBER = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+/** What every object has would be lost where objects are copied. */
+const MEMBER = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_NAME_LENGTH = 128;
 const MAX_MEMBERS = 32;
 const MAX_PERMISSIONS = 32;

@@ -112,7 +112,7 @@ export class SessionStreams {
 
   /** Throws STREAM_NOT_FOUND, PARAMS_INVALID, STREAM_OVERRUN; an overrun ends the stream. */
   write(params: Readonly<Record<string, unknown>>, attachment: Buffer | undefined): object {
-    const stream = this.#find(params.id);
+    const stream = this.#find(params.id, 'stream.write');
     const bytes = attachment ?? decode(params.data);
     try {
       stream.push(bytes);
@@ -128,13 +128,13 @@ export class SessionStreams {
     const { id, bytes } = params;
     if (!Number.isSafeInteger(bytes) || (bytes as number) <= 0)
       throw new CoreError('PARAMS_INVALID', { where: 'params of stream.credit', reason: 'bytes: must be > 0' });
-    this.#find(id).addCredit(bytes as number);
+    this.#find(id, 'stream.credit').addCredit(bytes as number);
     return {};
   }
 
   /** The app writes no more; a stream that it only reads is over. */
   close(id: unknown): void {
-    const stream = this.#find(id);
+    const stream = this.#find(id, 'stream.close');
     const { direction } = this.#open.get(stream.id)!;
     if (!stream.finish()) return;
     if (direction === 'read') this.#over(stream, undefined);
@@ -153,7 +153,7 @@ export class SessionStreams {
 
   /** Nobody will use it: the request that opened it was withdrawn. */
   abandon(id: string): void {
-    const stream = this.#find(id);
+    const stream = this.#find(id, 'cancel');
     stream.announce();
     this.#over(stream, undefined);
   }
@@ -164,11 +164,13 @@ export class SessionStreams {
     this.#open.clear();
   }
 
-  #find(id: unknown): AppStream {
-    const opened = this.#open.get(id as string);
+  #find(id: unknown, method: string): AppStream {
+    if (typeof id !== 'string')
+      throw new CoreError('PARAMS_INVALID', { where: `params of ${method}`, reason: 'id: must be string' });
+    const opened = this.#open.get(id);
     if (opened) return opened.stream;
     this.#counters.lateStreamMessages++;
-    throw new CoreError('STREAM_NOT_FOUND', { stream: typeof id === 'string' ? id.slice(0, 64) : String(typeof id) });
+    throw new CoreError('STREAM_NOT_FOUND', { stream: id.slice(0, 64) });
   }
 
   /** The stream ends with the plugin's work, but not before the app knows of it. */

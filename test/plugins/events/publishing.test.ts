@@ -93,7 +93,7 @@ describe('publishing', () => {
       const work = events.table.run('events.publish', banner, { caller: app(AGENDA) });
       await assert.rejects(
         work,
-        /does not hold display\.notify; grant it with "capabilities: \[\{ id: display\.notify,/,
+        /does not hold display\.notify; grant it with "capabilities: \[\{ id: display\.notify, reason: \.\.\. \}\] in app\.yaml"/,
       );
       assert.equal(events.host.published.length, 0);
     });

@@ -92,6 +92,8 @@ test('errors: unknown streams, bad base64, no id, too many, an endpoint that fai
   assert.equal(await code('stream.write', { id: 'stream-9', data: '' }), 'STREAM_NOT_FOUND');
   assert.equal(await code('stream.close', { id: 'stream-9' }), 'STREAM_NOT_FOUND');
   assert.equal(await code('stream.credit', { id: 'stream-9', bytes: 1 }), 'STREAM_NOT_FOUND');
+  assert.equal(await code('stream.write', { id: 9, data: '' }), 'PARAMS_INVALID');
+  assert.equal(await code('stream.credit', { id: null, bytes: 1 }), 'PARAMS_INVALID');
   const { id } = await open(client, 'test.loopback');
   assert.equal(await code('stream.write', { id, data: 'abc' }), 'PARAMS_INVALID');
   assert.equal(await code('stream.write', { id }), 'PARAMS_INVALID');
