@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { createHook } from 'node:async_hooks';
 import { once } from 'node:events';
 import { link, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { CoreError, type CoreErrorCode, ERROR_CODES, type Operation } from '@device-core/plugin-api';
 import { checkManifest, ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/http/index.ts';
@@ -30,6 +32,18 @@ after(async () => {
 });
 
 const TRANSFER = { handle: 'flash', tx: 'nw==', rxLen: 3 };
+
+for (const framing of ['content-length: 1048576', 'transfer-encoding: chunked'])
+  it(`tells who writes all of a body that is too long before it reads, with ${framing}`, async () => {
+    const client = connect(front.socket);
+    const head = `POST /SPI_transfer_txrx HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${framing}\r\n`;
+    const chunked = framing.startsWith('transfer');
+    client.pause().write(`${head}authorization: Bearer ${tokens.flash}\r\n\r\n${chunked ? '100000\r\n' : ''}`);
+    const written = promisify(client.write.bind(client) as (bytes: string) => void);
+    await written(`${'x'.repeat(1_048_576)}${chunked ? '\r\n0\r\n\r\n' : ''}`);
+    const answer = await text(client);
+    assert.match(answer, /^HTTP\/1.1 413 .*"error":"BODY_TOO_LARGE: /s);
+  });
 
 it('takes a body that came with its head as it lies, without the way through the parsers of fastify', async () => {
   let parsers = 0;
