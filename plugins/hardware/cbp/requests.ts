@@ -55,13 +55,13 @@ export class Requests {
 
   /** Throws NOT_INITIALIZED while the link is not up. */
   rows(): readonly EndpointRow[] {
-    const { rows } = this.#host;
+    const { rows, state } = this.#host;
     if (rows) return rows;
     throw statusError(STATUS.LINK_DOWN, {
       endpoint: '',
       what: '',
       deadlineMs: 0,
-      reason: `the bridge link is ${this.#host.state} (${this.#host.link.reason ?? 'reading the endpoint table'})`,
+      reason: `the bridge link is ${state === 'hello' ? 'not up yet' : state} (${this.#host.link.reason ?? 'reading the endpoint table'})`,
     });
   }
 }

@@ -86,8 +86,12 @@ describe('session', () => {
     await lab.clock.advance(1500);
     const error = await settled(lab.io.gpioRead('gpio0', 1));
     assert.equal(error.code, 'NOT_INITIALIZED');
-    assert.match(error.message, /unplugged/);
+    assert.match(error.message, /the bridge link is down .*unplugged/);
     assert.equal((await lab.service.health()).link, 'down');
+    lab.port.broken = undefined;
+    for (let ms = 0; ms < 5_000 && lab.host.state === 'down'; ms++) await lab.clock.advance(1);
+    const early = await settled(lab.io.gpioRead('gpio0', 1));
+    assert.match(early.message, /the bridge link is not up yet/);
   });
 
   it('tries again after 100 ms, then twice as long each time, at most 5 s', async () => {
