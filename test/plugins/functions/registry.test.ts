@@ -71,7 +71,11 @@ suite('registering functions', () => {
       ['an unknown type', { ...good, inputs: { a: 'float' } }, /type "float" of inputs\.a/],
       ['an unknown type in returns', { ...good, returns: { a: 'Int' } }, /of returns\.a/],
       ['a bad member name', { ...good, inputs: { 'a b': 'int' } }, /not a name/],
-      ['a member that every object has', { ...good, inputs: { ['__proto__']: 'int' } }, /"__proto__" that is not a name/],
+      [
+        'a member that every object has',
+        { ...good, inputs: { ['__proto__']: 'int' } },
+        /"__proto__" that is not a name/,
+      ],
       [
         'too many inputs',
         { ...good, inputs: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`a${i}`, 'int'])) },

@@ -84,7 +84,11 @@ test('whoever sent an invalid request with an id finds the id in the answer, and
   const client = await core.client();
   await client.ready();
   for (const [request, id, details] of [
-    ['{"jsonrpc":"2.0","id":7,"method":"echo.say","params":null}', 7, { reason: 'params must be an object or an array' }],
+    [
+      '{"jsonrpc":"2.0","id":7,"method":"echo.say","params":null}',
+      7,
+      { reason: 'params must be an object or an array' },
+    ],
     ['{"id":"a","method":"echo.say"}', 'a', { reason: 'jsonrpc must be "2.0"' }],
     ['{"jsonrpc":"2.0","method":1,"params":"bar"}', null, { reason: 'method must be a string' }],
     ['{"jsonrpc":"2.0","id":[1],"method":"echo.say"}', null, { reason: 'id must be a string or a number' }],
