@@ -206,7 +206,7 @@ class _Session:
         except OSError:
             pass  # it has ended already
 
-    def call(self, method, params, timeout_ms=None, signal=None, read=None):
+    def call(self, method, params, timeout_ms=None, signal=None, traceparent=None, read=None):
         if signal is not None and signal.aborted:
             raise RpcError("CANCELLED", -32800, f"{method} was cancelled: it was withdrawn")
         pending = _Pending(read)
@@ -217,8 +217,10 @@ class _Session:
             number = self._last
             self._pending[number] = pending
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        if timeout_ms is not None:
-            request["meta"] = {"deadlineMs": timeout_ms}
+        meta = {"deadlineMs": timeout_ms, "traceparent": traceparent}
+        meta = {name: value for name, value in meta.items() if value is not None}
+        if meta:
+            request["meta"] = meta
         self.send(request)
 
         def withdraw():
@@ -500,9 +502,11 @@ class App:
             self._changed.wait_for(lambda: self._over is not None, timeout)
             return self._over
 
-    def call(self, method, params=None, timeout_ms=None, signal=None):
-        """Any operation by its name. Waits for READY. Raises RpcError. `signal` withdraws the call."""
-        return self._connected()[0].call(method, {} if params is None else params, timeout_ms, signal)
+    def call(self, method, params=None, timeout_ms=None, signal=None, traceparent=None):
+        """Any operation by its name. Waits for READY. Raises RpcError. `signal` withdraws the call. With the `traceparent` of a call that the app is
+        working on, which is in its `meta`, it is a part of the same trace.
+        """
+        return self._connected()[0].call(method, {} if params is None else params, timeout_ms, signal, traceparent)
 
     def provide(self, entry, handler):
         """Offers a function to the device; it is registered again after each new connection. `handler(inputs)` or `handler(inputs, call)`.

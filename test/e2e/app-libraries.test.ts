@@ -74,11 +74,12 @@ interface Device {
   readonly app: Guest;
   /** Requests of the app, by operation. */
   readonly asked: Readonly<Record<string, readonly object[]>>;
-  ask(name: string, inputs?: object, signal?: AbortSignal): Promise<unknown>;
+  ask(name: string, inputs?: object, signal?: AbortSignal, traceparent?: string): Promise<unknown>;
 }
 
 const ANSWERS: Readonly<Record<string, Operation<never, unknown>['run']>> = {
   'echo.say': async (params: object) => params,
+  'trace.told': async (_params: object, { trace }) => ({ trace: trace?.traceId }),
   'wait.forever': (_params: object, { signal }) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   'functions.register': async () => ({}),
@@ -131,9 +132,10 @@ async function withDevice(
   await using core = await startRpc({ operations, streams: STREAMS });
   await using app = new Guest(language.command, { DEVICE_RPC_SOCKET: core.path, ...env });
   await app.heard('ready', APP);
-  const ask = (method: string, params: object = {}, signal?: AbortSignal) => {
+  const ask = (method: string, params: object = {}, signal?: AbortSignal, traceparent?: string) => {
     const meta = { callId: `c${calls++}`, version: '1.0.0', deadlineMs: DEADLINE_MS, caller: 'operator' };
-    return core.sockets.call(APP, { method, params, meta, ...(signal ? { signal } : {}) });
+    const traced = traceparent === undefined ? meta : { ...meta, traceparent };
+    return core.sockets.call(APP, { method, params, meta: traced, ...(signal ? { signal } : {}) });
   };
   await work({ core, app, asked, ask });
 }
@@ -146,6 +148,11 @@ const SCENARIOS: Readonly<Record<string, (device: Device) => Promise<void>>> = {
     });
     assert.deepEqual(await call('no.such'), { code: 'METHOD_NOT_FOUND', rpcCode: -32601 });
     assert.deepEqual(await call('wait.forever', { timeoutMs: 50 }), { code: 'TIMEOUT', rpcCode: -32002 });
+  },
+  'makes what it asks for while it works on a call a part of the same trace': async ({ ask }) => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+    const told = await ask('do.trace', { method: 'trace.told' }, undefined, traceparent);
+    assert.deepEqual(told, { trace: '4bf92f3577b34da6a3ce929d0e0e4736' });
   },
   'withdraws a call': async ({ ask }) => {
     assert.deepEqual(await ask('do.withdraw', { method: 'wait.forever' }), { code: 'CANCELLED', rpcCode: -32800 });
