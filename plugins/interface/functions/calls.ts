@@ -154,7 +154,9 @@ function isOwn(caller: Caller, app: string): boolean {
 }
 
 function gone(target: Registered, why: string, cause: CoreError): CoreError {
-  const reason = `it went away in the middle of ${target.entry.name}; ${why}`;
+  const { reason: told } = cause.details;
+  const how = typeof told === 'string' ? ` (${told})` : '';
+  const reason = `it went away in the middle of ${target.entry.name}${how}; ${why}`;
   return new CoreError('APP_NOT_RUNNING', { app: target.app, reason }, { cause });
 }
 

@@ -142,7 +142,7 @@ export class AppSession implements Session {
         malformed: (error) => this.#malformed(error),
         fatal: (error) => {
           this.#malformed(error);
-          this.hangUp(error.message);
+          this.hangUp(`what it sent was refused: ${error.message}`);
         },
       },
       config,

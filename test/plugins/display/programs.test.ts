@@ -30,7 +30,7 @@ async function run<A>(program: Program<A>, args: A, json = false) {
   const client = {
     async get(path: string) {
       sent.push({ path });
-      const body = { png: png().toString('base64'), text: ['Tea', '[Ready]\u001b[31m'] };
+      const body = { png: png().toString('base64'), text: ['\u2068Tea\u2069', '[Ready]\u001b[31m'] };
       return { status: 200, text: '', body };
     },
     async put(path: string, body: object) {
