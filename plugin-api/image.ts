@@ -95,13 +95,14 @@ export function parseImage(list: Uint8Array): Image {
   return value as Image;
 }
 
+export const isImageVersion = (text: string): boolean => /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(text);
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length > 0 && value.length <= 200;
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const isRecord = (value: unknown, good: (one: unknown) => boolean): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(good);
 const MEMBERS: Readonly<Record<string, (value: unknown) => boolean>> = {
   sku: isText,
-  version: (value) => isText(value) && /^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(value as string),
+  version: (value) => isText(value) && isImageVersion(value as string),
   platform: (value) => {
     const { os, arch, libc } = Object(value) as Partial<Platform>;
     return os === 'linux' && isText(arch) && (libc === 'glibc' || libc === 'musl');
@@ -215,7 +216,7 @@ export function verifyImage(
     else good.add(print);
   }
   if (good.size >= Math.max(1, threshold)) return [...good];
-  const missing = `${good.size} of ${Math.max(1, threshold)} signatures`;
+  const missing = `${good.size} of ${Math.max(1, threshold)} signatures${signatures.trim() === '' ? ': nobody signed it' : ''}`;
   throw new ImageError('signature', [missing, ...notes.slice(0, 4)].join('; '));
 }
 

@@ -90,22 +90,24 @@ interface SchemaError {
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly message?: string | undefined;
+  /** The name that an error of `propertyNames` is about: what is wrong with it. */
+  readonly propertyName?: string | undefined;
 }
 
 /** What ajv found, each with the path of the member it is about (the extra member itself, not its parent) and a reason in words. */
 export function schemaProblems(
   errors: readonly SchemaError[] | null | undefined,
 ): readonly { readonly path: YamlPath; readonly reason: string; readonly keyword: string }[] {
-  // `if` says nothing that its branch does not say.
+  // `if` and `propertyNames` say nothing that the error inside them does not say.
   return (errors ?? [])
-    .filter(({ keyword }) => keyword !== 'if')
+    .filter(({ keyword }) => keyword !== 'if' && keyword !== 'propertyNames')
     .map((error) => ({ path: pathOf(error), reason: reason(error), keyword: error.keyword }));
 }
 
-function pathOf({ instancePath, params }: SchemaError): YamlPath {
+function pathOf({ instancePath, params, propertyName }: SchemaError): YamlPath {
   const names = instancePath.split('/').slice(1);
   const path = names.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const member = params.additionalProperty ?? params.propertyName;
+  const member = params.additionalProperty ?? propertyName;
   return member === undefined ? path : [...path, String(member)];
 }
 

@@ -168,6 +168,19 @@ suite('image build', () => {
     assert.equal(status, 0, stderr);
     assert.equal(JSON.parse(stdout).image, built.hash);
     assert.deepEqual(parseImage(readFileSync(join(out, 'image.json'))), image);
+    const away = join(FOLDER, 'never');
+    const unversioned = run('--sku', sku, '-o', away, '--version', 'banana');
+    assert.deepEqual(
+      [unversioned.status, unversioned.stderr.split('\n')[0]],
+      [2, 'devicectl: USAGE: --version must be like 1.2.3, not "banana"'],
+    );
+    const wordy = run('--sku', sku, '-o', away, '--notes', 'x'.repeat(20_000));
+    assert.equal(wordy.status, 1);
+    assert.match(
+      wordy.stderr,
+      /^devicectl: SYSTEM_IMAGE_INVALID: .*headless-io\.yaml: member notes is missing or wrong\n$/,
+    );
+    assert.ok(!existsSync(away));
     const other = run('--sku', sku, '-o', ROOT);
     assert.equal(other.status, 2);
     assert.match(other.stderr, /is there, and is no image/);

@@ -11,6 +11,7 @@ import { writeArchive } from '../../../plugins/life/maker/image/archive.ts';
 import { Checkout } from '../../../plugins/life/maker/image/build/checkout.ts';
 import { loaderTree } from '../../../plugins/life/maker/image/build/tree.ts';
 import { deviceFile, provisionFrom } from '../../../plugins/life/maker/image/install/device-file.ts';
+import { blobOf } from '../../../plugins/life/maker/image/write.ts';
 import { tinyImage } from '../../fixtures/image.ts';
 import { devicectl, SMALL_SKU } from '../../fixtures/installed-core.ts';
 
@@ -69,6 +70,23 @@ suite('image install', () => {
     assert.equal(status, 1);
     assert.match(stderr, /SLOTS_UNAVAILABLE.*is a device already: devicectl update install/s);
     assert.equal(imageIn(join(system, 'slots/a')).version, '2.0.0');
+  });
+
+  test('a file is no tree of a system, and an image whose SKU was changed is refused by it, each in a line', () => {
+    const file = join(FOLDER, 'a-file');
+    writeFileSync(file, '');
+    const image = TINY.folder(join(FOLDER, 'edited'));
+    const onFile = install(file, image);
+    assert.equal(onFile.status, 2);
+    assert.match(onFile.stderr, /^devicectl: USAGE: \S+a-file is no tree of a system$/m);
+    const sku = TINY.image.files.find(({ path }) => path === 'manifests/skus/tiny.yaml')!;
+    writeFileSync(join(image, blobOf(sku)), 'x');
+    const edited = install(fresh(), image);
+    assert.equal(edited.status, 1);
+    assert.match(
+      edited.stderr,
+      /^devicectl: SYSTEM_IMAGE_INVALID: the SKU of image 2\.0\.0: manifests\/skus\/tiny\.yaml/,
+    );
   });
 
   test('takes an archive as it takes a folder, and makes an id where none is given', () => {

@@ -178,6 +178,23 @@ suite('reading images', () => {
     assert.match(other.stderr, /SIGNATURE_INVALID.*0 of 1 signatures.*is not trusted/s);
   });
 
+  test('no package is made of an image that its own devices would not take', () => {
+    const keys = `${fresh()}.json`;
+    writeFileSync(keys, JSON.stringify(TINY.keys));
+    const deb = `${fresh()}.deb`;
+    const packed = (folder: string) => image('deb', folder, '--keys', keys, '--out', deb);
+    const edited = TINY.folder(fresh());
+    const blob = join(edited, blobOf(fileOf('lib/a.js')));
+    writeFileSync(blob, zstdCompressSync('two'));
+    assert.match(packed(edited).stderr, /SYSTEM_IMAGE_INVALID: .*lib\/a\.js: it has another content/);
+    const foreign = tinyImage({ files: { 'lib/a.js': 'one' } }).folder(fresh());
+    assert.match(packed(foreign).stderr, /SIGNATURE_INVALID: .*is not trusted/);
+    const unsigned = TINY.folder(fresh());
+    rmSync(join(unsigned, 'image.sig'));
+    assert.match(packed(unsigned).stderr, /SIGNATURE_INVALID: .*0 of 1 signatures: nobody signed it/);
+    assert.ok(!existsSync(deb));
+  });
+
   test('inspect, diff and sbom say what there is', () => {
     const next = tinyImage({
       ...{ version: '1.1.0', files: { 'lib/a.js': 'two', 'sbom.json': '{"bomFormat":"CycloneDX"}' } },

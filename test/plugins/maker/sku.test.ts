@@ -176,6 +176,40 @@ suite('sku check', () => {
     assert.match(told, /broken\.yaml:5: SKU_INVALID removes plugin http, which is essential \(base\.yaml:\d+\)/);
   });
 
+  test('a file that cannot be written is told in a line, with its reason and without a stack', async () => {
+    const away = join(FOLDER, 'no-such-folder');
+    for (const [command, name] of [
+      ['flat', 'x.yaml'],
+      ['graph', 'x.dot'],
+    ] as const) {
+      const { code, stderr } = await devicectl(['sku', command, sku('gateway'), '--out', join(away, name)]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^devicectl: STATE_UNWRITABLE: cannot write \S+: ENOENT: [^\n]*\n$/);
+    }
+  });
+
+  test('what needs a SKU without mistakes names the first, and the command that tells the others', async () => {
+    const broken = join(FOLDER, 'three.yaml');
+    const lines = ['plugins:', '  limit: ^1.0.0', '  rpc: newest', 'safeMode: [nobody]'];
+    writeFileSync(
+      broken,
+      ['skuVersion: 1', 'id: three', 'title: Three', `extends: ${sku('gateway')}`, ...lines].join('\n'),
+    );
+    const { code, stderr } = await devicectl(['sku', 'lock', broken]);
+    assert.equal(code, 1);
+    assert.match(short(stderr), /^devicectl: SKU_INVALID: three\.yaml:\d: there is no plugin limit/m);
+    const { problems } = await answer('lock', broken);
+    assert.ok(problems.length >= 3);
+    assert.ok(short(stderr).endsWith(`\n  and ${problems.length - 1} more: devicectl sku check three.yaml\n`), stderr);
+  });
+
+  test('a name that no plugin may have stands with its own line, once', async () => {
+    const broken = join(FOLDER, 'names.yaml');
+    writeFileSync(broken, 'skuVersion: 1\nid: names\ntitle: Names\nplugins:\n  http: ^1.0.0\n  My Plugin: ^1.0.0\n');
+    const { stdout } = await devicectlProcess(['sku', 'check', broken]);
+    assert.match(short(stdout), /^names\.yaml:6: SKU_INVALID plugins\.My Plugin must match pattern "\S+"\n$/);
+  });
+
   test('no tool works on a file that is no SKU', async () => {
     const none = join(FOLDER, 'none.yaml');
     const cases = [['flat'], ['explain', 'x'], ['graph'], ['diff', none]] as const;

@@ -32,8 +32,9 @@ export async function main(argv: readonly string[], streams: Streams = process):
       return rest.length === 0 && !globals.help ? EXIT.usage : EXIT.ok;
     }
     return await run(session, words);
-  } catch (error) {
-    if (!isFailure(error)) throw error;
+  } catch (thrown) {
+    const error = failureOf(thrown);
+    if (error === undefined) throw thrown;
     if (json && error.exit !== EXIT.usage) await new Output(true, streams.stdout).line(error.body);
     const told = new Output(false, streams.stderr);
     await told.line(`devicectl: ${cell(`${error.code}: ${error.message}`)}`);
@@ -42,9 +43,16 @@ export async function main(argv: readonly string[], streams: Streams = process):
   }
 }
 
-/** A plugin from outside may have a plugin-api, and so a Failure, of its own. */
-function isFailure(error: unknown): error is Failure {
-  return error instanceof Failure || (error instanceof Error && error.name === 'Failure' && 'exit' in error);
+/**
+ * What the user is told in a line: a Failure, a code of the table, a file that the system refuses. All else is a mistake of ours, and has its stack.
+ * By name: a plugin from outside may have a plugin-api, and so classes, of its own.
+ */
+function failureOf(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof Failure || (error.name === 'Failure' && 'exit' in error)) return error as Failure;
+  const { name, message, code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || (name !== 'CoreError' && syscall === undefined)) return undefined;
+  return new Failure(EXIT.answered, code, message.replace(`${code}: `, ''));
 }
 
 /** The words before the first option. */

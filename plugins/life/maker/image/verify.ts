@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ImageError, type ImageKeys, verifyImage } from '@device-core/plugin-api/image';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
-import { IMAGE, invalid, openImage } from './source.ts';
+import { IMAGE, type ImageSource, invalid, openImage } from './source.ts';
 
 interface Args {
   readonly image: string;
@@ -23,9 +23,8 @@ export const program = defineProgram<Args>({
   async run({ out, args }) {
     using source = openImage(args.image);
     const { hash, image } = source;
-    const signed = args.keys === undefined ? undefined : signers(args, source);
-    const difference = source.difference();
-    if (difference !== undefined) throw invalid(args.image, difference);
+    const signed = args.keys === undefined ? undefined : signers(args.image, source, keysFrom(args.keys));
+    checkFiles(args.image, source);
     if (out.json) return out.line(JSON.stringify({ ok: true, image: hash, files: image.files.length, signed }));
     await out.line(
       `${args.image}: ${image.sku} ${image.version}, ${image.files.length} files, all as the list has them`,
@@ -45,11 +44,19 @@ export function keysFrom(file: string): ImageKeys {
   }
 }
 
-function signers(args: Args, { hash, signatures, image }: ReturnType<typeof openImage>): readonly string[] {
+/** Throws a Failure SYSTEM_IMAGE_INVALID that names the first file that is not as the list has it. */
+export function checkFiles(path: string, source: ImageSource): void {
+  const difference = source.difference();
+  if (difference !== undefined) throw invalid(path, difference);
+}
+
+/** Fingerprints of the keys that signed. Throws a Failure SIGNATURE_INVALID where these are not enough. */
+export function signers(path: string, source: ImageSource, keys: ImageKeys): readonly string[] {
+  const { hash, signatures, image } = source;
   try {
-    return verifyImage(hash, signatures, keysFrom(args.keys!), image.builtAt);
+    return verifyImage(hash, signatures, keys, image.builtAt);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    throw new Failure(EXIT.answered, 'SIGNATURE_INVALID', `${args.image}: ${error.message}`);
+    throw new Failure(EXIT.answered, 'SIGNATURE_INVALID', `${path}: ${error.message}`);
   }
 }

@@ -1,13 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { IMAGE_LIST, platformHere } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, ImageError, isImageVersion, platformHere } from '@device-core/plugin-api/image';
 import { defineProgram, EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 import { imageLine } from '../../keys/sign.ts';
 import { openSigner } from '../../keys/signer.ts';
 import { holdLock } from '../../sku/lock-file.ts';
 import { writeArchive } from '../archive.ts';
 import { type Contents, type ImageList, listOf } from '../list.ts';
+import { invalid } from '../source.ts';
 import { unpack, writeImage } from '../write.ts';
 import { Checkout } from './checkout.ts';
 import { contentsOf, skuPlace } from './contents.ts';
@@ -82,11 +83,12 @@ export const program = defineProgram<BuildArgs>({
   async run({ out, args, signal }) {
     const folder = resolve(args.out);
     refuseForeign(folder);
+    refuseVersion(args.version);
     const checkout = new Checkout(args.source);
     const begun = performance.now();
     const signers = [];
     for (const key of args.sign) signers.push(await openSigner(key, { passphraseFile: args.passphraseFile }));
-    const built = buildImage(checkout, args);
+    const built = listed(args.sku, () => buildImage(checkout, args));
     const trials = await tried(built, signal);
     const signatures = signers.map((signer) => imageLine(signer, built.hash)).join('');
     writeImage(folder, built.contents, built, signatures, { cache: checkout.path(CACHE), level: args.level });
@@ -99,6 +101,20 @@ export const program = defineProgram<BuildArgs>({
 function refuseForeign(folder: string): void {
   if (!existsSync(folder) || existsSync(join(folder, IMAGE_LIST))) return;
   if (readdirSync(folder).length > 0) throw usage(`${folder} is there, and is no image`, 'name another folder');
+}
+
+/** Said before anything is built. */
+function refuseVersion(version: string | undefined): void {
+  if (version !== undefined && !isImageVersion(version)) throw usage(`--version must be like 1.2.3, not "${version}"`);
+}
+
+/** A list that no device would take is no list: notes that are too long, a file of more than 4 GiB. */
+function listed(sku: string, build: () => Built): Built {
+  try {
+    return build();
+  } catch (error) {
+    throw error instanceof ImageError ? invalid(sku, error) : error;
+  }
 }
 
 async function tried({ contents, image }: Built, signal: AbortSignal): Promise<readonly Trial[]> {

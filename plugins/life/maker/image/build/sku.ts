@@ -48,7 +48,10 @@ export function skuOf(file: string, checkout: Checkout): BuiltSku {
   if (sku.id === 'safe-mode') throw refuse('its id is that of safe mode', 'give it a name of its own');
   for (const { id, tree } of plugins)
     if (!tree)
-      throw refuse(`plugin ${id} lies outside of the checkout`, 'put it below plugins/, or install it on the device');
+      throw refuse(
+        `plugin ${id} is none of the checkout's own`,
+        'put it below plugins/ and its manifest below manifests/plugins/, or install it on the device',
+      );
   const all = new Map(
     [...resolved(checkout.path(SAFE_MODE), checkout).plugins, ...plugins].map((one) => [one.id, one]),
   );
@@ -71,15 +74,18 @@ function resolved(file: string, checkout: Checkout): Resolved {
   const words = [checkout.path('kernel/main.ts'), 'check', file, '--json'];
   const { status, stdout, stderr } = spawnSync(checkout.node, words, { encoding: 'utf8', maxBuffer: 64 << 20 });
   if (status === 0) return (JSON.parse(stdout) as { readonly resolved: Resolved }).resolved;
-  throw new Failure(EXIT.answered, 'SKU_INVALID', problemsIn(stdout) ?? `${stdout}${stderr}`.trim());
+  throw refusalIn(stdout, file) ?? new Failure(EXIT.answered, 'SKU_INVALID', `${stdout}${stderr}`.trim());
 }
 
-function problemsIn(answer: string): string | undefined {
+/** The first problem; the rest is told by what tells them line by line. */
+function refusalIn(answer: string, sku: string): Failure | undefined {
   try {
-    const { problems } = JSON.parse(answer) as {
-      problems: { file: string; line: number; code: string; message: string }[];
-    };
-    return problems.map(({ file, line, code, message }) => `${file}:${line}: ${code} ${message}`).join('\n');
+    const { problems } = JSON.parse(answer) as { problems: { file: string; line: number; message: string }[] };
+    const [{ file, line, message }] = problems as [(typeof problems)[0]];
+    const text = `${file}:${line}: ${message}`;
+    const hint = problems.length === 1 ? undefined : `and ${problems.length - 1} more: devicectl sku check ${sku}`;
+    const body = JSON.stringify({ ok: false, error: `SKU_INVALID: ${text}`, code: 'SKU_INVALID', problems });
+    return new Failure(EXIT.answered, 'SKU_INVALID', text, { hint, body });
   } catch {
     return undefined; // it did not come so far
   }

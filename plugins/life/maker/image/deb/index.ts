@@ -9,7 +9,7 @@ import { Checkout } from '../build/checkout.ts';
 import { loaderTree } from '../build/tree.ts';
 import { loaderOf, serviceOf, skuText, units } from '../install/index.ts';
 import { openImage } from '../source.ts';
-import { keysFrom } from '../verify.ts';
+import { checkFiles, keysFrom, signers } from '../verify.ts';
 import { unpack } from '../write.ts';
 import { control, SCRIPTS } from './scripts.ts';
 
@@ -49,6 +49,9 @@ export const program = defineProgram<Args>({
     const folder = mkdtempSync(join(tmpdir(), 'device-deb-'));
     try {
       using source = openImage(args.image);
+      // What no device would take is found here, not by dpkg on each of them.
+      signers(args.image, source, keys);
+      checkFiles(args.image, source);
       const service = serviceOf(source);
       const tree = join(folder, 'tree');
       const put = (path: string, text: string, mode = 0o644): void => {

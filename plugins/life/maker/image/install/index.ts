@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
-import { platformHere } from '@device-core/plugin-api/image';
+import { ImageError, platformHere } from '@device-core/plugin-api/image';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { SlotRefused } from '@device-core/plugin-api/slot-files';
 import { parseYaml } from '@device-core/plugin-api/yaml';
@@ -12,7 +12,7 @@ import { Checkout } from '../build/checkout.ts';
 import { skuPlace } from '../build/contents.ts';
 import { loaderTree } from '../build/tree.ts';
 import { listOf } from '../list.ts';
-import { type ImageSource, openImage } from '../source.ts';
+import { type ImageSource, invalid, openImage } from '../source.ts';
 import { keysFrom } from '../verify.ts';
 import { deviceFile, provisionFrom } from './device-file.ts';
 import { placeDevice } from './place.ts';
@@ -45,7 +45,8 @@ export const program = defineProgram<Args>({
   cli: { fixed: ['root'] },
   async run({ out, args }) {
     const root = resolve(args.root);
-    if (root === '/' || !existsSync(root)) throw usage(`${args.root} is no tree of a system`, 'mount one');
+    if (root === '/' || !statSync(root, { throwIfNoEntry: false })?.isDirectory())
+      throw usage(`${args.root} is no tree of a system`, 'mount one');
     const checkout = new Checkout(args.source);
     const keys = keysFrom(args.keys);
     const provision = provisionFrom(args.provision);
@@ -101,7 +102,11 @@ export function skuText({ image, read }: Pick<ImageSource, 'image' | 'read'>): s
   const path = skuPlace(image.sku);
   const file = image.files.find((one) => one.path === path);
   if (file === undefined) throw new Failure(EXIT.answered, 'SYSTEM_IMAGE_INVALID', `the image holds no ${path}`);
-  return read(file).toString('utf8');
+  try {
+    return read(file).toString('utf8');
+  } catch (error) {
+    throw error instanceof ImageError ? invalid(`the SKU of image ${image.version}`, error) : error;
+  }
 }
 
 export const serviceOf = (source: Pick<ImageSource, 'image' | 'read'>): string =>
