@@ -142,7 +142,10 @@ suite('an app that goes away in the middle of a call', () => {
     started.sockets.join(APP, () => {
       throw closed();
     });
-    await assert.rejects(call(started), /went away in the middle of agenda\.today \(it was killed\); it is not idempotent/);
+    await assert.rejects(
+      call(started),
+      /went away in the middle of agenda\.today \(it was killed\); it is not idempotent/,
+    );
     assert.equal(started.sockets.calls.length, 1);
   });
 
