@@ -276,18 +276,23 @@ test('heap and handles are flat', { timeout: 1_800_000 }, async (context) => {
 
   /** Prints what a stage did and kept. What it kept too much of is told at the end, of all stages. */
   async function stage(name: string, run: () => Promise<unknown>, kinds: readonly Work[]): Promise<void> {
-    const [began, before] = [{ ...counted }, await settled()];
-    const [heaps, cpu, start] = [[await heapUsed()], process.cpuUsage(), performance.now()];
-    for (let round = 0; round < ROUNDS; round++) {
-      await run();
-      await settled(before).catch((error: Error) => faults.push(`${name}: ${error.message}`));
-      heaps.push(await heapUsed());
+    const [before, cpu, start, first] = [await settled(), process.cpuUsage(), performance.now(), { ...counted }];
+    const heaps = [await heapUsed()];
+    const did = (kind: keyof typeof counted, from = first) => counted[kind] - from[kind];
+    let [kept, most] = [0, 0];
+    // What is made once, whenever that is, is no leak: a leak is there the second time, too.
+    for (let time = 0; time < 2 && kept >= most; time++) {
+      const [began, from] = [{ ...counted }, heaps.length - 1];
+      for (let round = 0; round < ROUNDS; round++) {
+        await run();
+        await settled(before).catch((error: Error) => faults.push(`${name}: ${error.message}`));
+        heaps.push(await heapUsed());
+      }
+      kept = heaps.at(-1)! - Math.min(...heaps.slice(from, from + 2));
+      most = NOISE_BYTES + kinds.reduce((sum, kind) => sum + MOST_BYTES[kind] * did(kind, began), 0);
     }
     const { user, system } = process.cpuUsage(cpu);
     const took = `${Math.round((performance.now() - start) / 1_000)} s, ${Math.round((user + system) / 1e6)} s of CPU`;
-    const did = (kind: keyof typeof counted) => counted[kind] - began[kind];
-    const kept = heaps.at(-1)! - Math.min(...heaps.slice(0, 2));
-    const most = NOISE_BYTES + kinds.reduce((sum, kind) => sum + MOST_BYTES[kind] * did(kind), 0);
     if (kept > most) faults.push(`${name}: ${kib(kept)} KiB are kept, at most ${kib(most)}`);
     const counts = [...kinds, 'heard', 'refused'].map((kind) => `${did(kind as Work)} ${kind}`).join(', ');
     context.diagnostic(`${name}: ${counts}; ${took}`);

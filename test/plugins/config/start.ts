@@ -82,7 +82,8 @@ export async function start(
     async [Symbol.asyncDispose]() {
       await host.stop();
       if (host.leaks().length > 0) throw new Error(`leaks: ${host.leaks().join(', ')}`);
-      if (!options.root) await rm(root, { recursive: true, force: true });
+      // A change that restarts plugins is not waited for at the end of one: its last file may come meanwhile.
+      if (!options.root) await rm(root, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
