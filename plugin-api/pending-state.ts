@@ -115,11 +115,14 @@ export function* pendingSteps(state: string): Generator<string> {
 /** Where `rm -rf` of root removes them all. */
 export const remainsFolder = (state: string): string => join(state, REMAINS);
 
+/** The file in it that names them. */
+export const remainsNoted = (state: string): string => join(remainsFolder(state), LEFT);
+
 /** What former orders left and nobody removed yet; at most 200. */
 export function remainsOf(state: string): readonly Remain[] {
   let noted: readonly Remain[];
   try {
-    noted = JSON.parse(readFileSync(join(state, REMAINS, LEFT), 'utf8')) as readonly Remain[];
+    noted = JSON.parse(readFileSync(remainsNoted(state), 'utf8')) as readonly Remain[];
   } catch {
     return []; // there are none: the file is whole or absent
   }
@@ -129,7 +132,7 @@ export function remainsOf(state: string): readonly Remain[] {
 function note(state: string, remains: readonly Remain[]): void {
   mkdirSync(join(state, REMAINS), { recursive: true, mode: 0o700 });
   const all = [...remainsOf(state), ...remains].slice(0, MOST_REMAINS);
-  replaceFileSync(join(state, REMAINS, LEFT), `${JSON.stringify(all)}\n`);
+  replaceFileSync(remainsNoted(state), `${JSON.stringify(all)}\n`);
   sync(state);
 }
 
@@ -138,19 +141,29 @@ function throwAway(state: string, name: string): void {
   const left: Remain[] = [];
   remove(join(state, name), name, left);
   if (left.length === 0) return;
-  const remains = join(state, REMAINS);
+  try {
+    moveAside(state, name, left);
+  } catch {
+    note(state, left); // a mount point, say: it stays where it is, and is told there
+  }
+}
+
+/**
+ * Moves a folder of the Core's own, in which something is of another user, to `<var>/remains`, where it waits for the warden or for root. `name` and the
+ * paths of what cannot be removed are below `<var>`. Durable when it returns where it lies, below `<var>`, too. Throws the codes of a disk.
+ */
+export function moveAside(state: string, name: string, left: readonly Remain[]): string {
+  const remains = remainsFolder(state);
   mkdirSync(remains, { recursive: true, mode: 0o700 });
-  const place = join(REMAINS, basename(mkdtempSync(join(remains, 'of-'))), name);
+  const place = join(REMAINS, basename(mkdtempSync(join(remains, 'of-'))), basename(name));
   // Noted before it is moved, so that a kill between the two hides nothing.
   note(
     state,
     left.map(({ path, reason }) => ({ path: place + path.slice(name.length), reason })),
   );
-  try {
-    renameSync(join(state, name), join(state, place));
-  } catch {
-    note(state, left); // a mount point, say: it stays where it is, and is told there
-  }
+  renameSync(join(state, name), join(state, place));
+  for (const path of [name, place]) sync(join(state, path, '..'));
+  return place;
 }
 
 /** Goes on behind what fails. Follows no link: what it finds was written by apps, and another process of theirs may still run. */

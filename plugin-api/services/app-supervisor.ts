@@ -99,6 +99,13 @@ export interface AppSupervisor {
   former(): Promise<readonly GuestRun[]>;
   /** Nothing of this guest is wanted any more: unit and run folder go, its data stays. */
   forget(name: string): Promise<void>;
+  /**
+   * The data of the app with this id are the Core's from now until its next start: to be read, copied, put back, kept. Nothing of it may run meanwhile; a start
+   * hands them over again. What the app alone can reach stays as it is. Throws WARDEN_REFUSED, UNAVAILABLE.
+   */
+  release(app: string): Promise<void>;
+  /** Removes what could not be removed and was moved to `<var>/remains`. Throws WARDEN_REFUSED, UNAVAILABLE, and the codes of a disk, with something left. */
+  sweep(): Promise<void>;
 }
 
-export const appSupervisor = serviceRef<AppSupervisor>('app-supervisor', '1.0.0');
+export const appSupervisor = serviceRef<AppSupervisor>('app-supervisor', '1.1.0');

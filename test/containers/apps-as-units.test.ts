@@ -4,13 +4,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { eventually } from '../fixtures/eventually.ts';
-import { CTL, coreBox, health, readyCore, SMALL_SKU } from '../fixtures/installed-core.ts';
-import { WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
+import { CTL, coreBox, devicectl, health, readyCore, SMALL_SKU } from '../fixtures/installed-core.ts';
+import { type Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
 
 /** `supervisor-systemd` in place of `supervisor-process`, and nothing else, makes units of apps. */
 const SKU = `${SMALL_SKU}  supervisor-systemd: ^1.0.0
   apps: ^1.0.0
-  app-store: ^1.0.0
+  app-store: { version: ^1.0.0, config: { probationMs: 100 } }
   backup: ^1.0.0
 `;
 const MANIFEST = `manifestVersion: 1
@@ -27,12 +27,13 @@ resources: { memoryMaxMB: 256, cpuPercent: 50, tasksMax: 64 }
 lifecycle: { autostart: true }
 health: { kind: none }
 `;
-const PROGRAM = `import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+const PROGRAM = `import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 const deep = process.env.DEVICE_DATA_DIR + '/deep/er';
 try { mkdirSync(deep, { recursive: true }); writeFileSync(deep + '/note', 'x'); chmodSync(deep, 0); } catch {}
 const reach = (path) => { try { readFileSync(path); return 'read'; } catch ({ code }) { return code; } };
 const found = {
   uid: process.getuid(), token: readFileSync(process.env.CREDENTIALS_DIRECTORY + '/token', 'utf8').length > 20,
+  note: (appendFileSync(process.env.DEVICE_DATA_DIR + '/note', 'x'), readFileSync(process.env.DEVICE_DATA_DIR + '/note', 'utf8')),
   operator: reach('/run/device/operator.token'), etc: reach('/etc/device/warden.json'), warden: reach('/run/device-warden.sock'), apps: readdirSync('/run/device/apps'),
 };
 writeFileSync(process.env.DEVICE_DATA_DIR + '/found.json', JSON.stringify(found));
@@ -40,11 +41,19 @@ console.log('diary is up');
 setInterval(() => {}, 1000);
 `;
 
-function placeDiary(root: string): void {
-  const app = join(root, 'var/lib/device/apps/com.example.diary');
+const DATA = '/var/lib/device/apps/com.example.diary/data';
+
+function placeDiary(root: string, app = join(root, DATA, '..')): void {
   mkdirSync(app, { recursive: true });
   writeFileSync(join(app, 'app.yaml'), MANIFEST);
   writeFileSync(join(app, 'main.mjs'), PROGRAM);
+}
+
+/** What the app found when it began; once. */
+async function told(box: Container, what: string): Promise<{ readonly uid: number; readonly note: string }> {
+  const found = `${DATA}/found.json`;
+  const look = () => box.output(`cat ${found} && rm ${found}`).then(JSON.parse, () => undefined);
+  return eventually(look, what, { ms: 30_000 });
 }
 
 suite('apps as units', { skip: WITHOUT_CONTAINERS }, () => {
@@ -56,30 +65,46 @@ suite('apps as units', { skip: WITHOUT_CONTAINERS }, () => {
       prepare: placeDiary,
     });
     await readyCore(box);
-    const found = '/var/lib/device/apps/com.example.diary/data/found.json';
-    const told = () => box.output(`cat ${found} && rm ${found}`).then(JSON.parse, () => undefined);
     const inside = { uid: 40_000, token: true, operator: 'ENOENT', etc: 'ENOENT', warden: 'ENOENT', apps: ['diary'] };
-    assert.deepEqual(await eventually(told, 'the app runs', { ms: 30_000 }), inside);
+    assert.deepEqual(await told(box, 'the app runs'), { ...inside, note: 'x' });
     await box.output('systemctl kill -s KILL app-diary');
-    assert.deepEqual(await eventually(told, 'it is back', { ms: 30_000 }), inside);
+    assert.deepEqual(await told(box, 'it is back'), { ...inside, note: 'xx' });
     assert.match(await box.output(`${CTL} app list`), /com\.example\.diary +1\.0\.0 +running/);
     assert.equal((await health(box)).components['supervisor-systemd']?.status, 'okay');
   });
 
-  test('leave nothing behind when the device is reset: the warden gives their folders back', {
+  test('have their data again from a backup, lose them with a removal, and leave nothing behind when the device is reset', {
     timeout: 180_000,
   }, async () => {
-    await using box = await coreBox({ sku: SKU, prepare: placeDiary });
+    await using box = await coreBox({ sku: SKU });
     const former = await readyCore(box);
-    const written = async () =>
-      (await box.run('stat /var/lib/device/apps/com.example.diary/data/found.json')).status === 0;
-    await eventually(written, 'the app wrote its data', { ms: 30_000 });
-    await box.output(`${CTL} system reset --yes`);
-    await box.output('systemctl restart device-core');
-    await readyCore(box, former);
-    const gone = async () => (await box.run('stat /var/lib/device/remains')).status !== 0;
-    await eventually(gone, 'nothing remains', { ms: 30_000 });
-    assert.equal((await box.run('find / -xdev -name note -path "*deep/er*" -o -xdev -name found.json')).stdout, '');
+    placeDiary('', join(box.folder, 'diary'));
+    const packed = devicectl('app', 'pack', join(box.folder, 'diary'), '--out', join(box.folder, 'diary.app'));
+    assert.equal(packed.status, 0, packed.stderr);
+    const owner = () => box.output(`stat -c '%u %a' ${DATA} ${DATA}/note`);
+    const gone = async (path: string) => (await box.run(`stat ${path}`)).status !== 0;
+
+    await box.output(`${CTL} app install /lab/diary.app`);
+    assert.equal((await told(box, 'the app runs')).note, 'x');
+    const said = await box.output(`${CTL} backup /lab/device.backup`);
+    assert.match(said, /data\/deep\/er \(it cannot be read: EACCES\)/, 'a folder that the app has closed');
+    assert.doesNotMatch(said, /data\/note|data \(/);
+    assert.equal((await told(box, 'it runs again')).note, 'xx');
+    assert.equal(await owner(), '40000 700\n40000 600\n');
+
+    assert.match(await box.output(`${CTL} app remove diary --purge`), /diary was removed$/m);
+    assert.equal(await box.output('ls -A /var/lib/device/apps'), '');
+    assert.ok(await gone('/var/lib/device/remains'));
+
+    await box.output(`${CTL} restore /lab/device.backup --yes; systemctl restart device-core`);
+    const second = await readyCore(box, former);
+    assert.equal((await told(box, 'it has what it wrote')).note, 'xx');
+    assert.equal(await owner(), '40000 700\n40000 600\n');
+
+    await box.output(`${CTL} system reset --yes; systemctl restart device-core`);
+    await readyCore(box, second);
+    await eventually(() => gone('/var/lib/device/remains'), 'nothing remains', { ms: 30_000 });
+    assert.equal((await box.run('find / -xdev -name note -path "*data*" -o -xdev -name found.json')).stdout, '');
     const { components, warnings = [] } = await health(box);
     assert.equal(components.backup?.status, 'okay');
     assert.deepEqual(

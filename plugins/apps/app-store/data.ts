@@ -2,16 +2,20 @@
  * The data of an app: copied before another form of them comes, put back, removed. The app wrote all of it, so no link in it is ever followed: folders
  * are walked by their open handles, files are opened without following, and what is neither stays behind.
  */
+import { randomUUID } from 'node:crypto';
 import { constants as fs } from 'node:fs';
 import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
 import { makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
+import { moveAside } from '@device-core/plugin-api/pending-state';
 
 const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;
 const FILE = fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK;
 const MAX_DEPTH = 64;
 const CHUNK = 1 << 18;
+/** What data are called that had to make room and could not be removed: they go with the rest of the app. */
+const FORMER = '.former-';
 /** No data at all instead of a copy. */
 export const NO_DATA = 'none';
 
@@ -59,7 +63,7 @@ export class AppData {
     const copy = join(this.folder(id), 'before', version);
     try {
       if (version !== NO_DATA && !(await isFolder(copy))) return;
-      await rm(data, { recursive: true, force: true });
+      await this.#clear(id);
       if (version !== NO_DATA) await rename(copy, data);
       await syncName(data);
     } catch (thrown) {
@@ -74,13 +78,42 @@ export class AppData {
     for (const name of names) if (name !== except) await rm(join(before, name), { recursive: true, force: true });
   }
 
-  /** Everything that was the app's: data, cache, copies, configuration. */
-  async purge(id: string): Promise<void> {
+  /**
+   * Everything that was the app's: data, cache, copies, configuration. What belongs to a user of its own cannot be removed, but goes from its place:
+   * resolves with where it waits for the supervisor, absolute; undefined where all is gone.
+   */
+  async purge(id: string): Promise<string | undefined> {
+    const folder = this.folder(id);
     try {
-      await rm(this.folder(id), { recursive: true, force: true });
+      return await removeOr(folder, (reason) => {
+        const name = join(basename(this.#place), id);
+        return join(this.#state, moveAside(this.#state, name, [{ path: name, reason }]));
+      });
     } catch (thrown) {
-      throw storageError(this.folder(id), thrown);
+      throw storageError(folder, thrown);
     }
+  }
+
+  get #state(): string {
+    return dirname(this.#place);
+  }
+
+  /** Its data are gone from their place: removed, or else under another name, which the Core may give to what lies in its own folder. */
+  async #clear(id: string): Promise<void> {
+    const data = join(this.folder(id), 'data');
+    await removeOr(data, () => rename(data, join(this.folder(id), `${FORMER}${randomUUID()}`)));
+  }
+}
+
+/** Where a folder of another user is in the way, `instead` is done with the reason. */
+async function removeOr<T>(folder: string, instead: (reason: string) => T | Promise<T>): Promise<T | undefined> {
+  try {
+    await rm(folder, { recursive: true, force: true });
+    return undefined;
+  } catch (thrown) {
+    const { code = '' } = thrown as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM') throw thrown;
+    return instead(code);
   }
 }
 
@@ -93,7 +126,12 @@ function isFolder(path: string): Promise<boolean> {
 
 async function bytesOf(folder: string, depth: number): Promise<number> {
   if (depth > MAX_DEPTH || !(await isFolder(folder))) return 0;
-  await using handle = await open(folder, FOLDER);
+  const opened = await open(folder, FOLDER).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'EACCES') throw thrown;
+    return undefined; // its owner keeps it to itself: nobody can say
+  });
+  if (!opened) return 0;
+  await using handle = opened;
   const inside = `/proc/self/fd/${handle.fd}`;
   let bytes = 0;
   for (const entry of await readdir(inside, { withFileTypes: true })) {

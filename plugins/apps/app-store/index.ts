@@ -28,14 +28,15 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const { config, log, scope, clock } = host;
     const { paths } = await services.device.info();
     const place = join(paths.var, 'app-store');
-    const store = new PackageStore({ place, apps: join(paths.var, 'apps'), config, log, clock });
+    const optional: Parts['optional'] = {};
+    const supervisor = () => optional.supervisor;
+    const store = new PackageStore({ place, apps: join(paths.var, 'apps'), config, log, clock, supervisor });
     let fault: string | undefined;
     await store.begin().catch((thrown) => {
       fault = `cannot take up the installed apps: ${reasonOf(thrown)}`;
       log.error({ err: thrown }, fault);
     });
     host.tap('health.collect', (report) => reportHealth(report, store, config, fault));
-    const optional: Parts['optional'] = {};
     const parts: Parts = {
       ...{ store, apps: services.apps, config, scope, log, optional },
       device: () => services.device.info(),
@@ -78,6 +79,8 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     });
     host.when(appSupervisor, (it, part) => {
       optional.supervisor = it;
+      // What expired before it was there.
+      void store.sweep();
       part.defer('supervisor', () => void delete optional.supervisor);
     });
   },

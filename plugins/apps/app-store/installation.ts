@@ -244,6 +244,7 @@ export class Installation implements ChangeMaker {
     const from = before ?? data.kept;
     if (admitted.migration === 'none' || !from) return {};
     if (before) await apps.stop(app);
+    await store.release(app);
     await store.data.copy(app, from.version, scope.signal);
     return { copied: true };
   }
@@ -328,7 +329,10 @@ export class Installation implements ChangeMaker {
       ? retained
       : { ...retained, [app]: data.kept ?? retainedOf(entry, Date.now(), config.retainDays) };
     await store.exchange(app, entry, back, { rolledBack: failed, retained: left });
-    if (!before && copied && data.kept) await store.data.restore(app, data.kept.version);
+    if (!before && copied && data.kept) {
+      await store.releaseQuietly(app);
+      await store.data.restore(app, data.kept.version);
+    }
     await store.settleData(app);
     await optional.consents?.replace(app, consents ?? []);
     await apps.refresh();

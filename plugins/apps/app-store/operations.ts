@@ -206,7 +206,11 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     capability: 'system.apps',
     cli: {
       progress: 'removing',
-      done: ['{id} was removed; its data are kept until {until:date}', '{id} was removed'],
+      done: [
+        '{id} was removed; its data are kept until {until:date}',
+        '{id} was removed; its data are in {remains} until the Core starts again with the warden there',
+        '{id} was removed',
+      ],
     },
     rest: { method: 'POST', path: '/apps/:id/remove', status: 202 },
     errors: ['APP_NOT_FOUND', 'APP_CONFLICT', ...BEGINS],

@@ -56,19 +56,20 @@ export class Removal implements ChangeMaker {
       throw new CoreError('CANCELLED', { what: `the removal of ${app}`, reason: 'it was changed meanwhile' });
     }
     await apps.refresh();
-    if (purge) {
-      await store.data.purge(app);
+    let remains: string | undefined;
+    if (!purge) await store.releaseQuietly(app);
+    else {
+      remains = await store.purge(app);
       await store.change((now) => ({ retained: without(now.retained, app), uids: without(uids, app) }));
     }
     await optional.consents?.forget(app);
     const name = entry?.name;
     if (name !== undefined) await optional.supervisor?.forget(name).catch(ignoreMissing);
     await store.tidy();
-    publish('app.removed', { id: app, ...(entry ? { version: entry.version } : {}), purged: purge });
+    const removed = { id: app, ...(entry ? { version: entry.version } : {}), purged: purge && remains === undefined };
+    publish('app.removed', removed);
     const until = store.installed.retained[app]?.until;
-    return {
-      result: { id: app, ...(entry ? { version: entry.version } : {}), purged: purge, ...(until ? { until } : {}) },
-    };
+    return { result: { ...removed, ...(until ? { until } : {}), ...(remains === undefined ? {} : { remains }) } };
   };
 
   readonly undo = async (step: string, data: ChangeData): Promise<void> => {

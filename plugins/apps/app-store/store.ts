@@ -1,7 +1,9 @@
 /** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import {
   type AppStore,
+  type AppSupervisor,
   type Clock,
   CoreError,
   type Logger,
@@ -11,6 +13,7 @@ import {
 } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
 import type { TreeLimits } from '@device-core/plugin-api/packages';
+import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import { AppCode, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
 import { type AppEntry, type Installed, without } from './installed.ts';
@@ -30,6 +33,8 @@ export interface StoreParts {
   readonly config: StoreConfig;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Who keeps the data of apps from the Core, while it is there. */
+  readonly supervisor: () => Pick<AppSupervisor, 'release' | 'sweep'> | undefined;
 }
 
 export class PackageStore implements AppStore {
@@ -124,10 +129,43 @@ export class PackageStore implements AppStore {
     });
   }
 
+  /** Its data can be read and removed from now until it starts again. Nothing of the app runs meanwhile. Throws WARDEN_REFUSED, UNAVAILABLE. */
+  async release(id: string): Promise<void> {
+    await this.#parts.supervisor()?.release(id);
+  }
+
+  /** As far as it can be: what stays the app's own makes room all the same. */
+  async releaseQuietly(id: string): Promise<void> {
+    await this.release(id).catch((thrown: unknown) => {
+      this.#parts.log.warn({ app: id, reason: reasonOf(thrown) }, 'cannot take over the data of an app');
+    });
+  }
+
+  /** Removes everything that was the app's. Resolves with where the rest waits that belongs to a user of its own; undefined where nothing is left. */
+  async purge(id: string): Promise<string | undefined> {
+    const place = await this.data.purge(id);
+    if (place === undefined) return undefined;
+    await this.sweep();
+    return existsSync(place) ? place : undefined;
+  }
+
+  /** Removes what waits for the supervisor, where there is something. */
+  async sweep(): Promise<void> {
+    const { apps, log, supervisor } = this.#parts;
+    const folder = remainsFolder(dirname(apps));
+    if (!existsSync(folder)) return;
+    try {
+      await supervisor()?.sweep();
+    } catch (thrown) {
+      log.warn({ folder, reason: reasonOf(thrown) }, 'cannot remove the data of removed apps yet');
+    }
+  }
+
   /** Its data are what its entry says: a copy that was to be put back is put back, once. Nothing of the app runs meanwhile. */
   async settleData(id: string): Promise<void> {
     const entry = this.installed.apps[id];
     if (entry?.restore === undefined) return;
+    await this.releaseQuietly(id);
     await this.data.restore(id, entry.restore);
     const { restore: _, ...rest } = entry;
     await this.exchange(id, entry, rest);
@@ -164,7 +202,7 @@ export class PackageStore implements AppStore {
     for (const [id, { until }] of Object.entries(this.installed.retained)) {
       if (until > now) continue;
       try {
-        await this.data.purge(id);
+        await this.purge(id);
         await this.change(({ retained, uids }) => ({ retained: without(retained, id), uids: without(uids, id) }));
       } catch (thrown) {
         this.#parts.log.warn({ app: id, reason: reasonOf(thrown) }, 'cannot remove the data of a removed app');

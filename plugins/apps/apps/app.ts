@@ -136,19 +136,12 @@ export class App {
   status(): AppStatus {
     const { id, name, version, title } = this.manifest;
     const pid = this.#process?.pid;
+    const reason = this.#reason;
     return {
-      id,
-      name,
-      version,
-      title,
-      state: this.#state,
-      ...(this.#reason === undefined
-        ? {}
-        : { reason: this.#isTroubled ? this.#withOutput(this.#reason) : this.#reason }),
+      ...{ id, name, version, title, state: this.#state, since: this.#since, restarts: this.#restarts },
+      ...(reason === undefined ? {} : { reason: this.#isTroubled ? this.#withOutput(reason) : reason }),
       ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
-      since: this.#since,
       ...(pid ? { pid } : {}),
-      restarts: this.#restarts,
       ...(this.#lastEnd ? { lastEnd: this.#lastEnd } : {}),
       capabilities: this.grants.decision.granted,
       denied: this.grants.decision.denied,
@@ -175,6 +168,15 @@ export class App {
       if (this.#stops === 0) this.#cancel = new AbortController();
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
+    });
+  }
+
+  /** Does `work` while nothing of it runs and nothing can start it; what ran before runs again. */
+  still(reason: string, work: () => Promise<void>): Promise<void> {
+    return this.#enqueue(async () => {
+      const ran = this.active;
+      if (ran) await this.#end(reason, 'stopped');
+      await work().finally(() => (ran ? this.#launch() : undefined));
     });
   }
 
@@ -231,8 +233,7 @@ export class App {
 
   /** It has none, and is given as long as for its start. */
   #awaitSession(): void {
-    if (!this.#awaitsSession) return;
-    if (this.#around.scope.signal.aborted) return;
+    if (!this.#awaitsSession || this.#around.scope.signal.aborted) return;
     const limit = this.#startTimeout;
     const process = this.#process;
     this.#lostSession?.[Symbol.dispose]();
@@ -388,8 +389,7 @@ export class App {
   }
 
   async #exited(process: AppRun, exit: GuestEnd): Promise<void> {
-    if (this.#process !== process) return;
-    await this.#crashed(describeEnd(exit), exit);
+    if (this.#process === process) await this.#crashed(describeEnd(exit), exit);
   }
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */

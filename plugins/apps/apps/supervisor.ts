@@ -100,6 +100,13 @@ export class Supervisor implements Apps {
     return found.status();
   }
 
+  borrow(app: string, work: () => Promise<void>): Promise<void> {
+    const { appSupervisor } = this.#options.around;
+    const lent = () => appSupervisor.release(app).then(work);
+    const found = this.#apps.get(app)?.app;
+    return found ? found.still('its data are looked at; it comes back', lent) : lent();
+  }
+
   /** Throws APP_CONFLICT for an app that is switched off. */
   #checkOn(app: string): void {
     if (!this.#options.around.stored.isOff(app)) return;

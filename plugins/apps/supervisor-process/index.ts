@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { appSupervisor, definePlugin, device, identity, launcher, type PluginHost } from '@device-core/plugin-api';
+import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import { hideOutput } from '@device-core/plugin-api/secrets-kit/hide-output';
 import { ProcessRecords } from './former-processes.ts';
 import { ProcessSupervisor } from './process-supervisor.ts';
@@ -18,6 +19,7 @@ export const plugin = definePlugin({
       ...services,
       records: await ProcessRecords.open(join(paths.run, 'apps'), host.clock),
       logs: join(paths.var, 'log', 'apps'),
+      remains: remainsFolder(paths.var),
       logBytes: host.config.logBytes,
       hide: output.hide,
       clock: host.clock,

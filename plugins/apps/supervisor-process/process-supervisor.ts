@@ -18,6 +18,7 @@ import {
   type Scope,
 } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import { storageError } from '@device-core/plugin-api/durable';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
@@ -36,6 +37,8 @@ export interface ProcessSupervisorOptions {
   /** Folder of log files, and the size at which one is put aside, bytes. */
   readonly logs: string;
   readonly logBytes: number;
+  /** Folder of what could not be removed. */
+  readonly remains: string;
   /** Takes secrets out of texts. */
   readonly hide: (texts: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;
@@ -230,6 +233,16 @@ export class ProcessSupervisor implements AppSupervisor {
     }
     this.#logs.delete(name);
     await rm(this.#options.records.folder(name), { recursive: true, force: true });
+  }
+
+  /** They are the Core's own, or root's Core reads them anyway. */
+  async release(): Promise<void> {}
+
+  async sweep(): Promise<void> {
+    const { remains } = this.#options;
+    await rm(remains, { recursive: true, force: true }).catch((thrown: unknown) => {
+      throw storageError(remains, thrown);
+    });
   }
 
   /** Nothing of any run is left. */

@@ -5,7 +5,7 @@ import { Credentials } from './credentials.ts';
 import { GuestOutput } from './guest-output.ts';
 import { Journal } from './journal.ts';
 import { loadSocketNames } from './native.ts';
-import { removeRemains } from './remains.ts';
+import { Remains } from './remains.ts';
 import { SystemBus } from './system-bus.ts';
 import { SystemdSupervisor } from './systemd-supervisor.ts';
 import { WardenClient } from './warden-client.ts';
@@ -22,13 +22,14 @@ export const plugin = definePlugin({
     const { service, paths } = await services.device.info();
     const bus = new SystemBus({ path: host.config.bus, scope, clock, log, back: () => void supervisor.resume() });
     const warden = new WardenClient(`/run/${service}-warden.sock`, scope);
+    const remains = new Remains(paths.var, warden);
     const journal = new Journal({ core: `${service}-core.service`, sockets: host.config.journal, scope, clock, log });
     const path = credentialsOf({ service });
     const tokens = { names: await loadSocketNames(), identity: services.identity, path, log };
     let credentials: Credentials | undefined;
     const output = hideOutput(host);
     const supervisor = new SystemdSupervisor({
-      ...{ warden, bus, clock, log, run: paths.run, identity: services.identity },
+      ...{ warden, bus, clock, log, remains, run: paths.run, state: paths.var, identity: services.identity },
       output: new GuestOutput(journal, clock, output.hide),
       credentials: () => {
         credentials ??= scope.use('tokens of launches', new Credentials(tokens));
@@ -48,6 +49,6 @@ export const plugin = definePlugin({
         });
     });
     host.provide(appSupervisor, supervisor);
-    scope.timeout('remains of a reset', 0, () => removeRemains(paths.var, warden, log));
+    scope.timeout('remains of guests', 0, () => remains.sweepQuietly(log));
   },
 });

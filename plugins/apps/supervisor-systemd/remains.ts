@@ -1,17 +1,56 @@
-import { lstat, rm } from 'node:fs/promises';
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Logger, reasonOf } from '@device-core/plugin-api';
-import { remainsFolder } from '@device-core/plugin-api/pending-state';
+import { storageError } from '@device-core/plugin-api/durable';
+import { remainsFolder, remainsNoted } from '@device-core/plugin-api/pending-state';
 import type { WardenClient } from './warden-client.ts';
 
-/** Removes what a reset or restore could not, as it was of the users of guests. What is left is told by /health, and tried again at the next start. */
-export async function removeRemains(state: string, warden: WardenClient, log: Logger): Promise<void> {
-  const folder = remainsFolder(state);
-  if (!(await lstat(folder).catch(() => undefined))) return;
-  try {
-    await warden.ask({ verb: 'reclaim' });
-    await rm(folder, { recursive: true, force: true });
-    log.info({ folder }, 'removed what guests had left before a reset');
-  } catch (thrown) {
-    log.warn({ folder, reason: reasonOf(thrown) }, 'cannot remove what guests left before a reset');
+/** What could not be removed, as it was of the users of guests: the warden gives its folders to the Core, which removes them. */
+export class Remains {
+  readonly #folder: string;
+  readonly #noted: string;
+  readonly #warden: Pick<WardenClient, 'ask'>;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** `state` is `<var>`. */
+  constructor(state: string, warden: Pick<WardenClient, 'ask'>) {
+    this.#folder = remainsFolder(state);
+    this.#noted = remainsNoted(state);
+    this.#warden = warden;
+  }
+
+  /** Resolves with whether there was something. Throws WARDEN_REFUSED, UNAVAILABLE, and the codes of a disk: then it stays, and /health tells it. */
+  sweep(): Promise<boolean> {
+    const turn = this.#turn.then(() => this.#sweep());
+    this.#turn = turn.catch(() => undefined); // whoever asked is told
+    return turn;
+  }
+
+  /** What is left is tried again at the next start. */
+  async sweepQuietly(log: Logger): Promise<void> {
+    const folder = this.#folder;
+    try {
+      if (await this.sweep()) log.info({ folder }, 'removed what guests had left');
+    } catch (thrown) {
+      log.warn({ folder, reason: reasonOf(thrown) }, 'cannot remove what guests left');
+    }
+  }
+
+  async #sweep(): Promise<boolean> {
+    // What comes meanwhile has not been given back: it is for the next time.
+    const names = await readdir(this.#folder).catch(() => undefined);
+    if (!names) return false;
+    await this.#warden.ask({ verb: 'reclaim' });
+    const paths = names.map((name) => join(this.#folder, name)).filter((path) => path !== this.#noted);
+    try {
+      for (const path of paths) await rm(path, { recursive: true, force: true });
+      const left = await readdir(this.#folder);
+      if (left.some((name) => join(this.#folder, name) !== this.#noted)) return true;
+      await rm(this.#noted, { force: true });
+      await rmdir(this.#folder);
+    } catch (thrown) {
+      throw storageError(this.#folder, thrown);
+    }
+    return true;
   }
 }

@@ -1,5 +1,5 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   type AppSupervisor,
   type Clock,
@@ -19,6 +19,7 @@ import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/app-spec';
 import type { Credentials } from './credentials.ts';
 import { enforcementOf, lacking } from './enforcement.ts';
 import type { GuestOutput } from './guest-output.ts';
+import type { Remains } from './remains.ts';
 import type { SystemBus } from './system-bus.ts';
 import { UnitRun } from './unit-run.ts';
 import { usageOf } from './unit-usage.ts';
@@ -31,8 +32,10 @@ export interface SystemdSupervisorOptions {
   /** Throws UNAVAILABLE where systemd cannot be given a token. */
   readonly credentials: () => Credentials;
   readonly identity: Pick<Identity, 'launched'>;
-  /** `<run>` of the device. */
+  /** `<run>` and `<var>` of the device. */
   readonly run: string;
+  readonly state: string;
+  readonly remains: Remains;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -185,6 +188,16 @@ export class SystemdSupervisor implements AppSupervisor {
     if (guests.some((guest) => guest.name === unit)) await warden.ask({ verb: 'drop', name: unit });
     output.forget(unit);
     await rm(`${run}/apps/${name}`, { recursive: true, force: true });
+  }
+
+  async release(app: string): Promise<void> {
+    const { state, warden } = this.#options;
+    const data = await lstat(join(state, 'apps', app, 'data')).catch(() => undefined);
+    if (data && data.uid !== process.getuid?.()) await warden.ask({ verb: 'release', id: app });
+  }
+
+  async sweep(): Promise<void> {
+    await this.#options.remains.sweep();
   }
 
   /** The bus is there again. */

@@ -6,6 +6,7 @@ export type WardenRequest =
   | { readonly verb: 'put'; readonly spec: AppSpec }
   | { readonly verb: 'drop' | 'own' | 'start' | 'stop' | 'kill'; readonly name: string }
   | { readonly verb: 'limit'; readonly name: string; readonly cpuPercent: number }
+  | { readonly verb: 'release'; readonly id: string }
   | { readonly verb: 'list' | 'reclaim' };
 
 /** A reload of all units may be part of it. */
@@ -24,10 +25,9 @@ export class WardenClient {
 
   /** Throws WARDEN_REFUSED with its reason, and UNAVAILABLE where it could not be asked, did not get to an answer or was hindered by the system. */
   async ask(request: WardenRequest): Promise<unknown> {
-    const what =
-      'spec' in request || 'name' in request
-        ? `${request.verb} of ${'spec' in request ? request.spec.name : request.name}`
-        : `the ${request.verb}`;
+    const subject =
+      'spec' in request ? request.spec.name : 'name' in request ? request.name : 'id' in request ? request.id : undefined;
+    const what = subject === undefined ? `the ${request.verb}` : `${request.verb} of ${subject}`;
     const line = await this.#scope
       .within(`the warden: ${what}`, ANSWER_MS, (signal) => this.#line(JSON.stringify(request), signal))
       .catch((thrown: unknown) => {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, type DeviceInfo } from '@device-core/plugin-api';
+import { type Apps, CoreError, type DeviceInfo, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, moveFile, storageError } from '@device-core/plugin-api/durable';
 import { ArchiveWriter, FORM, keysOf } from './archive.ts';
 import { formsOf, isSecret, visitState } from './places.ts';
@@ -26,14 +26,17 @@ export class Backups {
   readonly #device: DeviceInfo;
   readonly #tree: string;
   readonly #now: () => number;
+  /** Who lets apps rest, while it is there. */
+  readonly #apps: () => Pick<Apps, 'borrow'> | undefined;
   readonly #known: string[] = [];
   #making = false;
 
-  constructor(device: DeviceInfo, tree: string, now: () => number) {
+  constructor(device: DeviceInfo, tree: string, now: () => number, apps: () => Pick<Apps, 'borrow'> | undefined) {
     this.#folder = join(device.paths.var, 'backups');
     this.#device = device;
     this.#tree = tree;
     this.#now = now;
+    this.#apps = apps;
   }
 
   /** Throws BUSY, BACKUP_INVALID where there is too much of it, and the codes of a disk. */
@@ -61,6 +64,10 @@ export class Backups {
         },
         file: (path, from) => writer.add(path, from),
         left: (path, reason) => void left.push({ path, reason }),
+        data: async (app, look) => {
+          const reason = await this.#held(app, look);
+          if (reason !== undefined) left.push({ path: `apps/${app}/data`, reason });
+        },
       });
       const sha256 = await writer.end();
       this.#known.push(id);
@@ -77,6 +84,22 @@ export class Backups {
       throw isStorageTrouble(disk) ? disk : error;
     } finally {
       this.#making = false;
+    }
+  }
+
+  /** Nothing of the app writes meanwhile. Resolves with the reason where its data cannot be had; rejects with what the look itself throws. */
+  async #held(app: string, look: () => Promise<void>): Promise<string | undefined> {
+    const apps = this.#apps();
+    let looked = false;
+    const work = async () => {
+      looked = true;
+      await look();
+    };
+    try {
+      await (apps ? apps.borrow(app, work) : work());
+    } catch (thrown) {
+      if (looked) throw thrown;
+      return reasonOf(thrown);
     }
   }
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { definePlugin, device, machine, operations, whileThere } from '@device-core/plugin-api';
+import { apps, definePlugin, device, machine, operations, whileThere } from '@device-core/plugin-api';
 import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
 import { Backups } from './backups.ts';
 import { backupOperations } from './operations.ts';
@@ -13,7 +13,7 @@ export const plugin = definePlugin({
   async setup(host, services) {
     const { scope, clock } = host;
     const info = await services.device.info();
-    const backups = new Backups(info, TREE, () => clock.now());
+    const backups = new Backups(info, TREE, () => clock.now(), whileThere(host, apps));
     const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine) };
     for (const operation of backupOperations(parts)) scope.use(operation.name, services.operations.add(operation));
     host.tap('health.collect', (report) => {

@@ -73,7 +73,7 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     sensitive: { act: 'copy everything that is kept on the device' },
     summary: 'Make a backup of the state of the device',
     description:
-      'Settings, apps and their data as one file, to be fetched with `system.backupPart`. With a passphrase every file is sealed; ' +
+      'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. With a passphrase every file is sealed; ' +
       'without one nothing is, and files that may hold secrets are left out and named.',
     capability: 'system.backup',
     params: exactly({ passphrase: PASSPHRASE }, []),

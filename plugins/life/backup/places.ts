@@ -7,9 +7,11 @@ import { treeManifests } from '@device-core/plugin-api/tree';
 
 /** What is no state: it is made again, or is about this run alone. */
 const LEFT_OUT =
-  /^(log|uploads|changes|backups|outbox)(\/|$)|^apps\/[^/]+\/cache(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
+  /^(log|uploads|changes|backups|outbox)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
 /** Settings always: which of them are secrets, the schema of tomorrow says otherwise. */
 const SECRET = /^(apps\/[^/]+\/)?config\.yaml|(^|\/)(secrets|keys)\//;
+/** What an app writes itself. */
+const DATA = /^apps\/([^/]+)\/data$/;
 const MOST = 60_000;
 const MAX_DEPTH = 64;
 const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;
@@ -31,10 +33,12 @@ export interface Visitor {
   /** Gets an open file; it is closed afterwards. */
   file(path: string, from: FileHandle): Promise<void>;
   left(path: string, reason: string): void;
+  /** Looks at the data of an app by `look`, when that may be. */
+  data(app: string, look: () => Promise<void>): Promise<void>;
 }
 
 /**
- * Every file below `<var>`, sorted, open. Apps write below it while this runs, so no link is followed: folders are walked by their open handles, and
+ * Every file below `<var>`, sorted, open. Apps wrote below it, and others still write, so no link is followed: folders are walked by their open handles, and
  * what was opened is asked what it is.
  */
 export async function visitState(state: string, visitor: Visitor): Promise<void> {
@@ -61,7 +65,10 @@ export async function visitState(state: string, visitor: Visitor): Promise<void>
     for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (refused(path) !== undefined || count >= MOST) continue;
-      if (entry.isDirectory()) await walk(path, `${inside}/${entry.name}`, depth + 1);
+      const [, app] = entry.isDirectory() ? (DATA.exec(path) ?? []) : [];
+      const look = () => walk(path, `${inside}/${entry.name}`, depth + 1);
+      if (app !== undefined) await visitor.data(app, look);
+      else if (entry.isDirectory()) await look();
       else if (entry.isFile()) await visit(path, `${inside}/${entry.name}`);
       else if (!entry.isSocket()) visitor.left(path, 'it is no file');
     }

@@ -1,5 +1,5 @@
 /** A backup is laid out beside the state and checked whole; only then is it ordered, and the next start exchanges the two. */
-import { mkdir, open, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { DeviceInfo, StateForms } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
@@ -7,6 +7,9 @@ import { orderPending, pendingAct, stagedState } from '@device-core/plugin-api/p
 import { compare } from '@device-core/plugin-api/versions';
 import { type Head, invalid, readArchive } from './archive.ts';
 import { refused } from './places.ts';
+
+/** What an app keeps to itself. */
+const DATA = /^(apps\/[^/]+\/data)\//;
 
 export interface Restoring {
   readonly device: DeviceInfo;
@@ -36,6 +39,10 @@ export async function layOut(
         const target = join(staged, path);
         // Apps of other users pass through to their own folder, as they do in the state itself.
         await mkdir(dirname(target), { recursive: true, mode: 0o711 });
+        // And no further.
+        const [, data] = DATA.exec(path) ?? [];
+        if (data !== undefined && !folders.has(join(staged, data))) await chmod(join(staged, data), 0o700);
+        if (data !== undefined) folders.add(join(staged, data));
         folders.add(dirname(target));
         await using out = await open(target, 'wx', mode);
         for await (const chunk of bytes) await out.writeFile(chunk);

@@ -1,6 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { type AppSpec, SERVICE, type SkuNode } from '@device-core/plugin-api/app-spec';
-import { Refused } from './refused.ts';
+
+/** What the warden will not do, with the reason: nothing was done. */
+export class Refused extends Error {}
 
 /** What the device allows: `/etc/<service>/warden.json`, root's alone. Paths are absolute. */
 export interface WardenConfig {
@@ -24,18 +26,15 @@ export interface WardenConfig {
 /** Throws Refused for a file that somebody else could have written, or that is none. */
 export function readConfig(path: string, owner = 0): WardenConfig {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
-    const { uid, mode } = fstatSync(fd);
-    if (uid !== owner || (mode & 0o022) !== 0)
-      throw new Refused(`${path} could have been written by another than root`);
-    const config = JSON.parse(readFileSync(fd, 'utf8')) as WardenConfig;
-    const { form, service, run, state, code, read, programs, uids, most } = config;
-    const paths = [run, state, ...code, ...read, ...programs];
-    const ranges = [uids.app, uids.plugin].every(([first, last]) => first >= 1_000 && last <= 65_000);
-    const told = form === 1 && SERVICE.test(service) && ranges && Number.isInteger(most);
-    if (!told || !paths.every((one) => /^\/./.test(one))) throw new Refused(`${path} is no configuration of a warden`);
-    return config;
-  } finally {
-    closeSync(fd);
-  }
+  const { uid, mode } = fstatSync(fd);
+  const text = readFileSync(fd, 'utf8');
+  closeSync(fd);
+  if (uid !== owner || (mode & 0o022) !== 0) throw new Refused(`${path} could have been written by another than root`);
+  const config = JSON.parse(text) as WardenConfig;
+  const { form, service, run, state, code, read, programs, uids, most } = config;
+  const paths = [run, state, ...code, ...read, ...programs];
+  const ranges = [uids.app, uids.plugin].every(([first, last]) => first >= 1_000 && last <= 65_000);
+  const told = form === 1 && SERVICE.test(service) && ranges && Number.isInteger(most);
+  if (!told || !paths.every((one) => /^\/./.test(one))) throw new Refused(`${path} is no configuration of a warden`);
+  return config;
 }

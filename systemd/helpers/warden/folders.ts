@@ -1,52 +1,49 @@
 import { chmodSync, chownSync, closeSync, constants, fstatSync, openSync, readdirSync } from 'node:fs';
-import type { WardenConfig } from './config.ts';
-import { Refused } from './refused.ts';
+import { Refused, type WardenConfig } from './config.ts';
 
 /** Linux's O_PATH: the place itself, not what is in it. It opens no device, and waits for no pipe. */
 const PLACE = 0o10000000 | constants.O_NOFOLLOW;
-/** Files of a guest that may change hands at once. */
+/** What may change hands at once, and how deep below the folder; each folder above is open meanwhile. */
 const MOST_FILES = 100_000;
+const DEEPEST = 100;
+const OWN = process.getuid?.() ?? 0;
 
-/** Opens what lies there, without going through a link in any part of the path; the caller closes it. Throws Refused for a link, ENOENT. */
-export function openPlain(path: string): number {
-  let fd = openSync('/', PLACE);
-  for (const part of path.split('/').filter((one) => one !== '')) {
-    const next = openAt(fd, part);
-    closeSync(fd);
-    fd = next;
-    if (!fstatSync(fd).isSymbolicLink()) continue;
-    closeSync(fd);
-    throw new Refused(`${path} leads through a link, ${part}`);
-  }
-  return fd;
+/** Opens what lies there, without going through a link in any part of the path. Throws Refused for a link, ENOENT. */
+export function visitPlain(path: string, use: (fd: number) => void = () => undefined): void {
+  const parts = path.split('/').filter((part) => part !== '');
+  const enter = (fd: number, at: number): void => {
+    if (fstatSync(fd).isSymbolicLink()) throw new Refused(`${path} leads through a link, ${parts[at - 1]}`);
+    if (at === parts.length) use(fd);
+    else visit(openAt(fd, parts[at] ?? ''), (next) => enter(next, at + 1));
+  };
+  visit(openSync('/', PLACE), (fd) => enter(fd, 0));
 }
 
 /** Sockets of a folder become this user's, 0600 as they are. Whatever else lies there stays as it is. */
-export function ownSockets(folder: string, uid: number, core: number): void {
-  visit(openPlain(folder), (fd) => {
+export function ownSockets(folder: string, to: number, core: number): void {
+  visitPlain(folder, (fd) => {
     for (const name of readdirSync(self(fd)))
       visit(openAt(fd, name), (socket) => {
-        if (fstatSync(socket).isSocket()) give(socket, `${folder}/${name}`, { uid, core, budget: { files: 1 } });
+        if (fstatSync(socket).isSocket()) give(socket, `${folder}/${name}`, { to, from: [core, core], left: 1 });
       });
   });
 }
 
-/** A folder and all that is in it become this user's, if the folder is not yet. */
-export function ownTree(folder: string, uid: number, core: number): void {
-  visit(openPlain(folder), (fd) => {
-    const stat = fstatSync(fd);
-    if (!stat.isDirectory()) throw new Refused(`${folder} is no folder`);
-    if (stat.uid !== uid) give(fd, folder, { uid, core, budget: { files: MOST_FILES } });
+/** A folder and what is in it become this user's, as far as they are the other's alone: the Core gives, or takes back at most half of what it may give. */
+export function giveTree(folder: string, to: number, from: Users, core: number): void {
+  visitPlain(folder, (fd) => {
+    if (!fstatSync(fd).isDirectory()) throw new Refused(`${folder} is no folder`);
+    give(fd, folder, { to, from, left: to === core ? MOST_FILES / 2 : MOST_FILES });
   });
 }
 
 /** Folders that guests left in `remains` become the Core's, who can remove what is in them then. No file changes hands. */
 export function reclaimFolders({ state, uids }: WardenConfig, core: number): void {
-  const users = [[0, 0], [core, core], ...Object.values(uids)] as const;
+  const users: readonly Users[] = [[0, 0], [core, core], ...Object.values(uids)];
   const take = (fd: number): void => {
     const stat = fstatSync(fd);
-    if (!stat.isDirectory() || !users.some(([first, last]) => first <= stat.uid && stat.uid <= last)) return;
-    chownSync(self(fd), process.getuid?.() ?? 0, 0);
+    if (!stat.isDirectory() || !users.some((range) => isOf(range, stat.uid))) return;
+    chownSync(self(fd), OWN, 0);
     try {
       chmodSync(self(fd), 0o700);
       for (const entry of readdirSync(self(fd), { withFileTypes: true }))
@@ -55,27 +52,33 @@ export function reclaimFolders({ state, uids }: WardenConfig, core: number): voi
       chownSync(self(fd), core, process.getgid?.() ?? core);
     }
   };
-  visit(openPlain(`${state}/remains`), take);
+  visitPlain(`${state}/remains`, take);
 }
 
-type Giving = { readonly uid: number; readonly core: number; readonly budget: { files: number } };
+type Users = readonly [first: number, last: number];
+type Giving = { readonly to: number; readonly from: Users; left: number };
 
-function give(fd: number, path: string, giving: Giving): void {
-  const { uid, core, budget } = giving;
+/**
+ * What is in a folder changes hands before the folder does, and meanwhile the folder is root's: so one that is the new owner's is done, and one that is
+ * root's was cut off. What is not the giver's alone stays as it is, and so does a folder that its owner has closed.
+ */
+function give(fd: number, path: string, giving: Giving, depth = 0): void {
+  const { to, from } = giving;
   const stat = fstatSync(fd);
-  if (--budget.files < 0) throw new Refused(`${path} is one file too many; ${MOST_FILES} may change hands`);
-  // Root's are folders of an attempt that was cut off.
-  const known = stat.uid === core || stat.uid === uid || (stat.uid === 0 && stat.isDirectory());
-  if (!known || (stat.nlink > 1 && !stat.isDirectory() && stat.uid !== uid))
-    throw new Refused(`${path} is not the Core's alone`);
-  if (stat.isDirectory()) {
+  const folder = stat.isDirectory();
+  const whole = folder ? (stat.mode & 0o500) === 0o500 : stat.nlink === 1;
+  if (stat.uid === to || !whole || !(isOf(from, stat.uid) || (folder && stat.uid === 0))) return;
+  if (--giving.left < 0 || depth > DEEPEST) throw new Refused(`${path} is one file too many, or too deep`);
+  if (folder) {
     // Root without further rights reads only what is its own; and nobody else changes it meanwhile.
-    chownSync(self(fd), process.getuid?.() ?? 0, 0);
+    chownSync(self(fd), OWN, 0);
     for (const name of readdirSync(self(fd)))
-      visit(openAt(fd, name), (child) => give(child, `${path}/${name}`, giving));
+      visit(openAt(fd, name), (child) => give(child, `${path}/${name}`, giving, depth + 1));
   }
-  chownSync(self(fd), uid, uid);
+  chownSync(self(fd), to, to);
 }
+
+const isOf = ([first, last]: Users, uid: number) => first <= uid && uid <= last;
 
 function visit(fd: number, use: (fd: number) => void): void {
   try {

@@ -1,6 +1,5 @@
 import { type AppSpec, appSpecProblem, LIMIT_NAMES } from '@device-core/plugin-api/app-spec';
-import type { WardenConfig } from './config.ts';
-import { Refused } from './refused.ts';
+import { Refused, type WardenConfig } from './config.ts';
 
 /** Throws Refused unless this is a specification that the device allows. What lies on the disk is looked at elsewhere. */
 export function judged(value: unknown, config: WardenConfig): AppSpec & { readonly uid: number } {

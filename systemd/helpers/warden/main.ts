@@ -1,13 +1,11 @@
 /**
  * The warden: makes, starts and ends the units of guests as root, for the Core, which is not. It believes nothing: it takes specifications, never text, and
  * holds them against a file of root's (docs/adr/0077). Started by systemd with its socket, and gone when nobody has asked for a minute.
- *
  *   node main.ts SERVICE
  */
 import { lstatSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { readConfig } from './config.ts';
-import { Refused } from './refused.ts';
+import { Refused, readConfig } from './config.ts';
 import { serve } from './serve.ts';
 import { UnitFiles } from './unit-files.ts';
 import { wardenOf } from './warden.ts';

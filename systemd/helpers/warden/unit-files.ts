@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AppSpec, accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/app-spec';
-import type { WardenConfig } from './config.ts';
-import { Refused } from './refused.ts';
+import { Refused, type WardenConfig } from './config.ts';
 
 /** What stands in the first line of a unit that the warden made, for itself. */
 export interface Guest extends Pick<AppSpec, 'name' | 'kind' | 'id' | 'run'> {
@@ -26,14 +25,15 @@ export class UnitFiles {
 
   /** Throws Refused for a name of which there is no unit of the warden. */
   guest(name: unknown): Guest {
-    const text = typeof name === 'string' && NAME.test(name) ? this.#read(name) : '';
+    const text = typeof name === 'string' && NAME.test(name) ? textOf(this.#path(name)) : '';
     if (!text.startsWith(MARK)) throw new Refused(`there is no guest ${JSON.stringify(name)}`);
     return JSON.parse(text.slice(MARK.length, text.indexOf('\n'))) as Guest;
   }
 
   guests(): readonly Guest[] {
     const names = readdirSync(this.#units).map((file) => file.replace(/\.service$/, ''));
-    return names.filter((name) => NAME.test(name) && this.#read(name).startsWith(MARK)).map((name) => this.guest(name));
+    const own = (name: string) => NAME.test(name) && textOf(this.#path(name)).startsWith(MARK);
+    return names.filter(own).map((name) => this.guest(name));
   }
 
   /** Writes what differs. Whether something did. */
@@ -61,14 +61,14 @@ export class UnitFiles {
       rmSync(path, { force: true });
   }
 
-  readonly #read = (name: string) => (existsSync(this.#path(name)) ? readFileSync(this.#path(name), 'utf8') : '');
-
   readonly #path = (name: string) => `${this.#units}/${name}.service`;
 }
 
+const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
 /** As a whole or not at all; /run is gone with the power, so that nothing is flushed. */
 function write(path: string, text: string): boolean {
-  if (existsSync(path) && readFileSync(path, 'utf8') === text) return false;
+  if (textOf(path) === text) return false;
   rmSync(`${path}.new`, { force: true });
   writeFileSync(`${path}.new`, text, { flag: 'wx' });
   chmodSync(`${path}.new`, 0o644);

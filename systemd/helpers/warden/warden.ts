@@ -1,9 +1,7 @@
-import { closeSync } from 'node:fs';
 import { connectDBus, NO_SCOPE, Units } from '@device-core/plugin-api/dbus';
-import type { WardenConfig } from './config.ts';
-import { openPlain, ownSockets, ownTree, reclaimFolders } from './folders.ts';
+import { Refused, type WardenConfig } from './config.ts';
+import { giveTree, ownSockets, reclaimFolders, visitPlain } from './folders.ts';
 import { judged, ownFolders } from './judge.ts';
-import { Refused } from './refused.ts';
 import type { Guest, UnitFiles } from './unit-files.ts';
 
 export interface WardenParts {
@@ -22,7 +20,7 @@ export interface WardenParts {
 export function wardenOf({ config, core, files, bus }: WardenParts): (line: string) => Promise<string> {
   type Request = Readonly<Record<string, unknown>>;
   const own = (guest: Guest): void => {
-    for (const folder of guest.own) ownTree(folder, guest.uid, core);
+    for (const folder of guest.own) giveTree(folder, guest.uid, [core, core], core);
     ownSockets(guest.run, guest.uid, core);
   };
   const change = async ({ name }: Request, how: (units: Units, unit: string, guest: Guest) => Promise<void>) => {
@@ -33,7 +31,7 @@ export function wardenOf({ config, core, files, bus }: WardenParts): (line: stri
   const verbs: Readonly<Record<string, (request: Request) => unknown>> = {
     put: ({ spec: value }) => {
       const spec = judged(value, config);
-      for (const path of [spec.code, spec.run]) closeSync(openPlain(path));
+      for (const path of [spec.code, spec.run]) visitPlain(path);
       return files.put(spec, ownFolders(spec), config);
     },
     drop: (request) =>
@@ -60,6 +58,11 @@ export function wardenOf({ config, core, files, bus }: WardenParts): (line: stri
     },
     stop: (request) => change(request, (units, unit) => units.stop(unit)),
     kill: (request) => change(request, (units, unit) => units.kill(unit)),
+    release: ({ id }) => {
+      if (typeof id !== 'string' || !/^\w[\w-]*(\.\w[\w-]*)*$/.test(id))
+        throw new Refused(`there is no app ${JSON.stringify(id)}`);
+      giveTree(`${config.state}/apps/${id}/data`, core, config.uids.app, core);
+    },
     reclaim: () => reclaimFolders(config, core),
     list: () => files.guests().map(({ name, id, uid }) => ({ name, id, uid })),
   };

@@ -97,6 +97,10 @@ export class FakeApps implements Apps {
     return this.start(id);
   }
 
+  borrow(_app: string, work: () => Promise<void>): Promise<void> {
+    return work();
+  }
+
   onChange(listener: (status: AppStatus) => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };

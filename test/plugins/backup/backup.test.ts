@@ -234,6 +234,7 @@ describe('backup', { timeout: 300_000 }, () => {
             swap(data, root);
           },
           left: (path) => void left.push(path),
+          data: (_, look) => look(),
         });
         assert.deepEqual(got, ['first']);
         assert.deepEqual(left, ['apps/a/data/b']);

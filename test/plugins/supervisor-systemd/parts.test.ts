@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
+import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
 import { type DBusValue, Variant } from '@device-core/plugin-api/dbus';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
@@ -15,7 +16,7 @@ import { Credentials } from '../../../plugins/apps/supervisor-systemd/credential
 import { type GuestJournal, GuestOutput } from '../../../plugins/apps/supervisor-systemd/guest-output.ts';
 import { journalLine } from '../../../plugins/apps/supervisor-systemd/journal-line.ts';
 import { loadSocketNames } from '../../../plugins/apps/supervisor-systemd/native.ts';
-import { removeRemains } from '../../../plugins/apps/supervisor-systemd/remains.ts';
+import { Remains } from '../../../plugins/apps/supervisor-systemd/remains.ts';
 import { SystemBus } from '../../../plugins/apps/supervisor-systemd/system-bus.ts';
 import { endOf } from '../../../plugins/apps/supervisor-systemd/unit-end.ts';
 import { UnitRun } from '../../../plugins/apps/supervisor-systemd/unit-run.ts';
@@ -282,26 +283,58 @@ describe('a warden', () => {
   });
 });
 
-describe('what guests left before a reset', () => {
+describe('what guests left', () => {
+  const wardenThat = (refuses: () => boolean, asked: string[] = [], meanwhile: () => void = () => undefined) => ({
+    ask: async ({ verb }: { readonly verb: string }) => {
+      asked.push(verb);
+      if (refuses()) throw new CoreError('WARDEN_REFUSED', { what: 'the reclaim', reason: 'no verb' });
+      meanwhile();
+    },
+  });
+
   test('is removed once the warden gave it back, left alone where that refuses, and not asked for where there is none', async () => {
     await using own = part();
     const asked: string[] = [];
     let refuses = true;
-    const warden = {
-      ask: async ({ verb }: { verb: string }) => {
-        asked.push(verb);
-        if (refuses) throw new CoreError('WARDEN_REFUSED', { what: 'the reclaim', reason: 'no verb' });
-      },
-    } as unknown as WardenClient;
     const state = mkdtempSync(join(folder, 'state-'));
-    await removeRemains(state, warden, own.log);
+    const remains = new Remains(
+      state,
+      wardenThat(() => refuses, asked),
+    );
+    assert.equal(await remains.sweep(), false);
     assert.deepEqual(asked, []);
-    mkdirSync(join(state, 'remains/of-x/data'), { recursive: true });
-    await removeRemains(state, warden, own.log);
-    assert.ok(existsSync(join(state, 'remains/of-x/data')));
+    mkdirSync(join(state, 'apps/a/data'), { recursive: true });
+    const place = moveAside(state, 'apps/a', [{ path: 'apps/a/data', reason: 'EACCES' }]);
+    await remains.sweepQuietly(own.log);
+    await assert.rejects(remains.sweep(), { code: 'WARDEN_REFUSED' });
+    assert.ok(existsSync(join(state, place, 'data')));
+    assert.deepEqual(remainsOf(state), [{ path: `${place}/data`, reason: 'EACCES' }]);
     refuses = false;
-    await removeRemains(state, warden, own.log);
-    assert.deepEqual([asked, existsSync(join(state, 'remains'))], [['reclaim', 'reclaim'], false]);
+    assert.equal(await remains.sweep(), true);
+    assert.deepEqual([asked.length, existsSync(join(state, 'remains'))], [3, false]);
+  });
+
+  test('is told as long as it is there, also what comes while the rest is removed', async () => {
+    const state = mkdtempSync(join(folder, 'state-'));
+    const lay = (id: string) => {
+      mkdirSync(join(state, 'apps', id, 'data'), { recursive: true });
+      return moveAside(state, `apps/${id}`, [{ path: `apps/${id}/data`, reason: 'EACCES' }]);
+    };
+    let second = '';
+    const first = lay('a');
+    const warden = wardenThat(
+      () => false,
+      [],
+      () => {
+        if (second === '') second = lay('b');
+      },
+    );
+    const remains = new Remains(state, warden);
+    await remains.sweep();
+    assert.deepEqual([first, second].map((place) => existsSync(join(state, place))), [false, true]);
+    assert.deepEqual(remainsOf(state).map(({ path }) => path), [`${second}/data`]);
+    await Promise.all([remains.sweep(), remains.sweep()]);
+    assert.equal(existsSync(join(state, 'remains')), false);
   });
 });
 
