@@ -1,6 +1,7 @@
 /** What every provider of the service `app-supervisor` must do, whatever runs the guests below it. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import {
   type AppLaunch,
@@ -61,8 +62,18 @@ const LEAK: Behaviour = {
     guest.exit(0);
   },
 };
+const KEEP: Behaviour = {
+  script: 'umask 077; cat "$HOME/told"; echo mine >>"$HOME/note"; exit 0',
+  play(guest) {
+    const at = (name: string) => join(guest.spec.data ?? '', name);
+    if (existsSync(at('told'))) guest.print('stdout', readFileSync(at('told'), 'utf8').trim());
+    mkdirSync(at(''), { recursive: true });
+    appendFileSync(at('note'), 'mine\n');
+    guest.exit(0);
+  },
+};
 const MISSING: Behaviour = { script: '', play: (guest) => guest.fail('it is not there') };
-export const BEHAVIOURS: readonly Behaviour[] = [SPEAK, STAY, STUBBORN, FAMILY, DIE, TELL, LEAK, MISSING];
+export const BEHAVIOURS: readonly Behaviour[] = [SPEAK, STAY, STUBBORN, FAMILY, DIE, TELL, LEAK, KEEP, MISSING];
 
 export interface SupervisorUnderTest extends AsyncDisposable {
   readonly supervisor: AppSupervisor;
@@ -254,6 +265,22 @@ export function appSupervisorContract(open: () => Promise<SupervisorUnderTest>):
       target.supervisor.usage('nobody.1'),
     ])
       assert.equal((await refusal(asked)).code, 'PARAMS_INVALID');
+  });
+
+  it('gives the data of a guest to the Core until its next start, and to the guest again then', async () => {
+    await using target = await open();
+    const { id, data = '' } = await target.spec('demo', KEEP.script);
+    const first = await begin(target, KEEP);
+    await target.supervisor.ended(first.run);
+    for (const app of [id, id, 'com.example.nobody']) await target.supervisor.release(app);
+    assert.equal(readFileSync(join(data, 'note'), 'utf8'), 'mine\n');
+    writeFileSync(join(data, 'told'), 'yours\n');
+    const second = await begin(target, KEEP);
+    await said(target, second, 'yours');
+    await target.supervisor.ended(second.run);
+    await target.supervisor.release(id);
+    assert.equal(readFileSync(join(data, 'note'), 'utf8'), 'mine\nmine\n');
+    await target.supervisor.sweep();
   });
 
   it('forgets a guest: its run ends, its run folder goes, its data stays', async () => {

@@ -23,7 +23,11 @@ async function ran(): Promise<{ readonly device: WardenDevice; readonly data: st
   const { data = '', cache = '' } = spec;
   mkdirSync(join(data, 'deep/er'), { recursive: true });
   for (const path of ['note', 'deep/one', 'deep/er/two']) writeFileSync(join(data, path), 'x', { mode: 0o600 });
-  for (const path of [cache, data, ...['note', 'deep', 'deep/one', 'deep/er', 'deep/er/two'].map((it) => join(data, it))])
+  for (const path of [
+    cache,
+    data,
+    ...['note', 'deep', 'deep/one', 'deep/er', 'deep/er/two'].map((it) => join(data, it)),
+  ])
     chownSync(path, APP, APP);
   chmodSync(data, 0o700);
   assert.deepEqual(await device.ask({ verb: 'put', spec }), { ok: true });
@@ -77,29 +81,45 @@ describe('the data of an app', { skip: WITHOUT_ROOT }, () => {
     assert.equal(statSync(join(data, 'closed')).mode & 0o777, 0);
   });
 
-  const REFUSED: readonly [what: string, id: unknown, reason: RegExp, trick?: (data: string, root: string) => void][] = [
-    ['of a path', '../../etc', /there is no app "\.\.\/\.\.\/etc"/],
-    ['of a folder above', '..', /there is no app/],
-    ['of two names', 'a/b', /there is no app/],
-    ['of no name', '', /there is no app/],
-    ['of nothing', undefined, /there is no app/],
-    ['of an object', { id: ID }, /there is no app/],
-    ['of an app that is not there', 'com.example.none', /ENOENT/],
-    ['of a link in place of the data', ID, /leads through a link, data/, (data, root) => {
-      rmSync(data, { recursive: true });
-      symlinkSync(join(root, 'secret'), data);
-    }],
-    ['of a link in place of the app', ID, /leads through a link, com\.example\.agenda/, (data, root) => {
-      rmSync(join(data, '..'), { recursive: true });
-      mkdirSync(join(root, 'secret/data'));
-      chownSync(join(root, 'secret/data'), APP, APP);
-      symlinkSync(join(root, 'secret'), join(data, '..'));
-    }],
-    ['of a file in place of the data', ID, /is no folder/, (data) => {
-      rmSync(data, { recursive: true });
-      writeFileSync(data, '');
-    }],
-  ];
+  const REFUSED: readonly [what: string, id: unknown, reason: RegExp, trick?: (data: string, root: string) => void][] =
+    [
+      ['of a path', '../../etc', /there is no app "\.\.\/\.\.\/etc"/],
+      ['of a folder above', '..', /there is no app/],
+      ['of two names', 'a/b', /there is no app/],
+      ['of no name', '', /there is no app/],
+      ['of nothing', undefined, /there is no app/],
+      ['of an object', { id: ID }, /there is no app/],
+      ['of an app that is not there', 'com.example.none', /ENOENT/],
+      [
+        'of a link in place of the data',
+        ID,
+        /leads through a link, data/,
+        (data, root) => {
+          rmSync(data, { recursive: true });
+          symlinkSync(join(root, 'secret'), data);
+        },
+      ],
+      [
+        'of a link in place of the app',
+        ID,
+        /leads through a link, com\.example\.agenda/,
+        (data, root) => {
+          rmSync(join(data, '..'), { recursive: true });
+          mkdirSync(join(root, 'secret/data'));
+          chownSync(join(root, 'secret/data'), APP, APP);
+          symlinkSync(join(root, 'secret'), join(data, '..'));
+        },
+      ],
+      [
+        'of a file in place of the data',
+        ID,
+        /is no folder/,
+        (data) => {
+          rmSync(data, { recursive: true });
+          writeFileSync(data, '');
+        },
+      ],
+    ];
   for (const [what, id, reason, trick] of REFUSED)
     test(`${what} are not released`, async () => {
       await using box = await ran();
@@ -115,7 +135,7 @@ describe('the data of an app', { skip: WITHOUT_ROOT }, () => {
       assert.ok(!ownersOf(device.config.state).includes(CORE));
     });
 
-  test('that are too deep are refused, and are the app\'s again at its next start', async () => {
+  test("that are too deep are refused, and are the app's again at its next start", async () => {
     await using box = await ran();
     const { device, data } = box;
     let deep = data;
@@ -129,7 +149,10 @@ describe('the data of an app', { skip: WITHOUT_ROOT }, () => {
     assert.deepEqual(ownersOf(data), [APP]);
   });
 
-  for (const [verb, first] of [['release', undefined], ['start', RELEASE]] as const)
+  for (const [verb, first] of [
+    ['release', undefined],
+    ['start', RELEASE],
+  ] as const)
     test(`are whole after a ${verb} that was cut off at any change of hands`, async () => {
       const real = fs.chownSync;
       for (let cut = 0, over = false; !over; cut++) {

@@ -251,7 +251,10 @@ describe('a request', () => {
           const answer = await device.ask(
             JSON.stringify(request, (_, value) => (typeof value === 'bigint' ? 1 : value)),
           );
-          assert.ok('ok' in answer || typeof answer.refused === 'string' || /ENOENT/.test(String(answer.failed)), JSON.stringify(answer));
+          assert.ok(
+            'ok' in answer || typeof answer.refused === 'string' || /ENOENT/.test(String(answer.failed)),
+            JSON.stringify(answer),
+          );
         },
       ),
       { numRuns: runs(1_000) },

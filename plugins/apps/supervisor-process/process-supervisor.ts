@@ -235,8 +235,10 @@ export class ProcessSupervisor implements AppSupervisor {
     await rm(this.#options.records.folder(name), { recursive: true, force: true });
   }
 
-  /** They are the Core's own, or root's Core reads them anyway. */
-  async release(): Promise<void> {}
+  /** Nothing to do: its data are the Core's own, or the Core is root. */
+  release(): Promise<void> {
+    return Promise.resolve();
+  }
 
   async sweep(): Promise<void> {
     const { remains } = this.#options;

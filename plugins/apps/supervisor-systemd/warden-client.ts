@@ -26,7 +26,13 @@ export class WardenClient {
   /** Throws WARDEN_REFUSED with its reason, and UNAVAILABLE where it could not be asked, did not get to an answer or was hindered by the system. */
   async ask(request: WardenRequest): Promise<unknown> {
     const subject =
-      'spec' in request ? request.spec.name : 'name' in request ? request.name : 'id' in request ? request.id : undefined;
+      'spec' in request
+        ? request.spec.name
+        : 'name' in request
+          ? request.name
+          : 'id' in request
+            ? request.id
+            : undefined;
     const what = subject === undefined ? `the ${request.verb}` : `${request.verb} of ${subject}`;
     const line = await this.#scope
       .within(`the warden: ${what}`, ANSWER_MS, (signal) => this.#line(JSON.stringify(request), signal))

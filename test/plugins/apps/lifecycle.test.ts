@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
 import {
   alive,
@@ -343,4 +343,45 @@ test('functions of the manifest are registered when the app starts or the regist
   assert.deepEqual(bench.specifications, [{ app: ID, functions: [entry] }]);
   await bench.apps.restart(ID);
   assert.equal(bench.specifications.length, 2);
+});
+
+describe('the data of an app are borrowed', () => {
+  const WRITES = `setInterval(() => require('node:fs').appendFileSync(process.env.DEVICE_DATA_DIR + '/log', 'x'), 5);${CONNECT}`;
+  const keeper = (installed: string) => putApp(installed, manifestOf(ID, { capabilities: [KEEPS] }), WRITES);
+
+  test('while nothing of it runs and nothing starts it; it runs again afterwards', async () => {
+    await using bench = await startBench({ prepare: keeper });
+    await bench.apps.start(ID);
+    const log = join(bench.installed, ID, 'data/log');
+    await eventually(() => existsSync(log), 'it writes');
+    const { pid = 0 } = await bench.status(ID);
+    let started: Promise<unknown> | undefined;
+    let over = false;
+    await bench.apps.borrow(ID, async () => {
+      assert.equal(alive(pid), false);
+      const before = readFileSync(log, 'utf8');
+      started = bench.apps.start(ID).then(() => {
+        assert.ok(over, 'it started in the middle');
+      });
+      await bench.apps.list();
+      assert.equal((await bench.status(ID)).state, 'stopped');
+      assert.equal(readFileSync(log, 'utf8'), before);
+      over = true;
+    });
+    await started;
+    assert.equal((await bench.status(ID)).state, 'running');
+    assert.notEqual((await bench.status(ID)).pid, pid);
+  });
+
+  test('also when that fails, and also of an app that is stopped or that nobody knows', async () => {
+    await using bench = await startBench({ prepare: keeper });
+    const fails = () => Promise.reject(new Error('the disk is full'));
+    await bench.apps.start(ID);
+    await assert.rejects(bench.apps.borrow(ID, fails), /disk is full/);
+    assert.equal((await bench.status(ID)).state, 'running');
+    await bench.apps.stop(ID);
+    await bench.apps.borrow(ID, async () => undefined);
+    assert.equal((await bench.status(ID)).state, 'stopped');
+    await assert.rejects(bench.apps.borrow('com.example.gone', fails), /disk is full/);
+  });
 });

@@ -13,12 +13,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type Device, device, machine, operations } from '@device-core/plugin-api';
+import { type Apps, apps, CoreError, type Device, device, machine, operations } from '@device-core/plugin-api';
 import {
   finishPending,
   orderPending,
@@ -26,7 +27,7 @@ import {
   pendingSteps,
   remainsOf,
 } from '@device-core/plugin-api/pending-state';
-import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import { checkManifest, createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/backup/index.ts';
 import { visitState } from '../../../plugins/life/backup/places.ts';
 
@@ -79,7 +80,10 @@ function filesOf(root: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path.slice(root.length + 1), readFileSync(path, 'latin1')]));
 }
 
-async function start(sku = 'test') {
+/** Called instead of the service `apps`, where there is one. */
+type Borrow = Apps['borrow'];
+
+async function start(sku = 'test', borrow?: Borrow) {
   const root = mkdtempSync(join(tmpdir(), 'bk-'));
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
@@ -98,6 +102,7 @@ async function start(sku = 'test') {
     services: [
       [operations, table],
       [device, { info: async () => info } satisfies Device],
+      ...(borrow ? [given(apps, { borrow })] : []),
       [machine, { able: async () => ({ acts: ['restart'] }), act: async (act: string) => void acts.push(act) }],
     ],
   });
@@ -204,6 +209,51 @@ describe('backup', { timeout: 300_000 }, () => {
       left.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)),
       ['file-link', 'folder-link', 'hard-link', 'pipe'],
     );
+  });
+
+  it('looks at the data of an app while it is borrowed, and at nothing else then', async () => {
+    const told: string[] = [];
+    await using one = await start('test', async (app, work) => {
+      told.push(`${app} rests`);
+      // Until now it wrote, and nobody else could read it.
+      lay(one.state, { [`apps/${app}/data/last`]: app });
+      await work();
+      rmSync(join(one.state, 'apps', app, 'data/last'));
+      told.push(`${app} is back`);
+    });
+    const other = { 'apps/com.example.zoo/data/deep/a': 'a', 'apps/com.example.none/app.yaml': 'no data' };
+    lay(one.state, { ...STATE, ...other });
+    const { archive, left } = await one.fetch({ passphrase: 'x' });
+    const pairs = ['com.example.tea', 'com.example.zoo'].map((app) => [`${app} rests`, `${app} is back`]);
+    assert.deepEqual(told, pairs.flat());
+    assert.deepEqual(left, []);
+    for (const app of ['tea', 'zoo']) assert.ok(archive.includes(`apps/com.example.${app}/data/last`));
+    await using second = await start();
+    await second.restore(archive, { passphrase: 'x' });
+    finishPending(second.state);
+    const modes = ['apps/com.example.zoo', 'apps/com.example.zoo/data'].map(
+      (it) => statSync(join(second.state, it)).mode & 0o777,
+    );
+    assert.deepEqual(modes, [0o711, 0o700], 'other users pass through to their own');
+  });
+
+  it('names the app whose data are not lent, and has the rest; what fails in the middle ends it', async () => {
+    const refuses = new CoreError('WARDEN_REFUSED', { what: 'release of com.example.tea', reason: 'it is a link' });
+    await using one = await start('test', (app, work) => (app.endsWith('tea') ? Promise.reject(refuses) : work()));
+    lay(one.state, { ...STATE, 'apps/com.example.zoo/data/a': 'beasts' });
+    const { archive, left } = await one.fetch({ passphrase: 'x' });
+    assert.deepEqual(left, [{ path: 'apps/com.example.tea/data', reason: refuses.message }]);
+    assert.ok(!archive.includes('cups.json') && archive.includes('com.example.zoo/data/a'));
+    let rests = 0;
+    await using full = await start('test', async (_, work) => {
+      rests++;
+      await work().finally(() => rests--);
+    });
+    lay(full.state, { 'apps/com.example.tea/data/large': '' });
+    truncateSync(join(full.state, 'apps/com.example.tea/data/large'), 300 << 20);
+    await assert.rejects(full.fetch({}), { code: 'BACKUP_INVALID' });
+    assert.equal(rests, 0, 'the app is not kept');
+    assert.deepEqual(readdirSync(join(full.state, 'backups')), []);
   });
 
   describe('an app exchanges, between the look and the open,', () => {

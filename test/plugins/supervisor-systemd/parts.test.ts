@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
 import { type DBusValue, Variant } from '@device-core/plugin-api/dbus';
+import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Credentials } from '../../../plugins/apps/supervisor-systemd/credentials.ts';
@@ -331,8 +331,14 @@ describe('what guests left', () => {
     );
     const remains = new Remains(state, warden);
     await remains.sweep();
-    assert.deepEqual([first, second].map((place) => existsSync(join(state, place))), [false, true]);
-    assert.deepEqual(remainsOf(state).map(({ path }) => path), [`${second}/data`]);
+    assert.deepEqual(
+      [first, second].map((place) => existsSync(join(state, place))),
+      [false, true],
+    );
+    assert.deepEqual(
+      remainsOf(state).map(({ path }) => path),
+      [`${second}/data`],
+    );
     await Promise.all([remains.sweep(), remains.sweep()]);
     assert.equal(existsSync(join(state, 'remains')), false);
   });
