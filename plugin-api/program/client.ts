@@ -9,7 +9,7 @@ export interface ProgramAnswer {
 
 export interface ProgramRequest {
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** 35,000 if absent. */
+  /** How long the Core may take, 35,000 if absent; of an upload since the last piece of the file went. */
   readonly timeoutMs?: number;
   /** Statuses of failure that are an answer all the same. */
   readonly accept?: readonly number[];

@@ -1,7 +1,15 @@
 /** Every open connection: where it came in, who its peer is, and which apps have spoken on it. */
 import type { Socket } from 'node:net';
-import type { Identity, Logger, PeerCredentials, TcpConnection } from '@device-core/plugin-api';
-import { descriptorOf, reasonOf } from '@device-core/plugin-api';
+import {
+  type Clock,
+  descriptorOf,
+  type Identity,
+  type Logger,
+  OwnTimeLimit,
+  type PeerCredentials,
+  reasonOf,
+  type TcpConnection,
+} from '@device-core/plugin-api';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
 
@@ -24,7 +32,7 @@ export interface Connection {
 /** How far a client is with taking what waits for it. */
 interface Progress {
   readonly taken: number;
-  readonly since: number;
+  readonly limit: OwnTimeLimit;
 }
 
 export class Connections {
@@ -79,7 +87,7 @@ export class Connections {
    * Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. False
    * when nobody is connected.
    */
-  checkStalled(now: number, limitMs: number): boolean {
+  checkStalled(clock: Clock, limitMs: number): boolean {
     for (const socket of this.#open.keys()) {
       if (socket.writableLength === 0) {
         this.#progress.delete(socket);
@@ -87,8 +95,8 @@ export class Connections {
       }
       const taken = takenBy(socket);
       const last = this.#progress.get(socket);
-      if (last?.taken !== taken) this.#progress.set(socket, { taken, since: now });
-      else if (now - last.since >= limitMs) {
+      if (last?.taken !== taken) this.#progress.set(socket, { taken, limit: new OwnTimeLimit(clock, limitMs) });
+      else if (last.limit.leftMs === 0) {
         this.stalled++;
         socket.destroy();
       }

@@ -146,7 +146,7 @@ export class FrontEnd {
     // What is not read any more must not be taken for the next request.
     reply.raw.setHeader('connection', 'close');
     if (refusal) throw refusal;
-    const file = await this.#bodies.receive(request.raw, bodyLimit);
+    const file = await this.#bodies.receive(request.raw, bodyLimit, call.caller);
     reply.hijack();
     try {
       sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, { file }, call));

@@ -9,10 +9,11 @@ import {
   rounds,
   sessions,
 } from '@device-core/plugin-api';
+import { type ArrivalLimits, Arrivals } from './arrivals.ts';
 import { Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
-import { type ListenerConfig, Listeners } from './listeners.ts';
+import { type ListenerConfig, Listeners, refuse } from './listeners.ts';
 import { Mounts } from './mounts.ts';
 import { PageSocketServer } from './page-sockets.ts';
 import { RawBodies } from './raw-body.ts';
@@ -21,7 +22,7 @@ import { Turns } from './turns.ts';
 
 const requires = { operations, identity, device };
 
-interface HttpConfig extends ListenerConfig {
+interface HttpConfig extends ListenerConfig, ArrivalLimits {
   readonly maxConnections: number;
   readonly tcp: boolean;
   readonly tcpRequired: boolean;
@@ -37,10 +38,15 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
   async setup(host, services) {
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
+    const shortest = Math.min(config.stallTimeoutMs, config.requestTimeoutMs);
     const came = rounds({
-      ...{ scope, label: 'stalled clients', ms: Math.max(20, Math.min(1_000, config.stallTimeoutMs / 4)) },
-      run: () => connections.checkStalled(host.clock.monotonic(), config.stallTimeoutMs),
+      ...{ scope, label: 'stalled clients', ms: Math.max(20, Math.min(1_000, shortest / 4)) },
+      run: () => {
+        arrivals.check(turns.arriving());
+        return connections.checkStalled(host.clock, config.stallTimeoutMs);
+      },
     });
+    const arrivals = new Arrivals(config, host.clock, refuse);
     const connections = new Connections(services.identity, log, config.maxConnections, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
@@ -73,9 +79,10 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
 
     host.tap('health.collect', (report) => {
       const refused = connections.refused > 0 ? `, ${connections.refused} refused or closed for want of room` : '';
+      const halted = arrivals.stalled > 0 ? `, ${arrivals.stalled} cut because their request did not go on` : '';
       const stalled = connections.stalled > 0 ? `, ${connections.stalled} cut because they took nothing` : '';
       const flooded = turns.flooded > 0 ? `, ${turns.flooded} cut because they sent too many requests at once` : '';
-      const message = `${connections.size} connections (${streams.size} event streams, ${pages.size} pages${refused}${stalled}${flooded})`;
+      const message = `${connections.size} connections (${streams.size} event streams, ${pages.size} pages${refused}${stalled}${halted}${flooded})`;
       report.add('http', { status: 'okay', message });
       for (const reason of missing) report.warn('TCP_UNAVAILABLE', reason);
     });

@@ -85,7 +85,7 @@ export class Listeners implements AsyncDisposable {
     const server = createServer(
       {
         headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-        requestTimeout: requestTimeoutMs,
+        requestTimeout: 0, // a large body may take its time: Arrivals looks after it
         keepAliveTimeout: keepAliveTimeoutMs,
         connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
         maxHeaderSize: HEADER_LIMIT,
@@ -146,7 +146,7 @@ async function removeStale(path: string): Promise<void> {
 }
 
 /** Bytes that are no HTTP, or come too slowly, or too many: told in one answer where none has begun, and closed. */
-function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+export function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   // A second head in the middle of a body would be read as part of it.
   const current = currentResponse(socket);
   if (!socket.writable || error.code === 'ECONNRESET' || current?.headersSent) {
@@ -158,6 +158,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
 }
 
 function explain(error: NodeJS.ErrnoException): CoreError {
+  if (error instanceof CoreError) return error;
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new CoreError('REQUEST_TIMEOUT', { reason: 'it did not arrive in time' });
   if (error.code === 'HPE_HEADER_OVERFLOW') return new CoreError('HEADERS_TOO_LARGE', { limit: HEADER_LIMIT });

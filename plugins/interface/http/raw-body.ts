@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { type Caller, CoreError, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, storageError } from '@device-core/plugin-api/durable';
 
 const RAW_TYPE = 'application/octet-stream';
-/** Bodies that are received at the same time. */
+/** Bodies that are received at the same time, of apps and of others: a slow line of the ones keeps no place of the others. */
 const AT_ONCE = 4;
+const OF_ONE_APP = 2;
 
 export class RawBodies {
   readonly #folder: string;
-  #open = 0;
+  readonly #open = new Set<{ readonly caller: Caller }>();
   #swept: Promise<void> | undefined;
 
   /** `folder` holds nothing else: what a former Core left there is removed. */
@@ -21,14 +22,15 @@ export class RawBodies {
   }
 
   /** Resolves with the file. Rejects with CONTENT_TYPE_INVALID, BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of a disk; then no file is left. */
-  async receive(request: IncomingMessage, limit: number): Promise<string> {
+  async receive(request: IncomingMessage, limit: number, caller: Caller): Promise<string> {
     const { headers } = request;
     const type = headers['content-type'];
     if (type !== RAW_TYPE)
       throw new CoreError('CONTENT_TYPE_INVALID', { wanted: RAW_TYPE, contentType: type?.slice(0, 80) ?? 'absent' });
     if (Number(headers['content-length']) > limit) throw tooLarge(limit);
-    if (this.#open >= AT_ONCE) throw new CoreError('BUSY', { what: 'an upload', limit: AT_ONCE });
-    this.#open += 1;
+    this.#checkRoom(caller);
+    const place = { caller };
+    this.#open.add(place);
     const file = join(this.#folder, randomUUID());
     try {
       this.#swept ??= this.#sweep();
@@ -39,8 +41,16 @@ export class RawBodies {
       await this.discard(file);
       throw thrown;
     } finally {
-      this.#open -= 1;
+      this.#open.delete(place);
     }
+  }
+
+  /** Throws BUSY. */
+  #checkRoom({ kind, id }: Caller): void {
+    const alike = [...this.#open].filter(({ caller }) => (caller.kind === 'app') === (kind === 'app'));
+    if (alike.length >= AT_ONCE) throw new CoreError('BUSY', { what: 'an upload', limit: AT_ONCE });
+    if (kind === 'app' && alike.filter(({ caller }) => caller.id === id).length >= OF_ONE_APP)
+      throw new CoreError('BUSY', { what: 'an upload', limit: `${OF_ONE_APP} of this app` });
   }
 
   /** What the operation has not taken is removed. */
@@ -57,7 +67,8 @@ export class RawBodies {
     await using handle = await open(file, 'wx', 0o600);
     let length = 0;
     try {
-      for await (const chunk of request as AsyncIterable<Buffer>) {
+      // It is not destroyed where that fails: its client is told why.
+      for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         length += chunk.length;
         if (length > limit) throw tooLarge(limit);
         await handle.writeFile(chunk);

@@ -92,8 +92,15 @@ function send(response: ServerResponse, status: number, body: string | Buffer, m
     'device-api-version': VERSION,
   };
   response.writeHead(status, more ? Object.assign(headers, more) : headers);
+  const { req: request } = response;
+  if (!request.complete && !request.destroyed) {
+    // Who still sends would find the connection closed, and no answer: what comes is let go until it has it, or has sent all. Arrivals ends who goes on.
+    response.write(body);
+    request.once('close', () => response.end());
+    request.resume();
+  }
   // As many bytes as letters: ASCII, which need not be encoded.
-  if (length === body.length) response.end(body, 'latin1');
+  else if (length === body.length) response.end(body, 'latin1');
   else response.end(body);
 }
 

@@ -5,6 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Arriving } from './arrivals.ts';
+import { currentResponse } from './node-private.ts';
 import { leaveHttp, parseInPieces } from './pieces.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -62,6 +64,14 @@ export class Turns {
   /** Requests that were parsed and whose turn has not come. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Requests of which something is still to come. */
+  *arriving(): Generator<Arriving> {
+    for (const { socket, latest, waiting } of this.#lanes.values()) {
+      if (!latest || latest.complete) continue;
+      yield { request: latest, wanted: waiting.length > 0 || currentResponse(socket)?.headersSent === false };
+    }
   }
 
   readonly take: Handler = (request, response) => {

@@ -1,6 +1,6 @@
 /**
- * Archives from another machine, `<state>/update/uploads`. They come in pieces: a whole request has to be there within 30 seconds, and a connection that
- * was cut goes on where it was.
+ * Archives from another machine, `<state>/update/uploads`. They come in pieces: a connection that was cut goes on where it
+ * was.
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  type Clock,
   httpServer,
   type Identity,
   identity,
@@ -62,7 +63,11 @@ export interface Front extends AsyncDisposable {
 }
 
 /** The real operations, identity and http, each in a host of its own. */
-export async function startFront(rows: readonly Operation<never, unknown>[] = [], config: object = {}): Promise<Front> {
+export async function startFront(
+  rows: readonly Operation<never, unknown>[] = [],
+  config: object = {},
+  clock?: Clock,
+): Promise<Front> {
   const gate = await createTestHost(operationsPlugin, {
     manifest: manifest('operations'),
     grants: { [`app.${FLASH}`]: ['bridges.spi:flash'] },
@@ -73,6 +78,7 @@ export async function startFront(rows: readonly Operation<never, unknown>[] = []
   const host = await createTestHost(httpPlugin, {
     manifest: manifest('http'),
     config: { port: 0, ...config },
+    ...(clock && { clock }),
     services: [
       [operations, table],
       [identity, who.service(identity)],

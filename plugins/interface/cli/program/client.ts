@@ -21,6 +21,12 @@ export interface RequestOptions extends ProgramRequest {
 const TIMEOUT_MS = 35_000;
 const MAX_ANSWER = 64 * 1024 * 1024;
 
+interface Sending {
+  readonly extra?: Readonly<Record<string, string>>;
+  /** A piece of the file was taken. */
+  readonly went?: () => void;
+}
+
 /** REST over the shared Unix socket or TCP. */
 export class CoreClient implements ProgramClient {
   readonly target: Target;
@@ -37,8 +43,8 @@ export class CoreClient implements ProgramClient {
   ): Promise<ProgramAnswer> {
     // Who logs in somewhere first has the time to.
     await this.target.reach();
-    const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
-    const response = await this.#send(method, path, options, signal);
+    using patience = new Patience(options.timeoutMs ?? TIMEOUT_MS);
+    const response = await this.#send(method, path, options, patience.signal, { went: () => patience.renew() });
     const status = response.statusCode ?? 0;
     const text = await this.#read(response);
     const body = parse(text);
@@ -66,7 +72,8 @@ export class CoreClient implements ProgramClient {
   /** Server-sent events until the signal is aborted. Rejects when the Core ends the stream. */
   async *stream(path: string, options: ProgramRequest, signal: AbortSignal): AsyncGenerator<ProgramStreamItem> {
     try {
-      const response = await this.#send('GET', path, options, signal, { accept: 'text/event-stream' });
+      const extra = { accept: 'text/event-stream' };
+      const response = await this.#send('GET', path, options, signal, { extra });
       if (response.statusCode !== 200) {
         const text = await this.#read(response);
         throw answered(response.statusCode ?? 0, text, parse(text));
@@ -84,7 +91,7 @@ export class CoreClient implements ProgramClient {
     path: string,
     options: RequestOptions,
     signal: AbortSignal,
-    extra: Record<string, string> = {},
+    { extra = {}, went = () => undefined }: Sending = {},
   ): Promise<IncomingMessage> {
     const payload = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
     const token = this.target.token();
@@ -114,7 +121,7 @@ export class CoreClient implements ProgramClient {
         reject(signal.aborted ? this.#timedOut(path) : this.#unreachable(reason(error))),
       );
       if (options.file === undefined) outgoing.end(payload);
-      else pipeline(createReadStream(options.file), outgoing).catch(reject);
+      else pipeline(createReadStream(options.file), (pieces) => told(pieces, went), outgoing).catch(reject);
     });
   }
 
@@ -146,6 +153,35 @@ export class CoreClient implements ProgramClient {
     return new Failure(EXIT.unreachable, 'UNAVAILABLE', `cannot reach the Core at ${this.target.name}: ${why}`, {
       hint: 'is it running? start it with: npm start, or say where it is with --root, --socket or --url',
     });
+  }
+}
+
+/** How long the Core may be silent: a file that goes on is no silence, however large it is. */
+class Patience implements Disposable {
+  readonly #over = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(ms: number) {
+    this.#timer = setTimeout(() => this.#over.abort(), ms);
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  renew(): void {
+    if (!this.#over.signal.aborted) this.#timer.refresh();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+async function* told(pieces: AsyncIterable<Buffer>, went: () => void): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    yield piece;
+    went();
   }
 }
 
