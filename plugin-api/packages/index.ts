@@ -1,5 +1,16 @@
 /** Packages of plugins and of apps: which files they hold, what those hash to, who signed that, how they are read and written. */
 export { APP_PACKAGE, type PackageKind, PLUGIN_PACKAGE } from './kind.ts';
+export {
+  isPackageId,
+  isPackageVersion,
+  PACKAGE_OFFERS,
+  type PackageNoun,
+  type PackageOffer,
+  packageNamed,
+  packageOffer,
+  packageTarget,
+  runsOn,
+} from './offered.ts';
 export { type Packed, type PackOptions, packApp } from './pack.ts';
 export { appFilesOf, filesOf, packedFilesOf, pathProblem } from './paths.ts';
 export { fingerprintOf, type KeyPair, newKeyPair, readSignature, signTree, verifyTree } from './signature.ts';

@@ -3,13 +3,15 @@ import { usage } from '@device-core/plugin-api/program';
 import type { Edition } from './edition.ts';
 import type { Keyring } from './keyring.ts';
 import { type Delegation, TOP_ROLES } from './metadata.ts';
+import { nounOf } from './packages.ts';
 
 const CHANNEL = /^[a-z][a-z0-9-]{0,31}$/;
 
 /** A channel of images has one more folder than one of packages: SKU, platform, version. */
-const pathsOf = (channel: string): readonly string[] => [
-  channel === 'apps' || channel === 'plugins' ? `${channel}/*/*/*` : `${channel}/*/*/*/*`,
-];
+const pathOf = (channel: string): string => (nounOf(channel) === undefined ? `${channel}/*/*/*/*` : `${channel}/*/*/*`);
+
+/** A path that the channel speaks for, and that nothing lies at. */
+export const emptyPathOf = (channel: string): string => pathOf(channel).replaceAll('*', '-');
 
 /** Throws a usage error. */
 export function checkChannels(channels: readonly string[]): void {
@@ -25,7 +27,7 @@ export function addChannels(edition: Edition, keyring: Keyring, channels: readon
   const found = channels.map((channel) => ({ channel, ...keyring.named(channel) }));
   const added = found.map(
     ({ channel, id }): Delegation => ({
-      ...{ name: channel, keyids: [id], threshold: 1, terminating: true, paths: pathsOf(channel) },
+      ...{ name: channel, keyids: [id], threshold: 1, terminating: true, paths: [pathOf(channel)] },
     }),
   );
   const keys = Object.fromEntries(found.map(({ id, json }) => [id, json]));

@@ -3,6 +3,7 @@
  *
  *     metadata/timestamp.json, <n>.snapshot.json, <n>.targets.json, <n>.<channel>.json, <n>.root.json
  *     targets/<channel>/<sku>/<platform>/<version>/<sha256>.<name>
+ *     targets/apps/<id>/<version>/<sha256>.<platforms>.app, targets/plugins/<id>/<version>/<sha256>.any.tgz
  *     blobs/<sha256 of the plain file>.zst
  *
  * All but timestamp.json keep what they hold for good. So it is written last, and it alone says which set counts.

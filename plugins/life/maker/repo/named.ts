@@ -1,5 +1,5 @@
 /** What a repository names, and what lies in it for nobody. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
@@ -64,6 +64,11 @@ function namedBy(repository: RepositoryFolder, version: number, current: boolean
       return undefined;
     }
   };
+  // A package may be large, and names nothing.
+  const see = (file: string): readonly string[] => {
+    if (current && !existsSync(file)) throw damaged(repository, new Error(`there is no ${file}`));
+    return [relative(repository.path, file)];
+  };
   const attempt = (work: () => void): void => {
     try {
       work();
@@ -79,20 +84,27 @@ function namedBy(repository: RepositoryFolder, version: number, current: boolean
         const role = read(join(repository.metadata, `${of}.${file}`));
         if (!role) return;
         for (const [path, entry] of Object.entries(parseSigned<TargetsSigned>('targets', role).targets))
-          attempt(() => paths.push(...namedByTarget(repository, path, entry, read)));
+          attempt(() => paths.push(...namedByTarget(repository, path, entry, { read, see })));
       });
   });
   return paths;
+}
+
+interface Looking {
+  read(file: string): Buffer | undefined;
+  see(file: string): readonly string[];
 }
 
 function namedByTarget(
   repository: RepositoryFolder,
   path: string,
   entry: TargetEntry,
-  read: (file: string) => Buffer | undefined,
+  { read, see }: Looking,
 ): readonly string[] {
-  const bytes = read(repository.target(path, entry));
-  if (!bytes || !path.endsWith(`/${LIST_TARGET}`)) return [];
+  const file = repository.target(path, entry);
+  if (!path.endsWith(`/${LIST_TARGET}`)) return see(file);
+  const bytes = read(file);
+  if (!bytes) return [];
   if (sha256(bytes) !== entry.hashes.sha256) throw new Error(`${path} is not what its channel names`);
   const { files } = parseImage(zstdDecompressSync(bytes, { maxOutputLength: LONGEST_LIST }));
   return files.map(({ sha256: hex }) => relative(repository.path, repository.blob(hex)));

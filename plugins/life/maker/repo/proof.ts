@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
+import { emptyPathOf } from './channels.ts';
 import type { MetadataFile } from './edition.ts';
 
 const tuf = packageLater<typeof import('tuf-js')>('tuf-js', import.meta.url);
@@ -60,7 +61,7 @@ export async function prove({ folder, files, root, channels }: Proof): Promise<v
       fetcher: { downloadBytes: read, downloadFile: () => Promise.reject(new Error('no target is looked at')) },
     });
     await updater.refresh();
-    for (const channel of channels) await updater.getTargetInfo(`${channel}/nothing/is/called/so`);
+    for (const channel of channels) await updater.getTargetInfo(emptyPathOf(channel));
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure(

@@ -1,0 +1,4 @@
+import { adding } from './add-package.ts';
+
+/** `devicectl repo add-plugin` */
+export const program = adding('plugin');
