@@ -81,6 +81,8 @@ export const ERROR_CODES = {
   UPDATE_CONFLICT: [409, -32009, 'cannot {verb} an update: it is {state}'],
   REPOSITORY_UNTRUSTED: [502, -32062, 'cannot trust the repository {url}: {reason}'],
   REPOSITORY_FAILED: [502, -32063, 'cannot read the repository {url}: {reason}'],
+  PACKAGE_NOT_FOUND: [404, -32004, 'the repository {url} has no {what}{suggestion}'],
+  FETCH_REFUSED: [409, -32009, 'cannot fetch {what}: {reason} (rule {rule})'],
   BACKUP_INVALID: [400, -32602, 'cannot take the backup {source}: {reason}'],
   NETWORK_REFUSED: [409, -32009, 'cannot {verb} network {ssid}: {reason}'],
   // ---- apps and functions ----

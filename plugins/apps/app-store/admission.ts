@@ -27,6 +27,8 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const refuse = (reason: string) =>
     new CoreError('APP_CONFLICT', { verb: former ? 'update' : 'install', app: id, reason });
   if (request.id !== undefined && request.id !== id) throw refuse(`it is another app than ${request.id}`);
+  if (request.version !== undefined && request.version !== version)
+    throw refuse(`it is version ${version}, not ${request.version}`);
   checkPlatform(manifest);
   await checkRuntime(manifest, config.path);
   const signer = await signerOf(manifest, folder, tree.hash, config);

@@ -62,6 +62,7 @@ const RETAINED: JsonSchema = {
   properties: { id: ID, version: TEXT, until: TIME, bytes: { type: 'integer' }, signer: SIGNER },
 };
 const OPTIONS: Readonly<Record<string, JsonSchema>> = {
+  version: { ...TEXT, maxLength: 64, description: 'the version that is meant: another one is refused' },
   downgrade: { type: 'boolean', description: 'take an older version, too' },
   discardData: { type: 'boolean', description: 'begin without data where they are of a form that it does not know' },
   grants: {

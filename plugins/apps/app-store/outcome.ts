@@ -21,6 +21,8 @@ export interface InstallRequest {
   readonly source: string;
   /** The app that is meant, where one is. */
   readonly id?: string;
+  /** The version that is meant, where one is. */
+  readonly version?: string;
   readonly downgrade?: boolean;
   /** Data of a newer form are thrown away. */
   readonly discardData?: boolean;

@@ -32,6 +32,10 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const { manager, config } = about;
   const { manifest, tree, folder } = candidate;
   const { id, version, capabilities = [] } = manifest;
+  const refuse = (reason: string) => new CoreError('PLUGIN_CONFLICT', { verb: 'install', plugin: id, reason });
+  if (request.id !== undefined && request.id !== id) throw refuse(`it is another plugin than ${request.id}`);
+  if (request.version !== undefined && request.version !== version)
+    throw refuse(`it is version ${version}, not ${request.version}`);
   const former = about.installed.plugins[id];
   const isolation = request.isolation ?? former?.isolation ?? 'process';
   const installed = new Set(Object.keys(about.installed.plugins));

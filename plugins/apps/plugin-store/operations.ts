@@ -166,6 +166,8 @@ export function storeOperations(
       required: ['source'],
       properties: {
         source: { type: 'string', minLength: 2, maxLength: 4096, description: 'absolute path on the device' },
+        id: { ...ID, maxLength: 40, description: 'the plugin that is meant: a package of another one is refused' },
+        version: { type: 'string', maxLength: 64, description: 'the version that is meant: another one is refused' },
         isolation: { ...ISOLATION, description: 'as before, else process' },
         config: { ...CONFIG, description: 'members over those of the version before; null takes one away' },
         accept: {

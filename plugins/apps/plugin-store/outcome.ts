@@ -14,6 +14,9 @@ export interface StoreConfig extends TrustPolicy {
 export interface InstallRequest {
   /** Absolute path of a folder or a tarball on this device. */
   readonly source: string;
+  /** The plugin and the version that are meant, where they are. */
+  readonly id?: string;
+  readonly version?: string;
   readonly isolation?: Isolation;
   /** Members over those of the version before; null takes one away. */
   readonly config?: Readonly<Record<string, unknown>>;

@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import { platformHere } from '@device-core/plugin-api/image';
 import type { Parts } from './parts.ts';
 import { openRepository } from './repository/index.ts';
-import type { KnownTime, Source } from './repository.ts';
+import type { KnownTime, PackageSource } from './repository.ts';
 
 /** Where the first root lies unless the configuration says so, below `<etc>`. */
 const ROOT = 'update-root.json';
 
-export function repositoryOf(parts: Parts, url: string): Source {
+export function repositoryOf(parts: Parts, url: string): PackageSource {
   const { scope, log, folder, device, config } = parts;
   const { answerMs, leastBytesPerSecond, root = ROOT } = config;
   return openRepository({

@@ -1,7 +1,9 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   apps,
   CoreError,
+  changes,
   definePlugin,
   device,
   machine,
@@ -17,9 +19,10 @@ import type { UpdaterConfig } from './configuration.ts';
 import { History } from './history.ts';
 import { Journal } from './journal.ts';
 import { Leases } from './leases.ts';
+import type { Packages } from './packages.ts';
 import type { Parts } from './parts.ts';
 import { FORM } from './record.ts';
-import type { Source } from './repository.ts';
+import type { PackageSource } from './repository.ts';
 import { Senses } from './senses.ts';
 import type { Updater } from './updater.ts';
 
@@ -33,6 +36,10 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
     const { config, log, scope, clock } = host;
     const info = await services.device.info();
     const folder = join(info.paths.var, 'update');
+    // What was fetched and not installed is fetched again.
+    await rm(join(folder, 'packages'), { recursive: true, force: true }).catch((err) =>
+      log.warn({ err }, 'cannot remove packages that nobody installed'),
+    );
     const kept = await KeptFile.open(join(folder, 'state.json'), FORM, scope, log);
     const history = new History(join(folder, 'history.jsonl'), log);
     const leases = new Leases(clock);
@@ -45,13 +52,18 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
     };
     const journal = new Journal(kept, history, clock, publish);
     let updater: Promise<Updater> | undefined;
-    let source: Promise<Source> | undefined;
-    const wake = (): void => void updater?.then((it) => it.wake());
+    let source: Promise<PackageSource> | undefined;
+    let fetched: Promise<Packages> | undefined;
+    const wake = (): void => {
+      void updater?.then((it) => it.wake());
+      void fetched?.then((it) => it.wake());
+    };
     const parts: Parts = {
       ...{ config, scope, clock, log, folder, device: info, journal, history, leases },
       senses: new Senses(host.bus, wake),
       manager: services['plugin-manager'],
       services: {},
+      trust: {},
       judge: host.hook('update.judge'),
       repository: async () => {
         const { url } = config;
@@ -62,6 +74,10 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
     const whole = (): Promise<Updater> => {
       updater ??= import('./updater.ts').then((it) => new it.Updater(parts));
       return updater;
+    };
+    const packages = (): Promise<Packages> => {
+      fetched ??= import('./packages.ts').then((it) => new it.Packages(parts));
+      return fetched;
     };
     const forget = (holder: string): void => {
       if (leases.forget(holder)) wake();
@@ -81,7 +97,7 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
     host.tap('health.collect', async (report) => {
       kept.tell(report, 'updater.state');
       const { state, reason, version } = journal.told;
-      const alarm = (await updater)?.alarm;
+      const { alarm } = parts.trust;
       if (alarm) report.warn(alarm.code, `updates: ${alarm.message}`);
       if (history.trouble !== undefined) report.warn('STATE_UNWRITABLE', `history of updates: ${history.trouble}`);
       const about = [state, version, reason].filter((part) => part !== undefined).join(' ');
@@ -93,6 +109,14 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
       const { updateOperations } = await import('./operations.ts');
       for (const operation of updateOperations(parts, whole, host.capabilities))
         part.use(operation.name, table.add(operation));
+      const { packageOperations } = await import('./package-operations.ts');
+      for (const operation of packageOperations(parts, packages)) part.use(operation.name, table.add(operation));
+    });
+    host.when(changes, async (it, part) => {
+      parts.services.changes = it;
+      part.defer('changes', () => void delete parts.services.changes);
+      const { packageMakers } = await import('./package-operations.ts');
+      for (const maker of packageMakers(packages)) part.use(maker.kind, it.serve(maker));
     });
     host.when(apps, (it, part) => {
       parts.services.apps = it;

@@ -1,7 +1,9 @@
 /** What the pieces of the updater share. */
 import type {
   Apps,
+  Changes,
   Clock,
+  CoreError,
   DeviceInfo,
   HookCaller,
   Logger,
@@ -16,7 +18,7 @@ import type { UpdaterConfig } from './configuration.ts';
 import type { History } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { Leases } from './leases.ts';
-import type { Source } from './repository.ts';
+import type { PackageSource } from './repository.ts';
 import type { Senses } from './senses.ts';
 
 export interface Parts {
@@ -39,8 +41,11 @@ export interface Parts {
     operations?: Operations | undefined;
     apps?: Apps | undefined;
     prompts?: Prompts | undefined;
+    changes?: Changes | undefined;
   };
+  /** What was wrong with the repository when it was last looked at: an alarm. */
+  readonly trust: { alarm?: CoreError | undefined };
   readonly judge: HookCaller<'update.judge'>;
   /** The repository that the configuration names; undefined where it names none. */
-  readonly repository: () => Promise<Source | undefined>;
+  readonly repository: () => Promise<PackageSource | undefined>;
 }

@@ -63,6 +63,10 @@ export const belowFloor = (version: string, floor: string | undefined): string |
     ? `version ${version} is below the floor ${floor}, which never sinks: take ${floor} or a newer image`
     : undefined;
 
+/** The reason of rule `metered`, which is that of packages, too. */
+export const costsMoney = (network: NetworkState | undefined, { metered }: UpdaterConfig): string | undefined =>
+  network?.metered && !metered ? 'the network is metered' : undefined;
+
 export const RULES: readonly Rule[] = [
   {
     name: 'slots',
@@ -190,8 +194,7 @@ export const RULES: readonly Rule[] = [
     sentence: 'What is fetched costs money on this network.',
     todo: 'Wait for another network, set `metered: true`, or say `--anyway`.',
     ...{ acts: ['download'], binds: 'everyone', passes: true },
-    says: ({ network, config, wanted }) =>
-      network?.metered && !config.metered && wanted?.kind === 'repository' ? 'the network is metered' : undefined,
+    says: ({ network, config, wanted }) => (wanted?.kind === 'repository' ? costsMoney(network, config) : undefined),
   },
   {
     name: 'space',

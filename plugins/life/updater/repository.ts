@@ -3,6 +3,7 @@
  * list with its signatures, and hands out blobs. None of them is believed about the image itself: its own signature is checked by the helper.
  */
 import type { Logger, Scope } from '@device-core/plugin-api';
+import type { PackageNoun, PackageOffer } from '@device-core/plugin-api/packages';
 
 /** What a source has for a device. */
 export interface Offer {
@@ -57,6 +58,33 @@ export interface Source {
   fetchBlob(blob: Blob, to: string, options: BlobOptions): Promise<void>;
 }
 
+/** A package that a repository offers: a target, believed by TUF and by nothing else. What is in it, its store asks its signature. */
+export interface OfferedPackage extends PackageOffer {
+  readonly noun: PackageNoun;
+  /** The target. */
+  readonly path: string;
+  readonly bytes: number;
+  /** Of the file, hex. */
+  readonly sha256: string;
+}
+
+export interface PackageOptions {
+  /** Bytes of the file that `to` holds already. */
+  readonly from: number;
+  readonly signal: AbortSignal;
+}
+
+/** A repository of the network, which offers packages of apps and plugins as well. */
+export interface PackageSource extends Source {
+  /** All that it names, whatever its version or platform. Throws as `newest`. */
+  packages(noun: PackageNoun, signal: AbortSignal): Promise<readonly OfferedPackage[]>;
+  /**
+   * Writes the file of a package to `to`, without a sync. Throws REPOSITORY_FAILED (what was written stays, so that it goes on), REPOSITORY_UNTRUSTED
+   * (other bytes than its role says: `to` is gone), the codes of a disk, and the reason of `signal`.
+   */
+  fetchPackage(wanted: OfferedPackage, to: string, options: PackageOptions): Promise<void>;
+}
+
 /** What the device knows of time when a repository is looked at. */
 export interface KnownTime {
   /** Milliseconds since the Unix epoch, as the clock has it. */
@@ -87,4 +115,4 @@ export interface RepositoryOptions {
 }
 
 /** What `repository/index.ts` exports as `openRepository`. It does nothing yet: no file, no request, no package. */
-export type OpenRepository = (options: RepositoryOptions) => Source;
+export type OpenRepository = (options: RepositoryOptions) => PackageSource;

@@ -51,8 +51,6 @@ export class Updater {
   #fetch: Fetching | undefined;
   #look: Disposable | undefined;
   #round: Disposable | undefined;
-  /** What was wrong with the repository when it was last looked at: an alarm. */
-  alarm: CoreError | undefined;
 
   constructor(parts: Parts) {
     const { maxMB, keepFreeMB } = parts.config;
@@ -131,7 +129,7 @@ export class Updater {
     const checkedAt = clock.now();
     try {
       const found = await find(this.parts, source, about);
-      this.alarm = undefined;
+      this.parts.trust.alarm = undefined;
       if (typeof found === 'string') return await journal.move('nothing', { reason: found, checkedAt });
       await this.#found(found, { checkedAt });
     } catch (error) {
@@ -141,7 +139,7 @@ export class Updater {
       if (code === 'UPDATE_REFUSED' && details?.rule === 'clock')
         return await journal.move('nothing', { reason: `waiting (clock): ${reason}`, rule: 'clock' });
       // Not there, or too slow, is no alarm: it is tried again.
-      if (error instanceof CoreError && code !== 'REPOSITORY_FAILED') this.alarm = error;
+      if (error instanceof CoreError && code !== 'REPOSITORY_FAILED') this.parts.trust.alarm = error;
       throw error;
     }
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   type AppStatus,
   apps,
+  changes,
   device,
   machine,
   operations,
@@ -20,6 +21,7 @@ import { newRecord } from '@device-core/plugin-api/boot-record';
 import type { Image } from '@device-core/plugin-api/image';
 import { createTestHost, given, type TestHost, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/updater/index.ts';
+import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { FakeSlots, type FakeSlotsOptions } from '../../fixtures/fake-slots.ts';
 import { type TestFiles, testKey, writeImageFolder } from '../../fixtures/image-folder.ts';
@@ -66,6 +68,7 @@ export class Device implements AsyncDisposable {
   withdrawn = 0;
   host: TestHost | undefined;
   table = new TestOperations();
+  readonly changes = new InstantChanges();
 
   constructor(config: object = {}, options: FakeSlotsOptions = {}) {
     this.config = { probationMs: 10_000, keepFreeMB: 0, ...config };
@@ -113,6 +116,7 @@ export class Device implements AsyncDisposable {
           },
           withdraw: async () => void this.withdrawn++,
         }),
+        [changes, this.changes],
         [machine, this.slots],
         [slots, this.slots],
       ],
@@ -149,6 +153,14 @@ export class Device implements AsyncDisposable {
 
   run<R = Seen>(name: string, params: object = {}, call: object = {}): Promise<R> {
     return this.table.run<R>(`update.${name}`, params, call as never);
+  }
+
+  /** What the change came to that `apps.fetch` or `plugins.fetch` began. */
+  async fetch(noun: 'app' | 'plugin', params: object): Promise<{ readonly source: string; readonly version: string }> {
+    const { change } = await this.table.run<{ change: string }>(`${noun}s.fetch`, params, {
+      deadline: this.clock.now() + 60_000,
+    });
+    return (await settledChange(() => this.changes.get(change))) as never;
   }
 
   status(): Promise<Seen> {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
+import type { PackageNoun } from '@device-core/plugin-api/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { openRepository } from '../../../plugins/life/updater/repository/index.ts';
 import type { KnownTime } from '../../../plugins/life/updater/repository.ts';
@@ -45,6 +46,10 @@ export class World implements AsyncDisposable {
     });
   }
 
+  packages(noun: PackageNoun = 'app') {
+    return this.source().packages(noun, new AbortController().signal);
+  }
+
   async version(channel = 'stable'): Promise<string | undefined> {
     const offer = await this.source().newest(channel, new AbortController().signal);
     return offer && JSON.parse(Buffer.from(offer.list).toString()).version;
@@ -60,10 +65,15 @@ export class World implements AsyncDisposable {
   }
 
   /** `good`: the metadata themselves are, and are kept; what they name is not. */
-  async refuses(code: RegExp, reason: RegExp, good = false): Promise<CoreError> {
+  async refuses(
+    code: RegExp,
+    reason: RegExp,
+    good = false,
+    look: () => Promise<unknown> = () => this.version(),
+  ): Promise<CoreError> {
     const before = this.known();
-    const error = await this.version().then(
-      (version) => assert.fail(`it took ${version}`),
+    const error = await look().then(
+      (taken) => assert.fail(`it took ${JSON.stringify(taken)}`),
       (thrown: unknown) => thrown,
     );
     assert.ok(error instanceof CoreError, String(error));

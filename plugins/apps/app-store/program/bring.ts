@@ -1,9 +1,10 @@
 /** `app install` and `app update`: begins the change, and waits for its end. */
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { ChangeInfo } from '@device-core/plugin-api';
 import {
   defineProgram,
+  fetchPackage,
+  namedPackage,
   openPrompts,
   type Program,
   type ProgramClient,
@@ -15,9 +16,11 @@ import {
 
 /** A large package is unpacked and read before the answer. */
 const TIMEOUT_MS = 130_000;
+const INSTALL = '/apps/install';
 
 export interface Bringing {
   readonly source: string;
+  readonly anyway?: boolean;
   readonly id?: string;
   readonly check?: boolean;
   readonly downgrade?: boolean;
@@ -34,9 +37,10 @@ const FLAGS = {
     items: { type: 'string' },
     description: 'allow a capability in the same breath; may be repeated',
   },
+  anyway: { type: 'boolean', description: 'fetch it also on a network that costs money' },
   noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
 } as const;
-const SOURCE = { type: 'string', description: 'an .app file' } as const;
+const SOURCE = { type: 'string', description: 'an .app file; or an id, or <id>@<version>, of the repository' } as const;
 
 export const install: Program<Bringing> = defineProgram<Bringing>({
   params: {
@@ -49,7 +53,7 @@ export const install: Program<Bringing> = defineProgram<Bringing>({
     },
   },
   cli: { fixed: ['source'], flags: { grants: ['grant'] } },
-  run: ({ client, out, args, signal }) => bring(client, out, args, '/apps/install', signal),
+  run: ({ client, out, args, signal }) => bring(client, out, args, INSTALL, signal),
 });
 
 export const update: Program<Bringing> = defineProgram<Bringing>({
@@ -66,17 +70,23 @@ export const update: Program<Bringing> = defineProgram<Bringing>({
 async function bring(
   client: ProgramClient,
   out: ProgramOutput,
-  { noWait, id: _, ...rest }: Bringing,
+  { noWait, id: _, source, anyway, ...rest }: Bringing,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const file = resolve(rest.source);
-  if (!(await stat(file).catch(() => undefined))?.isFile()) throw usage(`${file} is no file`);
-  // The device may be another machine, and its Core may not read what is this user's.
-  const sent = await client.upload('/apps/uploads', file, { timeoutMs: TIMEOUT_MS });
-  const body = { ...rest, source: sent.body.source };
-  const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const progress = (text: string) => void (out.terminal && !out.json && out.line(out.paint('dim', text)));
+  const named = await namedPackage('app', source);
+  const fetched = async (wanted: Parameters<typeof fetchPackage>[2]) => {
+    const {
+      source: file,
+      id,
+      version,
+    } = await fetchPackage(client, 'app', { ...wanted, anyway }, { signal, progress });
+    return { source: file, version, ...(path === INSTALL && { id }) };
+  };
+  const place = named.kind === 'path' ? { source: await sent(client, named.path) } : await fetched(named);
+  const body = { ...rest, ...place };
+  const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const answer = noWait
     ? begun
     : await whenChanged(client, begun, { signal, progress, looked: questions(client, out) });
@@ -91,6 +101,13 @@ async function bring(
   await out.line(
     `files    ${String(answer.body.hash)}, ${signer ? `signed by ${String(signer)}` : 'no trusted signature'}`,
   );
+}
+
+/** The device may be another machine, and its Core may not read what is this user's. */
+async function sent(client: ProgramClient, file: string): Promise<string> {
+  if (!(await stat(file).catch(() => undefined))?.isFile())
+    throw usage(`${file} is no file`, 'an app of the repository is named by its id: com.example.agenda');
+  return String((await client.upload('/apps/uploads', file, { timeoutMs: TIMEOUT_MS })).body.source);
 }
 
 /** Whoever waits is shown what the app asks for, once, and how to answer. */

@@ -1,5 +1,4 @@
-import { resolve } from 'node:path';
-import { defineProgram, whenChanged } from '@device-core/plugin-api/program';
+import { defineProgram, fetchPackage, namedPackage, whenChanged } from '@device-core/plugin-api/program';
 import { ask, isAnswerable, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 
@@ -11,6 +10,7 @@ interface Args {
   readonly accept?: string;
   readonly yes?: boolean;
   readonly noWait?: boolean;
+  readonly anyway?: boolean;
 }
 
 interface Outcome {
@@ -37,18 +37,26 @@ export const program = defineProgram<Args>({
     type: 'object',
     required: ['source'],
     properties: {
-      source: { type: 'string', description: 'a folder or a .tgz, on the device' },
+      source: {
+        type: 'string',
+        description: 'a folder or a .tgz, on the device; or an id, or <id>@<version>, of the repository',
+      },
       isolation: { enum: ['inline', 'worker', 'process'], description: 'as before if absent, else process' },
       config: { type: 'object', description: 'settings; may be repeated' },
       check: { type: 'boolean', description: 'only tell what would be installed' },
+      anyway: { type: 'boolean', description: 'fetch it also on a network that costs money' },
       noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
       yes: { type: 'boolean', description: 'grant what it claims, without a question' },
       accept: { type: 'string', description: 'grant what it claims, if that is what this digest names' },
     },
   },
   async run({ client, out, args, signal }) {
-    const { yes, noWait, ...rest } = args;
-    const body = { ...rest, source: resolve(args.source) };
+    const { yes, noWait, anyway, ...rest } = args;
+    const named = await namedPackage('plugin', args.source);
+    const body =
+      named.kind === 'repository'
+        ? { ...rest, ...(await fetchPackage(client, 'plugin', { ...named, anyway }, { signal })) }
+        : { ...rest, source: named.path };
     const install = (more: object, accept: readonly number[]) =>
       client.post('/plugins/install', { ...body, ...more }, { timeoutMs: CHANGE_TIMEOUT_MS, accept });
     const answerable = yes === true || isAnswerable(out);

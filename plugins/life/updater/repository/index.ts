@@ -1,15 +1,26 @@
 /** Updates from a repository: static files of any web server, believed by TUF and by nothing else. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { storageError } from '@device-core/plugin-api/durable';
 import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
+import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/packages';
 import { compare, isVersion } from '@device-core/plugin-api/versions';
-import type { Blob, BlobOptions, Offer, OpenRepository, RepositoryOptions, Source } from '../repository.ts';
+import type {
+  Blob,
+  BlobOptions,
+  Offer,
+  OfferedPackage,
+  OpenRepository,
+  PackageOptions,
+  PackageSource,
+  RepositoryOptions,
+} from '../repository.ts';
 import { KeptMetadata } from './kept-metadata.ts';
 import { type Channel, look, type TargetFile } from './look.ts';
+import { measured, packagesIn } from './packages.ts';
 import { Requests } from './requests.ts';
 
 const unpack = promisify(zstdDecompress);
@@ -19,7 +30,7 @@ const LIST = 'image.json.zst';
 /** Longest of each file, bytes, as it travels. */
 const MOST: Readonly<Record<string, number>> = { [LIST]: 16 << 20, 'image.sig': 64 << 10, 'blobs.json': 2 << 20 };
 
-class Repository implements Source {
+class Repository implements PackageSource {
   readonly kind = 'repository';
   readonly #options: RepositoryOptions;
   readonly #requests: Requests;
@@ -41,19 +52,32 @@ class Repository implements Source {
   }
 
   newest(channel: string, signal: AbortSignal): Promise<Offer | undefined> {
-    const found = this.#turn.then(() => this.#newest(channel, signal));
+    return this.#look(channel, signal, (found) => this.#offer(found, channel, signal));
+  }
+
+  async packages(noun: PackageNoun, signal: AbortSignal): Promise<readonly OfferedPackage[]> {
+    const { channel } = PACKAGE_OFFERS[noun];
+    return (await this.#look(channel, signal, (found) => packagesIn(noun, found))) ?? [];
+  }
+
+  #look<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T | undefined> {
+    const found = this.#turn.then(() => this.#lookNow(channel, signal, take));
     this.#turn = found.catch(() => undefined); // told to whoever asked
     return found;
   }
 
-  async #newest(channel: string, signal: AbortSignal): Promise<Offer | undefined> {
+  async #lookNow<T>(
+    channel: string,
+    signal: AbortSignal,
+    take: (found: Channel) => Promise<T>,
+  ): Promise<T | undefined> {
     signal.throwIfAborted();
     const { root, log } = this.#options;
     const time = await this.#options.time();
     try {
       const requests = this.#requests;
       const found = await look({ requests, kept: this.#kept, root, channel, time, signal, log });
-      return found && (await this.#offer(found, channel, signal));
+      return found && (await take(found));
     } finally {
       this.#requests.idle();
     }
@@ -142,18 +166,35 @@ class Repository implements Source {
     const { sha256 = '' } = hashes;
     if (length > (MOST[name] ?? 0))
       throw this.#requests.untrusted(`${name} has ${length} bytes, more than ${MOST[name]}`);
-    const at = path.lastIndexOf('/') + 1;
-    const place = [...path.slice(0, at).split('/'), `${sha256}.${path.slice(at)}`].filter((part) => part !== '');
-    const bytes = await this.#requests.bytes(`targets/${place.map(encodeURIComponent).join('/')}`, {
-      most: length,
-      signal,
-    });
+    const bytes = await this.#requests.bytes(addressOf(path, sha256), { most: length, signal });
     if (bytes.length < length) throw this.#requests.failed(`${name} ended after ${bytes.length} of ${length} bytes`);
     if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
     throw this.#requests.untrusted(`${name} has another content than its role says`);
   }
 
   async fetchBlob({ sha256 }: Blob, to: string, { from, most, signal, took }: BlobOptions): Promise<void> {
+    await this.#fetchTo(to, `blobs/${sha256}.zst`, { from, most, signal }, took);
+  }
+
+  async fetchPackage({ path, bytes, sha256 }: OfferedPackage, to: string, options: PackageOptions): Promise<void> {
+    const { signal } = options;
+    // What is whole already may have been cut off before it was looked at.
+    if (options.from < bytes)
+      await this.#fetchTo(to, addressOf(path, sha256), { from: options.from, most: bytes, signal });
+    const found = await measured(to, signal);
+    if (found.bytes < bytes) throw this.#requests.failed(`${path} ended after ${found.bytes} of ${bytes} bytes`);
+    if (found.sha256 === sha256) return;
+    await rm(to, { force: true });
+    throw this.#requests.untrusted(`${path} has another content than its role says`);
+  }
+
+  /** Appends to a file, or makes it anew. */
+  async #fetchTo(
+    to: string,
+    address: string,
+    wanted: Pick<BlobOptions, 'from' | 'most' | 'signal'>,
+    took?: (bytes: number) => void,
+  ): Promise<void> {
     let file: Awaited<ReturnType<typeof open>> | undefined;
     const written = async <T>(work: () => Promise<T>): Promise<T> => {
       try {
@@ -166,7 +207,7 @@ class Repository implements Source {
       file = await written(() => open(to, O_WRONLY | O_CREAT | (first > 0 ? O_APPEND : O_TRUNC), 0o600));
     };
     try {
-      await this.#requests.read(`blobs/${sha256}.zst`, { from, most, signal, begin }, async (chunk) => {
+      await this.#requests.read(address, { ...wanted, begin }, async (chunk) => {
         await written(() => file!.appendFile(chunk));
         took?.(chunk.length);
       });
@@ -174,6 +215,13 @@ class Repository implements Source {
       await file?.close();
     }
   }
+}
+
+/** Where a target lies below the repository: by its content, so that it never changes. */
+function addressOf(path: string, sha256: string): string {
+  const at = path.lastIndexOf('/') + 1;
+  const parts = [...path.slice(0, at).split('/'), `${sha256}.${path.slice(at)}`].filter((part) => part !== '');
+  return `targets/${parts.map(encodeURIComponent).join('/')}`;
 }
 
 export const openRepository: OpenRepository = (options) => new Repository(options);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CoreError, isNestedDeeperThan, type Logger } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
 import { packageLater } from '@device-core/plugin-api/package-later';
+import { PACKAGE_OFFERS } from '@device-core/plugin-api/packages';
 import type { TargetFile } from 'tuf-js';
 import type { KnownTime } from '../repository.ts';
 import type { Files, KeptMetadata } from './kept-metadata.ts';
@@ -75,7 +76,7 @@ export async function look(options: LookOptions): Promise<Channel | undefined> {
       fetcher: fetcher(options, seen),
     });
     await updater.refresh();
-    await updater.getTargetInfo(`${channel}/-/-/-/-`);
+    await updater.getTargetInfo(emptyPathOf(channel));
     const file = `${channel}.json`;
     const roles = [...TOP.map((role) => `${role}.json`), file];
     const found = await stillGood(options, roles);
@@ -87,6 +88,12 @@ export async function look(options: LookOptions): Promise<Channel | undefined> {
     options.signal.throwIfAborted();
     throw reasonOf(error, options, seen);
   }
+}
+
+/** A path that the channel speaks for, and that nothing lies at: asking for it reads the channel. */
+function emptyPathOf(channel: string): string {
+  const packages = Object.values(PACKAGE_OFFERS).some((offers) => offers.channel === channel);
+  return packages ? `${channel}/-/-/-` : `${channel}/-/-/-/-`;
 }
 
 /** What the last look left, or the first root. */

@@ -50,6 +50,9 @@ export class Requests implements Disposable {
   readonly #base: URL;
   readonly #options: RequestOptions;
   readonly #agents = new Map<string, HttpAgent>();
+  /** Files that are being read; nobody needs the connections any more once they are. */
+  #reading = 0;
+  #idle = false;
 
   constructor(options: RequestOptions) {
     this.#options = options;
@@ -80,6 +83,7 @@ export class Requests implements Disposable {
     const { signal } = wanted;
     signal.throwIfAborted();
     let answer: IncomingMessage | undefined;
+    this.#reading += 1;
     try {
       answer = await this.#answer(path, wanted);
       await this.#body(answer, path, wanted, take);
@@ -88,6 +92,8 @@ export class Requests implements Disposable {
       throw this.#reasonOf(error);
     } finally {
       answer?.destroy();
+      this.#reading -= 1;
+      if (this.#idle && this.#reading === 0) this.idle();
     }
   }
 
@@ -201,8 +207,14 @@ export class Requests implements Disposable {
     return agent;
   }
 
-  /** Connections that nobody uses are given back at once: the next look is hours away. */
+  /** Connections that nobody uses are given back at once: the next look is hours away. Others may be in the middle of a file. */
   idle(): void {
+    this.#idle = this.#reading > 0;
+    if (this.#idle) return;
+    this.#end();
+  }
+
+  #end(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
   }
@@ -220,7 +232,7 @@ export class Requests implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.idle();
+    this.#end();
   }
 }
 
