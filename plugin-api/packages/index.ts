@@ -1,5 +1,6 @@
 /** Packages of plugins and of apps: which files they hold, what those hash to, who signed that, how they are read and written. */
 export { APP_PACKAGE, type PackageKind, PLUGIN_PACKAGE } from './kind.ts';
+export { type NamedPackage, namedPackage } from './named.ts';
 export {
   isPackageId,
   isPackageVersion,

@@ -10,7 +10,7 @@ export { type Waiting, whenChanged } from './change.ts';
 export { claimLines } from './claim-text.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
-export { type Fetched, fetchPackage, type NamedPackage, namedPackage } from './packages.ts';
+export { type Fetched, fetchPackage } from './packages.ts';
 export { pause } from './pause.ts';
 export { openPrompts, promptLines, promptNamed } from './questions.ts';
 export { cell, duration, quoted, timeOf } from './text.ts';

@@ -1,9 +1,9 @@
 /** Packages of apps and plugins from the repository. What comes here is what its role names; what is in it is for the store that takes it. */
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CallContext, CoreError, nearest } from '@device-core/plugin-api';
-import { makeFolder, storageError } from '@device-core/plugin-api/durable';
+import { makeFolder, moveFile } from '@device-core/plugin-api/durable';
 import { PACKAGE_OFFERS, type PackageNoun, runsOn } from '@device-core/plugin-api/packages';
 import { compare } from '@device-core/plugin-api/versions';
 import { roomFor } from './download.ts';
@@ -139,12 +139,8 @@ export class Packages {
     await this.#whole(source, offer, part, signal);
     const folder = join(this.#folder, randomUUID());
     const file = join(folder, `${id}-${version}${PACKAGE_OFFERS[noun].suffix}`);
-    try {
-      await makeFolder(folder);
-      await rename(part, file);
-    } catch (error) {
-      throw storageError(file, error);
-    }
+    await makeFolder(folder);
+    await moveFile(part, file);
     this.#keep(folder);
     return { source: file, id, version, bytes };
   }

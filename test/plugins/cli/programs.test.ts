@@ -98,7 +98,7 @@ describe('without a Core', () => {
     [['sku', 'bogus'], /USAGE: there is no command sku bogus\n {2}there are check, .*lock;/],
     [
       ['repo', 'bogus'],
-      /USAGE: there is no command repo bogus\n {2}there are add-channel, add-image, .*rotate-key, sweep;/,
+      /USAGE: there is no command repo bogus\n {2}there are add-app, add-channel, add-image, add-plugin, .*rotate-key, sweep;/,
     ],
     [['keys', 'bogus'], /USAGE: there is no command keys bogus\n {2}there are export, list, new, sign;/],
   ] as const)

@@ -1,4 +1,5 @@
-import { defineProgram, fetchPackage, namedPackage, whenChanged } from '@device-core/plugin-api/program';
+import { namedPackage } from '@device-core/plugin-api/packages';
+import { defineProgram, fetchPackage, whenChanged } from '@device-core/plugin-api/program';
 import { ask, isAnswerable, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 

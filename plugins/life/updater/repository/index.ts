@@ -192,7 +192,7 @@ class Repository implements PackageSource {
   async #fetchTo(
     to: string,
     address: string,
-    wanted: Pick<BlobOptions, 'from' | 'most' | 'signal'>,
+    wanted: PackageOptions & { readonly most: number },
     took?: (bytes: number) => void,
   ): Promise<void> {
     let file: Awaited<ReturnType<typeof open>> | undefined;
