@@ -130,6 +130,7 @@ export const ERROR_CODES = {
   STREAM_NOT_FOUND: [404, -32004, 'there is no stream {stream}'],
   STREAM_LIMIT: [429, -32005, 'cannot open stream {stream}: {limit} open streams are the limit'],
   STREAM_OVERRUN: [400, -32602, 'cannot take {bytes} bytes on stream {stream}: {credit} bytes of credit are left'],
+  BROWSER_UNKNOWN: [401, -32001, 'this browser does not stay signed in: {reason}'],
   SESSION_NOT_FOUND: [404, -32004, 'there is no session {session}'],
   SESSION_CLOSED: [503, -32006, 'the session of {app} is closed: {reason}'],
   // ---- SPI (specification, "SPI subsystem error codes") and the bridge ----

@@ -415,7 +415,14 @@ export {
   type Sensors,
   sensors,
 } from './services/sensors.ts';
-export { type Sessions, type SignedIn, type SignIn, sessions } from './services/sessions.ts';
+export {
+  type BrowserProof,
+  type Sessions,
+  type SignedIn,
+  type SignIn,
+  type StayingBrowser,
+  sessions,
+} from './services/sessions.ts';
 export {
   type ImageFolder,
   type SlotInfo,

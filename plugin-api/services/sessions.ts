@@ -19,6 +19,32 @@ export interface SignedIn {
   readonly lastUsed: number;
   /** It ends then, and an hour after it was last used. */
   readonly until: number;
+  /** Of a browser that stays signed in: its id. The session ends with it. */
+  readonly browser?: string;
+}
+
+/** A browser that begins sessions by itself: it holds a key that never leaves it, and the device the public half. */
+export interface StayingBrowser {
+  readonly id: string;
+  readonly name: string;
+  /** Of the session that brought the key; its sessions have no more than that. */
+  readonly role: OperatorRole;
+  /** Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly lastUsed: number;
+  /** Thirty days after it was last used. */
+  readonly until: number;
+}
+
+/** What a browser sends to come back. */
+export interface BrowserProof {
+  /** Its id. */
+  readonly browser: string;
+  /** Of its page: `http://127.0.0.1:55280`. The proof is good there alone. */
+  readonly origin: string;
+  readonly challenge: string;
+  /** ECDSA with P-256 and SHA-256 over the lines `device-core browser 1`, origin, id, challenge; r and s side by side, base64url. */
+  readonly signature: string;
 }
 
 /** The operator in a browser (decisions D13): a one-time code, a bearer token per tab, no cookie. Provided by `identity`. */
@@ -27,18 +53,30 @@ export interface Sessions {
   invite(role: OperatorRole): Promise<SignIn>;
   /**
    * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code, late, used) and RATE_LIMITED (five
-   * wrong ones, then nothing for ten minutes).
+   * wrong ones, then nothing for ten minutes). With `key`, a point of P-256 in base64url, the browser stays signed in: the session names it as `browser`,
+   * and does not where the disk refused it. Rejects with PARAMS_INVALID for what is no key; the code is good still.
    */
-  open(code: string, name: string): Promise<{ readonly token: string; readonly session: SignedIn }>;
+  open(code: string, name: string, key?: string): Promise<{ readonly token: string; readonly session: SignedIn }>;
+  /** The browser of this session stays signed in, in its role; a former key of the session is void. Rejects with CALLER_DENIED (no session) and PARAMS_INVALID. */
+  stay(caller: Caller, name: string, key: string): Promise<StayingBrowser>;
+  /** For one proof, within a minute, of this browser at this origin. Nothing is kept for it. Rejects with BROWSER_UNKNOWN. */
+  challenge(browser: string, origin: string): Promise<{ readonly challenge: string; readonly until: number }>;
+  /** Rejects with BROWSER_UNKNOWN, UNAUTHENTICATED (the challenge or the signature), RATE_LIMITED (five wrong ones of this browser) and BUSY. */
+  resume(proof: BrowserProof): Promise<{ readonly token: string; readonly session: SignedIn }>;
+  /** The one that was used last comes first. */
+  browsers(): Promise<readonly StayingBrowser[]>;
   /** A code that confirms one act of a page; it signs nobody in. The former one that nobody used is void. */
   confirmationCode(): Promise<SignIn>;
   /** Takes such a code away. Rejects with UNAUTHENTICATED and RATE_LIMITED, as `open`. */
   takeConfirmation(code: string): Promise<void>;
   /** Newest first. */
   list(): Promise<readonly SignedIn[]>;
-  /** Throws SESSION_NOT_FOUND. */
-  label(id: string, name: string): Promise<SignedIn>;
-  /** Its token is void from now on, and its connections are cut. Throws SESSION_NOT_FOUND. */
+  /** `id`: of a session or of a browser. Throws SESSION_NOT_FOUND. */
+  label(id: string, name: string): Promise<SignedIn | StayingBrowser>;
+  /**
+   * Its token is void from now on, and its connections are cut. `id`: of a session or of a browser; one that stays signed in does so no longer, and all its
+   * sessions end. Throws SESSION_NOT_FOUND.
+   */
   revoke(id: string): Promise<void>;
   /** A socket of it is in use: it goes on for an hour from now, but not beyond its end. Rejects with SESSION_NOT_FOUND. */
   use(id: string): Promise<void>;
@@ -50,4 +88,4 @@ export interface Sessions {
   onEnd(listener: (id: string) => void): Disposable;
 }
 
-export const sessions = serviceRef<Sessions>('sessions', '1.0.0');
+export const sessions = serviceRef<Sessions>('sessions', '1.1.0');

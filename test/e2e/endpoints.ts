@@ -20,6 +20,10 @@ const ENTRY = {
 const entry = (change: object) => ({ app: AGENDA, functions: [{ ...ENTRY, ...change }] });
 export const EVENT = { topic: TOPIC, payload: {} };
 
+const KEY = 'A'.repeat(87);
+const CHALLENGED = { browser: 'nobodys-id-0', origin: 'http://127.0.0.1:1' };
+const PROOF = { ...CHALLENGED, challenge: 'none', signature: 'A'.repeat(86) };
+
 /** Common to every bus. */
 const BUS: readonly Case[] = [];
 
@@ -257,6 +261,21 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'sessions.open': {
     ...post('/sessions', { code: 'ABCD-EFGH' }, [['a code of nobody', { code: 'ABCD-EFGH' }, 403, 'CALLER_DENIED']]),
     ...{ anonymous: true, nobody: 401 },
+  },
+  'sessions.stay': post('/sessions/browsers', { key: KEY }, [
+    ['an app', { key: KEY }, 403, 'CALLER_DENIED'],
+    ['what is no key', { key: 'short' }, 400, 'PARAMS_INVALID'],
+  ]),
+  'sessions.challenge': {
+    ...post('/sessions/challenges', CHALLENGED, [['an app', CHALLENGED, 403, 'CALLER_DENIED']]),
+    ...{ anonymous: true, nobody: 403 },
+  },
+  'sessions.resume': {
+    ...post('/sessions/proofs', PROOF, [
+      ['an app', PROOF, 403, 'CALLER_DENIED'],
+      ['a role', { ...PROOF, role: 'operator' }, 400, 'PARAMS_INVALID'],
+    ]),
+    ...{ anonymous: true, nobody: 403 },
   },
   'sessions.list': get('/sessions', [['an app', '/sessions', 403, 'CALLER_DENIED']]),
   'sessions.rename': {

@@ -8,12 +8,12 @@ import { eventually } from '../fixtures/eventually.ts';
 import { SpawnedCore } from '../fixtures/spawned-core.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
-/** Not read by GET, and for viewers all the same: to sign in, and to sign oneself out. */
-const ALLOWED = new Set(['sessions.open', 'sessions.revoke']);
+/** Not read by GET, and for viewers all the same: to sign in, to stay so, and to sign oneself out. */
+const ALLOWED = new Set(['open', 'revoke', 'stay', 'challenge', 'resume'].map((name) => `sessions.${name}`));
 /** A page has it confirmed, each time. */
 const SENSITIVE = [
   ...['apps.forget', 'apps.grant', 'apps.install', 'apps.remove', 'apps.rollback', 'apps.try', 'apps.update'],
-  ...['plugins.install', 'plugins.remove', 'plugins.rollback', 'sessions.code'],
+  ...['plugins.install', 'plugins.remove', 'plugins.rollback', 'sessions.code', 'sessions.stay'],
   ...['secrets.set', 'secrets.delete', 'secrets.rotate'],
 ];
 

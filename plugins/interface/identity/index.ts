@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { definePlugin, device, identity, processes, reasonOf, sessions } from '@device-core/plugin-api';
+import { BrowserKeys } from './browser-keys.ts';
 import { CallerResolver } from './caller-resolver.ts';
 import { loadOperatorToken } from './operator-token.ts';
 import { loadPeerReader } from './peer-credentials.ts';
@@ -19,8 +20,11 @@ export const plugin = definePlugin({
 
     const onListenerError = (thrown: unknown) =>
       host.log.error({ reason: reasonOf(thrown) }, 'a listener of revocations failed');
+    const { scope, log, clock } = host;
+    // A folder that is in no backup: a restore must not let in whoever was revoked since.
+    const keys = await BrowserKeys.open({ path: join(paths.var, 'browsers/keys.json'), scope, log, clock });
     const browsers = await BrowserSessions.open({
-      ...{ path: join(paths.run, 'sessions.json'), scope: host.scope, log: host.log, clock: host.clock },
+      ...{ path: join(paths.run, 'sessions.json'), scope, log, clock, browsers: keys },
       onListenerError,
     });
 

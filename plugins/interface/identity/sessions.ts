@@ -1,6 +1,7 @@
 /** Browsers that signed in as the operator. Hashes of their tokens outlive a restart of the Core, so that an open page goes on. */
 import { timingSafeEqual } from 'node:crypto';
 import {
+  type BrowserProof,
   type Caller,
   type Clock,
   CoreError,
@@ -11,8 +12,10 @@ import {
   type Sessions,
   type SignedIn,
   type SignIn,
+  type StayingBrowser,
 } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import { type BrowserKeys, checkKey } from './browser-keys.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
 import { hashOf, newToken } from './tokens.ts';
 
@@ -21,6 +24,8 @@ const IDLE_MS = 3_600_000;
 const TICKET_MS = 30_000;
 /** Sessions, and tickets that nobody used yet; the oldest goes for a new one. */
 const MOST = 32;
+/** Of one browser that stays signed in: the oldest of its own goes, so that it pushes out nobody else. */
+const MOST_OF_ONE = 8;
 const MOST_TICKETS = 256;
 /** Use is noted in the file this often at most: a page asks many times a minute. */
 const NOTED_MS = 300_000;
@@ -44,6 +49,7 @@ interface Ticket {
 }
 
 export interface SessionsOptions {
+  readonly browsers: BrowserKeys;
   readonly path: string;
   readonly scope: Scope;
   readonly log: Logger;
@@ -55,6 +61,7 @@ export class BrowserSessions implements Sessions {
   readonly #clock: Clock;
   readonly #codes: OneTimeCodes<OperatorRole>;
   readonly #confirmations: OneTimeCodes<true>;
+  readonly #browsers: BrowserKeys;
   readonly #file: KeptFile<readonly Kept[]>;
   readonly #tickets = new Map<string, Ticket>();
   readonly #callers = new Map<string, Caller>();
@@ -64,7 +71,8 @@ export class BrowserSessions implements Sessions {
   /** Until the next one may end by its time: who listens is told then, not when somebody asks. */
   #timer: Disposable | undefined;
 
-  private constructor(file: KeptFile<readonly Kept[]>, { clock, onListenerError, scope }: SessionsOptions) {
+  private constructor(file: KeptFile<readonly Kept[]>, { browsers, clock, onListenerError, scope }: SessionsOptions) {
+    this.#browsers = browsers;
     this.#file = file;
     this.#clock = clock;
     this.#scope = scope;
@@ -77,6 +85,9 @@ export class BrowserSessions implements Sessions {
   static async open(options: SessionsOptions): Promise<BrowserSessions> {
     const file = await KeptFile.open(options.path, FORM, options.scope, options.log);
     const sessions = new BrowserSessions(file, options);
+    // A key that is gone, as after a reset, takes its sessions with it.
+    const kept = file.value.filter(({ browser }) => browser === undefined || options.browsers.has(browser));
+    if (kept.length < file.value.length) await sessions.#keep(kept).catch(() => undefined); // told in the health
     sessions.#watch();
     return sessions;
   }
@@ -115,33 +126,98 @@ export class BrowserSessions implements Sessions {
     this.#confirmations.take(code, 'a page');
   }
 
-  async open(code: string, name: string): Promise<{ readonly token: string; readonly session: SignedIn }> {
+  async open(code: string, name: string, key?: string) {
+    if (key !== undefined) checkKey(key);
     const role = this.#codes.take(code, 'a page');
+    // Who cannot be kept is signed in all the same; the session says so.
+    const browser = key === undefined ? undefined : await this.#keepBrowser({ name, role, key }).catch(() => undefined);
+    return this.#begin(role, name, browser);
+  }
+
+  async stay({ signedIn }: Caller, name: string, key: string): Promise<StayingBrowser> {
+    if (signedIn === undefined)
+      throw new CoreError('CALLER_DENIED', { verb: 'stay signed in', reason: 'only a page that signed in can' });
+    const { role, browser: former } = this.#find(signedIn.id);
+    const browser = await this.#keepBrowser({ name, role, key });
+    const still = this.#alive().some(({ id }) => id === signedIn.id);
+    // It was ended meanwhile, and whoever ended it means its key as well.
+    if (!still) await this.#browsers.remove(browser);
+    const session = this.#find(signedIn.id);
+    const written = this.#keep(this.#alive().map((one) => (one === session ? { ...session, browser } : one)));
+    if (former !== undefined && this.#browsers.has(former)) await this.#forget(former);
+    await written.catch(() => undefined); // told in the health
+    return this.#browsers.list().find(({ id }) => id === browser)!;
+  }
+
+  async challenge(browser: string, origin: string) {
+    return this.#browsers.challenge(browser, origin);
+  }
+
+  async resume(proof: BrowserProof) {
+    const { id, name, role } = this.#browsers.prove(proof);
+    return this.#begin(role, name, id);
+  }
+
+  async #begin(role: OperatorRole, name: string, browser: string | undefined) {
     const token = newToken();
     const now = this.#clock.now();
-    const session = { id: newToken().slice(0, 12), name, role, since: now, lastUsed: now, until: now + LIFE_MS };
+    const times = { since: now, lastUsed: now, until: now + LIFE_MS };
+    const session = { id: newToken().slice(0, 12), name, role, ...times, ...(browser !== undefined && { browser }) };
     const alive = this.#alive();
-    const kept = alive.slice(0, MOST - 1);
+    const own = alive.filter((one) => browser !== undefined && one.browser === browser).slice(MOST_OF_ONE - 1);
+    const kept = alive.filter((one) => !own.includes(one)).slice(0, MOST - 1);
     await this.#keep([{ ...session, hash: hashOf(token).toString('base64url') }, ...kept]).catch(() => undefined); // told in the health
-    for (const one of alive.slice(MOST - 1)) this.#ended(one.id);
+    for (const one of alive) if (!kept.includes(one)) this.#ended(one.id);
     return { token, session };
+  }
+
+  /** Resolves with its id. */
+  async #keepBrowser(browser: { readonly name: string; readonly role: OperatorRole; readonly key: string }) {
+    const { id, gone } = await this.#browsers.add(browser);
+    for (const one of gone) await this.#forget(one).catch(() => undefined); // told in the health
+    return id;
   }
 
   async list(): Promise<readonly SignedIn[]> {
     return this.#alive().map(shown);
   }
 
-  async label(id: string, name: string): Promise<SignedIn> {
+  async browsers(): Promise<readonly StayingBrowser[]> {
+    return this.#browsers.list();
+  }
+
+  async label(id: string, name: string): Promise<SignedIn | StayingBrowser> {
+    if (this.#browsers.has(id)) {
+      await this.#browsers.label(id, name);
+      return this.#browsers.list().find((one) => one.id === id)!;
+    }
     const renamed = { ...this.#find(id), name };
     await this.#keep(this.#alive().map((one) => (one.id === id ? renamed : one)));
     return shown(renamed);
   }
 
   async revoke(id: string): Promise<void> {
-    this.#find(id);
-    // It ends before the disk is asked: a full one must not keep it alive.
-    const written = this.#keep(this.#alive().filter((one) => one.id !== id));
-    this.#ended(id);
+    if (this.#browsers.has(id)) return this.#forget(id);
+    const { browser } = this.#find(id);
+    // A browser whose key stayed would be back at once.
+    if (browser !== undefined) return this.#forget(browser);
+    await this.#end(({ id: one }) => one === id);
+  }
+
+  async #forget(browser: string): Promise<void> {
+    const removed = this.#browsers.remove(browser);
+    const ended = this.#end((one) => one.browser === browser);
+    const outcomes = await Promise.allSettled([removed, ended]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  async #end(which: (session: Kept) => boolean): Promise<void> {
+    const alive = this.#alive();
+    const gone = alive.filter(which);
+    if (gone.length === 0) return;
+    // They end before the disk is asked: a full one must not keep them alive.
+    const written = this.#keep(alive.filter((one) => !gone.includes(one)));
+    for (const one of gone) this.#ended(one.id);
     await written;
   }
 
@@ -177,6 +253,7 @@ export class BrowserSessions implements Sessions {
 
   tell(report: HealthReport): void {
     this.#file.tell(report, 'identity.sessions');
+    this.#browsers.tell(report);
   }
 
   /** One object for each session: what is kept by caller is found again. */
@@ -246,6 +323,7 @@ function isKept(value: unknown): value is Kept {
   const one = Object(value) as Readonly<Record<keyof Kept, unknown>>;
   const numbers = [one.since, one.lastUsed, one.until].every((time) => typeof time === 'number');
   const role = one.role === 'viewer' || one.role === 'operator';
-  const texts = typeof one.id === 'string' && typeof one.name === 'string';
+  const browser = one.browser === undefined || typeof one.browser === 'string';
+  const texts = typeof one.id === 'string' && typeof one.name === 'string' && browser;
   return numbers && role && texts && typeof one.hash === 'string' && /^[A-Za-z0-9_-]{43}$/.test(one.hash);
 }

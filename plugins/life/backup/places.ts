@@ -5,9 +5,9 @@ import { type PluginManifest, type StateForms, stateOf } from '@device-core/plug
 import { KEPT } from '@device-core/plugin-api/pending-state';
 import { treeManifests } from '@device-core/plugin-api/tree';
 
-/** What is no state: it is made again, or is about this run alone. */
+/** What is no state: it is made again, or is about this run alone. Keys of browsers: one that was revoked since must not be back. */
 const LEFT_OUT =
-  /^(log|uploads|changes|backups|outbox)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
+  /^(log|uploads|changes|backups|outbox|browsers)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
 /** Settings always: which of them are secrets, the schema of tomorrow says otherwise. */
 const SECRET = /^(apps\/[^/]+\/)?config\.yaml|(^|\/)(secrets|keys)\//;
 /** What an app writes itself. */

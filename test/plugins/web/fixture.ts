@@ -50,6 +50,8 @@ export interface Bench extends AsyncDisposable {
   readonly asked: readonly Asked[];
   readonly sockets: PageSockets;
   readonly file: (request: PageRequest) => Promise<PageAnswer>;
+  /** Rejects where the token is not one of this device. */
+  who(token: string): Promise<Caller>;
   signIn(role?: 'viewer' | 'operator', name?: string): Promise<Page>;
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
   run(name: string, params?: object, caller?: Caller, signal?: AbortSignal): Promise<any>;
@@ -115,6 +117,7 @@ export async function boot({ panel = true, rows = [] as readonly Operation<never
     get file() {
       return file!;
     },
+    who: (token) => who.service(identity).authenticate({ transport: 'tcp', token }),
     async signIn(role = 'operator', name = 'Firefox on Linux') {
       const { token, session } = await real.open((await real.invite(role)).code, name);
       const caller = (await who.service(identity).authenticate({ transport: 'tcp', token })) as Page['caller'];

@@ -66,6 +66,10 @@ const ask = (path: string, body?: Asked['body'], more: Partial<Asked> = {}): Ask
 });
 const get = (path: string, more: Partial<Asked> = {}): Asked => ask(path, undefined, more);
 const byApp = { app: true } as const;
+const unknownBrowser = ({ said }: Place) => ({
+  browser: 'nobodys-id-0',
+  origin: new URL(said('sessions.code').pages[0]).origin,
+});
 
 /** What was drawn until now; at night the panel is less bright. */
 const PANEL = ['frames', 'pixels', 'seq', 'at', 'level'];
@@ -151,6 +155,13 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
     {
       varies: ['code', 'token', 'session'],
     },
+  ),
+  'sessions.stay': ask('/sessions/browsers', { key: 'A'.repeat(87), name: 'Firefox on Linux' }, { fails: 403 }),
+  'sessions.challenge': ask('/sessions/challenges', unknownBrowser, { fails: 401 }),
+  'sessions.resume': ask(
+    '/sessions/proofs',
+    (place) => ({ ...unknownBrowser(place), challenge: 'the.one.given', signature: 'A'.repeat(86) }),
+    { fails: 401 },
   ),
   'sessions.list': get('/sessions', { varies: ['sessions'] }),
   'sessions.rename': ask('/sessions/nobodys-id-0', { name: 'Kitchen' }, { fails: 404 }),
