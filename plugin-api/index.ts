@@ -166,6 +166,7 @@ export {
   type SimulatedEndpoint,
   type SimulatedLine,
 } from './services/bridge-simulator.ts';
+export type { BrowserProof, StayingBrowser } from './services/browsers.ts';
 export {
   type Can,
   type CanArrival,
@@ -415,14 +416,7 @@ export {
   type Sensors,
   sensors,
 } from './services/sensors.ts';
-export {
-  type BrowserProof,
-  type Sessions,
-  type SignedIn,
-  type SignIn,
-  type StayingBrowser,
-  sessions,
-} from './services/sessions.ts';
+export { type Sessions, type SignedIn, type SignIn, sessions } from './services/sessions.ts';
 export {
   type ImageFolder,
   type SlotInfo,

@@ -6,10 +6,11 @@ import { inflateRawSync } from 'node:zlib';
 import { WebSocket } from 'ws';
 import { eventually } from '../fixtures/eventually.ts';
 import { SpawnedCore } from '../fixtures/spawned-core.ts';
+import { KeyOfBrowser } from '../plugins/web/browser.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
-/** Not read by GET, and for viewers all the same: to sign in, to stay so, and to sign oneself out. */
-const ALLOWED = new Set(['open', 'revoke', 'stay', 'challenge', 'resume'].map((name) => `sessions.${name}`));
+/** Not read by GET, and for viewers all the same: to sign in, with a code or a key, and to sign oneself out. */
+const ALLOWED = new Set(['open', 'revoke', 'challenge', 'resume'].map((name) => `sessions.${name}`));
 /** A page has it confirmed, each time. */
 const SENSITIVE = [
   ...['apps.forget', 'apps.grant', 'apps.install', 'apps.remove', 'apps.rollback', 'apps.try', 'apps.update'],
@@ -123,6 +124,37 @@ describe('over REST', () => {
       const made = await core.ask('/sessions/confirmation-codes', { token: tokens.operator, body: {} });
       assert.equal(made.body.code, 'CALLER_DENIED');
     });
+
+  test('a browser with a key comes back here alone, and is cut off with its key', async () => {
+    const { body: made } = await core.ask('/sessions/codes', { unix: true, body: { role: 'viewer' } });
+    const own = new KeyOfBrowser();
+    const { body: opened } = await core.ask('/sessions', { body: { code: made.code, name: 'x', key: own.key } });
+    const { browser } = opened.session;
+    const origin = `http://127.0.0.1:${core.port}`;
+    const asked = { browser, origin };
+    for (const headers of [{ origin: 'http://evil.example' }, { host: `evil.example:${core.port}` }])
+      for (const [path, body] of [
+        ['/sessions/challenges', asked],
+        ['/sessions/proofs', own.proof(browser, 'x', origin)],
+      ] as const)
+        assert.equal((await core.ask(path, { body, headers })).body.code, 'ORIGIN_DENIED');
+    const { body: given } = await core.ask('/sessions/challenges', { body: asked });
+    const proof = own.proof(browser, given.challenge, origin);
+    const { body: came } = await core.ask('/sessions/proofs', { body: proof });
+    assert.equal(came.session.role, 'viewer');
+    assert.equal((await core.ask('/sessions/proofs', { body: proof })).body.code, 'UNAUTHENTICATED');
+    const { path, body } = ENDPOINTS['sessions.code']!;
+    assert.equal((await core.ask(path, { token: came.token, body })).body.code, 'CALLER_DENIED');
+
+    const { body: ticket } = await core.ask('/sessions/ticket', { token: came.token });
+    const socket = new WebSocket(`ws://127.0.0.1:${core.port}/ui/live`, ['device.live.v1', ticket.ticket]);
+    await once(socket, 'open');
+    const closed = once(socket, 'close');
+    await core.ask(`/sessions/${browser}`, { unix: true, method: 'DELETE' });
+    assert.equal((await closed)[0], 4401);
+    for (const token of [came.token, opened.token]) assert.equal((await core.ask('/version', { token })).status, 401);
+    assert.equal((await core.ask('/sessions/challenges', { body: asked })).body.code, 'BROWSER_UNKNOWN');
+  });
 
   test('the header of a confirmation lets nobody in who has none', async () => {
     const headers = { 'device-confirmation': 'AAAAAAAAAAAA' };

@@ -147,7 +147,7 @@ export function operationsOf(
       viewers: true,
       summary: 'end a session: its token is void and its pages are cut off',
       description:
-        'A browser that stays signed in does so no longer, and all its sessions end: whether its own id is named, or that of one of its sessions.',
+        'A browser that stays signed in does so no longer, and all its sessions end. That is so for the id of any of its sessions, too.',
       params: object(['id'], { id: ID }),
       result: object([], {}),
       access: ACCESS,
@@ -164,13 +164,12 @@ export function operationsOf(
     }),
     row<{ key: string; name: string }>({
       name: 'sessions.stay',
-      viewers: true,
       sensitive: { act: 'keep the browser {name} signed in' },
       summary: 'keep the browser of this session signed in: from now on it begins sessions by a key of its own',
       description: 'In the role of this session. It ends thirty days after it was last used, and when it is revoked.',
       params: object(['key'], { key: KEY, name: { ...NAME, default: 'a browser' } }),
       result: object(['browser'], { browser: BROWSER }),
-      access: 'Pages that signed in.',
+      access: 'Pages that signed in as operator. A viewer brings its key with its code.',
       rest: { method: 'POST', path: '/sessions/browsers', status: 201 },
       cli: { hide: true },
       errors: ['CALLER_DENIED', 'SESSION_NOT_FOUND', 'PARAMS_INVALID', 'STATE_UNWRITABLE', 'STATE_NEWER'],
@@ -199,7 +198,7 @@ export function operationsOf(
       name: 'sessions.resume',
       summary: 'sign in with the key of a browser that stays signed in',
       description:
-        'Signs the lines `device-core browser 1`, origin, browser and challenge, joined by line feeds. Five wrong signatures close the door of this browser for ten minutes, and no other.',
+        'Signs the lines `device-core browser 1`, origin, browser and challenge, joined by line feeds. Five wrong signatures close the door of this browser alone for ten minutes.',
       params: object(['browser', 'origin', 'challenge', 'signature'], {
         ...{ browser: ID, origin: ORIGIN, challenge: { type: 'string', maxLength: 100 } },
         signature: { type: 'string', pattern: '^[A-Za-z0-9_-]{86}$', description: 'r and s side by side, base64url' },

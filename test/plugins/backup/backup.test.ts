@@ -48,6 +48,8 @@ const NO_STATE = {
   'log/core.log': 'a line',
   'cache/compile/x': 'code',
   'update/history.jsonl': 'history',
+  // A restore lets in nobody who was revoked since, and nobody who was let in before.
+  'browsers/keys.json': 'a key',
   'apps/com.example.tea/cache/y': 'again',
 } as const;
 
@@ -147,6 +149,7 @@ describe('backup', { timeout: 300_000 }, () => {
     chmodSync(join(one.state, 'audio/state.json'), 0o640);
     symlinkSync('/etc/shadow', join(one.state, 'apps/com.example.tea/data/link'));
     lay(other.state, { 'config.yaml': 'old: 1\n', 'left/over': 'x', 'update/history.jsonl': 'its own' });
+    lay(other.state, { 'browsers/keys.json': 'its own' });
     const { archive, left } = await one.fetch({ passphrase: 'long enough\n' });
     assert.deepEqual(
       left.map(({ path }) => path),

@@ -24,7 +24,9 @@ async function started(info?: DeviceInfo) {
     keep: async (own: KeyOfBrowser) => service.open((await service.invite('operator')).code, 'Firefox', own.key),
     async warnings() {
       const codes: string[] = [];
-      await host.hook('health.collect').promise({ add: () => undefined, bridge: () => undefined, warn: (code) => void codes.push(code) });
+      await host
+        .hook('health.collect')
+        .promise({ add: () => undefined, bridge: () => undefined, warn: (code) => void codes.push(code) });
       return codes;
     },
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),

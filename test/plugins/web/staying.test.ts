@@ -74,7 +74,7 @@ describe('a browser that stays signed in', () => {
 
   test('may be one that signed in already; its former key is void', async () => {
     await using bench = await boot();
-    const page = await bench.signIn('viewer');
+    const page = await bench.signIn();
     const [first, second] = [new KeyOfBrowser(), new KeyOfBrowser()];
     // Whoever sits down at an open page does not stay signed in by that alone.
     await assert.rejects(bench.run('sessions.stay', { key: first.key, name: 'a tablet' }, page.caller), {
@@ -83,7 +83,7 @@ describe('a browser that stays signed in', () => {
     const stay = ({ key }: KeyOfBrowser) => bench.sessions.stay(page.caller, 'a tablet', key);
     const former = await stay(first);
     const { id, role } = await stay(second);
-    assert.equal(role, 'viewer');
+    assert.equal(role, 'operator');
     await assert.rejects(bench.sessions.challenge(former.id, 'x'), { code: 'BROWSER_UNKNOWN' });
     await bench.run('sessions.revoke', { id: page.session.id }, page.caller);
     await assert.rejects(bench.sessions.challenge(id, 'x'), { code: 'BROWSER_UNKNOWN' });

@@ -6,6 +6,8 @@ export interface Session {
   readonly name: string;
   readonly role: 'viewer' | 'operator';
   readonly until: number;
+  /** Of a browser that stays signed in. */
+  readonly browser?: string;
 }
 
 const KEY = 'device.session';
@@ -22,8 +24,22 @@ function read(): { token: string; session: Session } | undefined {
 const kept = read();
 export const token = signal<string | undefined>(kept?.token);
 export const session = signal<Session | undefined>(kept?.session);
-/** Why nobody is signed in. */
-export const reason = signal<'new' | 'ended' | 'left'>('new');
+/** Why nobody is signed in. `forgotten`: the device knows the key of this browser no more. */
+export const reason = signal<'new' | 'ended' | 'left' | 'forgotten'>('new');
+
+const STAYS = 'device.browser';
+/** Id of this browser, where it stays signed in; its key lies elsewhere. */
+export const stays = signal<string | undefined>(localStorage.getItem(STAYS) ?? undefined);
+// Another tab signed in or out.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === STAYS) stays.value = newValue ?? undefined;
+});
+
+export function markStaying(id: string | undefined): void {
+  if (id === undefined) localStorage.removeItem(STAYS);
+  else localStorage.setItem(STAYS, id);
+  stays.value = id;
+}
 
 export function beginSession(granted: { readonly token: string; readonly session: Session }): void {
   sessionStorage.setItem(KEY, JSON.stringify({ token: granted.token, session: granted.session }));

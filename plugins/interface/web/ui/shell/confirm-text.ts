@@ -54,6 +54,7 @@ const acts = catalogue({
     'plugins.rollback': 'Roll the plugin {id} back',
     'prompts.answer': 'Allow what is asked: {allow}',
     'sessions.code': 'Let another browser in as {role}',
+    'sessions.stay': 'Keep the browser {name} signed in',
   },
   de: {
     'apps.install': 'Die App {id} installieren ({source}). Dabei erlaubt: {grants}',
@@ -68,6 +69,7 @@ const acts = catalogue({
     'plugins.rollback': 'Das Plugin {id} auf die vorige Version zurücksetzen',
     'prompts.answer': 'Erlauben, wonach gefragt wird: {allow}',
     'sessions.code': 'Einen weiteren Browser als {role} einlassen',
+    'sessions.stay': 'Den Browser {name} angemeldet lassen',
   },
   fr: {
     'apps.install': 'Installer l’application {id} ({source}). Autorisé avec elle : {grants}',
@@ -82,12 +84,14 @@ const acts = catalogue({
     'plugins.rollback': 'Revenir à la version précédente du plugin {id}',
     'prompts.answer': 'Autoriser ce qui est demandé : {allow}',
     'sessions.code': 'Laisser entrer un autre navigateur comme {role}',
+    'sessions.stay': 'Garder le navigateur {name} connecté',
   },
 });
 
 const KNOWN: ReadonlySet<string> = new Set([
   ...['apps.install', 'apps.update', 'apps.rollback', 'apps.remove', 'apps.grant', 'apps.try', 'apps.forget'],
   ...['plugins.install', 'plugins.remove', 'plugins.rollback', 'prompts.answer', 'sessions.code'],
+  'sessions.stay',
 ]);
 
 export const actWords = (operation: string, names: Readonly<Record<string, string>>): string | undefined =>

@@ -7,7 +7,7 @@ import { durationText } from '../core/format.ts';
 import { liveState, outage } from '../core/live.ts';
 import { PAGES, type PageEntry } from '../core/pages.ts';
 import { link, type PageProps, route } from '../core/route.ts';
-import { endSession, session } from '../core/session.ts';
+import { endSession, session, stays } from '../core/session.ts';
 import { chooseLanguage, LANGUAGES, type Language, language } from '../core/text.ts';
 import { messageOf, sheets, useAsk, useOffered } from '../parts/ask.ts';
 import { Button } from '../parts/button.ts';
@@ -120,6 +120,9 @@ function Foot() {
 async function leave(): Promise<void> {
   const mine = session.value;
   // The Core may be gone: the token is forgotten here all the same.
-  if (mine !== undefined) await api.delete(`/sessions/${mine.id}`).catch(() => undefined);
+  const ids = [stays.value, mine?.id].filter((id) => id !== undefined);
+  // Who leaves does not stay signed in: not here, and not by the key that the device has.
+  if (stays.value !== undefined) await (await import('../core/staying.ts')).forgetBrowser();
+  for (const id of ids) await api.delete(`/sessions/${id}`).catch(() => undefined);
   endSession('left');
 }

@@ -46,6 +46,12 @@ export const words = catalogue({
     code: 'Code',
     codeHint: 'Eight letters and digits. It is good once, and for two minutes.',
     ended: 'Your session has ended. A new code lets you in again.',
+    stay: 'Stay signed in on this browser',
+    stayHint: 'For your own browser only. It ends when you sign out, or after thirty days without use.',
+    coming: 'This browser signs in with its key.',
+    forgotten:
+      'The device does not know this browser any more: its key was revoked, not used for thirty days, or reset. It is forgotten here as well. A new code lets you in.',
+    notKept: 'The device cannot keep the key of this browser now. You are signed in for this session alone.',
     left: 'You have signed out.',
     viewer: 'Viewer',
     operator: 'Operator',
@@ -95,6 +101,13 @@ export const words = catalogue({
     code: 'Code',
     codeHint: 'Acht Buchstaben und Ziffern. Er gilt einmal und zwei Minuten lang.',
     ended: 'Ihre Sitzung ist zu Ende. Ein neuer Code lässt Sie wieder hinein.',
+    stay: 'In diesem Browser angemeldet bleiben',
+    stayHint: 'Nur für Ihren eigenen Browser. Es endet, wenn Sie sich abmelden, oder nach dreißig Tagen ohne Gebrauch.',
+    coming: 'Dieser Browser meldet sich mit seinem Schlüssel an.',
+    forgotten:
+      'Das Gerät kennt diesen Browser nicht mehr: Sein Schlüssel wurde widerrufen, dreißig Tage nicht benutzt oder zurückgesetzt. Auch hier ist er vergessen. Ein neuer Code lässt Sie hinein.',
+    notKept:
+      'Das Gerät kann den Schlüssel dieses Browsers gerade nicht aufheben. Sie sind nur für diese Sitzung angemeldet.',
     left: 'Sie haben sich abgemeldet.',
     viewer: 'Betrachter',
     operator: 'Betreiber',
@@ -144,6 +157,14 @@ export const words = catalogue({
     code: 'Code',
     codeHint: 'Huit lettres et chiffres. Il sert une fois, pendant deux minutes.',
     ended: 'Votre session est terminée. Un nouveau code vous laisse entrer.',
+    stay: 'Rester connecté sur ce navigateur',
+    stayHint:
+      'Seulement sur votre propre navigateur. Cela prend fin quand vous vous déconnectez, ou après trente jours sans usage.',
+    coming: 'Ce navigateur se connecte avec sa clé.',
+    forgotten:
+      'L’appareil ne connaît plus ce navigateur : sa clé a été révoquée, inutilisée pendant trente jours ou effacée. Elle est oubliée ici aussi. Un nouveau code vous laisse entrer.',
+    notKept:
+      'L’appareil ne peut pas garder la clé de ce navigateur pour l’instant. Vous n’êtes connecté que pour cette session.',
     left: 'Vous vous êtes déconnecté.',
     viewer: 'Lecteur',
     operator: 'Opérateur',

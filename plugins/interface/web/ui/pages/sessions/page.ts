@@ -11,11 +11,15 @@ import { Answer, Badge, Card, Head } from '../../parts/frame.ts';
 import { Table } from '../../parts/table.ts';
 import { tell } from '../../parts/toast.ts';
 import { Invite } from './invite.ts';
+import { Stay } from './stay.ts';
 import { words } from './text.ts';
 
 sheet('pages/sessions/sessions.css');
 
 interface Session {
+  /** A browser that stays signed in begins sessions of its own. */
+  readonly kind: 'tab' | 'browser';
+  readonly browser?: string;
   readonly id: string;
   readonly name: string;
   readonly role: 'viewer' | 'operator';
@@ -25,6 +29,9 @@ interface Session {
 }
 
 type Doing = { readonly what: 'rename' | 'end'; readonly of: Session };
+
+/** This tab, or its browser. */
+const isMine = ({ id }: Session): boolean => id === mine.value?.id || id === mine.value?.browser;
 
 export function Page() {
   const list = useAsk<{ sessions: readonly Session[] }>('/sessions');
@@ -39,12 +46,14 @@ export function Page() {
     list.reload();
   };
   const actions = (of: Session) =>
-    html`<span class="session-actions"><${Button} kind="quiet" writes label=${words('renameOf', { name: of.name })} onClick=${() => setDoing({ what: 'rename', of })}>${words('rename')}<//>${of.id !== mine.value?.id && html`<${Button} kind="danger" writes label=${words('endOf', { name: of.name })} onClick=${() => setDoing({ what: 'end', of })}>${words('end')}<//>`}</span>`;
+    html`<span class="session-actions"><${Button} kind="quiet" writes label=${words('renameOf', { name: of.name })} onClick=${() => setDoing({ what: 'rename', of })}>${words('rename')}<//>${!isMine(of) && html`<${Button} kind="danger" writes label=${words('endOf', { name: of.name })} onClick=${() => setDoing({ what: 'end', of })}>${words('end')}<//>`}</span>`;
   const columns = [
     {
       title: words('name'),
-      cell: ({ id, name }: Session) =>
-        html`<span class="session-name">${name}${id === mine.value?.id && html`<${Badge} level="okay">${words('mine')}<//>`}</span>`,
+      cell: (one: Session) => {
+        const { kind, name } = one;
+        return html`<span class="session-name">${name}${kind === 'browser' && html`<${Badge}>${words('stays')}<//>`}${isMine(one) && html`<${Badge} level="okay">${words(kind === 'browser' ? 'mineBrowser' : 'mine')}<//>`}</span>`;
+      },
     },
     { title: words('role'), cell: ({ role }: Session) => words(role) },
     { title: words('since'), cell: ({ since }: Session) => whenText(since), by: ({ since }: Session) => since },
@@ -56,7 +65,7 @@ export function Page() {
     { title: words('until'), cell: ({ until }: Session) => whenText(until), by: ({ until }: Session) => until },
     ...(isOperator() ? [{ title: words('actions'), cell: actions }] : []),
   ];
-  return html`<${Head} title=${words('title')} lead=${words('lead')} actions=${html`<${Button} onClick=${list.reload}>${words('reload')}<//>`} /><${Card} title=${words('browsers')}><${Answer} of=${list}>${(data: NonNullable<typeof list.data>) => html`<${Table} label=${words('browsers')} columns=${columns} rows=${data.sessions} rowKey=${({ id }: Session) => id} />`}<//><//>${isOperator() && html`<${Invite} />`}<${Card} title=${words('never')}><p>${words('neverList')}</p><//>${doing?.what === 'rename' && html`<${Rename} of=${doing.of} onDone=${done} onClose=${() => setDoing(undefined)} />`}${doing?.what === 'end' && html`<${End} of=${doing.of} onDone=${done} onClose=${() => setDoing(undefined)} />`}`;
+  return html`<${Head} title=${words('title')} lead=${words('lead')} actions=${html`<${Button} onClick=${list.reload}>${words('reload')}<//>`} /><${Card} title=${words('browsers')}><${Answer} of=${list}>${(data: NonNullable<typeof list.data>) => html`<${Table} label=${words('browsers')} columns=${columns} rows=${data.sessions} rowKey=${({ id }: Session) => id} />`}<//><//>${isOperator() && html`<${Stay} onDone=${list.reload} /><${Invite} />`}<${Card} title=${words('never')}><p>${words('neverList')}</p><//>${doing?.what === 'rename' && html`<${Rename} of=${doing.of} onDone=${done} onClose=${() => setDoing(undefined)} />`}${doing?.what === 'end' && html`<${End} of=${doing.of} onDone=${done} onClose=${() => setDoing(undefined)} />`}`;
 }
 
 interface AskProps {
@@ -86,5 +95,5 @@ function End({ of, onDone, onClose }: AskProps) {
     tell(words('ended', { name: of.name }));
     onDone();
   };
-  return html`<${Dialog} title=${words('endOf', { name: of.name })} onClose=${onClose} actions=${html`<${Button} onClick=${onClose}>${words('cancel')}<//><${Button} kind="danger" onClick=${end}>${words('end')}<//>`}><p>${words('endSure')}</p><//>`;
+  return html`<${Dialog} title=${words('endOf', { name: of.name })} onClose=${onClose} actions=${html`<${Button} onClick=${onClose}>${words('cancel')}<//><${Button} kind="danger" onClick=${end}>${words('end')}<//>`}><p>${words(of.kind === 'browser' || of.browser !== undefined ? 'endBrowserSure' : 'endSure')}</p><//>`;
 }
