@@ -208,6 +208,17 @@ test('without walls the check runs as well, and says what is not enforced', asyn
   }
 });
 
+test('no capabilities are advised for an app that could not be started', async () => {
+  const dir = join(folder, 'invalid');
+  mkdirSync(dir);
+  const whole = { manifestVersion: 1, id: 'org.example.invalid', name: 'IN', version: '1.0.0', title: 'I' };
+  writeFileSync(join(dir, 'app.yaml'), stringify({ ...whole, exec: { command: 'true' }, capabilities: [] }));
+  const { code, stdout } = await devicectl(['app', 'check', dir]);
+  assert.equal(code, 1);
+  assert.match(stdout, /failed {3}manifest {5}MANIFEST_INVALID: .*name must match/);
+  assert.doesNotMatch(stdout, /what would have done/);
+});
+
 test('a folder that is no app is wrong usage, and nothing is left behind', async () => {
   const before = leftovers();
   const empty = join(folder, 'empty');

@@ -47,7 +47,7 @@ export function useOperation(
               capability: { type: 'string' },
               hint: { type: 'string', description: 'The line that would grant it.' },
               ts: { type: 'integer', description: 'the last time; milliseconds since the Unix epoch' },
-              first: { type: 'integer', description: 'the first time' },
+              first: { type: 'integer', description: 'the first time; milliseconds since the Unix epoch' },
               count: { type: 'integer', description: 'how often' },
             },
           },

@@ -45,11 +45,12 @@ export const program = defineProgram<CheckOptions>({
       await later(args.seconds * 1_000, undefined, { signal }).catch(() => undefined); // Ctrl-C ends the wait
     });
     const { passed, steps, verdicts, minimal, peak, walls } = check;
+    const started = steps.some(({ step, state }) => step === 'start' && state === 'ok');
     const claims = verdicts.map(({ claim, verdict, used }) => ({ capability: claim.id, verdict, used }));
     if (out.json) {
       const memory = { peak: peak ?? null, budgetMB: folder.memoryMaxMB ?? null };
       await out.line(JSON.stringify({ ok: passed, app: folder.id, steps, claims, minimal, memory, sandbox: walls }));
-    } else if (verdicts.some(({ verdict }) => verdict === 'idle' || verdict === 'wide') || !passed) {
+    } else if (started && (verdicts.some(({ verdict }) => verdict === 'idle' || verdict === 'wide') || !passed)) {
       await out.line(`\nwhat would have done:\n${manifestLines(minimal)}`);
     }
     return passed ? EXIT.ok : EXIT.answered;
