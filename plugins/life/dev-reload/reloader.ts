@@ -2,8 +2,11 @@
 import { afterQuiet, type PluginHost, type PluginManager, type PluginStatus, reasonOf } from '@device-core/plugin-api';
 import { type FSWatcher, watch } from 'chokidar';
 
-/** Not code, or not that of the plugin. */
-const FOREIGN = /(^|\/)(node_modules|\.git|dist|test|tests)(\/|$)|(~|\.sw[a-z]|\.tmp)$/;
+/** Not code, or not that of the plugin: its tests, and the device to try it on, which the composer follows. */
+const FOREIGN =
+  /(^|\/)(node_modules|\.git|dist|test|tests)(\/|$)|(^|\/)sku\.yaml$|\.test\.[cm]?[jt]s$|(\.md|~|\.sw[a-z]|\.tmp)$/;
+/** Somebody else stops or starts it just now, with the new code. */
+const ON_THE_WAY: ReadonlySet<string> = new Set(['stopping', 'starting']);
 
 type Watched = Pick<PluginStatus, 'isolation'> & { readonly directory: string; readonly watcher: FSWatcher };
 
@@ -76,7 +79,8 @@ export class Reloader {
     }
     log.info({ reloads: id }, `${id} changed on disk and restarts`);
     const { state, reason } = await this.#manager.restart(id);
-    if (state !== 'active') log.warn({ reloads: id, state, reason }, `${id} does not run after the change`);
+    if (state !== 'active' && !ON_THE_WAY.has(state))
+      log.warn({ reloads: id, state, reason }, `${id} does not run after the change`);
   }
 
   async #forget(id: string): Promise<void> {

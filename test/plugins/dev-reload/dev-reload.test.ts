@@ -114,8 +114,26 @@ describe('dev-reload', () => {
     await using lab = await start();
     lab.save('thread/node_modules/index.js');
     lab.save('thread/index.ts~');
+    for (const file of ['sku.yaml', 'thread.test.ts', 'README.md']) {
+      lab.save(`thread/${file}`);
+      lab.save(`inside/${file}`);
+    }
     await lab.until([]);
+    assert.equal((await lab.health()).RESTART_NEEDED, undefined);
   });
+
+  for (const [state, warnings] of [
+    ['starting', 0],
+    ['stopping', 0],
+    ['failed', 1],
+  ] as const)
+    it(`tells of a plugin that is ${state} after the change ${warnings === 0 ? 'nothing' : 'once'}`, async () => {
+      await using lab = await start();
+      lab.set(lab.list.map((one) => ({ ...one, state })));
+      lab.save('thread/index.ts');
+      await lab.until(['thread']);
+      assert.equal(lab.host.logged.filter(({ level }) => level === 'warn').length, warnings);
+    });
 
   it('follows the set of plugins', async () => {
     await using lab = await start();
