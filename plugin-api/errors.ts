@@ -52,7 +52,7 @@ export const ERROR_CODES = {
   CHANGE_UNDONE: [409, -32009, 'cannot apply the change: {reason}; the former plugins run again'],
   CHANGE_NOT_FOUND: [404, -32004, 'there is no change {change}'],
   ALREADY_RUNNING: [500, -32044, 'another Core (process {pid}) runs on {root}'],
-  OPERATION_CONFLICT: [500, -32045, 'operation {name} is already defined ({what})'],
+  OPERATION_CONFLICT: [500, -32045, 'cannot add operation {name}: {what}'],
   CAPABILITY_UNKNOWN: [400, -32602, 'there is no capability {capability}{suggestion}'],
   PACKAGE_INVALID: [400, -32602, 'cannot take {source}: {reason}'],
   PLUGIN_CONFLICT: [409, -32009, 'cannot {verb} plugin {plugin}: {reason}'],

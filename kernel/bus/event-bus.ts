@@ -135,7 +135,7 @@ export class EventBusCore {
     const level = LEVEL[priority];
     if (typeof level !== 'number') throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     const targets = this.#index.lookup(topic);
-    let size = payloadSize(payload, this.#limits.payload);
+    let size = payloadSize(payload, this.#limits.payload, topic);
     const share = INBOX_SHARE[level]!;
     if (this.#waiting >= this.#limits.inbox * share || this.#waitingBytes + size > this.#limits.inboxBytes * share)
       throw new CoreError('QUEUE_FULL', {
@@ -153,7 +153,7 @@ export class EventBusCore {
         : { topic, ts, seq, source, via, priority, payload };
     if (this.#onPublish) {
       const amended = this.#onPublish(event);
-      if (amended.payload !== payload) size = payloadSize(amended.payload, this.#limits.payload);
+      if (amended.payload !== payload) size = payloadSize(amended.payload, this.#limits.payload, topic);
       // The hook may have published, too: the number counts from here on.
       if (amended !== event || event.seq !== this.#seq + 1)
         event = { ...amended, topic, ts: event.ts, seq: this.#seq + 1 };

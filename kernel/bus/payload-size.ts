@@ -12,18 +12,18 @@ function exactSize(payload: object): number {
 }
 
 /** Bytes of a payload as JSON: exact above SMALL, else perhaps too many. Throws PARAMS_INVALID. */
-export function payloadSize(payload: object, limit: number): number {
+export function payloadSize(payload: object, limit: number, topic: string): number {
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
-    throw invalid('payload', 'it must be an object');
+    throw invalid(`payload of ${topic}`, 'it must be an object');
   const enough = Math.min(limit, SMALL);
   let size: number;
   try {
     const bound = boundOf(payload, enough);
     size = bound <= enough ? bound : exactSize(payload);
   } catch (error) {
-    throw invalid('payload', reasonOf(error));
+    throw invalid(`payload of ${topic}`, reasonOf(error).replace(/\n.*/s, ''));
   }
-  if (size > limit) throw invalid('payload', `it has ${size} bytes as JSON, at most ${limit} are allowed`);
+  if (size > limit) throw invalid(`payload of ${topic}`, `it has ${size} bytes as JSON, at most ${limit} are allowed`);
   return size;
 }
 
@@ -44,8 +44,8 @@ export function sizeOf(payload: object, bound: number): number {
 /** Primitive members are looked at in place: this runs for every event. */
 function boundOf(value: object, room: number): number {
   const list = Array.isArray(value);
-  // A class may bring a toJSON of its own: ask JSON itself.
-  if (!list && Object.getPrototypeOf(value) !== Object.prototype) return Number.POSITIVE_INFINITY;
+  // A class may bring a toJSON of its own, and a cycle has no end: ask JSON itself.
+  if (room < 0 || (!list && Object.getPrototypeOf(value) !== Object.prototype)) return Number.POSITIVE_INFINITY;
   let bound = 2;
   for (const key in value) {
     const member = (value as Record<string, unknown>)[key];

@@ -249,7 +249,7 @@ export class Gate {
     user?.failed('operation');
     (call?.log ?? this.#log).error(
       { err: thrown, operation: name, plugin: user?.plugin, reason: foreign },
-      'operation failed',
+      `operation ${name} failed`,
     );
     return error;
   }

@@ -230,6 +230,14 @@ describe('the Event Bus', () => {
     });
   }
 
+  it('names the topic of a payload that it refuses, and says of one without an end that it has none', () => {
+    const bus = new EventBusCore();
+    assert.throws(() => send(bus, 'a.b', { text: 'x'.repeat(65_536) }), /payload of a\.b: it has 65547 bytes as JSON/);
+    assert.throws(() => send(bus, 'a.b', circular()), {
+      message: 'cannot accept payload of a.b: Converting circular structure to JSON',
+    });
+  });
+
   it('takes a payload of 64 KiB to the byte', () => {
     const bus = new EventBusCore();
     send(bus, 'a', { text: 'x'.repeat(65_536 - '{"text":""}'.length) });

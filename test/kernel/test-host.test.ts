@@ -372,7 +372,7 @@ suite('the kit is the kernel of the device', () => {
     ];
     for (const [code, params, call] of refused)
       await assert.rejects(table.run('reader.read', params, call), { code }, code);
-    assert.match(host.logged.find(({ level }) => level === 'error')?.message ?? '', /operation failed/);
+    assert.match(host.logged.find(({ level }) => level === 'error')?.message ?? '', /operation reader\.read failed/);
     await host.stop();
     assert.deepEqual(table.names, []);
     await assert.rejects(table.run('reader.read', {}, as('flash')), { code: 'UNAVAILABLE' });

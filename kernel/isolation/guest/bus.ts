@@ -46,7 +46,7 @@ export class GuestBus implements Bus {
     checkTopic(topic);
     if (priority !== undefined && !PRIORITIES.includes(priority))
       throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
-    payloadSize(payload, PAYLOAD_BYTES);
+    payloadSize(payload, PAYLOAD_BYTES, topic);
     const { isFull } = this.#peer;
     const retryAfterMs = isFull ? FULL_MS : Math.ceil(this.#fullUntil - performance.now());
     const reason = isFull ? 'the Core has much of it to hear' : 'events wait for delivery';

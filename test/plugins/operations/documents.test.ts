@@ -50,7 +50,10 @@ describe('the table', () => {
     it(`refuses ${what}`, async () => {
       await using fixture = await start();
       fixture.table.add(operation(first));
-      await assert.rejects(async () => await fixture.table.add(operation(second)), { code: 'OPERATION_CONFLICT' });
+      await assert.rejects(async () => await fixture.table.add(operation(second)), {
+        code: 'OPERATION_CONFLICT',
+        message: /^cannot add operation \S+: /,
+      });
     });
   }
 
