@@ -8,8 +8,11 @@ import { treeManifests } from '@device-core/plugin-api/tree';
 /** What is no state: it is made again, or is about this run alone. Keys of browsers: one that was revoked since must not be back. */
 const LEFT_OUT =
   /^(log|uploads|changes|backups|outbox|browsers)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
-/** Settings always: which of them are secrets, the schema of tomorrow says otherwise. */
-const SECRET = /^(apps\/[^/]+\/)?config\.yaml|(^|\/)(secrets|keys)\//;
+/**
+ * Settings always: which of them are secrets, the schema of tomorrow says otherwise. Their journal holds them too, what was said of them has hashes of
+ * them, and those of plugins lie beside the list of what was installed.
+ */
+const SECRET = /^(apps\/[^/]+\/)?config\.|^plugins\/(settings\.json|installed\.yaml)|(^|\/)(secrets|keys)\//;
 /** What an app writes itself. */
 const DATA = /^apps\/([^/]+)\/data$/;
 const MOST = 60_000;

@@ -23,6 +23,8 @@ export interface Downloading {
   /** How often a blob is asked for, and what is waited between. */
   readonly tries: number;
   readonly pause: (nth: number) => Promise<void>;
+  /** Told of each try that failed and is not the last. */
+  readonly failed: (error: CoreError, nth: number) => void;
 }
 
 /** Bytes that are taken of a blob at most: a source may say less than its longest, and never more. */
@@ -66,16 +68,21 @@ export async function download(blobs: readonly Blob[], parts: Downloading): Prom
   progress(done, of);
   for (const blob of missing) {
     const before = done;
-    await fetchOne(blob, parts, (bytes) => {
-      done += bytes;
+    const at = (bytes: number) => {
+      done = bytes;
       progress(Math.min(done, of), of);
-    });
+    };
+    await fetchOne(blob, parts, { took: (bytes) => at(done + bytes), anew: () => at(before) });
     // What was asked for more than once counts once.
     done = Math.max(before, Math.min(done, before + mostOf(blob, compressed)));
   }
 }
 
-async function fetchOne(blob: Blob, parts: Downloading, took: (bytes: number) => void): Promise<void> {
+async function fetchOne(
+  blob: Blob,
+  parts: Downloading,
+  { took, anew }: { readonly took: (bytes: number) => void; readonly anew: () => void },
+): Promise<void> {
   const { source, folder, compressed, signal, tries } = parts;
   const part = join(folder, `${blob.sha256}${PART}`);
   const most = mostOf(blob, compressed);
@@ -88,12 +95,14 @@ async function fetchOne(blob: Blob, parts: Downloading, took: (bytes: number) =>
         await source.fetchBlob(blob, part, { from: from < most ? from : 0, most, signal, took });
       if (await holds(part, blob, signal)) return await keep(part, folder, blob);
       await rm(part, { force: true });
+      anew();
       const reason = `blob ${blob.sha256} holds something else`;
       throw new CoreError('REPOSITORY_UNTRUSTED', { url: source.name, reason });
     } catch (error) {
       const again =
         error instanceof CoreError && (error.code === 'REPOSITORY_FAILED' || error.code === 'REPOSITORY_UNTRUSTED');
       if (!again || signal.aborted || nth >= tries) throw error;
+      parts.failed(error, nth);
     }
     await parts.pause(nth);
   }

@@ -169,7 +169,10 @@ function downloading(
   progress: (done: number, of: number) => void,
 ) {
   const pause = (nth: number) => parts.clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (nth - 1)), signal);
-  return { source, compressed, signal, progress, pause, folder: blobsOf(parts), tries: parts.config.tries };
+  const { tries } = parts.config;
+  const failed = (err: CoreError, nth: number) =>
+    parts.log.warn({ err, try: nth, of: tries }, 'a file of the update is asked for again');
+  return { source, compressed, signal, progress, pause, failed, folder: blobsOf(parts), tries };
 }
 
 /** The image whose list lies there; undefined where it is another one, or damaged. */

@@ -450,7 +450,7 @@ const STATUS_COLUMNS = [
     ['other slot', '{running.other}'],
   ] as const),
   ...([
-    ['to fetch', '{update.bytes}'],
+    ['bytes to fetch', '{update.bytes}'],
     ['severity', '{update.severity}'],
     ['notes', '{update.notes}'],
   ] as const),

@@ -191,9 +191,14 @@ describe('backup', { timeout: 300_000 }, () => {
 
   it('leaves settings out without a passphrase, also where none is known as a secret', async () => {
     await using one = await start();
-    lay(one.state, { 'config.yaml': 'volume: 1\n', 'config.yaml.last-good': 'volume: 1\n' });
-    const { left } = await one.fetch({});
-    assert.deepEqual(left.map(({ path }) => path).sort(), ['config.yaml', 'config.yaml.last-good']);
+    const settings = [
+      ...['apps/com.example.tea/config.journal', 'config.journal', 'config.meta.json', 'config.yaml'],
+      ...['config.yaml.last-good', 'plugins/installed.yaml', 'plugins/settings.json', 'plugins/settings.json.last-good'],
+    ];
+    lay(one.state, Object.fromEntries(settings.map((path) => [path, `volume: ${SECRET}\n`])));
+    const { archive, left } = await one.fetch({});
+    assert.deepEqual(left.map(({ path }) => path).sort(), settings);
+    assert.ok(!archive.includes(SECRET));
   });
 
   it('follows no link, waits for no pipe, and takes no second name of a file out of the folder of an app', async () => {

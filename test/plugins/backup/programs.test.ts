@@ -29,13 +29,14 @@ async function run<A>(program: Program<A>, args: A, fails = false) {
       return { body: { upload: 'x' }, text: '' };
     },
   } as unknown as ProgramClient;
-  const out = { json: false, terminal: false, line: async () => undefined };
+  const lines: string[] = [];
+  const out = { json: false, terminal: false, line: async (text: string) => void lines.push(text) };
   const context = { args, client, out, signal: new AbortController().signal } as unknown as ProgramContext<A>;
   const failure = await Promise.resolve(program.run(context)).then(
     () => undefined,
     (error: unknown) => error as { code?: string; exit?: number; message: string; hint?: string },
   );
-  return { sent, failure };
+  return { sent, failure, lines };
 }
 
 describe('devicectl backup', () => {
@@ -76,4 +77,20 @@ describe('what takes the state away', () => {
       const meant = await call(true);
       assert.deepEqual([meant.sent, meant.failure], [sends, undefined]);
     });
+
+  it('devicectl restore says before and after that a backup without a passphrase brings no settings and no secrets', async () => {
+    const says = /made without a passphrase, it holds no settings and no secrets: those of the device go$/;
+    for (const [head, unsealed] of [
+      ['{"format":1}', true],
+      ['{"format":1,"salt":"AA=="}', false],
+      ['{"format":1', false],
+    ] as const) {
+      const file = join(folder, 'headed.dcb');
+      writeFileSync(file, `device-core backup\n${head}\n`);
+      const { failure } = await run(restore, { file });
+      assert.equal(says.test(failure!.message), unsealed, head);
+      const { lines } = await run(restore, { file, yes: true });
+      assert.equal(says.test(lines.at(-1)!), unsealed, head);
+    }
+  });
 });

@@ -53,6 +53,8 @@ class Place implements Source, Disposable {
   readonly name = 'a test';
   readonly folder = join(mkdtempSync(join(tmpdir(), 'db-')), 'blobs');
   readonly asked: { readonly sha256: string; readonly from: number; readonly sent: number }[] = [];
+  /** What failed, each with the number of its try. */
+  readonly failed: string[] = [];
   fate: Fate = (_nth, { packed }, from) => ({ bytes: packed.subarray(from) });
 
   async newest(): Promise<undefined> {
@@ -87,6 +89,7 @@ class Place implements Source, Disposable {
       progress,
       tries,
       pause: async () => undefined,
+      failed: ({ code }, nth) => void this.failed.push(`${nth} ${code}`),
     });
   }
 
@@ -114,6 +117,23 @@ const [first, second, third] = CONTENTS as [Content, Content, Content, Content];
 const bomb = zstdCompressSync(Buffer.alloc(64 << 20));
 
 describe('a download', () => {
+  it('tells each try that failed, and is not further than it was when a blob holds something else', async () => {
+    using place = new Place();
+    place.fate = (nth, { packed }, from) => {
+      if (nth === 0) return { bytes: Buffer.alloc(packed.length) };
+      if (nth === 1) return { bytes: packed.subarray(0, 10), error: failed };
+      return { bytes: packed.subarray(from) };
+    };
+    const told: number[][] = [];
+    await place.fetch([first], { told });
+    assert.deepEqual(place.failed, ['1 REPOSITORY_UNTRUSTED', '2 REPOSITORY_FAILED']);
+    const of = first.packed.length;
+    assert.deepEqual(
+      told.map(([done]) => done),
+      [0, of, 0, 10, of],
+    );
+  });
+
   it('brings each blob once, tells how far it is, and asks for nothing that is there', async () => {
     using place = new Place();
     const told: number[][] = [];

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
 import { sure, YES } from './sure.ts';
@@ -10,6 +10,8 @@ interface Args {
 }
 
 const TIMEOUT_MS = 600_000;
+const WHAT = 'puts the backup in the place of everything that is kept on the device';
+const UNSEALED = 'made without a passphrase, it holds no settings and no secrets: those of the device go';
 
 export const program = defineProgram<Args>({
   description: 'Everything that is kept on the device is exchanged for what the backup holds, at the next start.',
@@ -26,7 +28,8 @@ export const program = defineProgram<Args>({
   async run({ client, out, args, signal }) {
     const file = resolve(args.file);
     if (!(await stat(file).catch(() => undefined))?.isFile()) throw usage(`${file} is no file`);
-    await sure('puts the backup in the place of everything that is kept on the device', args.yes, out, signal);
+    const unsealed = await isUnsealed(file);
+    await sure(unsealed ? `${WHAT}; ${UNSEALED}` : WHAT, args.yes, out, signal);
     const sent = await client.upload('/system/restore/uploads', file, { timeoutMs: TIMEOUT_MS });
     const passphrase = args.passphrase?.replace(/\r?\n$/, '');
     const body = { upload: sent.body.upload, ...(passphrase ? { passphrase } : {}) };
@@ -34,5 +37,18 @@ export const program = defineProgram<Args>({
     if (out.json) return out.line(answer.text);
     const { files, restarts, reason } = answer.body;
     await out.line(`${String(files)} files are put back ${restarts ? 'now' : `at the next start: ${String(reason)}`}`);
+    if (unsealed) await out.line(UNSEALED);
   },
 });
+
+/** Whether nothing in it is sealed, as its first lines say. What is no backup at all is for the device to say. */
+async function isUnsealed(path: string): Promise<boolean> {
+  await using file = await open(path, 'r');
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(64 << 10), 0, 64 << 10, 0);
+  const [magic, head = ''] = buffer.toString('utf8', 0, bytesRead).split('\n');
+  try {
+    return magic === 'device-core backup' && !('salt' in JSON.parse(head));
+  } catch {
+    return false; // cut off, or no backup
+  }
+}
