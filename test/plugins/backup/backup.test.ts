@@ -193,7 +193,12 @@ describe('backup', { timeout: 300_000 }, () => {
     await using one = await start();
     const settings = [
       ...['apps/com.example.tea/config.journal', 'config.journal', 'config.meta.json', 'config.yaml'],
-      ...['config.yaml.last-good', 'plugins/installed.yaml', 'plugins/settings.json', 'plugins/settings.json.last-good'],
+      ...[
+        'config.yaml.last-good',
+        'plugins/installed.yaml',
+        'plugins/settings.json',
+        'plugins/settings.json.last-good',
+      ],
     ];
     lay(one.state, Object.fromEntries(settings.map((path) => [path, `volume: ${SECRET}\n`])));
     const { archive, left } = await one.fetch({});
