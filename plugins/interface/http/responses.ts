@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CoreError, type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api';
 import { STATUS_CODES } from './node-http.ts';
-import { afterUnread } from './unread.ts';
 
 const VERSION = '1';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -55,15 +54,9 @@ export function sendFailure(
   const { retryAfterMs = error.status === 429 || error.code === 'QUEUE_FULL' ? RETRY_MS : undefined } = error.details;
   if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="device"';
-  const body = failureBody(error, rest?.failure?.bare);
-  if (status !== 413) {
-    send(response, status, body, headers);
-    return;
-  }
-  headers.connection = 'close';
-  afterUnread(response.req, () => {
-    if (!response.destroyed) send(response, status, body, headers);
-  });
+  // What is left of a body that is too long is not worth reading.
+  if (status === 413) headers.connection = 'close';
+  send(response, status, failureBody(error, rest?.failure?.bare), headers);
 }
 
 export function startEventStream(response: ServerResponse): void {
