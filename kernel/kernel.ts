@@ -40,7 +40,7 @@ export interface KernelOptions {
   readonly clock?: Clock;
   /** Whose processes are whose; one that knows its guests alone, if absent. */
   readonly processes?: ProcessBook;
-  /** What can be changed of the log while it runs. */
+  /** What can be changed of the log while it runs; without it nobody has `log-control`, and who requires that waits. */
   readonly logs?: LogControl;
   /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
   readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
@@ -103,22 +103,22 @@ export class Kernel {
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };
     this.lifecycle = new Lifecycle(resolved.plugins, this.parts);
     this.#composition = new Composition(resolved, paths, this.lifecycle, this.parts, resolve);
-    const own: Record<keyof typeof KERNEL_SERVICES, object> = {
+    const own: Record<keyof typeof KERNEL_SERVICES, object | undefined> = {
       device: { info: async () => this.#composition.info } satisfies Device,
       grants: capabilities,
       processes,
       'plugin-manager': this.#manager(),
       launcher,
-      'log-control': options.logs ?? {},
+      'log-control': options.logs,
       'event-bus': {
         publish: async (event) => bus.publish(event),
         retained: async (filters) => bus.retained(filters),
         stats: async () => bus.stats(),
       } satisfies EventBus,
     };
-    const versions = Object.entries(KERNEL_SERVICES) as [keyof typeof own, string][];
-    const services = versions.map(([id, version]) => ({ id, version, impl: options.services?.[id] ?? own[id] }));
-    this.parts.services.add('kernel', services);
+    const impls: Readonly<Record<string, object | undefined>> = { ...own, ...options.services };
+    for (const [id, version] of Object.entries(KERNEL_SERVICES))
+      if (impls[id]) this.parts.services.add('kernel', [{ id, version, impl: impls[id] }]);
   }
 
   #manager(): PluginManager {

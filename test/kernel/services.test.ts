@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definePlugin, serviceRef } from '@device-core/plugin-api';
+import { logControl } from '@device-core/plugin-api/services/log-control';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace } from '../fixtures/eventually.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
@@ -83,6 +84,25 @@ test('what the manifest does not declare is refused', async () => {
       code,
     );
   }
+});
+
+test('a kernel without a log has no log-control: who requires it waits, and says for what', async () => {
+  const reader: MemoryPlugin = {
+    id: 'reader',
+    requires: { 'log-control': '^1.0.0' },
+    plugin: definePlugin({
+      requires: { control: logControl },
+      setup: async (_, { control }) => void (await control.levels()),
+    }) as unknown as NonNullable<MemoryPlugin['plugin']>,
+  };
+  await using memory = memoryKernel([reader]);
+  await memory.kernel.start();
+  const [status] = (await memory.kernel.status()).plugins;
+  assert.deepEqual(
+    [status?.state, status?.reason],
+    ['waiting', 'it waits for log-control ^1.0.0: no plugin provides it'],
+  );
+  assert.throws(() => memory.kernel.service(logControl), { code: 'SERVICE_MISSING' });
 });
 
 test('an optional service is used each time it appears, in a scope that ends before its provider', async () => {

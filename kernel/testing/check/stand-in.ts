@@ -1,8 +1,9 @@
+import { logControl } from '@device-core/plugin-api/services/log-control';
 import { KERNEL_SERVICES } from '../../resolved.ts';
 
-/** Is it one of those that createTestHost() brings along? */
+/** Is it one of those that createTestHost() brings along? It has no log to steer. */
 export function isKernelService(id: string): boolean {
-  return id in KERNEL_SERVICES;
+  return id in KERNEL_SERVICES && id !== logControl.id;
 }
 
 /**
