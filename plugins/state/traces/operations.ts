@@ -84,7 +84,7 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
     cli: {
       columns: [['WHEN', '{at:when}'], 'ms', 'why', 'name', 'error', 'spans', 'id'],
       hide: ['dropped'],
-      empty: 'nothing was slow, failed or sampled',
+      empty: 'no trace is kept: nothing was slow, failed or sampled',
     },
     rest: { method: 'GET', path: '/traces' },
     errors: [],
@@ -149,7 +149,7 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
 
 function reasonOf(id: string): string {
   return id === LAST
-    ? 'nothing was slow, failed or sampled'
+    ? 'none is kept, for no work was slow (traces.slowMs) or failed since the plugin started; traces.sample: 1 keeps every one'
     : 'it was neither slow nor failed nor sampled, or it made room for newer ones';
 }
 

@@ -108,7 +108,11 @@ describe('devicectl against a real Core', () => {
   test('plugins are disabled, enabled and restarted; a front end restarts after its answer', async () => {
     assert.match((await at('plugins', 'disable', 'config')).stdout, /^config is stopped/);
     // What does not run has no commands.
-    assert.match((await at('config')).stderr, /^devicectl: USAGE: there is no command config\n.*plugin list/);
+    assert.match(
+      (await at('config')).stderr,
+      /^devicectl: USAGE: there is no command config\n {2}plugin config brings its commands while it runs; .*plugin list/,
+    );
+    assert.match((await at('trace', 'last')).stderr, /there is no command trace\n {2}plugin traces brings its commands/);
     assert.match((await at('plugins', 'enable', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'restart', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'disable', 'http')).stderr, /^devicectl: CALLER_DENIED: /);

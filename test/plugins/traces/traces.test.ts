@@ -149,7 +149,10 @@ describe('the traces that are kept', () => {
       traces: [],
       dropped: { traces: 0, spans: 0, waiting: 0, invalid: 0, lost: 0 },
     });
-    await assert.rejects(one.get('last'), { code: 'TRACE_NOT_FOUND' });
+    await assert.rejects(one.get('last'), {
+      code: 'TRACE_NOT_FOUND',
+      message: /none is kept, for no work was slow \(traces\.slowMs\) or failed since the plugin started; traces\.sample: 1/,
+    });
     await assert.rejects(one.get(root.traceId), { code: 'TRACE_NOT_FOUND' });
     for (const id of ['', 'LAST', '../x', 'ABCDEF01', 'abcdef0', 'f'.repeat(33)])
       await assert.rejects(one.get(id), { code: 'PARAMS_INVALID' }, id);

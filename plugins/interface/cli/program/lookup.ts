@@ -80,9 +80,14 @@ function isOfTheDesk(words: readonly string[], commands: Commands): boolean {
 /** A command of a plugin that does not run is as unknown as any. */
 const NONE = 'see: devicectl --help; a plugin that does not run brings no commands: devicectl plugin list';
 
+const absent = (plugin: string): string =>
+  `plugin ${plugin} brings its commands while it runs; whether it does, and why not: devicectl plugin list`;
+
 function unknown(words: readonly string[], commands: Commands, note?: string): Failure {
   const verbs = commands.below(words.slice(0, 1));
   if (verbs.length === 0) {
+    const plugin = treePlugins().find((id) => id === words[0] || singular(id) === words[0]);
+    if (plugin) return usage(`there is no command ${words[0]}`, absent(plugin));
     const near = nearest(words[0]!, commands.next([]));
     return usage(`there is no command ${words[0]}`, near ? `did you mean ${near}?` : NONE);
   }
