@@ -9,7 +9,7 @@ import {
   type Operation,
 } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/packages';
+import type { PackageNoun } from '@device-core/plugin-api/packages';
 import type { Packages, Wanted } from './packages.ts';
 import type { Parts } from './parts.ts';
 import type { OfferedPackage } from './repository.ts';
@@ -38,6 +38,9 @@ const LOOKS: readonly CoreErrorCode[] = [
 ];
 /** One after the other: what is fetched shares a folder and a network. */
 const SUBJECT = 'packages';
+/** As the channels are called; their module is loaded by the first call. */
+const PLURALS = { app: 'apps', plugin: 'plugins' } as const satisfies Record<PackageNoun, string>;
+const NOUNS = ['app', 'plugin'] as const;
 const CAPABILITIES = { app: 'system.apps', plugin: 'system.plugins' } as const;
 
 interface Fetch extends Wanted {
@@ -54,14 +57,11 @@ type Row = Operation<never, unknown>;
 
 /** `packages` is loaded by the first call that needs it. */
 export function packageOperations(parts: Parts, packages: () => Promise<Packages>): readonly Row[] {
-  return (Object.keys(PACKAGE_OFFERS) as PackageNoun[]).flatMap((noun) => [
-    availableOf(noun, packages),
-    fetchOf(noun, parts, packages),
-  ]);
+  return NOUNS.flatMap((noun) => [availableOf(noun, packages), fetchOf(noun, parts, packages)]);
 }
 
 function availableOf(noun: PackageNoun, packages: () => Promise<Packages>): Row {
-  const plural = PACKAGE_OFFERS[noun].channel;
+  const plural = PLURALS[noun];
   return {
     name: `${plural}.available`,
     summary: `${plural} that the repository offers to this device`,
@@ -95,7 +95,7 @@ function availableOf(noun: PackageNoun, packages: () => Promise<Packages>): Row 
 }
 
 function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packages>): Row {
-  const plural = PACKAGE_OFFERS[noun].channel;
+  const plural = PLURALS[noun];
   const fetch: Operation<Fetch, unknown> = {
     name: `${plural}.fetch`,
     summary: `fetch the package of ${noun === 'app' ? 'an app' : 'a plugin'} from the repository`,
@@ -142,8 +142,8 @@ function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packag
 
 /** Who makes the changes. Before its only step is done nothing has happened that anybody sees. */
 export function packageMakers(packages: () => Promise<Packages>): readonly ChangeMaker[] {
-  return (Object.keys(PACKAGE_OFFERS) as PackageNoun[]).map((noun) => ({
-    kind: `${PACKAGE_OFFERS[noun].channel}.fetch`,
+  return NOUNS.map((noun) => ({
+    kind: `${PLURALS[noun]}.fetch`,
     capability: CAPABILITIES[noun],
     steps: [{ name: 'fetch', summary: 'fetching' }],
     commit: 'fetch',

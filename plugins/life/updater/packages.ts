@@ -45,8 +45,8 @@ const HERE = `${process.platform}-${process.arch}`;
 export class Packages {
   readonly #parts: Parts;
   readonly #folder: string;
-  /** Folders of what waits, the oldest first. */
-  readonly #kept: string[] = [];
+  /** Folders of what waits, the oldest first, and when each goes. */
+  readonly #kept = new Map<string, Disposable>();
   /** By change. */
   readonly #fetching = new Map<string, Fetching>();
 
@@ -161,24 +161,28 @@ export class Packages {
   }
 
   #keep(folder: string): void {
-    const { scope, log } = this.#parts;
-    const drop = (one: string) =>
-      void rm(one, { recursive: true, force: true }).catch((err) => log.warn({ err }, 'cannot remove a package'));
-    this.#kept.push(folder);
-    while (this.#kept.length > MOST_KEPT) drop(this.#kept.shift() ?? '');
-    scope.timeout('remove a package that nobody installed', KEPT_MS, () => {
-      const at = this.#kept.indexOf(folder);
-      if (at < 0) return;
-      this.#kept.splice(at, 1);
-      drop(folder);
-    });
+    const { scope } = this.#parts;
+    const label = 'remove a package that nobody installed';
+    this.#kept.set(
+      folder,
+      scope.timeout(label, KEPT_MS, () => this.#drop(folder)),
+    );
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#drop(oldest);
+  }
+
+  #drop(folder: string): void {
+    const { log } = this.#parts;
+    this.#kept.get(folder)?.[Symbol.dispose]();
+    this.#kept.delete(folder);
+    void rm(folder, { recursive: true, force: true }).catch((err) => log.warn({ err }, 'cannot remove a package'));
   }
 
   /** Half of another package, and what a former Core had fetched. */
   async #sweep(part: string): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const path = join(this.#folder, name);
-      if (path !== part && !this.#kept.includes(path)) await rm(path, { recursive: true, force: true });
+      if (path !== part && !this.#kept.has(path)) await rm(path, { recursive: true, force: true });
     }
   }
 
