@@ -33,11 +33,18 @@ interface Kept {
   readonly key: string;
 }
 
-const FORM: KeptForm<readonly Kept[]> = {
+interface Keys {
+  /** A random name of this state of the device; empty until somebody signs in. A reset and a restore end it. */
+  readonly state: string;
+  readonly browsers: readonly Kept[];
+}
+
+const FORM: KeptForm<Keys> = {
   form: 1,
-  initial: [],
-  parse: ({ browsers }) => (Array.isArray(browsers) && browsers.every(isKept) ? browsers : undefined),
-  format: (browsers) => ({ browsers }),
+  initial: { state: '', browsers: [] },
+  parse: ({ state, browsers }) =>
+    typeof state === 'string' && Array.isArray(browsers) && browsers.every(isKept) ? { state, browsers } : undefined,
+  format: (keys) => keys,
   consequence: 'browsers that stay signed in need a code after a restart',
 };
 
@@ -55,14 +62,14 @@ interface Door {
 }
 
 export class BrowserKeys {
-  readonly #file: KeptFile<readonly Kept[]>;
+  readonly #file: KeptFile<Keys>;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #challenges: Challenges;
   /** By browser, so that nobody closes the door for another one, or for codes. */
   readonly #doors = new Map<string, Door>();
 
-  private constructor(file: KeptFile<readonly Kept[]>, { clock, log }: BrowserKeysOptions) {
+  private constructor(file: KeptFile<Keys>, { clock, log }: BrowserKeysOptions) {
     this.#file = file;
     this.#clock = clock;
     this.#log = log;
@@ -71,6 +78,17 @@ export class BrowserKeys {
 
   static async open(options: BrowserKeysOptions): Promise<BrowserKeys> {
     return new BrowserKeys(await KeptFile.open(options.path, FORM, options.scope, options.log), options);
+  }
+
+  /** Of which a session is; it ends with it. */
+  get state(): string {
+    return this.#file.value.state;
+  }
+
+  /** From now on there is a name, where the file is one of ours. */
+  async named(): Promise<void> {
+    if (this.state === '' && !this.#file.newer)
+      await this.#file.set({ ...this.#file.value, state: newToken().slice(0, 12) });
   }
 
   has(id: string | undefined): boolean {
@@ -91,7 +109,7 @@ export class BrowserKeys {
     const added = { ...browser, id: newToken().slice(0, 12), since: now, lastUsed: now };
     const inOrder = this.#alive().toSorted((one, other) => other.lastUsed - one.lastUsed);
     const gone = inOrder.slice(MOST - 1);
-    await this.#file.set([added, ...inOrder.slice(0, MOST - 1)]).catch(async (thrown: unknown) => {
+    await this.#set([added, ...inOrder.slice(0, MOST - 1)]).catch(async (thrown: unknown) => {
       await this.remove(added.id).catch(() => undefined); // told by what is thrown
       throw thrown;
     });
@@ -103,13 +121,13 @@ export class BrowserKeys {
   }
 
   async label(id: string, name: string): Promise<void> {
-    await this.#file.set(this.#alive().map((one) => (one.id === id ? { ...one, name } : one)));
+    await this.#set(this.#alive().map((one) => (one.id === id ? { ...one, name } : one)));
   }
 
   /** In force at once. */
   async remove(id: string): Promise<void> {
     this.#doors.delete(id);
-    if (this.has(id)) await this.#file.set(this.#alive().filter((one) => one.id !== id));
+    if (this.has(id)) await this.#set(this.#alive().filter((one) => one.id !== id));
   }
 
   /** Throws BROWSER_UNKNOWN. */
@@ -150,7 +168,11 @@ export class BrowserKeys {
     if (now - browser.lastUsed <= NOTED_MS) return;
     const noted = { ...browser, lastUsed: now };
     // What the disk refuses is told in the health.
-    this.#file.set(this.#file.value.map((one) => (one === browser ? noted : one))).catch(() => undefined);
+    this.#set(this.#file.value.browsers.map((one) => (one === browser ? noted : one))).catch(() => undefined);
+  }
+
+  #set(browsers: readonly Kept[]): Promise<void> {
+    return this.#file.set({ ...this.#file.value, browsers });
   }
 
   #find(id: string): Kept {
@@ -163,7 +185,7 @@ export class BrowserKeys {
   /** A device that starts in the past, for want of a clock, loses none by that. */
   #alive(): readonly Kept[] {
     const now = this.#clock.now();
-    return this.#file.value.filter(({ lastUsed }) => now - lastUsed < UNUSED_MS);
+    return this.#file.value.browsers.filter(({ lastUsed }) => now - lastUsed < UNUSED_MS);
   }
 }
 

@@ -33,6 +33,8 @@ const NOTED_MS = 300_000;
 interface Kept extends SignedIn {
   /** SHA-256 of the token, base64url. */
   readonly hash: string;
+  /** Of the device when it began. */
+  readonly state?: string;
 }
 
 const FORM: KeptForm<readonly Kept[]> = {
@@ -85,8 +87,11 @@ export class BrowserSessions implements Sessions {
   static async open(options: SessionsOptions): Promise<BrowserSessions> {
     const file = await KeptFile.open(options.path, FORM, options.scope, options.log);
     const sessions = new BrowserSessions(file, options);
-    // A key that is gone, as after a reset, takes its sessions with it.
-    const kept = file.value.filter(({ browser }) => browser === undefined || options.browsers.has(browser));
+    // After a reset, or with its key, a session is over, though `<run>` may still hold it.
+    const keys = options.browsers;
+    const kept = file.value.filter(
+      ({ browser, state = '' }) => state === keys.state && (browser === undefined || keys.has(browser)),
+    );
     if (kept.length < file.value.length) await sessions.#keep(kept).catch(() => undefined); // told in the health
     sessions.#watch();
     return sessions;
@@ -159,6 +164,7 @@ export class BrowserSessions implements Sessions {
   }
 
   async #begin(role: OperatorRole, name: string, browser: string | undefined) {
+    const named = this.#browsers.named();
     const token = newToken();
     const now = this.#clock.now();
     const times = { since: now, lastUsed: now, until: now + LIFE_MS };
@@ -166,7 +172,8 @@ export class BrowserSessions implements Sessions {
     const alive = this.#alive();
     const own = alive.filter((one) => browser !== undefined && one.browser === browser).slice(MOST_OF_ONE - 1);
     const kept = alive.filter((one) => !own.includes(one)).slice(0, MOST - 1);
-    await this.#keep([{ ...session, hash: hashOf(token).toString('base64url') }, ...kept]).catch(() => undefined); // told in the health
+    const begun = { ...session, hash: hashOf(token).toString('base64url'), state: this.#browsers.state };
+    await Promise.allSettled([named, this.#keep([begun, ...kept])]); // what the disk refuses is told in the health
     for (const one of alive) if (!kept.includes(one)) this.#ended(one.id);
     return { token, session };
   }
@@ -317,13 +324,14 @@ export class BrowserSessions implements Sessions {
   }
 }
 
-const shown = ({ hash: _, ...session }: Kept): SignedIn => session;
+const shown = ({ hash: _, state: __, ...session }: Kept): SignedIn => session;
 
 function isKept(value: unknown): value is Kept {
   const one = Object(value) as Readonly<Record<keyof Kept, unknown>>;
   const numbers = [one.since, one.lastUsed, one.until].every((time) => typeof time === 'number');
   const role = one.role === 'viewer' || one.role === 'operator';
   const browser = one.browser === undefined || typeof one.browser === 'string';
-  const texts = typeof one.id === 'string' && typeof one.name === 'string' && browser;
+  const state = one.state === undefined || typeof one.state === 'string';
+  const texts = typeof one.id === 'string' && typeof one.name === 'string' && browser && state;
   return numbers && role && texts && typeof one.hash === 'string' && /^[A-Za-z0-9_-]{43}$/.test(one.hash);
 }

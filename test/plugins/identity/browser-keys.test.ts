@@ -38,8 +38,9 @@ test('a key outlives the Core, in a file that is nobody else’s and opens no do
   const own = new KeyOfBrowser();
   const { browser = '' } = (await first.keep(own)).session;
   assert.equal((await stat(first.file)).mode & 0o777, 0o600);
-  const { browsers } = JSON.parse(await readFile(first.file, 'utf8'));
+  const { browsers, state } = JSON.parse(await readFile(first.file, 'utf8'));
   assert.deepEqual(Object.keys(browsers[0]).sort(), ['id', 'key', 'lastUsed', 'name', 'role', 'since']);
+  assert.match(state, /^[\w-]{12}$/);
   const early = await first.sign(own, browser);
   await using again = await started(first.host.device);
   await assert.rejects(again.service.resume(early), { code: 'UNAUTHENTICATED' });
@@ -47,7 +48,7 @@ test('a key outlives the Core, in a file that is nobody else’s and opens no do
   await again.who(token);
 });
 
-test('a reset takes the keys, and the sessions that a key began; another session goes on', async () => {
+test('a reset takes the keys, and every session with them, though <run> still holds it', async () => {
   await using first = await started();
   const own = new KeyOfBrowser();
   const kept = await first.keep(own);
@@ -56,7 +57,7 @@ test('a reset takes the keys, and the sessions that a key began; another session
   await using again = await started(first.host.device);
   await assert.rejects(again.service.challenge(kept.session.browser!, HERE), { code: 'BROWSER_UNKNOWN' });
   await assert.rejects(again.who(kept.token), { code: 'UNAUTHENTICATED' });
-  await again.who(other.token);
+  await assert.rejects(again.who(other.token), { code: 'UNAUTHENTICATED' });
 });
 
 for (const [what, damaged] of [

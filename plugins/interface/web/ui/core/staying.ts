@@ -8,6 +8,8 @@ interface Held {
   readonly key: CryptoKey;
 }
 
+/** A browser in private mode may have no IndexedDB. */
+const settled = [() => true, () => false] as const;
 const ECDSA = { name: 'ECDSA', namedCurve: 'P-256' };
 
 const url64 = (bytes: ArrayBuffer): string =>
@@ -25,9 +27,10 @@ export async function enterAndStay(code: string): Promise<boolean> {
   const { key, keep } = await makeKey();
   const granted = await api.post<{ token: string; session: Session }>('/sessions', { code, name: browserName(), key });
   const { browser } = granted.session;
-  if (browser !== undefined) await keep(browser);
+  // The code is used: whatever becomes of the key, the session is there.
+  const kept = browser !== undefined && (await keep(browser).then(...settled));
   beginSession(granted);
-  return browser !== undefined;
+  return kept;
 }
 
 /** From now on, in the role of this session; the Core has it confirmed. */
@@ -52,7 +55,8 @@ export async function resume(): Promise<void> {
     beginSession(await api.post<{ token: string; session: Session }>('/sessions/proofs', proof));
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'BROWSER_UNKNOWN') throw error;
-    await forgetBrowser();
+    // Another tab may have got a new one meanwhile.
+    if ((await read())?.id === id) await forgetBrowser();
     reason.value = 'forgotten';
   }
 }
