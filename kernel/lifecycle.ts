@@ -83,7 +83,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     const record = originOf(error, folders)?.owner;
     if (!record) return false;
     if (record.run) this.#crash(record, record.run, error);
-    else this.#records.tell(record, crashOf(record, error)); // something that it left behind when it stopped
+    else this.#records.tell(record, failureOf('PLUGIN_CRASHED', record, error)); // something that it left behind when it stopped
     return true;
   }
 
@@ -173,7 +173,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   #crash(record: PluginRecord, run: PluginRun, thrown: unknown): void {
     void this.#change(async () => {
       if (record.run !== run) return; // it was stopped or started again meanwhile
-      const error = crashOf(record, thrown);
+      const error = failureOf('PLUGIN_CRASHED', record, thrown);
       await this.#stopAll(this.#records.withDependents([record.entry.id]), record, () => this.#fail(record, error));
     });
   }
@@ -327,11 +327,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   }
 
   #fail(record: PluginRecord, thrown: unknown): void {
-    const plugin = record.entry.id;
-    const error =
-      thrown instanceof CoreError
-        ? thrown
-        : new CoreError('PLUGIN_START_FAILED', { plugin, reason: reasonOf(thrown) }, { cause: thrown });
+    const error = thrown instanceof CoreError ? thrown : failureOf('PLUGIN_START_FAILED', record, thrown);
     const wanted = this.#ended && error.code === 'CANCELLED';
     if (!wanted) this.#records.tell(record, error);
     if (wanted || error instanceof EndedWith) {
@@ -358,10 +354,14 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
 const isEarly = ({ tree, manifest }: PluginEntry) => tree && manifest.early === true;
 
 /** Its message ends with the line of the plugin that matters. */
-function crashOf({ entry }: PluginRecord, thrown: unknown): CoreError {
+function failureOf(
+  code: 'PLUGIN_START_FAILED' | 'PLUGIN_CRASHED',
+  { entry }: PluginRecord,
+  thrown: unknown,
+): CoreError {
   if (thrown instanceof CoreError && thrown.code !== 'PLUGIN_CRASHED') return thrown;
   const said = thrown instanceof CoreError ? String(thrown.details.reason) : reasonOf(thrown);
   const { place } = originOf(thrown, [[entry.id, folderOf(entry)]]) ?? {};
   const reason = place === undefined ? said : `${said} (${place})`;
-  return new CoreError('PLUGIN_CRASHED', { plugin: entry.id, reason }, { cause: thrown });
+  return new CoreError(code, { plugin: entry.id, reason }, { cause: thrown });
 }

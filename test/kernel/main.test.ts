@@ -265,9 +265,9 @@ test('--log - writes JSON lines to stdout, and a failed plugin is told there and
     .split('\n')
     .find((one) => one.includes('no board') && one.startsWith('{'));
   assert.equal(JSON.parse(line ?? '{}').err.code, 'PLUGIN_START_FAILED');
-  assert.match(running.err(), /^error: plugin broken failed to start: no board$/m);
+  assert.match(running.err(), /^error: plugin broken failed to start: no board \(index\.[jt]s:\d+\)$/m);
   assert.match(
     running.out(),
-    /degraded: 0 of 1 plugins active\n {2}failed {4}broken: plugin broken failed to start: no board/,
+    /degraded: 0 of 1 plugins active\n {2}failed {4}broken: plugin broken failed to start: no board \(index\.[jt]s:\d+\)/,
   );
 });

@@ -1,8 +1,10 @@
 /** A program of its own: starts and stops one plugin twice at one level, and prints what it found as JSON. What it starts may hang or exit. */
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginDefinition } from '@device-core/plugin-api';
-import { operations, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
+import { CoreError, operations, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
 import semver from 'semver';
+import { originOf } from '../../blame.ts';
 import { createTestHost } from '../host.ts';
 import { leakCheck } from '../leak-check.ts';
 import { checkManifest, readManifest } from '../manifest.ts';
@@ -35,7 +37,7 @@ let disagreements: readonly string[] = [];
 try {
   await run();
 } catch (error) {
-  problems.push(reasonOf(error));
+  problems.push(told(error));
 }
 process.stdout.write(`\n${JSON.stringify({ problems, disagreements, standIns, startMs } satisfies StartStop)}\n`);
 // A leak is told above; it shall not keep us.
@@ -51,6 +53,12 @@ async function run(): Promise<void> {
   const nothingLeft = leakCheck();
   for (const round of ['first', 'second']) await startAndStop(plugin, fakes, round);
   await nothingLeft();
+}
+
+/** With the line of the plugin, where it is one that says nothing of it. */
+function told(error: unknown): string {
+  const place = error instanceof CoreError ? undefined : originOf(error, [[main, `${dirname(main)}/`]])?.place;
+  return place === undefined ? reasonOf(error) : `${reasonOf(error)} (${place})`;
 }
 
 async function startAndStop(plugin: PluginDefinition, fakes: Fakes, round: string): Promise<void> {

@@ -76,7 +76,7 @@ test('one is two', () => assert.equal(1, 2));
   });
 
   const cases: readonly (readonly [title: string, setup: string, remark: RegExp])[] = [
-    ['a start that fails', "throw new Error('there is no board')", /^there is no board$/],
+    ['a start that fails', "throw new Error('there is no board')", /^there is no board \(index\.ts:2\)$/],
     ['a timer outside of the scope', 'setInterval(() => undefined, 1_000)', /^the suite leaves behind 2 Timeout$/],
     ['an error after the start', "host.scope.interval('poll', 10, () => { throw new Error('x'); })", /failed in poll/],
     ['an end of the process', 'process.exit(7)', /^it ended the process \(exit code 7\)/],
