@@ -73,6 +73,12 @@ describe('page simulator', { skip: noBrowser }, () => {
     assert.match(yaml, /do: sim\.network, params: \{ state: offline/);
   });
 
+  it('has the message of a refusal without the code of the plugin', async () => {
+    const asked = "import('/ui/core/api.ts').then(({ api }) => api.get('/sim/scenarios/nothing-like-it'))";
+    const told = await opened.page.evaluate(`${asked}.catch(({ code, message }) => [code, message])`);
+    assert.deepEqual(told, ['plugin.simulator.SCENARIO_NOT_FOUND', 'there is no scenario nothing-like-it']);
+  });
+
   it('can be used by everybody, with faults and on a narrow screen', async () => {
     for (const colours of ['light', 'dark'] as const) {
       await device.core.ask('/sim/stick', { unix: true, body: { endpoint: 'i2c0' } });

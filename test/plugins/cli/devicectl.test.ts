@@ -332,6 +332,13 @@ describe('errors', () => {
     assert.equal(ended.code, 1);
   });
 
+  test('the code of a plugin stands once in front of its message', async () => {
+    const code = 'plugin.kettle.KETTLE_DRY';
+    core.replies['POST /functions/call'] = [409, { ok: false, error: `${code}: there is no water`, code }];
+    const ended = await devicectl(['call', 'agenda.next', ...at]);
+    assert.equal(ended.stderr, `devicectl: ${code}: there is no water\n`);
+  });
+
   test('what callers made up does not reach the terminal as control characters', async () => {
     const refusal = {
       ts: 1,

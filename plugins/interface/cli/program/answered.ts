@@ -10,7 +10,7 @@ interface ErrorBody {
 export function answered(status: number, text: string, body: unknown): Failure {
   const { error, code, details } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
   const wire = typeof error === 'string' ? error : `HTTP_${status}: ${text.slice(0, 200).trim() || 'no text'}`;
-  const colon = /^([A-Z][A-Z0-9_]*): ([\s\S]*)$/.exec(wire);
+  const colon = /^((?:plugin\.[a-z0-9-]+\.)?[A-Z][A-Z0-9_]*): ([\s\S]*)$/.exec(wire);
   const found = typeof code === 'string' ? code : (colon?.[1] ?? `HTTP_${status}`);
   return new Failure(EXIT.answered, found, colon?.[2] ?? wire, {
     hint: hintFor(found, details ?? {}, colon?.[2] ?? ''),

@@ -121,7 +121,7 @@ interface FailureBody {
 }
 
 function failure(status: number, { error = `HTTP ${status}`, code, details = {} }: FailureBody): ApiError {
-  const said = /^([A-Z][A-Z0-9_]*): (.*)$/s.exec(error);
+  const said = /^((?:plugin\.[a-z0-9-]+\.)?[A-Z][A-Z0-9_]*): (.*)$/s.exec(error);
   const message = said?.[2] ?? error;
   return new ApiError(status, { code: code ?? said?.[1] ?? 'INTERNAL', message, data: details });
 }
