@@ -98,7 +98,11 @@ export class ScenarioReader {
     // Without the schema of schemas, which costs more than all of these.
     this.#ajv ??= new (ajv().Ajv)({ strict: false, meta: false, validateSchema: false, code: { optimize: false } });
     const validate = this.#ajv.compile(schema);
-    const check: Check = (value) => (validate(value) ? undefined : schemaProblems(validate.errors)[0]);
+    const check: Check = (value) => {
+      const [first] = validate(value) ? [] : schemaProblems(validate.errors);
+      // The one `not` of the schema, of which ajv says no more than that.
+      return first?.keyword === 'not' ? { ...first, reason: 'has both at and after: take one of them away' } : first;
+    };
     this.#checks.set(name, check);
     return check;
   }

@@ -105,7 +105,7 @@ describe('scenarios of the simulator', () => {
       /params\.ms of sim\.silence must be >= 0/,
     ],
     ['a param that is missing', `${head}  - { do: sim.drive }`, 4, /endpoint/],
-    ['two times for a step', `${head}  - { do: sim.heal, at: 1, after: 1 }`, 4, /NOT/i],
+    ['two times for a step', `${head}  - { do: sim.heal, at: 1, after: 1 }`, 4, /steps\.0 has both at and after/],
     ['a step that does nothing', `${head}  - { after: 5 }`, 4, /required|do/],
     ['more than an hour', `${head}${'  - { do: sim.heal, after: 3600000 }\n'.repeat(2)}`, 1, /longer than/],
     ['100,000 steps', `${head}${'  - do: sim.heal\n'.repeat(100_000)}`, 1, /characters/],
