@@ -232,7 +232,7 @@ export function secretOperations(reach: Reach): readonly Operation<never, unknow
     result: exactly({ secrets: { type: 'integer' } }),
     capability: CAPABILITY,
     rest: { method: 'POST', path: '/secrets/rotate' },
-    cli: { done: '{secrets} secrets are sealed anew' },
+    cli: { done: 'secrets sealed anew: {secrets}' },
     errors: ['SECRETS_LOCKED', 'QUEUE_FULL', 'RATE_LIMITED', 'STATE_CORRUPT', ...NO_DISK],
     run: async (_params, { caller }) => ({ secrets: await store.rotate(ownScope(caller)) }),
   };

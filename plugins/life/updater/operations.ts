@@ -466,6 +466,7 @@ const STATUS_COLUMNS = [
   ...(['channel', 'repository', 'automatic'] as const),
   ...([
     ['held', '{hold.reason}'],
+    ['held until', '{hold.until:when}'],
     ['leases', '{leases:json}'],
     ['looked', '{checkedAt:when}'],
   ] as const),

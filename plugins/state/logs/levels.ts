@@ -76,7 +76,7 @@ export class Levels {
         },
       },
       rest: { method: 'GET', path: '/logs/levels' },
-      cli: { columns: ['component', 'level', ['until', '{until:time}'], 'by'] },
+      cli: { columns: ['component', 'level', ['UNTIL', '{until:time}'], 'by'] },
       errors: [],
       run: async () => {
         const { level, components } = await this.#control.levels();

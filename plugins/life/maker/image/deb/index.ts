@@ -102,6 +102,6 @@ function packed(tree: string, file: string, time: number): void {
   const { status, stderr, error } = spawnSync('dpkg-deb', words, { encoding: 'utf8', env });
   if (status === 0) return;
   throw new Failure(EXIT.answered, 'INTERNAL', `dpkg-deb: ${error?.message ?? stderr.trim()}`, {
-    hint: 'apt-get install dpkg',
+    hint: error === undefined ? undefined : 'apt-get install dpkg',
   });
 }
