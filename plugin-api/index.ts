@@ -166,7 +166,6 @@ export {
   type SimulatedEndpoint,
   type SimulatedLine,
 } from './services/bridge-simulator.ts';
-export type { BrowserProof, StayingBrowser } from './services/browsers.ts';
 export {
   type Can,
   type CanArrival,
@@ -479,6 +478,7 @@ export {
 } from './services/wall-time.ts';
 export { descriptorOf } from './socket-descriptor.ts';
 export { isNewer, newerForm, type StateChange, stateChanges, stateOf } from './state-form.ts';
+export type { BrowserProof, StayingBrowser } from './staying-browsers.ts';
 export { keepSteady, steadyMs, steadyOrigin } from './steady.ts';
 export { canonicalFilter, changedFilters, checkTopic, matchesTopic, parseFilter } from './topics.ts';
 export {

@@ -1,6 +1,6 @@
 import type { Caller, OperatorRole } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { BrowserProof, StayingBrowser } from './browsers.ts';
+import type { BrowserProof, StayingBrowser } from '../staying-browsers.ts';
 
 export interface SignIn {
   /** `ABCD-EFGH`: for one use, within two minutes. */

@@ -112,7 +112,10 @@ describe('devicectl against a real Core', () => {
       (await at('config')).stderr,
       /^devicectl: USAGE: there is no command config\n {2}plugin config brings its commands while it runs; .*plugin list/,
     );
-    assert.match((await at('trace', 'last')).stderr, /there is no command trace\n {2}plugin traces brings its commands/);
+    assert.match(
+      (await at('trace', 'last')).stderr,
+      /there is no command trace\n {2}plugin traces brings its commands/,
+    );
     assert.match((await at('plugins', 'enable', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'restart', 'config')).stdout, /^config is active$/m);
     assert.match((await at('plugins', 'disable', 'http')).stderr, /^devicectl: CALLER_DENIED: /);

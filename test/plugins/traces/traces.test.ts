@@ -151,7 +151,8 @@ describe('the traces that are kept', () => {
     });
     await assert.rejects(one.get('last'), {
       code: 'TRACE_NOT_FOUND',
-      message: /none is kept, for no work was slow \(traces\.slowMs\) or failed since the plugin started; traces\.sample: 1/,
+      message:
+        /none is kept, for no work was slow \(traces\.slowMs\) or failed since the plugin started; traces\.sample: 1/,
     });
     await assert.rejects(one.get(root.traceId), { code: 'TRACE_NOT_FOUND' });
     for (const id of ['', 'LAST', '../x', 'ABCDEF01', 'abcdef0', 'f'.repeat(33)])

@@ -1,4 +1,4 @@
-import type { OperatorRole } from '../caller.ts';
+import type { OperatorRole } from './caller.ts';
 
 /** A browser that begins sessions by itself: it holds a key that never leaves it, and the device the public half. */
 export interface StayingBrowser {
