@@ -31,6 +31,7 @@ import {
   type Resolve,
   type Resolved,
 } from '../resolved.ts';
+import { addressPasswords } from './address-passwords.ts';
 import type { Setting } from './arguments.ts';
 import { checkFlags } from './flags.ts';
 import { configure, readManifest, readSku, type Source, shown, topOf } from './manifests.ts';
@@ -290,6 +291,12 @@ class SkuCheck {
   #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>, tree: boolean): void {
     const at: YamlPath = ['plugins', id, 'config'];
     this.given.set(id, deepFreeze(structuredClone(config)));
+    for (const path of addressPasswords(config)) {
+      const instead = 'take it out; `devicectl secret set NAME` keeps it for a setting that takes { secret: NAME }';
+      const message = `configuration ${[id, ...path].join('.')} is an address with a password, for all who read the SKU: ${instead}`;
+      // A device that has run with it goes on; a change that brings it is refused.
+      this.report('nothing', sku, [...at, ...path], 'SKU_INVALID', message, id);
+    }
     const from = tree ? 'tree' : 'outside';
     const set = (target: Record<string, unknown>): void => {
       for (const { plugin, key, value, append } of this.#settings)

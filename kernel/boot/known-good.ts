@@ -7,8 +7,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
+import { addressPasswords } from './address-passwords.ts';
 
 const FILE = 'known-good';
+/** Of what is kept: a file of another form is made anew. */
+const FORM = 2;
 const HASH = 'sha256';
 const HASH_BYTES = 32;
 /** Some SKUs of forty plugins: what was used last stays. */
@@ -38,7 +41,7 @@ export class KnownGood {
   /** What the folder has; nothing where that was found by other rules, or is damaged. */
   static open(folder: string, rules: readonly string[]): KnownGood {
     const file = join(folder, FILE);
-    const those = hash(HASH, JSON.stringify([process.version, ...rules]));
+    const those = hash(HASH, JSON.stringify([process.version, FORM, ...rules]));
     const found = contentsOf(file);
     return new KnownGood(file, those, found?.rules === those ? found.entries : new Map());
   }
@@ -56,7 +59,8 @@ export class KnownGood {
 
   /** Call it before the value is frozen or changed by others: it is kept as it is now. */
   add(kind: Kind, text: string, value: unknown): void {
-    if (this.#file === undefined) return;
+    // A password must not stay here when it was taken from the SKU.
+    if (this.#file === undefined || addressPasswords(value).length > 0) return;
     this.#entries.set(keyOf(kind, text), structuredClone(value));
     this.#changed = true;
   }

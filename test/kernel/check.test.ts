@@ -52,6 +52,34 @@ test('a SKU that is right has no problems, and no plugin code is run', () => {
   );
 });
 
+test('an address with a password is complained of in its line, without the password, and stops nothing but a change that brings it', () => {
+  plugin('calls', 'config: { type: object, properties: { to: { type: array, items: { type: string } } } }');
+  const lines = (to: string) => [
+    '  calls:',
+    '    version: ^1.0.0',
+    '    path: calls',
+    '    config:',
+    '      to:',
+    `        - ${to}`,
+  ];
+  for (const fine of ['https://host/', 'https://host/?at=12:30@noon', 'https://user@host:8080/', 'mailto:a:b@c'])
+    assert.deepEqual(check(lines(fine)).found, [], fine);
+  const before = check(lines('https://host/'));
+  const { found, problems, plugins } = check(lines('https://user:hunter2@host/'));
+  assert.deepEqual(found, ['6 SKU_INVALID nothing']);
+  assert.match(
+    problems[0]!.message,
+    /^configuration calls\.to\.0 is an address with a password.* takes \{ secret: NAME \}/,
+  );
+  assert.doesNotMatch(problems[0]!.message, /hunter2/);
+  assert.equal(plugins[0]?.refused, undefined);
+  const change = resolveSku(before.file!, [], undefined, { running: before, installed: false });
+  assert.deepEqual(
+    change.problems.map(({ stops }) => stops),
+    ['core'],
+  );
+});
+
 test('a program is checked without being run, and its module is told as an absolute path', () => {
   const program = (members: string) => `programs: [{ command: guest show, summary: shows, ${members} }]`;
   plugin('shows', program('main: index.js, needsCore: false'));

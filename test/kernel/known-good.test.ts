@@ -81,3 +81,9 @@ test('one that is damaged, cut off or gone is made anew', () => {
   start(TEXT);
   assert.ok(existsSync(KEPT));
 });
+
+test('a SKU with a password in an address is kept nowhere: it is read anew each time', () => {
+  const told = TEXT.replace('order: { vad: [fvad]', 'order: { vad: ["x://user:hunter2@host"]');
+  for (const again of [1, 2]) assert.deepEqual(start(told).packages, ['ajv', 'yaml'], `start ${again}`);
+  assert.ok(!readFileSync(KEPT).includes('hunter2'));
+});

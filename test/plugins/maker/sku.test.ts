@@ -45,6 +45,23 @@ suite('sku explain', () => {
     );
   });
 
+  test('an address with a password is shown without it, by explain and by diff', async () => {
+    const file = join(FOLDER, 'told.yaml');
+    const lines = ['plugins:', '  telemetry: { config: { endpoint: "https://ops:hunter2@example.com/" } }'];
+    writeFileSync(file, ['skuVersion: 1', 'id: told', 'title: T', `extends: ${sku('device')}`, ...lines].join('\n'));
+    for (const how of [[], ['--json']]) {
+      for (const words of [
+        ['explain', file, 'telemetry'],
+        ['explain', file, 'telemetry.endpoint'],
+        ['diff', sku('device'), file],
+      ]) {
+        const { stdout } = await devicectl(['sku', ...words, ...how]);
+        assert.match(stdout, /https:\/\/\[redacted\]@example\.com/, words.join(' '));
+        assert.doesNotMatch(stdout, /hunter2/);
+      }
+    }
+  });
+
   test('a setting: the line that sets it, what it lies over, and what it is for', async () => {
     const file = join(FOLDER, 'loud.yaml');
     const lines = ['plugins:', '  voice: { config: { sounds: [wake] } }'];

@@ -1,5 +1,6 @@
 import { cell, defineProgram, EXIT, type ProgramOutput } from '@device-core/plugin-api/program';
 import { type Change, type Difference, differenceOfSkus, isSame, type Only } from './difference.ts';
+import { hidden } from './hidden.ts';
 import { CHECKOUT, placeOf, readableSku } from './resolved.ts';
 import { type Sizes, sizesOf } from './sizes.ts';
 
@@ -27,8 +28,9 @@ export const program = defineProgram<Args>({
   cli: { fixed: ['a', 'b'] },
   async run({ out, args }) {
     const [a, b] = [readableSku(args.a).resolved, readableSku(args.b).resolved];
-    const difference = differenceOfSkus(a, b);
-    const same = isSame(difference);
+    const found = differenceOfSkus(a, b);
+    const same = isSame(found);
+    const difference = hidden(found);
     const sizes = args.bytes ? sizesOf(args.a, args.b, args.source) : undefined;
     if (out.json) await out.line(JSON.stringify({ ok: true, same, ...difference, ...(sizes && { bytes: sizes }) }));
     else if (same) await out.line(`${args.a} and ${args.b} stand for the same`);

@@ -4,6 +4,7 @@ import { cell, defineProgram, EXIT, Failure, type ProgramOutput } from '@device-
 import type { SkuSpot } from '@device-core/plugin-api/sku-family';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parseYaml } from '@device-core/plugin-api/yaml';
+import { hidden } from './hidden.ts';
 import { type Need, needsOf, type Offer, offersOf, waitingWithout } from './needs.ts';
 import {
   CHECKOUT,
@@ -40,7 +41,7 @@ export const program = defineProgram<Args>({
   },
   async run({ out, args }) {
     const { resolved, problems } = readableSku(args.file);
-    const found = explained(resolved, args.what);
+    const found = hidden(explained(resolved, args.what));
     if (out.json) return out.line(JSON.stringify({ ok: true, what: args.what, ...found }));
     if (found.plugin) await told(out, found.plugin);
     if (found.removed) await toldRemoved(out, found.removed);
