@@ -262,20 +262,23 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ...post('/sessions', { code: 'ABCD-EFGH' }, [['a code of nobody', { code: 'ABCD-EFGH' }, 403, 'CALLER_DENIED']]),
     ...{ anonymous: true, nobody: 401 },
   },
-  'sessions.stay': post('/sessions/browsers', { key: KEY }, [
-    ['an app', { key: KEY }, 403, 'CALLER_DENIED'],
-    ['what is no key', { key: 'short' }, 400, 'PARAMS_INVALID'],
-  ]),
+  'sessions.stay': {
+    ...post('/sessions/browsers', { key: KEY }, [
+      ['an app', { key: KEY }, 403, 'CALLER_DENIED'],
+      ['what is no key', { key: 'short' }, 400, 'PARAMS_INVALID'],
+    ]),
+    ...{ wrongMethod: 'GET' },
+  },
   'sessions.challenge': {
     ...post('/sessions/challenges', CHALLENGED, [['an app', CHALLENGED, 403, 'CALLER_DENIED']]),
-    ...{ anonymous: true, nobody: 403 },
+    ...{ anonymous: true, nobody: 403, wrongMethod: 'GET' },
   },
   'sessions.resume': {
     ...post('/sessions/proofs', PROOF, [
       ['an app', PROOF, 403, 'CALLER_DENIED'],
       ['a role', { ...PROOF, role: 'operator' }, 400, 'PARAMS_INVALID'],
     ]),
-    ...{ anonymous: true, nobody: 403 },
+    ...{ anonymous: true, nobody: 403, wrongMethod: 'GET' },
   },
   'sessions.list': get('/sessions', [['an app', '/sessions', 403, 'CALLER_DENIED']]),
   'sessions.rename': {
