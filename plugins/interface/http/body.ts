@@ -1,6 +1,6 @@
 /** The body of a request: its type, its encoding, its JSON. */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
@@ -9,14 +9,28 @@ const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("?)utf-8\2[ \t]*)?$/
 /** The refusal, if any, of a request that has a body or names its type. */
 export function contentTypeRefusal({ headers }: IncomingMessage): CoreError | undefined {
   const type = headers['content-type'];
+  const packed = packedRefusal(headers, 'application/json');
+  if (packed) return packed;
   if (type === 'application/json') return undefined;
-  const length = headers['content-length'];
-  const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
+  const empty = isEmpty(headers);
   if (type === undefined ? empty : JSON_TYPE.test(type)) return undefined;
   return new CoreError('CONTENT_TYPE_INVALID', {
     wanted: 'application/json',
     contentType: type === undefined ? 'absent' : type.slice(0, 80),
   });
+}
+
+/** Nothing is unpacked here: what came packed would be taken for something else. */
+export function packedRefusal(headers: IncomingHttpHeaders, wanted: string): CoreError | undefined {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || /^identity$/i.test(encoding) || isEmpty(headers)) return undefined;
+  const contentType = `packed as ${encoding.slice(0, 80)}`;
+  return new CoreError('CONTENT_TYPE_INVALID', { wanted: `${wanted} as it is`, contentType });
+}
+
+function isEmpty(headers: IncomingHttpHeaders): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
 }
 
 /** The one parser there is: other types have been refused before. `limitOf` is the route's. */

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type Caller, CoreError, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, storageError } from '@device-core/plugin-api/durable';
+import { packedRefusal } from './body.ts';
 
 const RAW_TYPE = 'application/octet-stream';
 /** Bodies that are received at the same time, of apps and of others: a slow line of the ones keeps no place of the others. */
@@ -27,6 +28,8 @@ export class RawBodies {
     const type = headers['content-type'];
     if (type !== RAW_TYPE)
       throw new CoreError('CONTENT_TYPE_INVALID', { wanted: RAW_TYPE, contentType: type?.slice(0, 80) ?? 'absent' });
+    const packed = packedRefusal(headers, RAW_TYPE);
+    if (packed) throw packed;
     if (Number(headers['content-length']) > limit) throw tooLarge(limit);
     this.#checkRoom(caller);
     const place = { caller };

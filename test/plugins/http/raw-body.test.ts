@@ -38,6 +38,11 @@ for (const [what, bad, code] of [
   ['a body that is too long', () => request([Buffer.alloc(5)]), 'BODY_TOO_LARGE'],
   ['a body that says it is too long', () => request([], { 'content-length': '5' }), 'BODY_TOO_LARGE'],
   ['JSON', () => request([Buffer.from('{}')], { 'content-type': 'application/json' }), 'CONTENT_TYPE_INVALID'],
+  [
+    'a packed body',
+    () => request([Buffer.from('x')], { 'content-encoding': 'gzip', 'content-length': '1' }),
+    'CONTENT_TYPE_INVALID',
+  ],
   ['a client that goes away', () => request(cut()), 'REQUEST_INVALID'],
 ] as const)
   test(`${what} is refused, and no file is left`, async () => {

@@ -313,6 +313,13 @@ describe('refusals', () => {
       413,
       'BODY_TOO_LARGE',
     ],
+    [
+      'a body that is packed',
+      '/config/a',
+      { token: 'flash', method: 'PUT', body: { value: 1 }, headers: { 'content-encoding': 'gzip' } },
+      400,
+      'CONTENT_TYPE_INVALID',
+    ],
     ['an unknown path', '/nothing', {}, 404, 'METHOD_NOT_FOUND'],
     ['a path with another case', '/spi_TRANSFER_txrx', { token: 'flash', body: TRANSFER }, 404, 'METHOD_NOT_FOUND'],
     ['another version', '/v2/find', {}, 404, 'METHOD_NOT_FOUND'],
