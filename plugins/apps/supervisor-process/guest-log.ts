@@ -21,6 +21,8 @@ const LONGEST_PIECE = 65_536;
 const CARRIED = 16_384;
 /** Places where such a line may be cut. */
 const CUTS = [0, 4_099, 8_209, CARRIED, 2 * CARRIED] as const;
+/** A guest that dropped lines and says no more may be silent for days: what was dropped is told after so much of it. */
+const SILENT_MS = 2_000;
 /** Tokens of launches that may still be printed: the present one and that before it. */
 const MOST_SECRETS = 2;
 
@@ -52,6 +54,7 @@ export class GuestLog {
   #failing = false;
   #rate: ByteRate | undefined;
   #dropped = { lines: 0, bytes: 0 };
+  #silence: Disposable | undefined;
   #secrets: readonly string[] = [];
 
   constructor(options: GuestLogOptions) {
@@ -144,11 +147,15 @@ export class GuestLog {
     if (this.#dropped.lines === 0) this.#options.onDrop?.();
     const lines = linesIn(text) || 1;
     this.#dropped = { lines: this.#dropped.lines + lines, bytes: this.#dropped.bytes + text.length };
+    this.#silence?.[Symbol.dispose]();
+    this.#silence = this.#options.clock.after(SILENT_MS, () => void this.#tellDropped());
   }
 
   async #tellDropped(): Promise<void> {
     const { lines, bytes } = this.#dropped;
     if (lines === 0) return;
+    this.#silence?.[Symbol.dispose]();
+    this.#silence = undefined;
     this.#dropped = { lines: 0, bytes: 0 };
     const kib = Math.ceil(bytes / KIB);
     const text = `${lines} lines (${kib} KiB) were dropped here: it wrote more than ${this.#rate?.perSecond} KiB a second`;

@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { TextScan } from '../../../plugin-api/secrets-kit/text-scan.ts';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 type OutputStream = 'stdout' | 'stderr';
 
@@ -168,5 +169,35 @@ describe('the log of an app', () => {
     const told = lines.filter(({ msg }) => /were dropped here/.test(msg));
     assert.equal(told.length, 1);
     assert.match(told[0]!.msg, new RegExp(`^${40_001 - kept} lines `));
+  });
+
+  it('says what it dropped when nothing more comes, though the app runs on', async () => {
+    const file = join(folder, 'silent.log');
+    const clock = virtualClock({ now: NOW });
+    const log = new GuestLog({ file, limit: 1 << 20, clock, onError: (thrown) => assert.fail(String(thrown)) });
+    log.limit(16);
+    const over = Promise.withResolvers<void>();
+    const silent = Promise.withResolvers<void>();
+    const followed = log.follow(
+      (async function* () {
+        yield* Array.from({ length: 40 }, () => 'x\n'.repeat(1_000));
+        silent.resolve();
+        await over.promise;
+      })(),
+      'stdout',
+      'demo.1',
+    );
+    await silent.promise;
+    const told = () =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('were dropped here'));
+    await clock.advance(1_000);
+    assert.equal(told().length, 0);
+    await clock.advance(1_500);
+    await eventually(() => told().length === 1, 'the line that says it');
+    over.resolve();
+    await followed;
+    assert.equal(told().length, 1);
   });
 });
