@@ -6,10 +6,12 @@ import {
   CoreError,
   type Logger,
   type Operations,
+  OwnTimeLimit,
   type ReadyMessage,
   type Scope,
   type Session,
   settlesWithin,
+  spentText,
   toCoreError,
 } from '@device-core/plugin-api';
 import { AppCalls } from './app-calls.ts';
@@ -81,7 +83,8 @@ export class AppSession implements Session {
   /** The app has closed its side, and something that it sent before is not read yet. */
   #halfClosing = false;
   #held = 0;
-  #stalledSince = 0;
+  /** Since it reads nothing of what waits for it. */
+  #stall: OwnTimeLimit | undefined;
 
   constructor(id: string, caller: Caller, socket: Socket, scope: Scope, world: SessionWorld) {
     this.id = id;
@@ -207,14 +210,14 @@ export class AppSession implements Session {
    * Asked at regular intervals while there is a doubt: a peer that takes nothing for too long is cut, and one that went away is noticed. False where
    * there is nothing to look for.
    */
-  checkStalled(now: number): boolean {
+  checkStalled(): boolean {
     this.#probe();
     const { full, held } = this.#outgoing;
-    if (!full || held < this.#held || this.#stalledSince === 0) this.#stalledSince = now;
-    else if (now - this.#stalledSince >= this.#world.config.stallMs)
-      this.#cut(`it did not read for ${Math.round(now - this.#stalledSince)} ms`);
+    const { stallMs } = this.#world.config;
+    if (!full) this.#stall = undefined;
+    else if (this.#stall === undefined || held < this.#held) this.#stall = new OwnTimeLimit(this.#scope.clock, stallMs);
+    else if (this.#stall.leftMs === 0) this.#cut(`it did not read for ${spentText(stallMs, this.#stall.spent)}`);
     this.#held = held;
-    if (!full) this.#stalledSince = 0;
     return this.#state !== 'closed' && (full || this.#state === 'draining');
   }
 

@@ -107,9 +107,9 @@ export class AppSocketDirectory implements Omit<AppSockets, 'session'> {
   }
 
   /** True while one of them is to be checked again. */
-  checkStalled(now: number): boolean {
+  checkStalled(): boolean {
     let again = false;
-    for (const session of this.#sessions.values()) again = session.checkStalled(now) || again;
+    for (const session of this.#sessions.values()) again = session.checkStalled() || again;
     return again;
   }
 

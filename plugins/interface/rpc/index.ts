@@ -28,7 +28,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
     );
     const doubt = rounds({
       ...{ scope, label: 'stalled peers', ms: Math.max(20, Math.min(1_000, config.stallMs / 4)) },
-      run: () => directory.checkStalled(host.clock.monotonic()),
+      run: () => directory.checkStalled(),
     });
     const directory = new AppSocketDirectory(info.paths.run, scope, {
       config,

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import {
   type AppSockets,
   appSockets,
+  type Clock,
   type Identity,
   identity,
   type Operation,
@@ -36,6 +37,8 @@ export interface Fixture extends AsyncDisposable {
 }
 
 export interface FixtureOptions {
+  /** Of plugin rpc. */
+  readonly clock?: Clock;
   readonly config?: object;
   readonly operations?: readonly Operation<never, unknown>[];
   readonly streams?: readonly StreamEndpoint<never>[];
@@ -55,6 +58,7 @@ export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
   const rpc = await createTestHost(rpcPlugin, {
     manifest: manifest('rpc'),
     config: options.config ?? {},
+    ...(options.clock && { clock: options.clock }),
     grants,
     services: [
       [operations, table],

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AppCall, Caller } from '@device-core/plugin-api';
 import { identity as identityRef } from '@device-core/plugin-api';
-import { leakCheck } from '@device-core/plugin-api/testing';
+import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
 
@@ -367,6 +367,30 @@ test('a peer that does not read makes notifications wait, and is cut in the end'
   assert.ok(core.rpc.logged.some(({ fields }) => /did not read/.test((fields as { reason?: string }).reason ?? '')));
   client.socket.resume();
   assert.deepEqual((await client.request('rpc.discover')).error, undefined);
+});
+
+test('a board that is busy blames no peer: the time that it took is not the time of who does not read', async () => {
+  const clock = virtualClock({ turns: 3 });
+  await using core = await startRpc({ clock, config: { outgoingBytes: 16_384, waiting: 8, stallMs: 30_000 } });
+  const { promise: session, resolve } = Promise.withResolvers<{ notify(m: string, p: object): Promise<void> }>();
+  core.rpc.tap('session.open', (_ready, opened) => resolve(opened));
+  const client = await core.client();
+  await client.ready();
+  client.socket.pause();
+  const { notify } = await session.then((one) => ({ notify: one.notify.bind(one) }));
+  const filler = { text: 'x'.repeat(10_000) };
+  // Until neither the socket nor who waits for it takes more.
+  for (let times = 0; times < 200; times += 1) {
+    void notify('event', filler).catch(() => undefined);
+    if (times % 10 === 0) await sleep(1);
+  }
+  const cuts = () => core.rpc.logged.filter(({ fields }) => /did not read/.test(String(Reflect.get(fields, 'reason'))));
+  await clock.advance(2_000);
+  clock.starve(60_000);
+  await clock.advance(2_000);
+  assert.deepEqual(cuts(), []);
+  await clock.advance(30_000);
+  assert.equal(cuts().length, 1);
 });
 
 test('an app that asks without reading its answers is not read any further', async () => {
