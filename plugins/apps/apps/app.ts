@@ -175,6 +175,9 @@ export class App {
   still(reason: string, work: () => Promise<void>): Promise<void> {
     return this.#enqueue(async () => {
       const ran = this.active;
+      const { stopTimeoutMs = STOP_MS } = this.manifest.lifecycle ?? {};
+      // Where nobody can stop it, it runs on as it did.
+      if (this.#process) await this.#around.appSupervisor.stop(this.#process.run, stopTimeoutMs);
       if (ran) await this.#end(reason, 'stopped');
       await work().finally(() => (ran ? this.#launch() : undefined));
     });
@@ -435,12 +438,8 @@ export class App {
   }
 
   async #endProcess(graceMs: number): Promise<void> {
-    this.#lostSession?.[Symbol.dispose]();
-    this.#lostSession = undefined;
-    this.#liveness?.[Symbol.dispose]();
-    this.#liveness = undefined;
-    this.#shouting?.[Symbol.dispose]();
-    this.#shouting = undefined;
+    for (const one of [this.#lostSession, this.#liveness, this.#shouting]) one?.[Symbol.dispose]();
+    [this.#lostSession, this.#liveness, this.#shouting] = [undefined, undefined, undefined];
     const process = this.#process;
     if (!process) return;
     await this.#around.appSupervisor.stop(process.run, graceMs);
@@ -479,8 +478,8 @@ export class App {
   /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
   #shout({ level, from, text }: OutputLine): void {
     const { log } = this.#around;
-    if (level === 'debug' || level === 'info' || from === 'log') return;
-    if (this.outputRate.take(this.#clock.monotonic()) > 0) return;
+    const quiet = level === 'debug' || level === 'info' || from === 'log';
+    if (quiet || this.outputRate.take(this.#clock.monotonic()) > 0) return;
     log[level]({ app: this.manifest.id, from }, text);
   }
 

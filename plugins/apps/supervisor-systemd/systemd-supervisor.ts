@@ -78,7 +78,7 @@ export class SystemdSupervisor implements AppSupervisor {
     await mkdir(spec.run, { recursive: true });
     // The warden looks for sockets in it, and the guest goes through it.
     await chmod(spec.run, 0o755);
-    await this.#options.warden.ask({ verb: 'put', spec });
+    await this.#put(spec);
     await this.#options.warden.ask({ verb: 'own', name: spec.name });
   }
 
@@ -206,6 +206,20 @@ export class SystemdSupervisor implements AppSupervisor {
       await unit.resume().catch((thrown: unknown) => {
         this.#options.log.warn({ guest: unit.options.name, reason: reasonOf(thrown) }, 'cannot watch a unit again');
       });
+  }
+
+  /** After a reset or restore another guest may have its user: the unit of one that does not run makes room. */
+  async #put(spec: AppSpec): Promise<void> {
+    const { warden } = this.#options;
+    const put = () => warden.ask({ verb: 'put', spec });
+    await put().catch(async (thrown: unknown) => {
+      const running = [...this.#runs.values()].filter(({ unit }) => !unit.over).map(({ unit }) => unitName(unit));
+      const guests = (await warden.ask({ verb: 'list' })) as readonly Pick<AppSpec, 'name' | 'id' | 'uid'>[];
+      const rivals = guests.filter(({ name, id, uid }) => name !== spec.name && (uid === spec.uid || id === spec.id));
+      if (rivals.length === 0 || rivals.some(({ name }) => running.includes(name))) throw thrown;
+      for (const { name } of rivals) await warden.ask({ verb: 'drop', name });
+      await put();
+    });
   }
 
   async #find(run: string): Promise<Run> {

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, mock, test } from 'node:test';
 import { functions } from '@device-core/plugin-api';
+import { ProcessSupervisor } from '../../../plugins/apps/supervisor-process/process-supervisor.ts';
 import {
   alive,
   CONNECT,
@@ -383,5 +384,27 @@ describe('the data of an app are borrowed', () => {
     await bench.apps.borrow(ID, async () => undefined);
     assert.equal((await bench.status(ID)).state, 'stopped');
     await assert.rejects(bench.apps.borrow('com.example.gone', fails), /disk is full/);
+  });
+
+  test('not where nobody can stop it: it runs on as it did', async () => {
+    let refuses = false;
+    const { stop } = ProcessSupervisor.prototype;
+    const mocked = mock.method(ProcessSupervisor.prototype, 'stop', function (this: ProcessSupervisor, run, graceMs) {
+      return refuses ? Promise.reject(new Error('no warden')) : stop.call(this, run, graceMs);
+    } as typeof stop);
+    await using bench = await startBench({ prepare: keeper });
+    await bench.apps.start(ID);
+    const { pid } = await bench.status(ID);
+    const worked: string[] = [];
+    refuses = true;
+    await assert.rejects(
+      bench.apps.borrow(ID, async () => void worked.push(ID)),
+      /no warden/,
+    );
+    refuses = false;
+    const status = await bench.status(ID);
+    assert.deepEqual([worked, status.state, status.pid], [[], 'running', pid]);
+    assert.ok(!bench.journal.includes(`socket.close ${ID}`));
+    mocked.mock.restore();
   });
 });
