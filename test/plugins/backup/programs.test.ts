@@ -79,7 +79,8 @@ describe('what takes the state away', () => {
     });
 
   it('devicectl restore says before and after that a backup without a passphrase brings no settings and no secrets', async () => {
-    const says = /made without a passphrase, it holds no settings and no secrets: those of the device go$/;
+    const says =
+      /made without a passphrase, it holds no settings, no secrets and no list of installed plugins: those of the device go$/;
     for (const [head, unsealed] of [
       ['{"format":1}', true],
       ['{"format":1,"salt":"AA=="}', false],

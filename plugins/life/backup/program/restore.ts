@@ -11,7 +11,8 @@ interface Args {
 
 const TIMEOUT_MS = 600_000;
 const WHAT = 'puts the backup in the place of everything that is kept on the device';
-const UNSEALED = 'made without a passphrase, it holds no settings and no secrets: those of the device go';
+const UNSEALED =
+  'made without a passphrase, it holds no settings, no secrets and no list of installed plugins: those of the device go';
 
 export const program = defineProgram<Args>({
   description: 'Everything that is kept on the device is exchanged for what the backup holds, at the next start.',
