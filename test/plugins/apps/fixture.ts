@@ -9,6 +9,7 @@ import {
   type AppManifest,
   type AppSockets,
   type AppStatus,
+  type AppSupervisor,
   appSockets,
   appSupervisor,
   apps,
@@ -194,6 +195,8 @@ export interface BenchOptions {
   readonly root?: string;
   /** Fills `<var>/apps` before the plugin starts. */
   readonly prepare?: (installed: string, paths: DeviceInfo['paths']) => Promise<unknown>;
+  /** Asked before the supervisor stops a guest; it throws where that cannot be done. */
+  readonly stopping?: () => void;
 }
 
 /** A pause after a crash that lasts until somebody has looked. */
@@ -272,7 +275,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
     services: [
       [device, { info: async () => info }],
       [identity, fakeIdentity],
-      [appSupervisor, below.service(appSupervisor)],
+      [appSupervisor, asked(below.service(appSupervisor)!, options.stopping)],
       [appSockets, sockets],
       [operations, fakeOperations],
     ],
@@ -312,6 +315,19 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
       if (options.root === undefined) rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+function asked(supervisor: AppSupervisor, stopping: BenchOptions['stopping']): AppSupervisor {
+  if (!stopping) return supervisor;
+  const stop: AppSupervisor['stop'] = async (run, graceMs) => {
+    stopping();
+    return supervisor.stop(run, graceMs);
+  };
+  const get = (_: object, name: string | symbol) => {
+    const member: unknown = name === 'stop' ? stop : Reflect.get(supervisor, name);
+    return typeof member === 'function' ? member.bind(supervisor) : member;
+  };
+  return new Proxy<AppSupervisor>({} as AppSupervisor, { get });
 }
 
 export { eventually };
