@@ -57,6 +57,8 @@ export interface LoopUsage {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
+  /** As `p99Ms`, without what its thread waited for a processor: its own doing. Absent where nobody can tell. */
+  readonly ownP99Ms?: number;
   /** Share of the time that it was busy, 0 to 1. */
   readonly utilization: number;
   /** Delays of 50 ms and more since the Core started, and how many of them no plugin could be named for. */

@@ -223,6 +223,10 @@ class SkuCheck {
     const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
     const share = shareOf(line, manifest, isolation);
     const config = structuredClone(line.config ?? {});
+    if (line.essential === true && line.enabled === false) {
+      const message = `plugin ${id} is essential and switched off; take "essential" from its line, or "enabled: false"`;
+      this.report('nothing', sku, ['plugins', id, 'enabled'], 'SKU_INVALID', message, id);
+    }
     if (line.share && share === undefined) {
       const message = `plugin ${id} shares worker ${line.share}, and runs at level ${isolation}; say isolation: worker`;
       this.report('plugin', sku, ['plugins', id, 'share'], 'SKU_INVALID', message, id);

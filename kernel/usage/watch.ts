@@ -3,7 +3,7 @@
  * that no such callback explains is counted, and looked for by sampling if it comes again.
  */
 import { availableParallelism, totalmem } from 'node:os';
-import { createHistogram } from 'node:perf_hooks';
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type {
   CallbackKind,
   CoreLoad,
@@ -60,6 +60,9 @@ export class Watch {
   #explained = 0;
   #recent = createHistogram(DELAYS);
   #former = createHistogram(DELAYS);
+  /** The same without the wait for a processor. */
+  #recentOwn = createHistogram(DELAYS);
+  #formerOwn = createHistogram(DELAYS);
   #since = performance.eventLoopUtilization();
   #formerSince = this.#since;
   #windowEnds = 0;
@@ -112,9 +115,7 @@ export class Watch {
   }
 
   loop(): LoopUsage {
-    const delays = createHistogram(DELAYS);
-    delays.add(this.#former);
-    delays.add(this.#recent);
+    const delays = sum(this.#former, this.#recent);
     const none = delays.count === 0;
     const ms = (micros: number) => (none ? 0 : Math.round(micros / 10) / 100);
     const { utilization } = performance.eventLoopUtilization(this.#formerSince);
@@ -122,6 +123,7 @@ export class Watch {
       p50Ms: ms(delays.percentile(50)),
       p99Ms: ms(delays.percentile(99)),
       maxMs: ms(delays.max),
+      ownP99Ms: ms(sum(this.#formerOwn, this.#recentOwn).percentile(99)),
       utilization: Math.round(utilization * 1000) / 1000,
       stalls: this.#stalls,
       unattributed: this.#unattributed,
@@ -169,18 +171,20 @@ export class Watch {
     const now = performance.now();
     const late = Math.max(0, now - this.#last - this.#tickMs);
     this.#last = now;
-    this.#recent.record(Math.max(1, Math.round(late * 1000)));
-    if (late >= STALL_MS) this.#stalled(late, now);
+    const own = late >= STALL_MS ? this.#processor.own(late) : late; // what is short is nobody's trouble
+    this.#recent.record(micros(late));
+    this.#recentOwn.record(micros(own));
+    if (late >= STALL_MS) this.#stalled(late, own, now);
     this.#processor.ticked();
     this.#explained = 0;
     if (now + EARLY_MS >= this.#secondEnds) this.#second(now);
     if (now >= this.#windowEnds) this.#rotate(now);
   }
 
-  #stalled(late: number, now: number): void {
+  #stalled(late: number, own: number, now: number): void {
     this.#stalls++;
     // Where the thread did not get a processor, no code of it can be found, and to look for it takes what little there is.
-    if (this.#explained >= late / 2 || this.#processor.own(late) < STALL_MS) return;
+    if (this.#explained >= late / 2 || own < STALL_MS) return;
     this.#activeAt = now; // a loop that is blocked, too, is looked at often: it does not run
     if (this.#sampler.running) {
       if (this.#hunt && this.#sampler.looking) this.#sampler.finish();
@@ -263,7 +267,9 @@ export class Watch {
     this.#looks.push(this.#look(now));
     if (this.#looks.length > LOOKS) this.#looks.shift();
     [this.#former, this.#recent] = [this.#recent, this.#former];
+    [this.#formerOwn, this.#recentOwn] = [this.#recentOwn, this.#formerOwn];
     this.#recent.reset();
+    this.#recentOwn.reset();
     this.#formerSince = this.#since;
     this.#since = performance.eventLoopUtilization();
   }
@@ -271,6 +277,15 @@ export class Watch {
 
 /** Of callbacks here, and of its own thread or process where it has one. */
 const takenOf = ({ busyMs, guest }: PluginMeter): number => busyMs + (guest.cpuMs ?? 0);
+
+const micros = (ms: number): number => Math.max(1, Math.round(ms * 1000));
+
+function sum(one: RecordableHistogram, other: RecordableHistogram): RecordableHistogram {
+  const both = createHistogram(DELAYS);
+  both.add(one);
+  both.add(other);
+  return both;
+}
 
 function processMs(): number {
   const { user, system } = process.cpuUsage();

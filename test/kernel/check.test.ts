@@ -157,6 +157,8 @@ test('every problem has its file, line, code, and what it stops', () => {
       [line('a'), 'grants:', '  com.example.a:', '    - display', '    - bridges.sip:x'],
       '5 CAPABILITY_UNKNOWN nothing',
     ],
+    [[line('a', ', essential: true, enabled: false')], '1 SKU_INVALID nothing'],
+    [[line('a', ', essential: false, enabled: false')]],
     [[line('a'), 'auth: maybe'], '2 SKU_INVALID core'],
     [['  a: [', ''], '3 SKU_INVALID core'],
   ];

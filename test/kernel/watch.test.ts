@@ -252,6 +252,7 @@ describe('the event loop', () => {
 
   it('is sought for a culprit when it ran or was blocked, not when its thread got no processor', async () => {
     const times = { starving: true, waited: 0 };
+    const owns: number[] = [];
     const processor = new Processor(performance.now(), {
       ran: () => 0,
       // However late it is, it waited longer.
@@ -267,6 +268,7 @@ describe('the event loop', () => {
       await pace(60);
       const { stalls, unattributed } = watch.loop();
       assert.ok(stalls > before.stalls);
+      owns.push(watch.loop().ownP99Ms ?? -1);
       return unattributed > before.unattributed;
     };
     watch.start();
@@ -275,6 +277,9 @@ describe('the event loop', () => {
       assert.equal(await stalled(), false, 'it waited for a processor');
       times.starving = false;
       assert.equal(await stalled(), true, 'a call blocked it');
+      const [starved = 0, blocked = 0] = owns;
+      assert.ok(starved < 50 && blocked >= 95, `of its own doing: ${owns}`);
+      assert.ok(watch.loop().p99Ms >= 95, 'what others notice is told all the same');
     } finally {
       watch.stop();
     }

@@ -38,7 +38,7 @@ function ownWord(app: App, status: AppStatus): ComponentHealth {
   const { health } = app.manifest;
   if (health?.kind === 'report') {
     const limit = health.intervalMs ?? REPORT_MS;
-    const quiet = Math.round(app.quietMs);
+    const quiet = Math.round(app.heard.quietMs);
     if (quiet > limit)
       return {
         status: 'error',

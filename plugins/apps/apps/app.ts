@@ -10,7 +10,6 @@ import {
   type OutputLine,
   reasonOf,
   type Spent,
-  STRETCH,
   spentText,
 } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/app-spec';
@@ -23,12 +22,14 @@ import { type AppPlace, placeOf } from './app-place.ts';
 import { type AppRun, describeEnd, startRun } from './app-run.ts';
 import { type CrashLine, crashLine } from './crash-line.ts';
 import { specOfRun, userOf } from './guest-spec.ts';
+import { LastHeard } from './last-heard.ts';
 import { lastWords } from './last-words.ts';
 import { Liveness, processorWait } from './liveness.ts';
 import { pingApp, pingLimits } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import { refusalsSince } from './refusals.ts';
 import type { Surroundings } from './surroundings.ts';
+import { Turns } from './turns.ts';
 
 /** Told with their code: somebody has to do something about them. */
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
@@ -39,7 +40,7 @@ const LAST_STOP_MS = 5_000;
 
 type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
 
-/** One app: its state, and the one queue in which everything that changes the state happens. */
+/** One app and its state, which changes in turns. */
 export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
@@ -58,6 +59,7 @@ export class App {
   readonly #lease: AppLease;
   readonly #crashes: AppCrashes;
   readonly #changed: (app: App) => void;
+  readonly #turns: Turns;
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #crash: CrashLine | undefined;
@@ -74,16 +76,12 @@ export class App {
   #process: AppRun | undefined;
   #retry: Disposable | undefined;
   #lostSession: Disposable | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-  #cancel = new AbortController();
-  /** Stops that were asked for and have not begun: a start in front of one of them is not worth beginning. */
-  #stops = 0;
   /** Open sessions by id; whoever waits for the first one is in `#opened`. */
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
-  /** When it last reported its health, or began to run. */
-  #heard: { readonly at: number; readonly taken: number } = { at: 0, taken: 0 };
+  /** Its last report of its health. */
+  readonly heard: LastHeard;
   #complaint: CoreError | undefined;
 
   constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
@@ -94,6 +92,8 @@ export class App {
     this.#changed = changed;
     this.#since = around.scope.clock.now();
     this.#entered = around.scope.clock.monotonic();
+    this.heard = new LastHeard(around.scope.clock);
+    this.#turns = new Turns((reason) => around.log.error({ app: manifest.id, reason }, 'a change of an app failed'));
     this.#place = placeOf(manifest, around.device.paths);
     this.#lease = new AppLease(manifest, around);
     const { scope, device, config, log } = around;
@@ -152,7 +152,7 @@ export class App {
 
   /** Resolves when it runs or failed to. The operator's word also ends a pause and a quarantine. */
   start(): Promise<void> {
-    return this.#enqueue(async () => {
+    return this.#turns.take(async () => {
       if (this.#state === 'running') return;
       this.#crashes.forgive();
       await this.#launch();
@@ -161,19 +161,25 @@ export class App {
 
   /** Resolves when nothing of it runs any more. A start that is under way is given up. */
   stop(reason: string): Promise<void> {
-    this.#cancel.abort();
-    this.#stops += 1;
-    return this.#enqueue(async () => {
-      this.#stops -= 1;
-      if (this.#stops === 0) this.#cancel = new AbortController();
+    return this.#turns.takeToStop(async () => {
       this.#retry?.[Symbol.dispose]();
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
     });
   }
 
+  /** As stop() and start(), but its functions stay: whoever calls one meanwhile waits for the new run. A stop that comes meanwhile holds. */
+  restart(reason: string): Promise<void> {
+    return this.#turns.takeToStop(async () => {
+      if (this.#state !== 'stopped') await this.#end(reason, 'stopped', () => this.#lease.voidToken());
+      this.#crashes.forgive();
+      await this.#launch();
+      if (this.#state === 'stopped') await this.#lease.end();
+    });
+  }
+
   /** Does `work` while nothing of it runs and nothing can start it; what ran before runs again. */
   still(reason: string, work: () => Promise<void>): Promise<void> {
-    return this.#enqueue(async () => {
+    return this.#turns.take(async () => {
       const ran = this.active;
       const { stopTimeoutMs = STOP_MS } = this.manifest.lifecycle ?? {};
       // Where nobody can stop it, it runs on as it did.
@@ -185,7 +191,7 @@ export class App {
 
   /** Ends it for good, until somebody starts it. */
   fail(reason: string): Promise<void> {
-    return this.#enqueue(async () => {
+    return this.#turns.take(async () => {
       if (this.active) await this.#end(reason, 'failed');
     });
   }
@@ -207,19 +213,7 @@ export class App {
 
   reportHealth(status: string, message: string | undefined): void {
     this.#health = { status, ...(message === undefined ? {} : { message }), at: this.#clock.now() };
-    this.#heard = this.#moment();
-  }
-
-  /** Milliseconds since it last reported, or began to run, in which it could have: the wall clock may jump, and the board may be busy. */
-  get quietMs(): number {
-    const { at, taken } = this.#heard;
-    const now = this.#moment();
-    const wall = now.at - at;
-    return Math.max(wall / STRETCH, wall - (now.taken - taken));
-  }
-
-  #moment(): { readonly at: number; readonly taken: number } {
-    return { at: this.#clock.monotonic(), taken: this.#clock.taken() };
+    this.heard.now();
   }
 
   sessionOpened(session: string): void {
@@ -241,7 +235,7 @@ export class App {
     const process = this.#process;
     this.#lostSession?.[Symbol.dispose]();
     this.#lostSession = this.#ownTime(limit, (spent) =>
-      this.#enqueueQuietly(async () => {
+      this.#turns.takeQuietly(async () => {
         if (this.#process === process && this.#sessions.size === 0)
           await this.#crashed(`it has had no session for ${spentText(limit, spent)}`);
       }),
@@ -277,7 +271,7 @@ export class App {
   }
 
   async #launch(): Promise<void> {
-    if (this.#cancel.signal.aborted || this.#around.scope.signal.aborted) return;
+    if (this.#turns.signal.aborted || this.#around.scope.signal.aborted) return;
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
     this.#health = undefined;
@@ -288,6 +282,7 @@ export class App {
     this.#launchedAt = this.#since;
     let process: AppRun;
     try {
+      await this.#endProcess(0);
       await this.#around.stored.check(this.folder);
       const uid = await userOf(this, this.#around);
       process = await this.#spawn(await this.#lease.take(await this.grants.settle(), uid));
@@ -303,10 +298,10 @@ export class App {
       // Who has a session runs already, so that this takes no time.
       if (this.#awaitsSession) await known;
       this.#enter('running');
-      this.#heard = this.#moment();
+      this.heard.now();
       this.#watch(process);
       if (this.#sessions.size === 0) this.#awaitSession();
-      void process.ended.then((end) => this.#enqueueQuietly(() => this.#exited(process, end)));
+      void process.ended.then((end) => this.#turns.takeQuietly(() => this.#exited(process, end)));
     } else if (typeof outcome === 'object' && 'late' in outcome) {
       await this.#crashed(`it was not ready after ${spentText(this.#startTimeout, outcome.late)}`);
     } else if (outcome.cause === 'start') {
@@ -335,15 +330,15 @@ export class App {
   #outcome(process: AppRun): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     void process.ended.then(resolve);
-    if (this.#cancel.signal.aborted) return Promise.resolve('cancelled');
+    if (this.#turns.signal.aborted) return Promise.resolve('cancelled');
     const cancelled = () => resolve('cancelled');
-    this.#cancel.signal.addEventListener('abort', cancelled, { once: true });
+    this.#turns.signal.addEventListener('abort', cancelled, { once: true });
     this.#opened = () => resolve('ready');
     if (!this.#awaitsSession || this.hasSession) resolve('ready');
     const timer = this.#ownTime(this.#startTimeout, (late) => resolve({ late }));
     return promise.finally(() => {
       timer[Symbol.dispose]();
-      this.#cancel.signal.removeEventListener('abort', cancelled);
+      this.#turns.signal.removeEventListener('abort', cancelled);
       this.#opened = undefined;
     });
   }
@@ -369,7 +364,7 @@ export class App {
       pid: process.leader,
       ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], limits, signal),
       hung: (reason) =>
-        void this.#enqueueQuietly(async () => {
+        void this.#turns.takeQuietly(async () => {
           if (this.#process === process && this.#state === 'running') await this.#crashed(reason);
         }),
     });
@@ -392,7 +387,9 @@ export class App {
   }
 
   async #exited(process: AppRun, exit: GuestEnd): Promise<void> {
-    if (this.#process === process) await this.#crashed(describeEnd(exit), exit);
+    if (this.#process !== process) return;
+    if (this.active) await this.#crashed(describeEnd(exit), exit);
+    else await this.#end(describeEnd(exit), 'stopped'); // after a stop that failed
   }
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
@@ -419,7 +416,7 @@ export class App {
     if (this.#around.scope.signal.aborted) return;
     this.#enter('backoff', reason);
     this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, pause, () =>
-      this.#enqueueQuietly(async () => {
+      this.#turns.takeQuietly(async () => {
         if (this.#state !== 'backoff') return;
         this.#restarts += 1;
         await this.#launch();
@@ -428,12 +425,16 @@ export class App {
   }
 
   /** For good, until somebody starts it. */
-  async #end(reason: string, state: 'stopped' | 'failed' | 'quarantined'): Promise<void> {
+  async #end(
+    reason: string,
+    state: 'stopped' | 'failed' | 'quarantined',
+    giveBack = () => this.#lease.end(),
+  ): Promise<void> {
     if (this.#process) this.#enter('stopping', reason);
     await this.#lease.closeSocket(reason);
     const grace = state === 'stopped' ? (this.manifest.lifecycle?.stopTimeoutMs ?? STOP_MS) : 0;
     await this.#endProcess(this.#around.scope.signal.aborted ? Math.min(grace, LAST_STOP_MS) : grace);
-    await this.#lease.end();
+    await giveBack();
     this.#enter(state, reason);
   }
 
@@ -442,7 +443,12 @@ export class App {
     [this.#lostSession, this.#liveness, this.#shouting] = [undefined, undefined, undefined];
     const process = this.#process;
     if (!process) return;
-    await this.#around.appSupervisor.stop(process.run, graceMs);
+    await this.#around.appSupervisor.stop(process.run, graceMs).catch(async (thrown: unknown) => {
+      // It stays known: the next start or stop tries again.
+      await this.#lease.end();
+      this.#enter('failed', `its processes could not be ended: ${reasonOf(thrown)}`);
+      throw thrown;
+    });
     // Last, so that nobody sees an app that runs without a process.
     this.#process = undefined;
     this.#sessions.clear();
@@ -481,19 +487,5 @@ export class App {
     const quiet = level === 'debug' || level === 'info' || from === 'log';
     if (quiet || this.outputRate.take(this.#clock.monotonic()) > 0) return;
     log[level]({ app: this.manifest.id, from }, text);
-  }
-
-  #enqueue(change: () => Promise<void>): Promise<void> {
-    const turn = this.#queue.then(change);
-    // The next change does not care how this one ended; whoever asked for it is told.
-    this.#queue = turn.catch(() => undefined);
-    return turn;
-  }
-
-  /** For changes that nobody asked for. */
-  #enqueueQuietly(change: () => Promise<void>): Promise<void> {
-    return this.#enqueue(change).catch((thrown) =>
-      this.#around.log.error({ app: this.manifest.id, reason: reasonOf(thrown) }, 'a change of an app failed'),
-    );
   }
 }

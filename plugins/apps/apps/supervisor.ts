@@ -95,8 +95,7 @@ export class Supervisor implements Apps {
   async restart(app: string): Promise<AppStatus> {
     const found = this.find(app);
     this.#checkOn(found.manifest.id);
-    await found.stop('it is restarted');
-    await found.start();
+    await found.restart('it is restarted');
     return found.status();
   }
 

@@ -41,6 +41,7 @@ export const LOOP: JsonSchema = {
     p50Ms: MS,
     p99Ms: MS,
     maxMs: MS,
+    ownP99Ms: { ...MS, description: 'as p99Ms, without what its thread waited for a processor' },
     utilization: { type: 'number', description: 'share of the time that it was busy, 0 to 1' },
     stalls: { ...COUNT, description: 'delays of 50 ms and more since the Core started' },
     unattributed: { ...COUNT, description: 'those of them that no plugin could be named for' },

@@ -24,7 +24,7 @@ const QUIET_MS = 50;
 const CALLER = { kind: 'plugin', id: 'updater' } as const;
 const TROUBLED: readonly string[] = ['backoff', 'failed', 'quarantined'];
 
-/** What was, just before the restart. */
+/** What was, just before the restart. Delays are the Core's own: that others kept the processors busy is no fault of an image (decisions D12a). */
 export interface Before {
   readonly image: string;
   readonly errors: readonly string[];
@@ -55,7 +55,7 @@ export const textOf = ({ check, reason }: Fault): string => `${check}: ${reason}
 
 export async function lookAt({ manager, operations, apps }: GateServices, scope: Scope): Promise<Look> {
   const { clock } = scope;
-  const [plugins, { p99Ms }] = await Promise.all([manager.list(), manager.eventLoop()]);
+  const [plugins, { p99Ms: late, ownP99Ms: p99Ms = late }] = await Promise.all([manager.list(), manager.eventLoop()]);
   const health = (await scope
     .within('health', ANSWER_MS, (signal) =>
       operations?.invoke('system.health', {}, { caller: CALLER, signal, deadline: clock.steady() + ANSWER_MS }),

@@ -19,6 +19,9 @@ import {
 
 const ID = 'com.example.demo';
 
+const elsewhere =
+  (process.env.DEVICE_TEST_ISOLATION ?? 'inline') !== 'inline' && 'the supervisor is asked by way of this thread';
+
 test('an app starts with the device: grants, token, socket, process, in this order', async () => {
   await using bench = await startBench({
     prepare: (installed) =>
@@ -95,6 +98,64 @@ test('stopping takes everything back and leaves no process, whatever groups and 
   assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), []);
   assert.equal(existsSync(join(bench.paths.run, 'apps/demo/credentials')), false);
   assert.equal(existsSync(join(bench.paths.run, 'apps/demo/pid')), false);
+});
+
+test('a restart keeps its functions in the table: who calls one meanwhile waits for the new run', async () => {
+  const listed = { functions: [{ name: 'greet', version: '1.0.0' }] };
+  await using bench = await startBench({
+    prepare: (installed) => putApp(installed, manifestOf(ID, listed)),
+  });
+  await bench.host.appear(functions, bench.functions);
+  await bench.apps.start(ID);
+  const { pid } = await bench.status(ID);
+  bench.journal.length = 0;
+  const { state, pid: again } = await bench.apps.restart(ID);
+  assert.equal(state, 'running');
+  assert.notEqual(again, pid);
+  assert.ok(bench.journal.includes(`socket.close ${ID}`) && bench.journal.includes(`identity.revoke ${ID}`));
+  assert.ok(!bench.journal.includes(`functions.unregister ${ID}`), bench.journal.join('\n'));
+  await bench.apps.stop(ID);
+  assert.ok(bench.journal.includes(`functions.unregister ${ID}`));
+});
+
+test('a stop that comes while it restarts holds, and takes everything back', async () => {
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID)) });
+  await bench.host.appear(functions, bench.functions);
+  await bench.apps.start(ID);
+  await Promise.all([bench.apps.restart(ID), bench.apps.stop(ID)]);
+  assert.equal((await bench.status(ID)).state, 'stopped');
+  assert.equal(bench.journal.at(-1), `functions.unregister ${ID}`);
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), []);
+  assert.equal((await bench.apps.start(ID)).state, 'running');
+});
+
+test('an app that nobody can stop is failed with the reason, and the next start or stop tries again', {
+  skip: elsewhere,
+}, async () => {
+  let refuses = false;
+  const stopping = () => {
+    if (refuses) throw new Error('no warden');
+  };
+  await using bench = await startBench({ prepare: (installed) => putApp(installed, manifestOf(ID)), stopping });
+  const { pid } = await bench.apps.start(ID);
+  refuses = true;
+  await assert.rejects(bench.apps.stop(ID), /no warden/);
+  const failed = await bench.status(ID);
+  assert.deepEqual([failed.state, failed.pid], ['failed', pid]);
+  assert.match(failed.reason ?? '', /^its processes could not be ended: no warden/);
+  assert.deepEqual(await bench.host.grants.of({ kind: 'app', id: ID }), [], 'what runs on may do nothing');
+  await assert.rejects(bench.apps.start(ID), /no warden/);
+  refuses = false;
+  const again = await bench.apps.start(ID);
+  assert.equal(again.state, 'running');
+  assert.notEqual(again.pid, pid);
+  assert.equal(alive(pid ?? 0), false);
+  refuses = true;
+  await assert.rejects(bench.apps.stop(ID), /no warden/);
+  process.kill(again.pid ?? 0, 'SIGKILL');
+  await bench.reach(ID, 'failed', 'stopped');
+  refuses = false;
+  assert.equal((await bench.apps.stop(ID)).state, 'stopped');
 });
 
 test('an app that has been told to stop may end in peace', async () => {
@@ -344,9 +405,6 @@ test('functions of the manifest are registered when the app starts or the regist
   await bench.apps.restart(ID);
   assert.equal(bench.specifications.length, 2);
 });
-
-const elsewhere =
-  (process.env.DEVICE_TEST_ISOLATION ?? 'inline') !== 'inline' && 'the supervisor is asked by way of this thread';
 
 describe('the data of an app are borrowed', () => {
   const WRITES = `setInterval(() => require('node:fs').appendFileSync(process.env.DEVICE_DATA_DIR + '/log', 'x'), 5);${CONNECT}`;

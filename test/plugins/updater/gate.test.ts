@@ -1,7 +1,7 @@
 /** The gate: what makes a new image a bad one, and who says so. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type HookCaller } from '@device-core/plugin-api';
+import { CoreError, type HookCaller, type PluginManager } from '@device-core/plugin-api';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import {
   type Before,
@@ -9,6 +9,7 @@ import {
   faultOf,
   judged,
   type Look,
+  lookAt,
   probation,
   textOf,
 } from '../../../plugins/life/updater/gate.ts';
@@ -88,6 +89,19 @@ describe('the gate', () => {
 
   it('remembers what was in error, which apps ran, and how fast the loop was', () => {
     assert.deepEqual(beforeOf(GOOD, 'x'), { image: 'x', errors: ['nfc'], apps: ['com.example.a'], p99Ms: 20 });
+  });
+
+  it("takes the loop's own delays: others who keep the processors busy are no fault of an image", async () => {
+    const loop = { p50Ms: 1, maxMs: 900, utilization: 0, stalls: 9, unattributed: 0 };
+    for (const [told, p99Ms] of [
+      [{ p99Ms: 700, ownP99Ms: 12 }, 12],
+      [{ p99Ms: 700 }, 700],
+    ] as const) {
+      const manager = { list: async () => [], eventLoop: async () => ({ ...loop, ...told }) } as Partial<PluginManager>;
+      await using owner = part(virtualClock());
+      const look = await lookAt({ manager: manager as PluginManager }, owner.scope);
+      assert.equal(look.p99Ms, p99Ms);
+    }
   });
 
   const tried = async (looks: (at: number) => Look, probationMs = 10_000) => {
