@@ -71,6 +71,19 @@ suite('apps as units', { skip: WITHOUT_CONTAINERS }, () => {
     assert.deepEqual(await told(box, 'it is back'), { ...inside, note: 'xx' });
     assert.match(await box.output(`${CTL} app list`), /com\.example\.diary +1\.0\.0 +running/);
     assert.equal((await health(box)).components['supervisor-systemd']?.status, 'okay');
+
+    // One that does not end by itself still runs when systemd restarts the Core: systemd starts it again without being asked.
+    await box.output(
+      `echo "process.on('SIGTERM', () => {});" >> ${DATA}/../main.mjs; systemctl kill -s KILL app-diary`,
+    );
+    await told(box, 'it is back, and deaf');
+    for (let round = 0; round < 2; round += 1) {
+      await box.output('systemctl restart device-core');
+      const { uid } = await told(box, 'it is back with the Core');
+      const running = () => box.output(`${CTL} app list`).then((list) => /diary +1\.0\.0 +running/.test(list));
+      await eventually(running, 'the app is known to run', { ms: 30_000, every: 200 });
+      assert.equal(uid, 40_000);
+    }
   });
 
   test('have their data again from a backup, lose them with a removal, and leave nothing behind when the device is reset', {

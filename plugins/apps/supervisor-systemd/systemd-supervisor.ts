@@ -42,6 +42,8 @@ export interface SystemdSupervisorOptions {
 
 /** What SIGKILL is given to take effect, and systemd to see it. */
 const KILL_MS = 5_000;
+/** What a run that nobody asked for is given to end in peace. */
+const STOP_MS = 1_000;
 /** Runs that are over, of which ended() still tells. */
 const MOST_OVER = 64;
 
@@ -83,7 +85,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async start(spec: AppSpec, { token, demand }: GuestStart): Promise<GuestRun> {
-    const { bus, clock, credentials, identity, output, warden } = this.#options;
+    const { clock, credentials, identity, output, warden } = this.#options;
     await this.prepare(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -94,10 +96,9 @@ export class SystemdSupervisor implements AppSupervisor {
       });
     const name = shortOf(spec.name);
     const run = `${name}.${++this.#count}`;
-    const unit = new UnitRun({ run, name, unit: `${spec.name}.service`, bus });
     output.conceal(spec.name, token);
+    const unit = await this.#attend(run, spec.name);
     using _ = spec.kind === 'app' ? credentials().offer(spec.name, token) : { [Symbol.dispose]: () => undefined };
-    await unit.attend();
     this.#runs.set(run, { unit, cpuPercent: spec.limits.cpuPercent });
     this.#forgetOver();
     // Known by its user before it could reach anybody.
@@ -220,6 +221,25 @@ export class SystemdSupervisor implements AppSupervisor {
       for (const { name } of rivals) await warden.ask({ verb: 'drop', name });
       await put();
     });
+  }
+
+  /**
+   * The unit before its next start. With a Core that is restarted systemd starts again what is bound to it, as soon as the Core is ready and without
+   * being asked: such a run, which has no token, is ended first.
+   */
+  async #attend(run: string, unit: string): Promise<UnitRun> {
+    const options = { name: shortOf(unit), unit: `${unit}.service`, bus: this.#options.bus };
+    const next = new UnitRun({ run, ...options });
+    await next.attend();
+    if (!next.busy) return next;
+    next.abandon({ cause: 'stopped' });
+    const former = new UnitRun({ run: `${run}.former`, ...options });
+    await former.attend(true);
+    this.#runs.set(former.options.run, { unit: former, cpuPercent: undefined });
+    await this.stop(former.options.run, STOP_MS);
+    const again = new UnitRun({ run, ...options });
+    await again.attend();
+    return again;
   }
 
   async #find(run: string): Promise<Run> {

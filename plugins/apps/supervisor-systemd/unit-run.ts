@@ -46,6 +46,11 @@ export class UnitRun {
     return this.#over;
   }
 
+  /** A run of before still goes on, or has just been begun by somebody else. */
+  get busy(): boolean {
+    return !OVER.includes(String(this.#known.get('ActiveState')));
+  }
+
   get ended(): Promise<GuestEnd> {
     return this.#ended.promise;
   }
@@ -140,9 +145,10 @@ export class UnitRun {
     const state = this.#known;
     const active = String(state.get('ActiveState'));
     if (this.#invocation === '') {
-      // A job that has gone without a start: something that it needs was not there.
-      const reason = 'systemd did not start it: what its unit needs is not there';
-      if (jobOf(state) === 0 && OVER.includes(active))
+      // A job that has gone without a start: something that it needs was not there, or there was nothing to do.
+      const why = this.busy ? 'a run of before still goes on' : 'what its unit needs is not there';
+      const reason = `systemd did not start it: ${why}`;
+      if (jobOf(state) === 0 && (active === 'active' || !this.busy))
         this.#finish({ cause: this.stopped ? 'stopped' : 'start', reason });
       return;
     }
