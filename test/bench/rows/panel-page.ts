@@ -23,6 +23,10 @@ const STILL = { ...MOVING, timelines: [] };
 const SETTLE_MS = 4_000;
 /** What starts with the device comes to rest first. */
 const REST_MS = 30_000;
+/** Nobody touches it: the app would lose the screen after a minute, which would be dimmed before. */
+const DAY_MS = 86_400_000;
+/** Where fewer frames come in a second, nothing was measured. */
+const FEWEST = 10;
 
 /** Percent of a core that the device takes. */
 async function shareOf(core: SpawnedCore, ms: number): Promise<number> {
@@ -45,7 +49,8 @@ const p95 = (values: readonly number[]): number =>
 
 async function withDevice<T>(work: (core: SpawnedCore, show: (scene: object) => Promise<void>) => Promise<T>) {
   using app = new TouchedApp();
-  await using core = await SpawnedCore.start('--sku', 'manifests/skus/simulator.yaml', '--app', app.folder);
+  const awake = ['idleMs', 'dimMs', 'offMs'].flatMap((key) => ['--set', `display.${key}=${DAY_MS}`]);
+  await using core = await SpawnedCore.start('--sku', 'manifests/skus/simulator.yaml', '--app', app.folder, ...awake);
   const session = await speaksFor(core);
   try {
     return await work(core, (scene) => shows(session, scene));
@@ -74,7 +79,10 @@ function viewed(rounds: number, ms: number): Promise<Readonly<Record<'cpu' | 'la
       extra?.push(beside - without);
       lags?.push(p95(seen.lags));
       bytes?.push(seen.bytes / 1_000 / s);
-      frames?.push(seen.lags.length / s);
+      const perSecond = seen.lags.length / s;
+      if (perSecond < FEWEST)
+        throw new Error(`${perSecond.toFixed(1)} frames a second came, at least ${FEWEST} should`);
+      frames?.push(perSecond);
     }
     const ours = `${name}, ${quartiles(frames ?? []).median.toFixed(1)} frames a second`;
     return {
