@@ -382,7 +382,15 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'audio.mute': post('/audio/mute', { muted: false }, [], admin),
   'audio.state': get('/audio'),
   'audio.heard': get('/audio/heard', [], admin),
-  'voice.say': post('/voice/say', { text: 'Hello.' }, [['nothing to say', { text: '' }, 400, 'PARAMS_INVALID']], admin),
+  'voice.say': post(
+    '/voice/say',
+    { text: 'Hello.' },
+    [
+      ['nothing to say', { text: '' }, 400, 'PARAMS_INVALID'],
+      ['a voice that no engine has', { text: 'Hello.', voice: 'nobody' }, 400, 'PARAMS_INVALID'],
+    ],
+    admin,
+  ),
   'voice.ask': post('/voice/ask', { text: 'what time is it' }, [], admin),
   'voice.listen': post('/voice/listen', {}, [], admin),
   'voice.mute': { method: 'PUT', path: '/voice/mute', body: { muted: false }, ...admin },

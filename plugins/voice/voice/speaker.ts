@@ -144,7 +144,9 @@ export class Speaker {
       if (!this.#finish(current)) return;
       const reason = reasonOf(error);
       this.#log.warn({ turn: id, code, reason }, 'cannot speak');
-      this.#events.unspoken(id, unspoken(code, reason));
+      // The voice of whoever asked is theirs to mend.
+      const theirs = voice !== undefined && error instanceof CoreError && code === 'PARAMS_INVALID';
+      this.#events.unspoken(id, theirs ? error : unspoken(code, reason));
     }
   }
 
