@@ -123,10 +123,10 @@ export class Watch {
       p50Ms: ms(delays.percentile(50)),
       p99Ms: ms(delays.percentile(99)),
       maxMs: ms(delays.max),
-      ownP99Ms: ms(sum(this.#formerOwn, this.#recentOwn).percentile(99)),
       utilization: Math.round(utilization * 1000) / 1000,
       stalls: this.#stalls,
       unattributed: this.#unattributed,
+      ownP99Ms: ms(sum(this.#formerOwn, this.#recentOwn).percentile(99)),
     };
   }
 

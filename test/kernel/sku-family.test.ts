@@ -71,7 +71,7 @@ const TOP = write(
   ...head('top'),
   'extends: middle.yaml',
   'plugins:',
-  '  a: { enabled: false, config: { list: [] } }', // 6
+  '  a: { essential: false, enabled: false, config: { list: [] } }', // 6
   '  c: "1.0.0"',
 );
 
@@ -89,7 +89,7 @@ test('lines are merged by plugin and member, lists are replaced, x- members belo
     grants: { 'com.example.one': ['events.publish'], 'com.example.two': [] },
     plugins: {
       a: {
-        ...{ version: '^1.0.0', path: 'lib/a', isolation: 'inline', essential: true, enabled: false },
+        ...{ version: '^1.0.0', path: 'lib/a', isolation: 'inline', essential: false, enabled: false },
         config: { n: 1, m: { x: 1, y: [3], z: 5 }, list: [] },
       },
       c: { version: '1.0.0', path: 'c', isolation: 'inline', config: { n: 2 } },
@@ -106,6 +106,15 @@ test('lines are merged by plugin and member, lists are replaced, x- members belo
   assert.deepEqual(
     [...source.removed].map(([id, at]) => `${id} ${basename(at().file)}:${at().line}`),
     ['b middle.yaml:5'],
+  );
+});
+
+test('what is essential in a base and switched off here is told with the line that switches it off', () => {
+  const off = write('off.yaml', ...head('off'), 'extends: lib/base.yaml', 'plugins:', '  a:', '    enabled: false');
+  const { problems } = resolveSku(off);
+  assert.deepEqual(
+    problems.map(({ file, line, code, stops }) => `${basename(file)}:${line} ${code} ${stops}`),
+    ['off.yaml:7 SKU_INVALID nothing'],
   );
 });
 
