@@ -3,7 +3,6 @@
  * that no such callback explains is counted, and looked for by sampling if it comes again.
  */
 import { availableParallelism, totalmem } from 'node:os';
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type {
   CallbackKind,
   CoreLoad,
@@ -13,6 +12,7 @@ import type {
   SampledUsage,
   UsageWarning,
 } from '@device-core/plugin-api';
+import { Delays } from './delays.ts';
 import { Processor } from './processor.ts';
 import { type Folder, Sampler } from './sampler.ts';
 import { type PluginMeter, UsageBoard } from './usage.ts';
@@ -33,8 +33,6 @@ const EARLY_MS = 5;
 const WARNING_MS = 60_000;
 /** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
 const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
-/** Microseconds with two digits: 20 KiB each. */
-const DELAYS = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
 /** What was taken so far, in milliseconds on a processor. */
 interface Look {
@@ -58,11 +56,9 @@ export class Watch {
   #last = 0;
   /** Milliseconds of long callbacks since the last tick. */
   #explained = 0;
-  #recent = createHistogram(DELAYS);
-  #former = createHistogram(DELAYS);
+  readonly #delays = new Delays();
   /** The same without the wait for a processor. */
-  #recentOwn = createHistogram(DELAYS);
-  #formerOwn = createHistogram(DELAYS);
+  readonly #own = new Delays();
   #since = performance.eventLoopUtilization();
   #formerSince = this.#since;
   #windowEnds = 0;
@@ -115,18 +111,13 @@ export class Watch {
   }
 
   loop(): LoopUsage {
-    const delays = sum(this.#former, this.#recent);
-    const none = delays.count === 0;
-    const ms = (micros: number) => (none ? 0 : Math.round(micros / 10) / 100);
     const { utilization } = performance.eventLoopUtilization(this.#formerSince);
     return {
-      p50Ms: ms(delays.percentile(50)),
-      p99Ms: ms(delays.percentile(99)),
-      maxMs: ms(delays.max),
+      ...this.#delays.told(),
       utilization: Math.round(utilization * 1000) / 1000,
       stalls: this.#stalls,
       unattributed: this.#unattributed,
-      ownP99Ms: ms(sum(this.#formerOwn, this.#recentOwn).percentile(99)),
+      ownP99Ms: this.#own.told().p99Ms,
     };
   }
 
@@ -172,8 +163,8 @@ export class Watch {
     const late = Math.max(0, now - this.#last - this.#tickMs);
     this.#last = now;
     const own = late >= STALL_MS ? this.#processor.own(late) : late; // what is short is nobody's trouble
-    this.#recent.record(micros(late));
-    this.#recentOwn.record(micros(own));
+    this.#delays.record(late);
+    this.#own.record(own);
     if (late >= STALL_MS) this.#stalled(late, own, now);
     this.#processor.ticked();
     this.#explained = 0;
@@ -266,10 +257,8 @@ export class Watch {
     this.#windowEnds = now + WINDOW_MS;
     this.#looks.push(this.#look(now));
     if (this.#looks.length > LOOKS) this.#looks.shift();
-    [this.#former, this.#recent] = [this.#recent, this.#former];
-    [this.#formerOwn, this.#recentOwn] = [this.#recentOwn, this.#formerOwn];
-    this.#recent.reset();
-    this.#recentOwn.reset();
+    this.#delays.rotate();
+    this.#own.rotate();
     this.#formerSince = this.#since;
     this.#since = performance.eventLoopUtilization();
   }
@@ -277,15 +266,6 @@ export class Watch {
 
 /** Of callbacks here, and of its own thread or process where it has one. */
 const takenOf = ({ busyMs, guest }: PluginMeter): number => busyMs + (guest.cpuMs ?? 0);
-
-const micros = (ms: number): number => Math.max(1, Math.round(ms * 1000));
-
-function sum(one: RecordableHistogram, other: RecordableHistogram): RecordableHistogram {
-  const both = createHistogram(DELAYS);
-  both.add(one);
-  both.add(other);
-  return both;
-}
 
 function processMs(): number {
   const { user, system } = process.cpuUsage();

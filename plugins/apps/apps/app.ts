@@ -80,7 +80,7 @@ export class App {
   readonly #sessions = new Set<string>();
   #opened: (() => void) | undefined;
   #health: AppStatus['health'];
-  /** Its last report of its health. */
+  /** When it last reported its health, or began to run. */
   readonly heard: LastHeard;
   #complaint: CoreError | undefined;
 
@@ -280,9 +280,9 @@ export class App {
     this.#refused = '';
     this.#enter('starting');
     this.#launchedAt = this.#since;
+    await this.#endProcess(0); // of a stop that failed
     let process: AppRun;
     try {
-      await this.#endProcess(0);
       await this.#around.stored.check(this.folder);
       const uid = await userOf(this, this.#around);
       process = await this.#spawn(await this.#lease.take(await this.grants.settle(), uid));
@@ -445,6 +445,7 @@ export class App {
     if (!process) return;
     await this.#around.appSupervisor.stop(process.run, graceMs).catch(async (thrown: unknown) => {
       // It stays known: the next start or stop tries again.
+      await this.#lease.closeSocket('its processes could not be ended');
       await this.#lease.end();
       this.#enter('failed', `its processes could not be ended: ${reasonOf(thrown)}`);
       throw thrown;

@@ -98,6 +98,7 @@ export class SystemdSupervisor implements AppSupervisor {
     const run = `${name}.${++this.#count}`;
     output.conceal(spec.name, token);
     const unit = await this.#attend(run, spec.name);
+    // Not before: a run of systemd's own would fetch it.
     using _ = spec.kind === 'app' ? credentials().offer(spec.name, token) : { [Symbol.dispose]: () => undefined };
     this.#runs.set(run, { unit, cpuPercent: spec.limits.cpuPercent });
     this.#forgetOver();

@@ -146,9 +146,9 @@ export class UnitRun {
     const active = String(state.get('ActiveState'));
     if (this.#invocation === '') {
       // A job that has gone without a start: something that it needs was not there, or there was nothing to do.
-      const why = this.busy ? 'a run of before still goes on' : 'what its unit needs is not there';
-      const reason = `systemd did not start it: ${why}`;
-      if (jobOf(state) === 0 && (active === 'active' || !this.busy))
+      const runs = active === 'active';
+      const reason = `systemd did not start it: ${runs ? 'a run of before still goes on' : 'what its unit needs is not there'}`;
+      if (jobOf(state) === 0 && (runs || !this.busy))
         this.#finish({ cause: this.stopped ? 'stopped' : 'start', reason });
       return;
     }
