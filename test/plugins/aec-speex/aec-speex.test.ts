@@ -38,14 +38,10 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-/** Some ten seconds of what a device says. */
+/** Five seconds of speech of a device. */
 async function story(): Promise<Int16Array> {
-  return join(
-    await say('Once upon a time there was a little mountain, and on the mountain there lived a bird.'),
-    await say('The weather is fine today, and it will stay so until the end of the week.'),
-    silence(300),
-    await say('There are three appointments on your agenda: the first one is at nine.'),
-  );
+  const sentence = await say('The weather is fine today, and it will stay so until the end of the week.');
+  return join(sentence, silence(300), await say('The first appointment is at nine.'));
 }
 
 /** How much softer the echo is, in decibels. */
