@@ -11,6 +11,8 @@ export interface Lane {
   readonly minutes: number;
   readonly holds: string;
   readonly files: readonly string[];
+  /** Files of another lane that the patterns cover, too. */
+  readonly without?: readonly string[];
   /** What `npm test` runs of it. All, if absent. */
   readonly slice?: readonly string[];
   /** A file in which a test failed is run once more, alone. What passes only then is a warning, and warnings are counted. */
@@ -22,6 +24,14 @@ export interface Lane {
   /** Not a part of `npm run test:all`: it is run by its name. */
   readonly apart?: boolean;
 }
+
+/** Image builds, SKU tools and packages: each of these files costs a whole Core, a compiler or a registry of its own. */
+const TOOLS = ['test/plugins/maker/**/*.test.ts', 'test/plugin-api/pack*.test.ts'];
+/** Decoders that hear minutes of sound. */
+const ENGINES = [
+  'test/plugins/soundswallower/{stt,wake}.test.ts',
+  'test/plugins/stt-pocketsphinx/stt-pocketsphinx.test.ts',
+];
 
 export const LANES: readonly Lane[] = [
   {
@@ -38,7 +48,30 @@ export const LANES: readonly Lane[] = [
       'test/systemd/**/*.test.ts',
       'test/bench/*.test.ts',
     ],
+    without: [...TOOLS, ...ENGINES],
     // Until no wait of these suites is by the clock of the wall: one in some thousand runs out on a busy machine.
+    secondTry: true,
+  },
+  {
+    name: 'pictures',
+    minutes: 1,
+    holds: 'golden pictures of the screens, in one process',
+    files: ['test/pictures/*.test.ts'],
+  },
+  {
+    name: 'engines',
+    minutes: 3,
+    holds: 'speech engines that hear minutes of sound',
+    files: ENGINES,
+    slice: [], // `soundswallower/sentences.test.ts` of the unit lane hears three utterances
+    secondTry: true,
+  },
+  {
+    name: 'tools',
+    minutes: 4,
+    holds: 'images, SKUs and packages, as developers and OEMs make them',
+    files: TOOLS,
+    slice: ['test/plugins/maker/{image-deb,image-folder,keys,maker}.test.ts'],
     secondTry: true,
   },
   {
@@ -100,15 +133,17 @@ export const MOST_WARNINGS = 4;
 export type Part = 'short' | 'rest' | 'whole';
 
 /** In the order of the patterns: what takes long begins first, so that nothing waits for it alone at the end. */
-const found = (patterns: readonly string[]): readonly string[] =>
-  patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT }).sort());
+const found = (patterns: readonly string[], without: readonly string[] = []): readonly string[] => {
+  const left = new Set(globSync([...without], { cwd: ROOT }));
+  return patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT }).sort()).filter((file) => !left.has(file));
+};
 
 /** Whether a file has more to do when it is asked for full counts (`fixtures/runs.ts`). */
 const hasFullCounts = (file: string): boolean => closure(ROOT, file).has('test/fixtures/runs.ts');
 
 /** The test files of a lane, relative to the root: the slice of `npm test`, what that leaves for `npm run test:rest`, or all. */
 export function filesOf(lane: Lane, part: Part): readonly string[] {
-  const all = found(lane.files);
+  const all = found(lane.files, lane.without);
   const short = lane.slice === undefined ? all : all.filter((file) => found(lane.slice!).includes(file));
   if (part === 'short') return short;
   const counted = lane.name === 'soak' ? unitFiles().filter(hasFullCounts) : [];
@@ -117,4 +152,4 @@ export function filesOf(lane: Lane, part: Part): readonly string[] {
   return [...all.filter((file) => !short.includes(file) || hasFullCounts(file)), ...counted];
 }
 
-const unitFiles = (): readonly string[] => found(LANES.find(({ name }) => name === 'unit')!.files);
+const unitFiles = (): readonly string[] => filesOf(LANES.find(({ name }) => name === 'unit')!, 'short');
