@@ -26,7 +26,14 @@ export interface Lane {
 }
 
 /** Image builds, SKU tools and packages: each of these files costs a whole Core, a compiler or a registry of its own. */
-const TOOLS = ['test/plugins/maker/**/*.test.ts', 'test/plugin-api/pack*.test.ts'];
+const TOOLS = [
+  'test/plugins/maker/**/*.test.ts',
+  'test/plugin-api/pack*.test.ts',
+  'test/plugins/updater/repository-source.test.ts',
+  'test/systemd/install.test.ts',
+];
+/** Whole Cores as processes. */
+const CORES = ['test/kernel/{known-good,main}.test.ts'];
 /** Decoders that hear minutes of sound. */
 const ENGINES = [
   'test/plugins/soundswallower/{stt,wake}.test.ts',
@@ -48,7 +55,7 @@ export const LANES: readonly Lane[] = [
       'test/systemd/**/*.test.ts',
       'test/bench/*.test.ts',
     ],
-    without: [...TOOLS, ...ENGINES],
+    without: [...TOOLS, ...ENGINES, ...CORES],
     // Until no wait of these suites is by the clock of the wall: one in some thousand runs out on a busy machine.
     secondTry: true,
   },
@@ -78,15 +85,15 @@ export const LANES: readonly Lane[] = [
     name: 'levels',
     minutes: 13,
     holds: 'the plugin suites in workers and processes, and whole Cores',
-    files: ['test/isolation/**/*.test.ts', 'test/e2e/**/*.test.ts'],
+    files: ['test/isolation/**/*.test.ts', 'test/e2e/**/*.test.ts', ...CORES],
     slice: [
-      'test/e2e/broken-plugins.test.ts',
       'test/e2e/examples.test.ts',
       'test/e2e/optional-plugins.test.ts',
       'test/e2e/safe-mode.test.ts',
       'test/e2e/variants.test.ts',
       'test/isolation/border.test.ts',
       'test/isolation/levels.test.ts',
+      'test/kernel/main.test.ts',
     ],
     secondTry: true,
     triesItself: ['test/isolation/levels.test.ts'],

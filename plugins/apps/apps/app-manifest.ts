@@ -28,7 +28,8 @@ export class AppManifestReader {
   readonly #schema: object;
   readonly #coreVersion: string;
   readonly #sku: SkuOfApps | undefined;
-  #compiled: ValidateFunction<AppManifest> | undefined;
+  /** One for all readers of a process, as all read one schema: compiling takes longer than an app does to start. */
+  static #compiled: ValidateFunction<AppManifest> | undefined;
 
   private constructor(schema: object, coreVersion: string, sku: SkuOfApps | undefined) {
     this.#schema = schema;
@@ -39,10 +40,12 @@ export class AppManifestReader {
   /** Compiled for the first app: a device without apps does not wait for it. */
   get #validate(): ValidateFunction<AppManifest> {
     const { Ajv } = ajv();
-    this.#compiled ??= new Ajv({ allowUnionTypes: true, verbose: true, allErrors: true }).compile<AppManifest>(
-      this.#schema,
-    );
-    return this.#compiled;
+    AppManifestReader.#compiled ??= new Ajv({
+      allowUnionTypes: true,
+      verbose: true,
+      allErrors: true,
+    }).compile<AppManifest>(this.#schema);
+    return AppManifestReader.#compiled;
   }
 
   /** With a SKU, manifests are also held against what this device has. */

@@ -10,7 +10,7 @@ const USER_KEYRING = -4;
 const OP = { revoke: 3, setPermissions: 5, describe: 6, link: 8, unlink: 9, read: 11 } as const;
 /** All but linking, for whoever possesses the key; nothing for its user, its group and others. */
 const POSSESSOR_ONLY = 0x2f000000;
-const MOST_BYTES = 32_767;
+const USUAL_BYTES = 256;
 
 export class KeyringError extends Error {
   readonly errno: string;
@@ -49,11 +49,13 @@ export async function openKeyring(until: 'exit' | 'reboot'): Promise<Keyring> {
   /** Answers that go into memory of ours: keyctl takes it as the third argument. */
   const get = libc.func('long syscall(long number, long op, long key, void *bytes, long length)');
   const bytesOf = (op: 'read' | 'describe', key: number): Buffer => {
-    const bytes = Buffer.alloc(MOST_BYTES + 1);
-    const length = done(op, get(calls.keyctl, OP[op], key, bytes, bytes.length));
-    if (length <= bytes.length) return bytes.subarray(0, length);
-    const larger = Buffer.alloc(length);
-    return larger.subarray(0, done(op, get(calls.keyctl, OP[op], key, larger, larger.length)));
+    // The kernel says how long an answer is when it gets no room. Another process may make it longer meanwhile.
+    for (let room = op === 'describe' ? USUAL_BYTES : done(op, get(calls.keyctl, OP[op], key, null, 0)); ; ) {
+      const bytes = Buffer.alloc(room);
+      const length = done(op, get(calls.keyctl, OP[op], key, bytes, room));
+      if (length <= room) return bytes.subarray(0, length);
+      room = length;
+    }
   };
   const ring = until === 'exit' ? PROCESS_KEYRING : USER_KEYRING;
   if (until === 'reboot') keyctl('link', USER_KEYRING, PROCESS_KEYRING);
