@@ -11,12 +11,13 @@ import {
   RECORD_BYTES,
   type Slot,
 } from '../../plugin-api/boot-record.ts';
+import { ANY_CHARACTER } from '../fixtures/any-text.ts';
 import { runs } from '../fixtures/runs.ts';
 
 const slots = fc.record({
   state: fc.constantFrom<Slot['state']>('empty', 'trial', 'good', 'bad'),
   tries: fc.nat(3),
-  reason: fc.string({ unit: 'binary', maxLength: 2000 }),
+  reason: fc.string({ unit: ANY_CHARACTER, maxLength: 2000 }),
 });
 const records: fc.Arbitrary<BootRecord> = fc.tuple(slots, slots).map(([a, b]) => newRecord({ a, b }));
 

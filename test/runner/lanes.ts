@@ -29,13 +29,19 @@ export interface Lane {
 const TOOLS = [
   'test/plugins/maker/**/*.test.ts',
   'test/plugin-api/pack*.test.ts',
+  'test/architecture/reference.test.ts',
   'test/plugins/updater/repository-source.test.ts',
   'test/systemd/install.test.ts',
 ];
 /** Whole Cores as processes. */
-const CORES = ['test/kernel/{known-good,main}.test.ts'];
+const CORES = [
+  'test/kernel/{known-good,main}.test.ts',
+  'test/plugins/cli/devicectl.test.ts',
+  'test/plugins/web/lines.test.ts',
+];
 /** Decoders that hear minutes of sound. */
 const ENGINES = [
+  'test/plugins/tts-flite/tts-flite.test.ts',
   'test/plugins/soundswallower/{stt,wake}.test.ts',
   'test/plugins/stt-pocketsphinx/stt-pocketsphinx.test.ts',
 ];
@@ -78,7 +84,7 @@ export const LANES: readonly Lane[] = [
     minutes: 4,
     holds: 'images, SKUs and packages, as developers and OEMs make them',
     files: TOOLS,
-    slice: ['test/plugins/maker/{image-deb,image-folder,keys,maker}.test.ts'],
+    slice: ['test/architecture/reference.test.ts', 'test/plugins/maker/{image-deb,image-folder,keys,maker}.test.ts'],
     secondTry: true,
   },
   {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { componentHealth } from '../../../plugins/hardware/cbp/health.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { Lab } from '../../fixtures/bridge-lab.ts';
 import { runs } from '../../fixtures/runs.ts';
 
@@ -75,7 +76,7 @@ describe('a name in the table of the bridge', () => {
       fc.asyncProperty(
         fc.oneof(
           fc.uint8Array({ maxLength: 80 }),
-          fc.string({ unit: 'binary', maxLength: 30 }).map((text) => Buffer.from(text)),
+          fc.string({ unit: ANY_CHARACTER, maxLength: 30 }).map((text) => Buffer.from(text)),
         ),
         async (label) => {
           await using lab = await named(label);

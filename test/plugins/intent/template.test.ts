@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { buildSentence } from '../../../plugins/voice/intent/build.ts';
 import { MAX_TEMPLATE, parseTemplate, TemplateError } from '../../../plugins/voice/intent/template.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { sentencesOf } from './sentences.ts';
 
@@ -115,7 +116,7 @@ suite('sentence templates', () => {
       fc.property(
         fc.oneof(
           pieces.map((parts) => parts.join('')),
-          fc.string({ unit: 'binary', maxLength: 80 }),
+          fc.string({ unit: ANY_CHARACTER, maxLength: 80 }),
         ),
         (text) => {
           try {

@@ -6,6 +6,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { toPrometheus } from '../../../plugins/state/metrics/prometheus.ts';
 import { readMetrics } from '../../../plugins/state/metrics/reading.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 
 after(leakCheck());
 
@@ -49,7 +50,7 @@ describe('the text for Prometheus', () => {
     const label = fc.constantFrom('a', 'b', 'a.b', 'a_b', 'le', 'plugin', 'x"y', '', 'other');
     const text = fc.oneof(
       fc.string(),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: ANY_CHARACTER }),
       fc.constantFrom('"', '\\', '\n', '\\n', '"} 1\nx 2', '\ud800'),
     );
     const number = fc.oneof(fc.double(), fc.nat(), fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -0));

@@ -14,6 +14,7 @@ import fc from 'fast-check';
 import { program as allow } from '../../../plugins/interface/prompts/program/allow.ts';
 import { program as deny } from '../../../plugins/interface/prompts/program/deny.ts';
 import { program as list } from '../../../plugins/interface/prompts/program/list.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 const ITEM: PromptItem = {
@@ -78,7 +79,7 @@ describe('a title or a reason with', () => {
 
   it('any text stays in its one line and in its quotation marks', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 200 }), (text) => {
         const shown = quoted(text);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: that there are none is the point
         assert.doesNotMatch(shown, /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/);

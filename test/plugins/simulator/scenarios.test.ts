@@ -10,6 +10,7 @@ import { playScenario as play } from '../../../plugins/hardware/simulator/player
 import { Recorder } from '../../../plugins/hardware/simulator/recorder.ts';
 import { printScenario, ScenarioReader } from '../../../plugins/hardware/simulator/scenario.ts';
 import { MOST_STEPS, SCENARIO_SCHEMA } from '../../../plugins/hardware/simulator/scenario-schema.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { type BusCore, eventually, startBuses } from '../../fixtures/bus-core.ts';
 import { playScenario } from '../../fixtures/play-scenario.ts';
 import { runs } from '../../fixtures/runs.ts';
@@ -30,7 +31,7 @@ const used = fc.oneof(
   }),
   fc.record({
     name: fc.constant('sim.say'),
-    params: fc.record({ endpoint: fc.constant('uart0'), text: fc.string({ unit: 'binary', maxLength: 40 }) }),
+    params: fc.record({ endpoint: fc.constant('uart0'), text: fc.string({ unit: ANY_CHARACTER, maxLength: 40 }) }),
   }),
   fc.record({
     name: fc.constant('sim.chip'),

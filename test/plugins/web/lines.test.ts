@@ -21,6 +21,7 @@ import {
 import { addressOf, linesOf, linesOfCall, RUN } from '../../../plugins/interface/web/ui/pages/functions/lines.ts';
 import { canBeWord, quoted, safeJson } from '../../../plugins/interface/web/ui/pages/functions/shell.ts';
 import { schemaOfType, schemaOfTypes } from '../../../plugins/interface/web/ui/pages/functions/types.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { realTable } from '../cli/real-table.ts';
 
@@ -66,7 +67,7 @@ const NASTY = [
     'null',
   ],
 ];
-const nasty = fc.oneof(fc.constantFrom(...NASTY), fc.string({ maxLength: 16, unit: 'binary' }));
+const nasty = fc.oneof(fc.constantFrom(...NASTY), fc.string({ maxLength: 16, unit: ANY_CHARACTER }));
 const word = nasty.filter(canBeWord);
 
 /** What `sh` gives a program for each of these lines, whose first word is `devicectl`. */

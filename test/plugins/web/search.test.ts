@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { type Entry, find, indexOf, slips, wordsOf } from '../../../plugins/interface/web/ui/core/search.ts';
 import { at, readOf, requestOf } from '../../../plugins/interface/web/ui/pages/extra/asking.ts';
 import { BOX, layout } from '../../../plugins/interface/web/ui/pages/plugins/layout.ts';
+import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 const entry = (kind: Entry['kind'], title: string, note?: string, ...words: readonly string[]): Entry => ({
@@ -66,7 +67,7 @@ describe('the search', () => {
 
   test('takes any text, and each result was offered', () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.string({ unit: ANY_CHARACTER, maxLength: 60 }),
       fc.constantFrom('constructor', '__proto__', '<script>'),
     );
     fc.assert(
