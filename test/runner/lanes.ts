@@ -29,6 +29,7 @@ export interface Lane {
 const TOOLS = [
   'test/plugins/maker/**/*.test.ts',
   'test/plugin-api/pack*.test.ts',
+  'test/plugins/cli/plugin-{check,new}.test.ts',
   'test/architecture/reference.test.ts',
   'test/plugins/updater/repository-source.test.ts',
   'test/systemd/install.test.ts',
@@ -95,7 +96,6 @@ export const LANES: readonly Lane[] = [
     slice: [
       'test/e2e/examples.test.ts',
       'test/e2e/optional-plugins.test.ts',
-      'test/e2e/safe-mode.test.ts',
       'test/e2e/variants.test.ts',
       'test/isolation/border.test.ts',
       'test/isolation/levels.test.ts',
@@ -126,7 +126,7 @@ export const LANES: readonly Lane[] = [
     minutes: 8,
     holds: 'each random test with its full count, and what runs long (DEVICE_SOAK=1 for the whole soak of a device)',
     files: ['test/soak/**/*.test.ts'],
-    slice: ['test/soak/kill.test.ts'],
+    slice: [],
     longestMs: 1_800_000,
   },
   { name: 'reserve', minutes: 3, holds: 'nothing: time for a slow machine', files: [], slice: [] },

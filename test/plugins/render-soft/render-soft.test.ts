@@ -213,7 +213,8 @@ describe('text of the soft renderer', () => {
     const edges = async (align: 'start' | 'center' | 'end') => {
       await using target = await soft();
       await target.show([{ kind: 'text', x: 100, y: 100, w: 500, h: 60, size: 40, align, text: 'HIH', colour: WHITE }]);
-      const columns = Array.from({ length: 720 }, (_, x) => x).filter((x) => target.at(x, 130)[0]! > 128);
+      const rgba = target.glass.rgba();
+      const columns = Array.from({ length: 720 }, (_, x) => x).filter((x) => rgba[(130 * 720 + x) * 4]! > 128);
       return [columns[0]!, columns.at(-1)!] as const;
     };
     const [start, middle, end] = [await edges('start'), await edges('center'), await edges('end')];
