@@ -9,9 +9,9 @@ import { closing, sum } from './pass.ts';
 const lane = (name: string) => LANES.find((one) => one.name === name)!;
 
 describe('the lanes', () => {
-  test('take 45 minutes together', () => {
+  test('take at most 50 minutes together', () => {
     const minutes = LANES.filter(({ apart }) => !apart).reduce((all, one) => all + one.minutes, 0);
-    assert.equal(minutes, 45);
+    assert.ok(minutes <= 50, String(minutes));
   });
 
   test('hold every test file once', () => {
