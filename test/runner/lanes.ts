@@ -29,7 +29,7 @@ export interface Lane {
 const TOOLS = [
   'test/plugins/maker/**/*.test.ts',
   'test/plugin-api/pack*.test.ts',
-  'test/plugins/cli/plugin-{check,new}.test.ts',
+  'test/plugins/cli/plugin-{check,check-levels,new}.test.ts',
   'test/architecture/reference.test.ts',
   'test/plugins/updater/repository-source.test.ts',
   'test/systemd/install.test.ts',
@@ -95,7 +95,6 @@ export const LANES: readonly Lane[] = [
     files: ['test/isolation/**/*.test.ts', 'test/e2e/**/*.test.ts', ...CORES],
     slice: [
       'test/e2e/examples.test.ts',
-      'test/e2e/optional-plugins.test.ts',
       'test/e2e/variants.test.ts',
       'test/isolation/border.test.ts',
       'test/isolation/levels.test.ts',
