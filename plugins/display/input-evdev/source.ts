@@ -1,5 +1,6 @@
 /** One device of the SKU, for as long as the plugin runs: it is opened, read, and looked for when it is gone. */
 import { type FSWatcher, watch } from 'node:fs';
+import { basename } from 'node:path';
 import { type InputEvent, type Inputs, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { InputFeed } from '@device-core/plugin-api/input';
 import { KNOBS, keyCode } from './codes.ts';
@@ -141,7 +142,12 @@ export class EvdevSource {
   #watch(): void {
     if (this.#watcher) return;
     try {
-      const watcher = watch(this.#options.folders.nodes, { persistent: false }, () => this.#stirred());
+      const { nodes } = this.#options.folders;
+      const watcher = watch(nodes, { persistent: false }, (_event, name) => {
+        // devtmpfs removes the folder with its last node; the watch of a removed folder hears nothing more.
+        if (name === basename(nodes)) this.#unwatch();
+        this.#stirred();
+      });
       watcher.once('error', () => this.#unwatch());
       this.#watcher = watcher;
     } catch {

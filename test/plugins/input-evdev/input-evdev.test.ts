@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { ABS, BTN, KEY_NAMES } from '../../../plugins/display/input-evdev/codes.ts';
@@ -192,6 +193,31 @@ describe('input-evdev', () => {
       assert.deepEqual(inputs.problems.at(-1), undefined);
     } finally {
       await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('finds a device whose folder was removed with the last node and came again with the next', async () => {
+    const above = await mkdtemp(join(tmpdir(), 'input-'));
+    const folder = join(above, 'input');
+    try {
+      await mkdir(folder);
+      const inputs = new RecordingInputs();
+      const device = new FakeDevice(SLOTS);
+      device.plug(false);
+      await using at = await opened(inputs, device, {}, folder);
+      await at.clock.advance(3_600_000);
+      await rm(folder, { recursive: true });
+      for (let turn = 0; turn < 100; turn += 1) await setImmediate(); // the system tells of the removal
+      await at.clock.advance(3_600_000);
+      device.plug(true);
+      await mkdir(folder);
+      await writeFile(join(folder, 'event7'), '');
+      await eventually(async () => {
+        await at.clock.advance(60_000);
+        return at.source.problem === undefined;
+      }, 'the device that came');
+    } finally {
+      await rm(above, { recursive: true, force: true });
     }
   });
 

@@ -3,7 +3,7 @@ import type { AppStatus } from '@device-core/plugin-api';
 import { defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
-import { Saves } from '../desk/saves.ts';
+import { Saves, savedNames } from '../desk/saves.ts';
 import { Simulator } from '../desk/simulator.ts';
 
 interface RunOptions {
@@ -68,11 +68,11 @@ async function restartAtSaves(
         continue;
       }
       const app = await stateOf(device, 'restart');
-      await tell(out, app, `${names.join(' ')}: runs again after ${Math.round(performance.now() - began)} ms`);
+      await tell(out, app, `${savedNames(names)}: runs again after ${Math.round(performance.now() - began)} ms`);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
-      await out.line(out.paint('red', `${names.join(' ')}: ${error.message}`));
+      await out.line(out.paint('red', `${savedNames(names)}: ${error.message}`));
     }
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@device-core/plugin-api/program';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
-import { Saves } from '../desk/saves.ts';
+import { Saves, savedNames } from '../desk/saves.ts';
 
 interface TryOptions {
   readonly folder: string;
@@ -88,12 +88,12 @@ async function trySaves({ client, out, saves, grants, folder, signal }: Trying):
     const began = performance.now();
     try {
       const trial = await attempt(client, folder, grants);
-      if (!trial.same) await tell(out, trial, `${names.join(' ')}: runs again after ${ms(began)}`);
+      if (!trial.same) await tell(out, trial, `${savedNames(names)}: runs again after ${ms(began)}`);
     } catch (error) {
       if (signal.aborted) return;
       // Half a save is no package; the next one may be.
       if (!(error instanceof Failure) && !(error instanceof Error && 'code' in error)) throw error;
-      await out.line(out.paint('red', `${names.join(' ')}: ${error.message}`));
+      await out.line(out.paint('red', `${savedNames(names)}: ${error.message}`));
     }
   }
 }
