@@ -1,7 +1,7 @@
 /** Builds the package that authors of apps install: JavaScript and types of plugin-api/app, packed into device-core-app-<version>.tgz. It needs no other package. */
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { create } from 'tar';
 import { compile, outputFolder } from './compile.ts';
 import { API_FOLDER, ROOT, readPackageJson } from './package-json.ts';
 
@@ -9,26 +9,24 @@ const NAME = '@device-core/app';
 const ENTRY = 'plugin-api/app/index';
 /** The same library for Python goes with it, so that whoever has the package has both. */
 const PYTHON = 'device_app.py';
+/** The time that `npm pack` gives all files. */
+const PACKED = new Date('1985-10-26T08:15:00.000Z');
 
 /** Returns the path of the tarball, which is written into `folder`. No network is used; the same sources give the same bytes. */
 export function packAppLibrary(folder: string): string {
   using output = outputFolder('app');
-  build(output.path);
-  const args = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', folder];
-  const said = execFileSync('npm', args, { cwd: output.path, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  const [packed] = JSON.parse(said) as { filename: string }[];
-  if (!packed) throw new Error(`cannot pack ${NAME}: npm named no file`);
-  return join(folder, packed.filename);
+  const version = build(output.path);
+  const file = join(folder, `device-core-app-${version}.tgz`);
+  const files = globSync('**/*', { cwd: output.path, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(output.path, join(entry.parentPath, entry.name)))
+    .sort();
+  create({ file, cwd: output.path, gzip: true, portable: true, mtime: PACKED, prefix: 'package', sync: true }, files);
+  return file;
 }
 
-/** The package as a folder, for a new app. */
-export function placeAppLibrary(folder: string): void {
-  using output = outputFolder('app');
-  build(output.path);
-  cpSync(output.path, folder, { recursive: true });
-}
-
-function build(dist: string): void {
+/** Returns the version of the package. */
+function build(dist: string): string {
   compile({ files: [`${ENTRY}.ts`], outDir: dist });
   for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) needsNothing(file, join(dist, file));
   const { version, license } = readPackageJson(API_FOLDER);
@@ -44,6 +42,7 @@ function build(dist: string): void {
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   copyFileSync(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'));
   copyFileSync(join(API_FOLDER, 'app', PYTHON), join(dist, PYTHON));
+  return version;
 }
 
 /** The compiler rewrites the extensions of imports in the code, not in the types. */
@@ -54,8 +53,4 @@ function needsNothing(file: string, path: string): void {
   writeFileSync(path, text);
 }
 
-if (import.meta.main) {
-  const [verb, folder] = process.argv.slice(2);
-  if (verb === 'place' && folder !== undefined) placeAppLibrary(folder);
-  else console.log(packAppLibrary(process.cwd()));
-}
+if (import.meta.main) console.log(packAppLibrary(process.cwd()));

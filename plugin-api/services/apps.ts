@@ -83,9 +83,11 @@ export type AppState = (typeof APP_STATES)[number];
 
 /** A part of a manifest that is not in force although the app runs. */
 export interface AppLeftOut {
-  /** `config`, or `function <name>`. */
+  /** `config`, `network.outbound`, `function <name>`, or another member of the manifest. */
   readonly part: string;
   readonly reason: string;
+  /** The part is right, and this Core has no use for it: no fault of the app. */
+  readonly unused?: true;
   /** The capability that is missing, where that is the reason, and the line that would grant it. */
   readonly capability?: string;
   readonly hint?: string;

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { appFilesOf } from '@device-core/plugin-api/packages';
 import { stringify } from 'yaml';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { type AppLanguage, LANGUAGE_NAMES } from '../../plugins/interface/cli/scaffold/app.ts';
@@ -54,6 +55,36 @@ describe('a new app passes at once', () => {
         [...order, 'start again', 'stop again', 'claims', 'memory'],
       );
     });
+});
+
+test('a new app in Node keeps its library when npm installs something, and a clone gets it by `npm install`', async () => {
+  const dir = join(folder, 'installs');
+  const begun = await devicectl(['app', 'new', 'org.example.installs', '--lang', 'node', '--dir', dir]);
+  assert.equal(begun.code, 0, begun.stderr);
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  writeFileSync(join(other, 'package.json'), '{ "name": "other", "version": "1.0.0", "main": "index.js" }');
+  writeFileSync(join(other, 'index.js'), 'exports.other = 1;');
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const run = (command: string, ...args: string[]) => {
+    const { status, stderr, stdout } = spawnSync(command, args, { cwd: dir, env, encoding: 'utf8' });
+    assert.equal(status, 0, `${command} ${args.join(' ')}: ${stderr}${stdout}`);
+    return stdout;
+  };
+  const npm = (...args: string[]) => run('npm', ...args, '--offline', '--no-audit', '--no-fund');
+  const library = ['-e', "import('@device-core/app').then(({ connectApp }) => console.log(typeof connectApp))"];
+  npm('install', '--install-links', other);
+  assert.equal(run(process.execPath, ...library), 'function\n');
+  rmSync(join(dir, 'node_modules'), { recursive: true });
+  npm('install', '--install-links');
+  assert.equal(run(process.execPath, ...library), 'function\n');
+  const paths = await appFilesOf(dir, 1_000);
+  assert.ok(paths.includes('node_modules/@device-core/app/package.json'));
+  assert.ok(paths.includes('node_modules/other/index.js'));
+  assert.deepEqual(
+    paths.filter((path) => /\.tgz$|package-lock/.test(path)),
+    [],
+  );
 });
 
 const CONNECT = "const core = require('node:net').connect(process.env.DEVICE_RPC_SOCKET);";
@@ -164,6 +195,16 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.match(of(report, 'package').join(), /^failed: .*link.*it is a link/);
       assert.match(of(report, 'functions').join(), /^failed: function x\.said: .*slot \{nome\} is not an input/);
       assert.match(of(report, 'calls').join(), /^failed: x\.call \{\}: /);
+    },
+  },
+  'members that this Core has no use for are a warning, and packages that are not installed a failure': {
+    program: `${LIVE} function ready() {}`,
+    manifest: { ui: { settings: true }, update: { channel: 'stable' } },
+    prepare: (dir) => writeFileSync(join(dir, 'package.json'), '{ "dependencies": { "ms": "*", "@other/one": "*" } }'),
+    verify(report) {
+      assert.match(of(report, 'manifest').join('\n'), /^ok: .*\nwarning: update: this Core looks for no new versions/);
+      assert.deepEqual(of(report, 'functions'), ['skipped: 0 in app.yaml']);
+      assert.match(of(report, 'package').join(), /^failed: package\.json needs ms, @other\/one.*run "npm install"/);
     },
   },
 };

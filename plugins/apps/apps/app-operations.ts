@@ -58,8 +58,9 @@ const STATUS: JsonSchema = {
       items: {
         type: 'object',
         properties: {
-          part: { type: 'string', description: '`config`, or `function <name>`.' },
+          part: { type: 'string', description: '`config`, `function <name>`, or another member of app.yaml.' },
           reason: { type: 'string' },
+          unused: { type: 'boolean', description: 'The part is right, and this Core has no use for it.' },
           capability: { type: 'string' },
           hint: { type: 'string' },
         },

@@ -86,11 +86,11 @@ function uiComplaints({ ui, capabilities }: AppManifest): readonly Complaint[] {
   ];
 }
 
-/** Parts that are right and not in force yet, because what they speak to is not built. */
+/** Parts that are right and that this Core has no use for. The list of surfaces is checked against the claims; the surfaces themselves are drawn by operations. */
 export function inactiveParts({ update, ui }: AppManifest): readonly AppLeftOut[] {
   const parts: readonly (readonly [part: string, there: boolean, reason: string])[] = [
     ['update', update !== undefined, 'this Core looks for no new versions by itself yet'],
-    ['ui', ui !== undefined, 'this Core draws no surfaces of apps yet'],
+    ['ui.settings', ui?.settings === false, 'the settings of every app are shown to the operator'],
   ];
-  return parts.flatMap(([part, there, reason]) => (there ? [{ part, reason }] : []));
+  return parts.flatMap(([part, there, reason]) => (there ? [{ part, reason, unused: true }] : []));
 }

@@ -265,9 +265,20 @@ describe('what the device has', () => {
       else ofDevice.check(text, 'app.yaml');
     });
 
-  it('parts that are not in force yet are told', () => {
+  it('parts that this Core has no use for are told, and no others', () => {
     const parts = inactiveParts(reader.check(WHOLE, 'app.yaml')).map(({ part }) => part);
-    assert.deepEqual(parts, ['update', 'ui']);
+    assert.deepEqual(parts, ['update']);
+    for (const [ui, left] of [
+      ['ui: { settings: true }', []],
+      ['ui: {}', []],
+      ['ui: { surfaces: [] }', []],
+      ['ui: { settings: false }', ['ui.settings']],
+    ] as const)
+      assert.deepEqual(
+        inactiveParts(reader.check(member(ui), 'app.yaml')).map(({ part, unused }) => unused && part),
+        left,
+        ui,
+      );
     assert.deepEqual(inactiveParts(reader.check(member(''), 'app.yaml')), []);
   });
 });

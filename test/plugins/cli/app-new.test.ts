@@ -52,6 +52,10 @@ describe('a new app', () => {
         const own = texts.filter((_text, at) => files[at] !== 'device_app.py').join();
         assert.doesNotMatch(own, /app-id|appId|App Title|EXEC|FILES|TEST\b|#(voice|silent)|\*(voice|silent)/);
         const manifest = parse(await readFile(join(dir, 'app.yaml'), 'utf8'));
+        if (lang === 'node') {
+          const { dependencies } = JSON.parse(await readFile(join(dir, 'package.json'), 'utf8'));
+          assert.ok(made.includes(dependencies['@device-core/app'].replace('file:./', '')));
+        }
         assert.deepEqual([manifest.id, manifest.name], [`org.example.my-${lang}`, `my-${lang}`]);
         assert.equal(manifest.functions[0].utterances !== undefined, voice);
         assert.equal(/\bsay\b/.test(own), voice);
@@ -91,6 +95,18 @@ describe('what cannot be begun', () => {
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /exists and is not empty/);
     assert.deepEqual(await readdir(dir), ['mine.txt']);
+  });
+
+  test('a package that is another one is refused, and leaves nothing behind', async () => {
+    const dir = join(folder, 'other');
+    const other = join(folder, 'other-1.0.0.tgz');
+    await mkdir(join(folder, 'package'));
+    await writeFile(join(folder, 'package/package.json'), '{ "name": "other", "version": "1.0.0" }');
+    await run('tar', ['czf', other, '-C', folder, 'package']);
+    const ended = await begin('org.x', '--lang', 'node', '--dir', dir, '--library', other);
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /is not a package of @device-core\/app/);
+    assert.deepEqual(await readdir(dir), []);
   });
 
   test('a library that is no package leaves nothing behind', async () => {

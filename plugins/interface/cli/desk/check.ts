@@ -7,6 +7,7 @@ import { appFilesOf } from '@device-core/plugin-api/packages';
 import type { AppFolder } from './app-folder.ts';
 import { judge, minimal, type Uses, type Verdict } from './claims.ts';
 import { memoryPeak } from './memory.ts';
+import { missingPackages } from './node-packages.ts';
 import type { Simulator } from './simulator.ts';
 
 export type StepState = 'ok' | 'warning' | 'failed' | 'skipped';
@@ -22,6 +23,7 @@ export const PING = { everyMs: 100, limitMs: 1_000, misses: 1 } as const;
 const WATCH_MS = 1_500;
 const LOOK_MS = 50;
 const MOST_FILES = 20_000;
+const MOST_LISTED = 5;
 const MEBI = 1024 * 1024;
 
 export class AppCheck {
@@ -74,6 +76,13 @@ export class AppCheck {
 
   async #package(): Promise<void> {
     const { path } = this.#folder;
+    const missing = missingPackages(path);
+    if (missing.length > 0)
+      return this.#say(
+        'package',
+        'failed',
+        `package.json needs ${listOf(missing)}, and node_modules does not hold ${missing.length > 1 ? 'them' : 'it'}: run "npm install" in the folder of the app`,
+      );
     try {
       const files = await appFilesOf(path, MOST_FILES);
       const bytes = files.reduce((sum, file) => sum + statSync(join(path, file)).size, 0);
@@ -118,10 +127,13 @@ export class AppCheck {
   async #functions(): Promise<void> {
     const declared = this.#folder.functions;
     const { leftOut } = await this.#status();
+    for (const { part, reason, unused } of leftOut.filter(({ part }) => !ofFunction(part)))
+      await this.#say('manifest', unused ? 'warning' : 'failed', `${part}: ${reason}`);
+    const refused = leftOut.filter(({ part }) => ofFunction(part));
     const sentences = declared.flatMap((one) => (one as { utterances?: readonly string[] }).utterances ?? []);
-    for (const { part, reason, hint } of leftOut)
+    for (const { part, reason, hint } of refused)
       await this.#say('functions', 'failed', `${part}: ${reason}${hint ? `; granted by ${hint}` : ''}`);
-    if (leftOut.length > 0) return;
+    if (refused.length > 0) return;
     const said = sentences.length > 0 ? `, ${sentences.length} sentences compile` : '';
     await this.#say('functions', declared.length > 0 ? 'ok' : 'skipped', `${declared.length} in app.yaml${said}`);
   }
@@ -231,6 +243,15 @@ export class AppCheck {
 function troubleOf({ state, reason, lastEnd, denied }: AppStatus): string {
   const hint = denied.map(({ capability }) => capability).join(', ');
   return `${lastEnd?.reason ?? reason ?? `it is ${state}`}${hint ? ` (not granted: ${hint})` : ''}`;
+}
+
+function ofFunction(part: string): boolean {
+  return part.startsWith('function ');
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length - MOST_LISTED;
+  return `${names.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more packages` : ''}`;
 }
 
 /** The folder is known to whoever reads. */

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
-import { type AppLanguage, AppNames, appFiles, LANGUAGE_NAMES, LANGUAGES } from '../scaffold/app.ts';
+import { type AppLanguage, AppNames, appFiles, LANGUAGE_NAMES, LANGUAGES, packageJson } from '../scaffold/app.ts';
 import { placeLibrary } from '../scaffold/app-library.ts';
 import { writeFiles } from '../scaffold/scaffold.ts';
 
@@ -33,31 +33,43 @@ export const program = defineProgram<NewAppOptions>({
   },
   cli: { fixed: ['id'] },
   async run({ out, args }) {
-    const { id, lang, voice = false, library } = args;
+    const { id, lang, library } = args;
     const names = AppNames.of(id);
     const { dir = names.name } = args;
     const folder = resolve(dir);
     if (library !== undefined && lang !== 'node') throw usage('--library goes with --lang node');
     if (library !== undefined && !existsSync(library)) throw usage(`there is no file ${library}`);
     if ((await entriesOf(folder)).length > 0) throw usage(`${dir} exists and is not empty`);
-    const files = await appFiles(names, lang, voice);
-    await writeFiles(folder, files);
-    try {
-      if (lang === 'node') await placeLibrary(folder, library);
-    } catch (error) {
-      for (const name of [...Object.keys(files), 'node_modules']) await rm(resolve(folder, name), { recursive: true });
-      throw error;
-    }
+    const files = [...(await begin(folder, names, args))].sort();
     const built = lang !== 'static' || (await makes(folder));
     const next = [`cd ${dir}`, ...(built ? [] : ['make']), LANGUAGES[lang].test, 'devicectl app check .'];
-    if (out.json)
-      return out.line(JSON.stringify({ ok: true, id, lang, folder, files: Object.keys(files).sort(), next }));
+    if (out.json) return out.line(JSON.stringify({ ok: true, id, lang, folder, files, next }));
     await out.line(`${id} is begun in ${folder}`);
-    for (const file of Object.keys(files).sort()) await out.line(`  ${file}`);
+    for (const file of files) await out.line(`  ${file}`);
     await out.line('next:');
     for (const step of [...next, 'devicectl app run .']) await out.line(`  ${step}`);
   },
 });
+
+/** Writes all files, or none. Returns their names. */
+async function begin(
+  folder: string,
+  names: AppNames,
+  { lang, voice = false, library }: NewAppOptions,
+): Promise<readonly string[]> {
+  const files = await appFiles(names, lang, voice);
+  try {
+    await writeFiles(folder, files);
+    if (lang !== 'node') return Object.keys(files);
+    const packed = await placeLibrary(folder, library === undefined ? undefined : resolve(library));
+    await writeFiles(folder, { 'package.json': packageJson(names, packed) });
+    return [...Object.keys(files), packed, 'package.json'];
+  } catch (error) {
+    // The folder was empty, or not there.
+    for (const name of await entriesOf(folder)) await rm(join(folder, name), { recursive: true });
+    throw error;
+  }
+}
 
 /** A static program is built at once, where there is a compiler. */
 async function makes(folder: string): Promise<boolean> {

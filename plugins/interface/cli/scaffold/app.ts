@@ -3,9 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { usage } from '@device-core/plugin-api/program';
+import { LIBRARY } from './app-library.ts';
 
 const TEMPLATES = fileURLToPath(new URL('../app-templates/', import.meta.url));
-const LIBRARY = join(dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api'))), 'app');
+const CLIENTS = join(dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api'))), 'app');
 /** As manifests/schema/app.json has it. */
 const ID = /^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*){1,7}$/;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
@@ -24,7 +25,7 @@ export const LANGUAGES = {
     files: [
       ['main.js', 'connects to the Core and offers the functions'],
       ['greeting.js', 'is what the app knows; `greeting.test.js` tests it'],
-      ['node_modules/@device-core/app', 'is the client library, which the app takes with it'],
+      ['device-core-app-*.tgz', 'is the client library; package.json names it, and `npm install` unpacks it'],
     ],
   },
   python: {
@@ -88,7 +89,7 @@ export class AppNames {
   }
 }
 
-/** Paths -> texts. The library for Node is no text and comes extra. */
+/** Paths -> texts. The library for Node is no text: it comes extra, and package.json with it. */
 export async function appFiles(
   names: AppNames,
   language: AppLanguage,
@@ -107,9 +108,9 @@ export async function appFiles(
       made[name === 'gitignore' ? '.gitignore' : name] = names.fill(chosen(text, voice));
     }
   }
-  if (language === 'node') made['package.json'] = packageJson(names);
+  if (language === 'node') made['.gitignore'] += 'node_modules/\n';
   if (language === 'static') made['.gitignore'] += 'bin/\n';
-  if (language === 'python') made['device_app.py'] = await readFile(join(LIBRARY, 'device_app.py'), 'utf8');
+  if (language === 'python') made['device_app.py'] = await readFile(join(CLIENTS, 'device_app.py'), 'utf8');
   return made;
 }
 
@@ -121,7 +122,8 @@ function chosen(written: string, voice: boolean): string {
   return text.replace(new RegExp(`^.*${mark(gone)}\n`, 'gm'), '').replace(new RegExp(` ${mark(kept)}$`, 'gm'), '');
 }
 
-function packageJson({ name, title }: AppNames): string {
+/** `library` is the file of the client library in the folder of the app: without a dependency on it npm would remove what is unpacked. */
+export function packageJson({ name, title }: AppNames, library: string): string {
   const members = {
     name,
     version: '0.1.0',
@@ -130,6 +132,7 @@ function packageJson({ name, title }: AppNames): string {
     type: 'module',
     engines: { node: '>=24' },
     scripts: { test: 'node --test', check: 'devicectl app check .' },
+    dependencies: { [LIBRARY]: `file:./${library}` },
   };
   return `${JSON.stringify(members, null, 2)}\n`;
 }
