@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { ERROR_CODES, type PluginManifest } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
+import { HEALTH_CODES } from '../../plugin-api/health-codes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -101,9 +102,18 @@ describe('docs/guides/troubleshooting.md', () => {
     assert.ok(codes.length > 40);
     // What the bridge says stands in the protocol, what the system says in Node.
     const others = new Set(read('docs/cbp.md').match(/\b[A-Z][A-Z0-9_]+\b/g));
-    const known = (code: string) => code in ERROR_CODES || others.has(code) || code in constants.errno;
+    const known = (code: string) =>
+      code in ERROR_CODES || code in HEALTH_CODES || others.has(code) || code in constants.errno;
     assert.deepEqual(
       codes.filter((code) => !known(code)),
+      [],
+    );
+  });
+
+  test('every code that a person may see has a row', () => {
+    const told = rows.join('\n');
+    assert.deepEqual(
+      [...Object.keys(ERROR_CODES), ...Object.keys(HEALTH_CODES)].filter((code) => !told.includes(`\`${code}\``)),
       [],
     );
   });
@@ -117,5 +127,38 @@ describe('docs/guides/troubleshooting.md', () => {
       quoted.filter((text) => !stands(text)),
       [],
     );
+  });
+});
+
+describe('codes of health', () => {
+  // A literal in a warning, in the state of a component, or in a state that a component repeats.
+  const MADE = [
+    /\bwarn\(\s*'([A-Z][A-Z0-9_]*)'/g,
+    /\bcode: '([A-Z][A-Z0-9_]+)'/g,
+    /#warn\(\s*\w+,\s*'([A-Z][A-Z0-9_]*)'/g,
+    /\bcode: \{ enum: \['([A-Z]+)'/g,
+  ];
+  const made = new Set(
+    globSync('{kernel,plugins,plugin-api}/**/*.ts', { cwd: ROOT })
+      .filter((file) => !/node_modules|\/dist\/|\.test\.ts$|\/templates\/|^plugins\/interface\/web\/ui\//.test(file))
+      .flatMap((file) => MADE.flatMap((pattern) => [...read(file).matchAll(pattern)].map(([, code = '']) => code))),
+  );
+
+  test('each code in the sources has a meaning, and each meaning a code in the sources', () => {
+    assert.ok(made.size > 60);
+    const known = (code: string) => code in ERROR_CODES || code in HEALTH_CODES;
+    assert.deepEqual(
+      [...made].filter((code) => !known(code)),
+      [],
+    );
+    assert.deepEqual(
+      Object.keys(HEALTH_CODES).filter((code) => !made.has(code) || code in ERROR_CODES),
+      [],
+    );
+  });
+
+  test('docs/reference/errors.md has each of them once, and each error', () => {
+    const anchors = [...read('docs/reference/errors.md').matchAll(/<a id="([A-Z0-9_]+)">/g)].map(([, code]) => code);
+    assert.deepEqual(anchors.sort(), [...Object.keys(ERROR_CODES), ...Object.keys(HEALTH_CODES)].sort());
   });
 });
