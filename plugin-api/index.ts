@@ -126,6 +126,7 @@ export {
   type AppStatus,
   type Apps,
   apps,
+  stateText,
 } from './services/apps.ts';
 export {
   type Audio,

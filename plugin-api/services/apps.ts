@@ -81,6 +81,11 @@ export interface AppManifest {
 export const APP_STATES = ['stopped', 'starting', 'running', 'stopping', 'backoff', 'failed', 'quarantined'] as const;
 export type AppState = (typeof APP_STATES)[number];
 
+/** The state of an app or a plugin as the predicate of a sentence: `is running`, `waits after a crash`. */
+export function stateText(state: string): string {
+  return state === 'backoff' ? 'waits after a crash' : `is ${state}`;
+}
+
 /** A part of a manifest that is not in force although the app runs. */
 export interface AppLeftOut {
   /** `config`, `network.outbound`, `function <name>`, or another member of the manifest. */

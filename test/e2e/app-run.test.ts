@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -55,6 +56,12 @@ class Terminal implements AsyncDisposable {
   }
 }
 
+/** As most editors do. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.tmp`, text);
+  renameSync(`${path}.tmp`, path);
+}
+
 test('an app runs with its log beside it, and each save takes effect', async () => {
   const [app, root] = [join(folder, 'hello'), join(folder, 'root')];
   assert.equal((await devicectl(['app', 'new', 'org.example.hello', '--lang', 'node', '--dir', app])).code, 0);
@@ -75,10 +82,12 @@ test('an app runs with its log beside it, and each save takes effect', async () 
   // One that breaks it is told, with the place; the next one mends it.
   from = terminal.text.length;
   writeFileSync(greeting, 'export function greet( {');
-  await terminal.shows(/(backoff|failed): .*SyntaxError/, from);
-  from = terminal.text.length;
-  writeFileSync(greeting, text);
-  await terminal.shows(/greeting\.js: runs again/, from);
+  await terminal.shows(/it (waits after a crash|is failed): .*SyntaxError/, from);
+  for (const word of ['one', 'two', 'three']) {
+    from = terminal.text.length;
+    replaceFile(greeting, `${text}// ${word}\n`);
+    await terminal.shows(/greeting\.js: runs again/, from);
+  }
 
   // What the manifest claims from now on is granted.
   const manifest = join(app, 'app.yaml');
@@ -86,6 +95,7 @@ test('an app runs with its log beside it, and each save takes effect', async () 
     manifest,
     readFileSync(manifest, 'utf8').replace('capabilities: []', 'capabilities: [{ id: display.control, reason: dims }]'),
   );
+  await terminal.shows(/app\.yaml: it is in order and in force/);
   await eventually(async () => {
     const { app: status } = JSON.parse(await ask('app', 'show', 'hello'));
     return status.state === 'running' && status.capabilities.includes('display.control');
@@ -118,7 +128,7 @@ test('an app that cannot be run is told, and is tried again at the next save', a
   const text = readFileSync(main, 'utf8');
   writeFileSync(main, "throw new Error('not today');\n");
   await using terminal = new Terminal(['--root', root, 'app', 'run', app]);
-  await terminal.shows(/backoff: .*not today/);
+  await terminal.shows(/it waits after a crash: .*not today/);
   writeFileSync(main, text);
   await terminal.shows(/main\.js: runs again/);
   assert.equal(await terminal.interrupt(), 0);
@@ -139,11 +149,20 @@ test('an app is tried on a device that ssh reaches: each save, its log, what it 
     const greeting = join(app, 'greeting.js');
     const text = readFileSync(greeting, 'utf8');
     let from = terminal.text.length;
-    writeFileSync(greeting, text.replace('!', '?'));
+    replaceFile(greeting, text.replace('!', '?'));
     await terminal.shows(/greeting\.js: runs again after \d+ ms/, from);
+    await terminal.shows(/stopped: its files changed/, from);
     await terminal.shows(/^app {3}ready$/m, from);
     const said = async () => (await devicectl([...there, 'call', 'guest.greet', 'name=Ada', '--json'])).stdout;
     await eventually(async () => /Hello, Ada\?/.test(await said()), 'the new text');
+    // A mistake in app.yaml is told with the name of the file; what ran goes on, and the next save is told as well.
+    const manifest = readFileSync(join(app, 'app.yaml'), 'utf8');
+    from = terminal.text.length;
+    writeFileSync(join(app, 'app.yaml'), manifest.replace('capabilities:', 'capabilites:'));
+    await terminal.shows(/app\.yaml: .*manifest app\.yaml:\d+ is not valid.*did you mean capabilities/, from);
+    from = terminal.text.length;
+    replaceFile(join(app, 'app.yaml'), manifest);
+    await terminal.shows(/app\.yaml: in order again, and as it runs/, from);
     // Half a save is no package: what ran goes on.
     from = terminal.text.length;
     symlinkSync('/etc/passwd', join(app, 'link'));
@@ -152,11 +171,18 @@ test('an app is tried on a device that ssh reaches: each save, its log, what it 
     rmSync(join(app, 'link'));
     assert.equal(await terminal.interrupt(), 0);
   }
+  // Ctrl-C ends the trial; with --once it goes on until it is ended, from any folder.
+  assert.doesNotMatch((await devicectl([...there, 'app', 'list'])).stdout, /org\.example\.guest/);
+  const once = await devicectl([...there, 'app', 'try', app, '--once']);
+  assert.equal(once.code, 0, once.stderr);
   const health = await devicectl([...there, 'status']);
   assert.equal(health.code, 0, health.stderr);
   assert.match(health.stdout, /APP_TRIED: app org\.example\.guest is tried/);
   assert.match((await devicectl([...there, 'logs', '--app', 'org.example.guest'])).stdout, /ready/);
-  const stopped = await devicectl([...there, 'app', 'try', app, '--stop']);
+  const nameless = await devicectl([...there, 'app', 'try', '--stop']);
+  assert.equal(nameless.code, 2);
+  assert.match(nameless.stderr, /name the app: devicectl app forget ID/);
+  const stopped = await devicectl([...there, 'app', 'try', 'org.example.guest', '--stop']);
   assert.equal(stopped.code, 0, stopped.stderr);
   assert.doesNotMatch((await devicectl([...there, 'app', 'list'])).stdout, /org\.example\.guest/);
 });

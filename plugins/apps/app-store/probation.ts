@@ -1,5 +1,5 @@
 /** Is a new version as good as it should be? READY in time, no crash, and its health never an error, for as long as a probation takes. */
-import { type AppStatus, CoreError } from '@device-core/plugin-api';
+import { type AppStatus, CoreError, stateText } from '@device-core/plugin-api';
 import type { Parts } from './parts.ts';
 
 /** What an app says of its own health is asked for so often. */
@@ -9,7 +9,7 @@ const LAST_LINES = 12;
 
 /** Why an app in this state cannot be kept; undefined where it can. */
 function fault({ state, reason, health }: AppStatus): string | undefined {
-  if (TROUBLED.includes(state)) return `it is ${state}${reason === undefined ? '' : `: ${reason}`}`;
+  if (TROUBLED.includes(state)) return `it ${stateText(state)}${reason === undefined ? '' : `: ${reason}`}`;
   if (health?.status === 'error') return `its health is an error${health.message ? `: ${health.message}` : ''}`;
   return undefined;
 }
@@ -19,7 +19,7 @@ export async function startFault({ apps }: Parts, id: string, version: string): 
   let status = await apps.status(id);
   if (status.version !== version) return `${status.version} runs in its place`;
   if (status.state !== 'running') status = await apps.start(id);
-  return status.state === 'running' ? undefined : (fault(status) ?? `it is ${status.state}`);
+  return status.state === 'running' ? undefined : (fault(status) ?? `it ${stateText(status.state)}`);
 }
 
 /** Resolves when the time is over, or as soon as it cannot be kept, with the reason. What somebody stops meanwhile is not held against it. */

@@ -54,11 +54,11 @@ export class AppManifestReader {
     return new AppManifestReader(schema, coreVersion, sku);
   }
 
-  /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. */
-  async read(file: string): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
-    const text = await readText(file);
-    const manifest = this.check(text, file);
-    await checkIcon(manifest, file);
+  /** Throws MANIFEST_INVALID and CAPABILITY_UNKNOWN. `name` is what a complaint calls the file. */
+  async read(file: string, name = file): Promise<{ readonly manifest: AppManifest; readonly text: string }> {
+    const text = await readText(file, name);
+    const manifest = this.check(text, name);
+    await checkIcon(manifest, file, name);
     return { manifest, text };
   }
 
@@ -99,7 +99,7 @@ export class AppManifestReader {
   }
 }
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string, name: string): Promise<string> {
   try {
     const { size } = await stat(file);
     if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, at most ${MAX_BYTES} are read`);
@@ -107,19 +107,19 @@ async function readText(file: string): Promise<string> {
   } catch (thrown) {
     const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
     const reason = absent ? 'the file is not there' : `cannot read it: ${reasonOf(thrown)}`;
-    throw new CoreError('MANIFEST_INVALID', { file, reason });
+    throw new CoreError('MANIFEST_INVALID', { file: name, reason: reason.replaceAll(file, name) });
   }
 }
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const MAX_ICON = 64 * 1024;
 
-async function checkIcon({ icon }: AppManifest, file: string): Promise<void> {
+async function checkIcon({ icon }: AppManifest, file: string, name: string): Promise<void> {
   if (icon === undefined) return;
-  const refuse = (reason: string): never => {
-    throw new CoreError('MANIFEST_INVALID', { file, reason: `icon ${icon}: ${reason}` });
-  };
   const path = join(dirname(file), icon);
+  const refuse = (reason: string): never => {
+    throw new CoreError('MANIFEST_INVALID', { file: name, reason: `icon ${icon}: ${reason.replaceAll(path, icon)}` });
+  };
   const { size } = await stat(path).catch((thrown) => refuse(reasonOf(thrown)));
   if (size > MAX_ICON) refuse(`it has ${size} bytes, at most ${MAX_ICON} are taken`);
   const bytes = await readFile(path).catch((thrown) => refuse(reasonOf(thrown)));

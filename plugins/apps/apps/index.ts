@@ -24,9 +24,10 @@ import {
   pluginManager,
   prompts,
   reasonOf,
+  stateText,
 } from '@device-core/plugin-api';
 import { metrics } from '@device-core/plugin-api/telemetry';
-import type { Catalog } from './app-catalog.ts';
+import { type Catalog, MANIFEST } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
@@ -89,7 +90,7 @@ export const plugin = definePlugin({
         const troubled = event.state === 'backoff' || event.state === 'failed' || event.state === 'quarantined';
         host.log[troubled ? 'warn' : 'info'](
           event,
-          `app ${event.app} is ${event.state}${troubled && said ? `: ${said}` : ''}`,
+          `app ${event.app} ${stateText(event.state)}${troubled && said ? `: ${said}` : ''}`,
         );
         try {
           host.bus.publish('app.state', event);
@@ -250,7 +251,7 @@ function followStore(host: PluginHost<AppsConfig>, stored: StoredAppList, search
 
 async function searchFor(
   host: PluginHost<AppsConfig>,
-  { core, paths }: DeviceInfo,
+  { core, paths, startedAt }: DeviceInfo,
   stored: StoredAppList,
   adopt: (catalog: Catalog) => Promise<void>,
 ): Promise<{ readonly search: AppSearch; readonly tried: TriedApps }> {
@@ -261,8 +262,9 @@ async function searchFor(
   const directory = join(paths.var, 'app-manifests');
   const { clock, log, scope } = host;
   const lastGood = await LastGoodManifests.open({ directory, reader, clock, log });
-  const check = async (file: string) => (await reader.read(file)).manifest;
-  const tried = await TriedApps.open({ state: paths.var, clock, check });
+  // The author knows the file by its name in their folder, not by the place to which it was unpacked.
+  const check = async (file: string) => (await reader.read(file, MANIFEST)).manifest;
+  const tried = await TriedApps.open({ state: paths.var, run: startedAt, clock, check });
   host.tap('health.collect', (report) => {
     for (const { code, message } of [...lastGood.newer, ...tried.newer]) report.warn(code, message);
   });

@@ -149,7 +149,7 @@ export class Supervisor implements Apps {
       if (now && (app.active || app.state === 'quarantined' || app.state === 'failed')) again.add(id);
       // Known until it has stopped: nobody may take a name whose processes still run.
       if (!now) this.#options.around.consents.withdraw(id);
-      const stopped = app.stop(now ? 'its manifest changed' : 'its folder is gone');
+      const stopped = app.stop(now ? changeOf(app, text, now) : 'its folder is gone');
       going.push(stopped.then(() => void this.#apps.delete(id)));
     }
     await Promise.all(going);
@@ -253,6 +253,12 @@ export class Supervisor implements Apps {
   #lookUp(app: string): App | undefined {
     return this.#apps.get(app)?.app ?? this.all().find(({ manifest }) => manifest.name === app);
   }
+}
+
+/** Of a trial each save lies in a folder by its hash, with the same manifest or another one. */
+function changeOf(app: App, text: string, now: FoundApp): string {
+  if (now.text !== text) return 'its manifest changed';
+  return now.folder === app.folder ? 'it is looked at anew' : 'its files changed';
 }
 
 function statusOfBad({ id, error }: BadApp): AppStatus {

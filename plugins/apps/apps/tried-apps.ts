@@ -1,4 +1,4 @@
-/** Apps that their author tries on this device: without a signature, over whatever is installed, until the device starts again. */
+/** Apps that their author tries on this device: without a signature, over whatever is installed, until the trial is ended or the Core starts again. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AppManifest, type Clock, type Consent, CoreError, newerForm } from '@device-core/plugin-api';
@@ -21,11 +21,15 @@ interface Trial {
   readonly by: string;
   readonly at: number;
   readonly boot: string;
+  /** Absent in records of Cores that kept a trial until the machine started again. */
+  readonly run?: number;
 }
 
 export interface TriedParts {
   /** `<var>`; the code lies in `apps/<id>/tried/<hash>` below it. */
   readonly state: string;
+  /** `startedAt` of this run of the Core: a restart of the plugin alone keeps what is tried. */
+  readonly run: number;
   readonly clock: Clock;
   readonly check: (file: string) => Promise<AppManifest>;
 }
@@ -44,7 +48,7 @@ export class TriedApps {
     this.#boot = boot;
   }
 
-  /** What was tried before the device started again is gone; a restart of the Core changes nothing. */
+  /** What was tried in a former run of the Core is gone: nobody looks after it any more. */
   static async open(parts: TriedParts): Promise<TriedApps> {
     const { state } = parts;
     const boot = (await readFile(BOOT_ID, 'utf8').catch(() => 'unknown')).trim(); // a system without /proc starts once
@@ -117,7 +121,7 @@ export class TriedApps {
       await chmod(code, 0o755);
       if (former?.hash !== hash) await moveFolder(code, this.#folder(id, hash), paths);
       const at = this.#parts.clock.now();
-      const trial: Trial = { format: FORM, hash, grants, version, by, at, boot: this.#boot };
+      const trial: Trial = { format: FORM, hash, grants, version, by, at, boot: this.#boot, run: this.#parts.run };
       await replaceFile(join(this.#home(id), RECORD), JSON.stringify(trial));
       this.#trials.set(id, trial);
       return { id, hash, same };
@@ -137,7 +141,7 @@ export class TriedApps {
         this.#newer.set(id, newer);
         return;
       }
-      if (trial.boot === this.#boot && this.#boot !== 'unknown') {
+      if (trial.boot === this.#boot && trial.run === this.#parts.run) {
         this.#trials.set(id, trial);
         return;
       }

@@ -31,7 +31,7 @@ export function tryOperations({ tried, supervisor, developer }: TryParts): reado
     sensitive: { act: 'run an app without a signature[, with {grants}]' },
     summary: 'Run an app as its author has just saved it',
     description:
-      'A package without a signature. It runs over an installed app of the same id, in the same sandbox, and is gone when the device starts again. Answers when it runs or failed to; `same` says that it is what runs already.',
+      'A package without a signature. It runs over an installed app of the same id, in the same sandbox, and is gone when the Core starts again. Answers when it runs or failed to; `same` says that it is what runs already.',
     params: exactly(
       {
         package: base64Schema(MOST_BYTES, 'An .app file.'),

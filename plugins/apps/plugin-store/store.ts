@@ -7,6 +7,7 @@ import {
   type PluginManager,
   type PluginStatus,
   reasonOf,
+  stateText,
 } from '@device-core/plugin-api';
 import {
   formerOf,
@@ -293,7 +294,7 @@ export class PluginStore {
       const status = resumed ? await this.#settled(id) : await this.running(id);
       // In safe mode nothing that was installed runs: the next normal start tells.
       if (status?.state === 'active' || !entry.probation || (this.#parts.safeMode && !status)) return status;
-      reason = status ? `it is ${status.state}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
+      reason = status ? `it ${stateText(status.state)}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
     } catch (error) {
       if (!entry.probation) throw error;
       const undone = error instanceof CoreError && error.code === 'CHANGE_UNDONE';
@@ -405,7 +406,7 @@ function failureOf(plugin: InstalledPlugin, former: InstalledPlugin | undefined,
 /** Says what runs in the place of a version that was rolled back: what the kernel says, not what was meant. */
 export function inItsPlace(former: { readonly version: string } | undefined, running: Running | undefined): string {
   if (running?.state === 'active') return `${running.version} runs again`;
-  if (running) return `${running.version} is ${running.state}${running.reason ? `: ${running.reason}` : ''}`;
+  if (running) return `${running.version} ${stateText(running.state)}${running.reason ? `: ${running.reason}` : ''}`;
   return former ? `${former.version} is back, but does not run now` : 'it was removed, its settings are kept';
 }
 

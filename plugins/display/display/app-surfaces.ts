@@ -11,6 +11,7 @@ import {
   type RendererReport,
   type SurfaceInput,
   type SurfaceState,
+  stateText,
 } from '@device-core/plugin-api';
 import {
   type Card,
@@ -200,7 +201,7 @@ export class AppSurfaces implements Focus {
 
   async open(app: string): Promise<void> {
     if (!this.#apps) throw new CoreError('APP_NOT_FOUND', { app });
-    const { id, state, reason = `it is ${state}` } = await this.#apps.status(app);
+    const { id, state, reason = `it ${stateText(state)}` } = await this.#apps.status(app);
     if (state !== 'running') throw new CoreError('APP_NOT_RUNNING', { app: id, reason });
     const { voice } = this.#options;
     if (!this.#machine.open(id, this.#now)) voice.say(id, 'display.open', {});

@@ -54,8 +54,8 @@ test('code lies read-only in a folder that is named by its content, with a list 
 });
 
 for (const [title, reason] of [
-  ['never', /failed its probation: it is backoff: it was not ready/],
-  ['crash', /failed its probation: it is backoff/],
+  ['never', /failed its probation: it waits after a crash: it was not ready/],
+  ['crash', /failed its probation: it waits after a crash/],
   ['sick', /failed its probation: its health is an error: it hurts/],
 ] as const)
   test(`a version that fails (${title}) makes room for the one before, with its data and the owner's answers`, async () => {

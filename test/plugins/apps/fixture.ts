@@ -193,6 +193,8 @@ export interface BenchOptions {
   readonly grants?: Readonly<Record<string, readonly string[]>>;
   /** The state of an earlier bench; it is left where it is. A new one of its own, if absent. */
   readonly root?: string;
+  /** Names the run of the Core. */
+  readonly startedAt?: number;
   /** Fills `<var>/apps` before the plugin starts. */
   readonly prepare?: (installed: string, paths: DeviceInfo['paths']) => Promise<unknown>;
   /** Asked before the supervisor stops a guest; it throws where that cannot be done. */
@@ -218,7 +220,7 @@ export async function startBench(options: BenchOptions = {}): Promise<Bench> {
     core: { version: '1.0.0', api: '1.0.0' },
     auth: 'token',
     paths,
-    startedAt: Date.now(),
+    startedAt: options.startedAt ?? Date.now(),
     grants: options.allowed ?? {},
   };
   let issued = 0;

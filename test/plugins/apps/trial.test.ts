@@ -104,9 +104,9 @@ test('what is granted with a trial ends with it', async () => {
   assert.deepEqual(await held(), []);
 });
 
-test('a trial outlasts the Core, and not the next start of the device', async () => {
+test('a trial outlasts a restart of the plugin, and not the next start of the Core', async () => {
   const root = mkdtempSync(join(folder, 'root-'));
-  const options = { ...allowed, root } as const;
+  const options = { ...allowed, root, startedAt: 1_000 } as const;
   {
     await using bench = await startBench(options);
     await attempt(bench, await packageOf('tried'));
@@ -115,14 +115,20 @@ test('a trial outlasts the Core, and not the next start of the device', async ()
     await using bench = await startBench(options);
     await bench.apps.start(ID);
     await says(bench, 'tried');
-    const record = join(home(bench), 'tried.json');
-    writeFileSync(record, readFileSync(record, 'utf8').replace(/"boot":"[^"]*"/, '"boot":"another"'));
   }
-  for (const damaged of [undefined, '{"boot":', undefined]) {
-    await using bench = await startBench(options);
+  const record = join(root, 'var/apps', ID, 'tried.json');
+  const whole = readFileSync(record, 'utf8');
+  const others: readonly (readonly [text: string, startedAt: number])[] = [
+    [whole, 2_000],
+    [whole.replace(/"boot":"[^"]*"/, '"boot":"another"'), 1_000],
+    [whole.replace(/,"run":\d+/, ''), 1_000],
+    ['{"boot":', 1_000],
+  ];
+  for (const [text, startedAt] of others) {
+    writeFileSync(record, text);
+    await using bench = await startBench({ ...options, startedAt });
     await assert.rejects(bench.status(ID), { code: 'APP_NOT_FOUND' });
-    assert.deepEqual([codes(bench), existsSync(join(home(bench), 'tried.json'))], [[], false]);
-    if (damaged !== undefined) writeFileSync(join(home(bench), 'tried.json'), damaged);
+    assert.deepEqual([codes(bench), existsSync(record)], [[], false], text);
   }
 });
 

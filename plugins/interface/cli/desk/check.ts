@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
-import { type AppStatus, reasonOf } from '@device-core/plugin-api';
+import { type AppStatus, reasonOf, stateText } from '@device-core/plugin-api';
 import { appFilesOf } from '@device-core/plugin-api/packages';
 import type { AppFolder } from './app-folder.ts';
 import { judge, minimal, type Uses, type Verdict } from './claims.ts';
@@ -242,7 +242,7 @@ export class AppCheck {
 
 function troubleOf({ state, reason, lastEnd, denied }: AppStatus): string {
   const hint = denied.map(({ capability }) => capability).join(', ');
-  return `${lastEnd?.reason ?? reason ?? `it is ${state}`}${hint ? ` (not granted: ${hint})` : ''}`;
+  return `${lastEnd?.reason ?? reason ?? `it ${stateText(state)}`}${hint ? ` (not granted: ${hint})` : ''}`;
 }
 
 function ofFunction(part: string): boolean {

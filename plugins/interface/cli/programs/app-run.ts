@@ -1,10 +1,14 @@
 import { basename, dirname } from 'node:path';
 import type { AppStatus } from '@device-core/plugin-api';
-import { defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
+import { defineProgram, EXIT, Failure, type ProgramOutput, pause } from '@device-core/plugin-api/program';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
 import { Saves, savedNames } from '../desk/saves.ts';
 import { Simulator } from '../desk/simulator.ts';
+import { tellState } from '../desk/told-state.ts';
+
+/** The Core waits until a file was left alone for 150 ms, and looks 200 ms later. */
+const MANIFEST_MS = 1_000;
 
 interface RunOptions {
   readonly folder: string;
@@ -39,7 +43,7 @@ export const program = defineProgram<RunOptions>({
       if (!over.signal.aborted) throw error;
     });
     try {
-      await tell(out, await stateOf(device, 'start'), 'it runs');
+      await tellState(out, await stateOf(device, 'start'), 'it runs');
       await Promise.all([logs, restartAtSaves(device, folder.path, saves, out, over.signal)]);
     } finally {
       over.abort();
@@ -64,11 +68,11 @@ async function restartAtSaves(
       // Of a changed manifest the Core takes note by itself; what it claims now is granted with it.
       if (names.includes('app.yaml')) device.grant(grantsOf(new AppFolder(path)));
       if (names.every((name) => name === 'app.yaml')) {
-        await out.line('app.yaml: it is read again');
+        await tellManifest(device, out, signal);
         continue;
       }
       const app = await stateOf(device, 'restart');
-      await tell(out, app, `${savedNames(names)}: runs again after ${Math.round(performance.now() - began)} ms`);
+      await tellState(out, app, `${savedNames(names)}: runs again after ${Math.round(performance.now() - began)} ms`);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Failure)) throw error;
@@ -77,14 +81,19 @@ async function restartAtSaves(
   }
 }
 
+/** The Core hears of the manifest by itself, a moment after the save. */
+async function tellManifest(device: Simulator, out: ProgramOutput, signal: AbortSignal): Promise<void> {
+  await pause(MANIFEST_MS, signal);
+  const { body } = await device.client.get(`/apps/${encodeURIComponent(device.app)}`);
+  const { complaint, ...status } = body.app as AppStatus;
+  if (complaint !== undefined) await out.line(out.paint('red', `app.yaml: ${complaint}; the former one is in force`));
+  else await tellState(out, status, 'app.yaml: it is in order and in force');
+}
+
 async function stateOf(device: Simulator, verb: 'start' | 'restart'): Promise<AppStatus> {
   const path = `/apps/${encodeURIComponent(device.app)}/${verb}`;
   const { body } = await device.client.post(path, {}, { timeoutMs: 165_000 });
   return body.app as AppStatus;
-}
-
-async function tell(out: ProgramOutput, { state, reason }: AppStatus, running: string): Promise<void> {
-  await out.line(state === 'running' ? out.paint('green', running) : out.paint('red', `${state}: ${reason ?? ''}`));
 }
 
 function grantsOf({ id, claims }: AppFolder): Readonly<Record<string, readonly string[]>> {

@@ -1,4 +1,6 @@
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { AppState } from '@device-core/plugin-api';
 import { packApp } from '@device-core/plugin-api/packages';
 import {
   defineProgram,
@@ -7,10 +9,12 @@ import {
   Failure,
   type ProgramClient,
   type ProgramOutput,
+  usage,
 } from '@device-core/plugin-api/program';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
 import { Saves, savedNames } from '../desk/saves.ts';
+import { tellState } from '../desk/told-state.ts';
 
 interface TryOptions {
   readonly folder: string;
@@ -22,33 +26,36 @@ interface TryOptions {
 /** As the device takes it. */
 const LIMITS = { files: 20_000, bytes: 32 << 20 } as const;
 const CHANGE_MS = 165_000;
+/** A person who pressed Ctrl-C waits no longer. */
+const END_MS = 20_000;
 
 /** `devicectl app try` */
 export const program = defineProgram<TryOptions>({
   description:
-    'The app runs on the device as it was saved last, in its sandbox and without a signature, until the device starts again or the trial is ended. Its log is shown, and each save is tried, until Ctrl-C. The device has to allow it: apps.developer: operator.',
+    'The app runs on the device as it was saved last, in its sandbox and without a signature, until Ctrl-C. Its log is shown, and each save is tried. With --once it runs until the trial is ended or the Core starts again. The device has to allow it: apps.developer: operator.',
   params: {
     type: 'object',
     properties: {
       folder: { type: 'string', default: '.', description: 'of the app' },
       grant: { type: 'array', items: { type: 'string' }, description: 'a capability to grant it; may be repeated' },
-      once: { type: 'boolean', description: 'do not wait for saves' },
+      once: { type: 'boolean', description: 'do not wait for saves, and leave it running' },
       stop: { type: 'boolean', description: 'end the trial: what is installed runs again' },
     },
   },
   cli: { fixed: ['folder'] },
   async run({ args, client, out, signal }): Promise<ExitCode> {
-    const folder = new AppFolder(args.folder);
     if (args.stop) {
-      await client.post(`/apps/${encodeURIComponent(folder.id)}/forget`, {}, { timeoutMs: CHANGE_MS });
-      await out.line(out.json ? JSON.stringify({ ok: true, id: folder.id }) : `${folder.id} is tried no longer`);
+      const id = idOf(args.folder);
+      await client.post(forgetting(id), {}, { timeoutMs: CHANGE_MS });
+      await out.line(out.json ? JSON.stringify({ ok: true, id }) : `${id} is tried no longer`);
       return EXIT.ok;
     }
+    const folder = new AppFolder(args.folder);
     const grants = args.grant ?? [];
     using saves = new Saves(folder.path);
     const first = await attempt(client, folder, grants);
     if (out.json) await out.line(JSON.stringify({ ok: true, ...first }));
-    else await tell(out, first, 'it runs');
+    else await tellState(out, first, 'it runs');
     if (args.once || out.json) return first.state === 'running' ? EXIT.ok : EXIT.answered;
     const over = new AbortController();
     const end = () => over.abort();
@@ -62,15 +69,40 @@ export const program = defineProgram<TryOptions>({
       over.abort();
       signal.removeEventListener('abort', end);
     }
-    return EXIT.ok;
+    return endTrial(client, out, first.id);
   },
 });
+
+/** Nobody looks after the app any longer. Where the Core is gone, or the connection that Ctrl-C ends too, the person is told what is left. */
+async function endTrial(client: ProgramClient, out: ProgramOutput, id: string): Promise<ExitCode> {
+  try {
+    await client.post(forgetting(id), {}, { timeoutMs: END_MS });
+    await out.line(`${id} is tried no longer`);
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const left = `it goes on until "devicectl app forget ${id}", or until the Core starts again`;
+    await out.line(out.paint('red', `cannot end the trial of ${id}: ${error.message}; ${left}`));
+    return EXIT.answered;
+  }
+}
+
+function forgetting(id: string): string {
+  return `/apps/${encodeURIComponent(id)}/forget`;
+}
+
+/** Of the app in a folder, or the word itself where it is no folder. */
+function idOf(word: string): string {
+  if (existsSync(join(word, 'app.yaml'))) return new AppFolder(word).id;
+  if (/^[A-Za-z][\w.-]*$/.test(word)) return word;
+  throw usage(`${word} is not the folder of an app`, 'name the app: devicectl app forget ID');
+}
 
 interface Trial {
   readonly id: string;
   readonly hash: string;
   readonly same: boolean;
-  readonly state: string;
+  readonly state: AppState;
   readonly reason?: string;
 }
 
@@ -84,13 +116,17 @@ interface Trying {
 }
 
 async function trySaves({ client, out, saves, grants, folder, signal }: Trying): Promise<void> {
+  let refused = false;
   for (let names = await saves.next(signal); names; names = await saves.next(signal)) {
     const began = performance.now();
     try {
       const trial = await attempt(client, folder, grants);
-      if (!trial.same) await tell(out, trial, `${savedNames(names)}: runs again after ${ms(began)}`);
+      const again = trial.same ? 'in order again, and as it runs' : `runs again after ${ms(began)}`;
+      if (!trial.same || refused) await tellState(out, trial, `${savedNames(names)}: ${again}`);
+      refused = false;
     } catch (error) {
       if (signal.aborted) return;
+      refused = true;
       // Half a save is no package; the next one may be.
       if (!(error instanceof Failure) && !(error instanceof Error && 'code' in error)) throw error;
       await out.line(out.paint('red', `${savedNames(names)}: ${error.message}`));
@@ -105,10 +141,6 @@ async function attempt(client: ProgramClient, folder: AppFolder, grants: readonl
   const body = { package: bytes.toString('base64'), ...(grants.length > 0 ? { grants } : {}) };
   const answer = await client.post('/apps/try', body, { timeoutMs: CHANGE_MS });
   return answer.body as unknown as Trial;
-}
-
-async function tell(out: ProgramOutput, { state, reason }: Trial, running: string): Promise<void> {
-  await out.line(state === 'running' ? out.paint('green', running) : out.paint('red', `${state}: ${reason ?? ''}`));
 }
 
 function ms(began: number): string {
