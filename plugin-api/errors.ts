@@ -21,7 +21,7 @@ export const ERROR_CODES = {
   REQUEST_TIMEOUT: [408, -32002, 'cannot wait any longer for the request: {reason}'],
   HEADERS_TOO_LARGE: [431, -32600, 'cannot accept more than {limit} bytes of request headers'],
   BODY_TOO_LARGE: [413, -32600, 'cannot accept more than {limit} bytes ({what})'],
-  METHOD_NOT_FOUND: [404, -32601, 'there is no operation {name}'],
+  METHOD_NOT_FOUND: [404, -32601, 'there is no operation {name}{suggestion}'],
   METHOD_NOT_ALLOWED: [405, -32601, 'cannot {method} {path}; allowed: {allowed}'],
   SESSION_REQUIRED: [400, -32600, '{operation} needs a JSON-RPC session: {hint}'],
   RATE_LIMITED: [429, -32005, '{caller} exceeded {limit} for {what}; retry in {retryAfterMs} ms'],
@@ -144,7 +144,7 @@ export const ERROR_CODES = {
   BRIDGE_FAILED: [502, -32110, 'bridge endpoint {endpoint} answered {status}'],
   ENDPOINT_EXISTS: [409, -32009, 'endpoints of {source} are already served'],
   // ---- sensors ----
-  SENSOR_NOT_FOUND: [404, -32004, 'there is no sensor {sensor}'],
+  SENSOR_NOT_FOUND: [404, -32004, 'there is no sensor {sensor}{suggestion}'],
   SENSOR_CONFLICT: [409, -32009, 'sensor {sensor} is already there, of {owner}'],
   READER_NOT_FOUND: [404, -32004, 'there is no NFC reader {reader}'],
   TAG_NOT_FOUND: [404, -32004, 'there is no tag at NFC reader {reader}'],

@@ -71,7 +71,7 @@ export type {
   SkuPlugin,
   StateForms,
 } from './manifest.ts';
-export { nearest } from './nearest.ts';
+export { didYouMean, nearest } from './nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
 export {
   type Capabilities,

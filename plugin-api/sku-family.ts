@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { CoreError, reasonOf } from './errors.ts';
 import type { SkuManifest, SkuPlugin } from './manifest.ts';
-import { nearest } from './nearest.ts';
+import { didYouMean } from './nearest.ts';
 import { packageLater } from './package-later.ts';
 import { parseYaml, type YamlPath } from './yaml.ts';
 
@@ -225,7 +225,7 @@ class Merge {
       const line = typeof said === 'string' ? { version: said } : said;
       const base = members.get(id);
       if (!base && layer.value.extends !== undefined && line.version === undefined) {
-        const near = meant(id, ids);
+        const near = didYouMean(id, ids);
         const instead = `a line with a version adds a plugin${near}`;
         this.#refuse(layer, ['plugins', id], `no base has a plugin ${id} that could be changed; ${instead}`);
       }
@@ -251,17 +251,12 @@ function whyNoRemoval(
   plugins: NonNullable<SkuLayer['plugins']>,
   ids: readonly string[],
 ): string | undefined {
-  if (!line) return `removes plugin ${id}, which no base has${meant(id, ids)}`;
+  if (!line) return `removes plugin ${id}, which no base has${didYouMean(id, ids)}`;
   const essential = line.members?.get('essential');
   if (essential?.leaf !== true || plugins[id] !== undefined) return undefined;
   const { file, line: number } = spotOf(essential, []);
   return `removes plugin ${id}, which is essential (${basename(file)}:${number}); list another ${id} here, or take "essential" from that line`;
 }
-
-const meant = (id: string, ids: readonly string[]): string => {
-  const near = nearest(id, ids);
-  return near === undefined ? '' : `; did you mean ${near}?`;
-};
 
 function nodeOf(layer: SkuFile, value: unknown, path: YamlPath): Node {
   if (!isMap(value)) return { layer, path, leaf: value };

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   CoreError,
+  didYouMean,
   describeCapability,
   type ErrorCode,
   type Isolation,
-  nearest,
   type PluginManifest,
   type PluginSettings,
   type ProgramDeclaration,
@@ -125,7 +125,7 @@ class SkuCheck {
     }
     for (const [index, id] of safeMode.entries()) {
       if (plugins[id] !== undefined) continue;
-      const message = `safe mode is to keep ${id}, but this SKU has no plugin ${id}${meant(id, Object.keys(plugins))}`;
+      const message = `safe mode is to keep ${id}, but this SKU has no plugin ${id}${didYouMean(id, Object.keys(plugins))}`;
       this.report('nothing', sku, ['safeMode', index], 'PLUGIN_NOT_FOUND', message);
     }
     this.#sku = sku;
@@ -136,7 +136,7 @@ class SkuCheck {
     if (saved !== undefined) this.#keep(saved);
     for (const { plugin, key } of this.#settings) {
       if (this.#lines.has(plugin)) continue;
-      const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${meant(plugin, this.#lines.keys())}`;
+      const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${didYouMean(plugin, this.#lines.keys())}`;
       // Safe mode leaves plugins out, and is to start with the command line of the device that it saves.
       this.report(sku.value.id === SAFE_MODE ? 'nothing' : 'core', sku, ['plugins'], 'PLUGIN_NOT_FOUND', message);
     }
@@ -250,7 +250,7 @@ class SkuCheck {
 
   #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {
     if (!existsSync(file)) {
-      const near = this.#tree.has(id) ? '' : meant(id, this.#tree.keys());
+      const near = this.#tree.has(id) ? '' : didYouMean(id, this.#tree.keys());
       const message = `there is no plugin ${id}${near || `: ${shown(file)} does not exist`}`;
       this.report('plugin', sku, ['plugins', id], 'PLUGIN_NOT_FOUND', message, id);
       return undefined;
@@ -400,11 +400,6 @@ class SkuCheck {
     }
   }
 }
-
-const meant = (id: string, ids: Iterable<string>): string => {
-  const near = nearest(id, ids);
-  return near === undefined ? '' : `; did you mean ${near}?`;
-};
 
 function settingsOf(
   plugins: readonly PluginEntry[],

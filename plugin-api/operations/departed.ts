@@ -53,10 +53,10 @@ export class Departed {
     return found;
   }
 
-  /** Why a call by this name cannot be served. */
-  missing(name: string): CoreError {
+  /** Why a call by this name cannot be served now; undefined where it never could be. */
+  missing(name: string): CoreError | undefined {
     const entry = this.get(name);
-    if (!entry) return new CoreError('METHOD_NOT_FOUND', { name });
+    if (!entry) return undefined;
     const reason = `${entry.info?.plugin ? `plugin ${entry.info.plugin}` : 'its plugin'} has stopped, perhaps to start again`;
     return new CoreError('UNAVAILABLE', { what: name, reason, retryAfterMs: RETRY_AFTER_MS });
   }

@@ -54,11 +54,11 @@ export class Gate {
   permitted(name: string, { caller }: Invocation): CoreError | undefined {
     const there = this.#table.operation(name);
     const entry = there ?? this.#table.departed.get(name);
-    if (!entry) return new CoreError('METHOD_NOT_FOUND', { name });
+    if (!entry) return this.#table.unknown(name);
     try {
       mayCall(entry, caller);
       entry.authorization.family(caller);
-      return there ? undefined : this.#table.departed.missing(name);
+      return there ? undefined : this.#table.missing(name);
     } catch (thrown) {
       return this.#explain(thrown, entry);
     }
@@ -66,7 +66,7 @@ export class Gate {
 
   invoke(name: string, params: unknown, invocation: Invocation): Promise<unknown> {
     const entry = this.#table.operation(name);
-    if (!entry) return Promise.reject(this.#table.departed.missing(name));
+    if (!entry) return Promise.reject(this.#table.missing(name));
     return new Promise((resolve, reject) => {
       this.#guard(entry, params ?? {}, this.#admit(entry, invocation, resolve, reject), undefined);
     });
@@ -79,7 +79,7 @@ export class Gate {
     invocation: Invocation,
   ): Promise<{ readonly done: Promise<void> }> {
     const entry = this.#table.stream(name);
-    if (!entry) return Promise.reject(this.#table.departed.missing(name));
+    if (!entry) return Promise.reject(this.#table.missing(name));
     return new Promise((resolve, reject) => {
       const call = this.#admit(entry, invocation, resolve as (value: unknown) => void, reject);
       this.#guard(entry, params ?? {}, call, channel);

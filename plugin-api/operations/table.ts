@@ -2,6 +2,7 @@
 import {
   type Capabilities,
   CoreError,
+  didYouMean,
   type JsonSchema,
   type Logger,
   type Operation,
@@ -18,6 +19,8 @@ import { Departed } from './departed.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import { closed, type Schemas } from './schema.ts';
 
+/** A caller may send a name of any length. */
+const LONGEST_SHOWN = 200;
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
 const PATH = /^(\/(:[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9_.-]+))+$/;
 const TIMEOUT_MS = 30_000;
@@ -121,6 +124,17 @@ export class Table {
 
   streams(): readonly StreamInfo[] {
     return [...this.#streams.values()].map((entry) => entry.info).sort(byName);
+  }
+
+  /** Why a call by this name cannot be served. */
+  missing(name: string): CoreError {
+    return this.departed.missing(name) ?? this.unknown(name);
+  }
+
+  unknown(name: string): CoreError {
+    const suggestion = didYouMean(name, this.#operations.keys());
+    const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}...` : name;
+    return new CoreError('METHOD_NOT_FOUND', { name: shown, suggestion });
   }
 
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable {

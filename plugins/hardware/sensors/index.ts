@@ -20,7 +20,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     });
     for (const operation of sensorOperations(registry, capabilities))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
-    const stream = readingStream(registry, config.queue);
+    const stream = readingStream(registry, capabilities, config.queue);
     scope.use(`stream ${stream.name}`, services.operations.addStream(stream));
     host.tap('health.collect', (report) => {
       const [first] = registry.troubled.toSorted((one, other) => Number(one.waits) - Number(other.waits));

@@ -1,10 +1,13 @@
-import type {
-  Capabilities,
-  JsonSchema,
-  Operation,
-  SensorInfo,
-  SensorReading,
-  StreamEndpoint,
+import {
+  type Caller,
+  type Capabilities,
+  CoreError,
+  didYouMean,
+  type JsonSchema,
+  type Operation,
+  type SensorInfo,
+  type SensorReading,
+  type StreamEndpoint,
 } from '@device-core/plugin-api';
 import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
 import type { Registry } from './registry.ts';
@@ -41,18 +44,32 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
     cli: { columns: ['values'] },
     rest: { method: 'GET', path: '/sensors/:name' },
     errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
-    async run({ name }, { signal, deadline }) {
+    async run({ name }, { signal, deadline, caller }) {
+      admit(name, caller);
       return registry.read(name, { signal, deadline });
     },
   };
+  const admit = admission(registry, capabilities);
   return [list, read] as readonly Operation<never, unknown>[];
+}
+
+/** Throws SENSOR_NOT_FOUND for a name that there is not, with the nearest one that the caller may read. */
+function admission(registry: Registry, capabilities: Capabilities): (name: string, caller: Caller) => void {
+  return (name, caller) => {
+    const names = registry.names();
+    if (names.includes(name)) return;
+    const readable = names.filter((one) => capabilities.holds(caller, `sensors.${one}`));
+    throw new CoreError('SENSOR_NOT_FOUND', { sensor: name, suggestion: didYouMean(name, readable) });
+  };
 }
 
 /** Readings of a sensor, a JSON line each: `{at, values, lost}`. */
 export function readingStream(
   registry: Registry,
+  capabilities: Capabilities,
   queue: number,
 ): StreamEndpoint<{ readonly name: string; readonly intervalMs?: number }> {
+  const admit = admission(registry, capabilities);
   return {
     name: 'sensors.follow',
     summary: 'Read a sensor again and again, a line of JSON each time',
@@ -61,8 +78,8 @@ export function readingStream(
     params: exactly({ name: NAME, intervalMs: { type: 'integer', minimum: 10, maximum: 86_400_000, default: 1_000 } }, [
       'name',
     ]),
-    async run({ name, intervalMs = 1_000 }, channel) {
-      registry.find(name);
+    async run({ name, intervalMs = 1_000 }, channel, { caller }) {
+      admit(name, caller);
       await outflowOfLines<SensorReading & { readonly lost: number }>(channel, queue, (take) =>
         registry.subscribe(name, intervalMs, (reading) => take({ ...reading, lost: 0 })),
       );

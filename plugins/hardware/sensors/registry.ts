@@ -56,6 +56,10 @@ export class Registry implements Sensors {
     };
   }
 
+  names(): readonly string[] {
+    return [...this.#rows.keys()];
+  }
+
   async list(): Promise<readonly SensorInfo[]> {
     return [...this.#rows.values()].map(({ description, owner, readings, failures, latest, problem }) => ({
       ...description,

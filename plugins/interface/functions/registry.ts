@@ -1,5 +1,5 @@
 /** Every version of every function of every app, and which of them a caller means. Pure, in memory. */
-import { CoreError, type FunctionEntry } from '@device-core/plugin-api';
+import { CoreError, didYouMean, type FunctionEntry } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import type { Registered } from './entry.ts';
 
@@ -78,14 +78,18 @@ export class Registry {
     const owners = this.#owners.get(name);
     const [only] = owners ?? [];
     if (only !== undefined && owners?.size === 1) return only;
-    const reason = owners ? `: ${[...owners].toSorted().join(' and ')} have one each, say which with "app"` : '';
+    const reason = owners
+      ? `: ${[...owners].toSorted().join(' and ')} have one each, say which with "app"`
+      : didYouMean(name, this.#owners.keys());
     throw new CoreError('FUNCTION_NOT_FOUND', { name, reason, ...(owners && { candidates: [...owners].toSorted() }) });
   }
 
   /** The newest version within a semver range, or of all without one. Throws FUNCTION_NOT_FOUND, PARAMS_INVALID. */
   resolve(app: string, name: string, range?: string): Registered {
-    const versions = this.#apps.get(app)?.get(name);
-    if (!versions) throw new CoreError('FUNCTION_NOT_FOUND', { name, reason: ` of ${app}` });
+    const names = this.#apps.get(app);
+    const versions = names?.get(name);
+    if (!versions)
+      throw new CoreError('FUNCTION_NOT_FOUND', { name, reason: ` of ${app}${didYouMean(name, names?.keys() ?? [])}` });
     if (range === undefined) return versions[0]!;
     if (range.length > 128 || semver().validRange(range) === null) {
       throw new CoreError('PARAMS_INVALID', {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CallContext, CoreError, nearest } from '@device-core/plugin-api';
+import { type CallContext, CoreError, didYouMean } from '@device-core/plugin-api';
 import { makeFolder, moveFile } from '@device-core/plugin-api/durable';
 import { PACKAGE_OFFERS, type PackageNoun, runsOn } from '@device-core/plugin-api/packages';
 import { compare } from '@device-core/plugin-api/versions';
@@ -234,8 +234,7 @@ const isHere = (offer: OfferedPackage): boolean => offer.withdrawn === undefined
 const isFit = (offer: OfferedPackage): boolean => isRelease(offer) && isHere(offer);
 
 function suggested(id: string, all: readonly OfferedPackage[]): string {
-  const near = nearest(id, [...new Set(all.map((offer) => offer.id))]);
-  return near === undefined ? '' : `; did you mean ${near}?`;
+  return didYouMean(id, new Set(all.map((offer) => offer.id)));
 }
 
 function named(versions: readonly OfferedPackage[]): string {

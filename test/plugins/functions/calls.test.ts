@@ -72,6 +72,10 @@ suite('calling functions', () => {
     ];
     for (const [params, code] of cases) assert.equal(await codeOf(call(started, params)), code, JSON.stringify(params));
     assert.equal(started.sockets.calls.length, 0);
+    const near = agenda.name.slice(0, -1);
+    const suggestion = new RegExp(`^there is no function ${near}.*; did you mean ${agenda.name}\\?$`);
+    for (const params of [{ name: near }, { name: near, app: APP }])
+      await assert.rejects(call(started, params), { code: 'FUNCTION_NOT_FOUND', message: suggestion });
   });
 
   test('a name that several apps have needs the app, and the candidates are named', async () => {

@@ -67,6 +67,17 @@ describe('sensors', () => {
     assert.equal((await device.health('sensors')).status, 'okay');
   });
 
+  it('names to an app only sensors that it may read', async () => {
+    await using device = await start(['sensors.tnk', 'sensors.tank', 'sensors.dor']);
+    const source: SensorSource = { read: async () => ({ at: 1, values: {} }) };
+    const service = device.core.service(sensors);
+    await using _tank = service.register(describeSensor('tank'), source, 'plugin.test');
+    await using _door = service.register(describeSensor('door'), source, 'plugin.test');
+    const said = async (name: string) => (await device.refusal('sensors.read', { name }, APP)).message;
+    assert.equal(await said('tnk'), 'there is no sensor tnk; did you mean tank?');
+    assert.equal(await said('dor'), 'there is no sensor dor');
+  });
+
   it('lets an app read the sensors that it was granted', async () => {
     await using device = await start(['sensors.tank']);
     const source: SensorSource = { read: async () => ({ at: 1, values: {} }) };
@@ -81,6 +92,8 @@ describe('sensors', () => {
       ['tank'],
     );
     assert.equal((await device.refusal('sensors.read', { name: 'none' })).code, 'SENSOR_NOT_FOUND');
+    const { message } = await device.refusal('sensors.read', { name: 'dor' });
+    assert.equal(message, 'there is no sensor dor; did you mean door?');
     await assert.rejects(async () => void (await service.register(describeSensor('tank'), source, 'plugin.other')), {
       code: 'SENSOR_CONFLICT',
     });
