@@ -2,8 +2,11 @@ import { dirname, resolve } from 'node:path';
 import type { Isolation, PluginDefinition, PluginHost, PluginManifest, ServiceRef } from '@device-core/plugin-api';
 import type { PluginEntry } from '../resolved.ts';
 
-/** A service that a test gives may need a host of its own: this is called with it before the service is there. */
-export const STARTS = Symbol('starts');
+/**
+ * A service that a test gives may need a host of its own: this is called with it before the service is there. Registered, because the fakes of a plugin
+ * outside of the checkout come from another copy of the kit than `devicectl plugin check`.
+ */
+export const STARTS = Symbol.for('@device-core/testing-starts');
 export interface Starts {
   [STARTS](host: PluginHost): void;
 }

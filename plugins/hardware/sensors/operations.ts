@@ -17,6 +17,11 @@ const READING: JsonSchema = {
   at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
   values: { type: 'object', additionalProperties: { type: 'number' } },
 };
+const UNITS: JsonSchema = {
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'of the values, in UCUM: Cel, %, hPa, lx; 1 for a plain number, bool for a state',
+};
 
 export function sensorOperations(registry: Registry, capabilities: Capabilities): readonly Operation<never, unknown>[] {
   const list: Operation<never, { readonly sensors: readonly SensorInfo[] }> = {
@@ -34,19 +39,21 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
       sensors: (await registry.list()).filter(({ name }) => capabilities.holds(caller, `sensors.${name}`)),
     }),
   };
-  const read: Operation<{ readonly name: string }, SensorReading> = {
+  const read: Operation<{ readonly name: string }, SensorReading & { readonly units: object }> = {
     name: 'sensors.read',
     summary: 'Read a sensor',
     description: 'A reading that is younger than the least interval of the sensor is given again.',
     params: exactly({ name: NAME }),
-    result: exactly(READING),
+    result: exactly({ ...READING, units: UNITS }, ['at', 'values']),
     capability: 'sensors.{name}',
-    cli: { columns: ['values'] },
+    cli: { columns: ['values', 'units'] },
     rest: { method: 'GET', path: '/sensors/:name' },
     errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
     async run({ name }, { signal, deadline, caller }) {
       admit(name, caller);
-      return registry.read(name, { signal, deadline });
+      const { quantities } = registry.find(name).description;
+      const units = Object.fromEntries(Object.entries(quantities).map(([quantity, { unit }]) => [quantity, unit]));
+      return { ...(await registry.read(name, { signal, deadline })), units };
     },
   };
   const admit = admission(registry, capabilities);

@@ -129,7 +129,7 @@ function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packag
       if (!changes)
         throw new CoreError('UNAVAILABLE', {
           what: `${plural}.fetch`,
-          reason: 'no plugin keeps changes; changes is the one',
+          reason: 'service changes is missing: enable plugin changes in the SKU',
         });
       const data: Data = { offer, anyway };
       const summary = `fetch ${noun} ${id} ${offer.version}`;

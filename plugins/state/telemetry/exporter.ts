@@ -92,7 +92,7 @@ export class Exporter {
     const { book, settings } = this.#options;
     if (book.value.level === 'off') return 'there is no consent';
     if (settings.endpoint === undefined) return 'the SKU names no endpoint';
-    if (!this.#outbox) return 'no plugin keeps what is to be sent; outbox is the one';
+    if (!this.#outbox) return 'service outbox is missing: enable plugin outbox in the SKU';
     return this.#trouble ?? (this.#sending && this.#unheaded);
   }
 

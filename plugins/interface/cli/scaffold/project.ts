@@ -76,6 +76,8 @@ plugins:
   system: { version: ^1.0.0, essential: true }
   http: { version: ^1.0.0, essential: true }
   cli: ^1.0.0
+  # Installing, upgrading and taking back go step by step.
+  changes: ^1.0.0
   # This file and the code of the plugin may be edited while the device runs.
   composer: ^1.0.0
   dev-reload: ^1.0.0
