@@ -42,6 +42,7 @@ export const LANGUAGES = {
     test: 'make test',
     files: [
       ['main.c', 'speaks to the Core; `make` builds it'],
+      ['json.c', 'reads and writes JSON'],
       ['greeting.c', 'is what the app knows; `test_greeting.c` tests it'],
     ],
   },

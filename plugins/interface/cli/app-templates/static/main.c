@@ -1,24 +1,46 @@
 /* An app without a runtime: JSON-RPC by hand, one message a line. */
 #include "greeting.h"
+#include "json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static const char *after(const char *json, const char *key) {
-    const char *found = strstr(json, key);
-    return found == NULL ? NULL : found + strlen(key);
+static int core;
+
+/* Answers a request; `body` is a member, `"result":...` or `"error":...`. */
+static void answer(struct json id, const char *body) {
+    dprintf(core, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,%s}\n", (int)id.length, id.at, body);
 }
 
-/* The id of a request as it stands there, a number or a string with its quotes. Returns 0 for a notification. */
-static int request_id(const char *line, char *id, size_t size) {
-    const char *start = after(line, "\"id\":");
-    if (start == NULL) return 0;
-    size_t length = *start == '"' ? strcspn(start + 1, "\"") + 2 : strcspn(start, ",}");
-    if (length >= size) return 0;
-    memcpy(id, start, length);
-    id[length] = '\0';
+/* The function of app.yaml, which says what goes in and what comes out; `params` are its inputs. */
+static void call_greet(struct json id, struct json params) {
+    struct json value;
+    char name[256], text[512], quoted[1200], body[2600];
+    if (!json_member(params, "name", &value) || !json_string(value, name, sizeof name)) {
+        answer(id, "\"error\":{\"code\":-32602,\"message\":\"name is missing or too long\"}");
+        return;
+    }
+    greet(text, sizeof text, name);
+    json_quote(text, quoted, sizeof quoted);
+    snprintf(body, sizeof body, "\"result\":{\"text\":%s}", quoted); /*silent*/
+    snprintf(body, sizeof body, "\"result\":{\"text\":%s,\"say\":%s}", quoted, quoted); /*voice*/
+    answer(id, body);
+}
+
+/* Returns 0 at the end. */
+static int handle(struct json message) {
+    struct json method, id, params = {"{}", 2};
+    char name[128];
+    if (!json_member(message, "method", &method) || !json_string(method, name, sizeof name)) return 1;
+    int asked = json_member(message, "id", &id);
+    json_member(message, "params", &params);
+    if (strcmp(name, "stop") == 0) return 0;
+    if (strcmp(name, "READY") == 0) puts("ready");
+    else if (asked && strcmp(name, "ping") == 0) answer(id, "\"result\":{}");
+    else if (asked && strcmp(name, "appId.greet") == 0) call_greet(id, params);
+    else if (asked) answer(id, "\"error\":{\"code\":-32601,\"message\":\"there is no such function\"}");
     return 1;
 }
 
@@ -30,7 +52,7 @@ int main(void) {
         return 1;
     }
     strcpy(address.sun_path, path);
-    int core = socket(AF_UNIX, SOCK_STREAM, 0);
+    core = socket(AF_UNIX, SOCK_STREAM, 0);
     if (core < 0 || connect(core, (struct sockaddr *)&address, sizeof address) != 0) {
         perror("cannot reach the Core");
         return 1;
@@ -39,24 +61,10 @@ int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     char *line = NULL;
     size_t room = 0;
-    while (getline(&line, &room, in) > 0) {
-        size_t length = 0;
-        char id[64];
-        const char *method = member(line, "method", &length);
-        if (method == NULL) continue;
-        int asked = request_id(line, id, sizeof id);
-        if (strncmp(method, "READY", length) == 0) puts("ready");
-        else if (strncmp(method, "stop", length) == 0) break;
-        else if (asked && strncmp(method, "ping", length) == 0) dprintf(core, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n", id);
-        else if (asked && strncmp(method, "appId.greet", length) == 0) {
-            char text[512];
-            size_t size = 0;
-            const char *name = member(line, "name", &size);
-            greet(text, sizeof text, name == NULL ? "" : name, size > 400 ? 400 : size);
-            dprintf(core, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"text\":\"%s\"}}\n", id, text); /*silent*/
-            dprintf(core, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"text\":\"%s\",\"say\":\"%s\"}}\n", id, text, text); /*voice*/
-        } else if (asked) dprintf(core, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"there is no such function\"}}\n", id);
-    }
+    ssize_t length;
+    struct json message;
+    while ((length = getline(&line, &room, in)) > 0)
+        if (json_read(&message, line, (size_t)length) && !handle(message)) break;
     puts("stopped");
     free(line);
     return 0;
