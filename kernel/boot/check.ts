@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   CoreError,
-  didYouMean,
   describeCapability,
+  didYouMean,
   type ErrorCode,
   type Isolation,
   type PluginManifest,

@@ -1,7 +1,7 @@
 /** Builds the package that authors of apps install: JavaScript and types of plugin-api/app, packed into device-core-app-<version>.tgz. It needs no other package. */
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { create } from 'tar';
+import { join } from 'node:path';
+import { packApp } from '../packages/index.ts';
 import { compile, outputFolder } from './compile.ts';
 import { API_FOLDER, ROOT, readPackageJson } from './package-json.ts';
 
@@ -9,19 +9,15 @@ const NAME = '@device-core/app';
 const ENTRY = 'plugin-api/app/index';
 /** The same library for Python goes with it, so that whoever has the package has both. */
 const PYTHON = 'device_app.py';
-/** The time that `npm pack` gives all files. */
-const PACKED = new Date('1985-10-26T08:15:00.000Z');
+const LIMITS = { files: 1_000, bytes: 4 << 20 } as const;
 
 /** Returns the path of the tarball, which is written into `folder`. No network is used; the same sources give the same bytes. */
-export function packAppLibrary(folder: string): string {
+export async function packAppLibrary(folder: string): Promise<string> {
   using output = outputFolder('app');
   const version = build(output.path);
   const file = join(folder, `device-core-app-${version}.tgz`);
-  const files = globSync('**/*', { cwd: output.path, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(output.path, join(entry.parentPath, entry.name)))
-    .sort();
-  create({ file, cwd: output.path, gzip: true, portable: true, mtime: PACKED, prefix: 'package', sync: true }, files);
+  const { bytes } = await packApp(output.path, { top: 'package', limits: LIMITS });
+  writeFileSync(file, bytes);
   return file;
 }
 
@@ -53,4 +49,4 @@ function needsNothing(file: string, path: string): void {
   writeFileSync(path, text);
 }
 
-if (import.meta.main) console.log(packAppLibrary(process.cwd()));
+if (import.meta.main) console.log(await packAppLibrary(process.cwd()));

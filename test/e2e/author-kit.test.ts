@@ -60,7 +60,10 @@ describe('a plugin of every kind, as the scaffold gives it, passes outside of th
       // `npm run check`, without npm; or the check of another copy of the kit than the author's fakes come from.
       const [, script] = /^node -e "(.*)"$/.exec(scripts.check) ?? [];
       if (kind === 'operation') await writeFile(join(home, 'fakes.ts'), FAKES);
-      const table = await node(kind === 'operation' ? [DEVICECTL, 'plugin', 'check', '.'] : ['-e', script ?? 'throw'], home);
+      const table = await node(
+        kind === 'operation' ? [DEVICECTL, 'plugin', 'check', '.'] : ['-e', script ?? 'throw'],
+        home,
+      );
       const outcomes = table.split('\n').map((line) => line.slice(0, 4));
       assert.deepEqual(outcomes.toSpliced(-2), Array(10).fill('PASS'), table);
       assert.match(table, /^passed: 0 failures, 0 warnings$/m);

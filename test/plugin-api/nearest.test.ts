@@ -24,11 +24,7 @@ for (const [wanted, words, near] of CASES)
 function distance(a: string, b: string): number {
   if (a === '' || b === '') return Math.max(a.length, b.length);
   const same = a[0] === b[0] ? 0 : 1;
-  return Math.min(
-    distance(a.slice(1), b) + 1,
-    distance(a, b.slice(1)) + 1,
-    distance(a.slice(1), b.slice(1)) + same,
-  );
+  return Math.min(distance(a.slice(1), b) + 1, distance(a, b.slice(1)) + 1, distance(a.slice(1), b.slice(1)) + same);
 }
 
 test('the cut-off never changes the answer', () => {

@@ -38,10 +38,10 @@ console.log(reason);
 `;
 
 test('an app outside of the checkout compiles and runs with the packed library, which needs no other package', async () => {
-  const tarball = packAppLibrary(folder);
+  const tarball = await packAppLibrary(folder);
   const first = readFileSync(tarball);
   rmSync(tarball);
-  assert.ok(readFileSync(packAppLibrary(folder)).equals(first), 'the same sources give the same bytes');
+  assert.ok(readFileSync(await packAppLibrary(folder)).equals(first), 'the same sources give the same bytes');
 
   const home = join(folder, 'packed');
   const library = join(home, 'node_modules/@device-core/app');

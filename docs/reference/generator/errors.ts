@@ -32,7 +32,10 @@ export function errorsPage({ operations }: Input): string {
 }
 
 /** The codes of a table in the sources, by the headings between them. */
-function sectionsOf(file: string, name: RegExp): readonly { readonly title: string; readonly names: readonly string[] }[] {
+function sectionsOf(
+  file: string,
+  name: RegExp,
+): readonly { readonly title: string; readonly names: readonly string[] }[] {
   const parts = readSource(file)
     .split(/^ {2}\/\/ ---- (.+?) ----$/m)
     .slice(1);

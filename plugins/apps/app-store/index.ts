@@ -53,7 +53,10 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     let service: Changes | undefined;
     const changing = async (request: ChangeRequest) => {
       if (service) return service.begin(request);
-      throw new CoreError('UNAVAILABLE', { what: request.kind, reason: 'service changes is missing: enable plugin changes in the SKU' });
+      throw new CoreError('UNAVAILABLE', {
+        what: request.kind,
+        reason: 'service changes is missing: enable plugin changes in the SKU',
+      });
     };
     const view = () => import('./operations.ts').then((it) => it.storeOperations(parts, changing));
     let made: ReturnType<typeof view> | undefined;

@@ -203,7 +203,10 @@ export class Installation implements ChangeMaker {
     const { app, by, grants = [] } = data;
     if (grants.length > 0) {
       if (!optional.consents)
-        throw new CoreError('UNAVAILABLE', { what: 'grants', reason: 'service consents is missing: enable plugin prompts in the SKU' });
+        throw new CoreError('UNAVAILABLE', {
+          what: 'grants',
+          reason: 'service consents is missing: enable plugin prompts in the SKU',
+        });
       const strange = grants.find((capability) => !manifest.capabilities.some(({ id }) => id === capability));
       if (strange !== undefined)
         throw new CoreError('PARAMS_INVALID', { where: 'grants', reason: `${app} does not ask for ${strange}` });

@@ -53,7 +53,9 @@ export class Probation {
     else this.#disarm(id);
     if (state !== 'failed' && state !== 'quarantined') return;
     // Not awaited: it takes as long as plugins take to stop and start, and the next events are about that.
-    this.#store.failed(id, entry.installedAt, reason ?? `it ${stateText(state)}`).catch((thrown) => this.#cannot(id, thrown));
+    this.#store
+      .failed(id, entry.installedAt, reason ?? `it ${stateText(state)}`)
+      .catch((thrown) => this.#cannot(id, thrown));
   };
 
   async #arm(id: string, installedAt: number): Promise<void> {

@@ -42,7 +42,10 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
     let service: Changes | undefined;
     const changing = async (request: ChangeRequest) => {
       if (service) return service.begin(request);
-      throw new CoreError('UNAVAILABLE', { what: request.kind, reason: 'service changes is missing: enable plugin changes in the SKU' });
+      throw new CoreError('UNAVAILABLE', {
+        what: request.kind,
+        reason: 'service changes is missing: enable plugin changes in the SKU',
+      });
     };
     for (const operation of [
       health,

@@ -117,7 +117,9 @@ describe('an app that is asked whether it is there', () => {
     assert.match(again.lastEnd?.reason ?? '', /^it hangs: 3 pings/);
     assert.equal(again.lastEnd?.count, 1);
     assert.ok((again.lastEnd?.at ?? 0) >= first.since);
-    assert.ok(bench.host.logged.some(({ level, message }) => level === 'warn' && /waits after a crash: it hangs/.test(message)));
+    assert.ok(
+      bench.host.logged.some(({ level, message }) => level === 'warn' && /waits after a crash: it hangs/.test(message)),
+    );
   });
 
   it('is quarantined when it hangs again and again', async () => {

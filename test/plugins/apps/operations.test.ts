@@ -130,7 +130,9 @@ test('a crash is told by the line that matters, to all by its place alone', asyn
   const line = 'it ended with code 1; it wrote: TypeError: the secret recipe (main.cjs:1)';
   assert.equal(status.reason, line);
   assert.ok(
-    bench.host.logged.some(({ level, message }) => level === 'warn' && message === `app ${ID} waits after a crash: ${line}`),
+    bench.host.logged.some(
+      ({ level, message }) => level === 'warn' && message === `app ${ID} waits after a crash: ${line}`,
+    ),
   );
   const event = bench.host.published.findLast(({ payload }) => (payload as AppStatus).state === 'backoff')?.payload;
   assert.equal((event as { crash?: string }).crash, 'TypeError at main.cjs:1');

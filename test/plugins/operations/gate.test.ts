@@ -132,14 +132,9 @@ describe('the gate', () => {
     assert.match(String(refusal.details.capability), /^[a-z.]+:<\w+>$/, 'no more than is needed');
     assert.equal((await fixture.table.permitted('test.echo', call(ANONYMOUS)))?.code, 'UNAUTHENTICATED');
     assert.equal((await fixture.table.permitted('test.none', call()))?.code, 'METHOD_NOT_FOUND');
-    for (const [name, message] of [
-      ['test.ehco', /^there is no operation test\.ehco; did you mean test\.echo\?$/],
-      ['other.name', /^there is no operation other\.name$/],
-      ['x'.repeat(1_000_000), /^there is no operation x{200}\.\.\.$/],
-    ] as const) {
-      assert.match((await fixture.table.permitted(name, call()))?.message ?? '', message);
-      await assert.rejects(fixture.table.invoke(name, {}, call()), { code: 'METHOD_NOT_FOUND', message });
-    }
+    const unknown = async (name: string) => (await fixture.table.permitted(name, call()))?.message;
+    assert.equal(await unknown('test.ehco'), 'there is no operation test.ehco; did you mean test.echo?');
+    assert.equal(await unknown('x'.repeat(1e6)), `there is no operation ${'x'.repeat(200)}...`);
   });
 
   it('asks the rate hook after the capability and before the schema', async () => {
