@@ -17,11 +17,20 @@ const READING: JsonSchema = {
   at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
   values: { type: 'object', additionalProperties: { type: 'number' } },
 };
-const UNITS: JsonSchema = {
+const QUANTITY: JsonSchema = {
   type: 'object',
-  additionalProperties: { type: 'string' },
-  description: 'of the values, in UCUM: Cel, %, hPa, lx; 1 for a plain number, bool for a state',
+  properties: {
+    quantity: { type: 'string' },
+    value: { type: 'number' },
+    unit: { type: 'string', description: 'UCUM: `Cel`, `%`, `hPa`, `lx`; `1` for a plain number, `bool` for a state' },
+  },
 };
+
+interface Quantity {
+  readonly quantity: string;
+  readonly value: number;
+  readonly unit: string;
+}
 
 export function sensorOperations(registry: Registry, capabilities: Capabilities): readonly Operation<never, unknown>[] {
   const list: Operation<never, { readonly sensors: readonly SensorInfo[] }> = {
@@ -39,21 +48,24 @@ export function sensorOperations(registry: Registry, capabilities: Capabilities)
       sensors: (await registry.list()).filter(({ name }) => capabilities.holds(caller, `sensors.${name}`)),
     }),
   };
-  const read: Operation<{ readonly name: string }, SensorReading & { readonly units: object }> = {
+  const read: Operation<{ readonly name: string }, SensorReading & { readonly quantities: readonly Quantity[] }> = {
     name: 'sensors.read',
     summary: 'Read a sensor',
     description: 'A reading that is younger than the least interval of the sensor is given again.',
     params: exactly({ name: NAME }),
-    result: exactly({ ...READING, units: UNITS }, ['at', 'values']),
+    result: exactly({ ...READING, quantities: { type: 'array', items: QUANTITY } }, ['at', 'values']),
     capability: 'sensors.{name}',
-    cli: { columns: ['values', 'units'] },
+    cli: { hide: ['at', 'values'], columns: ['quantity', 'value', 'unit'] },
     rest: { method: 'GET', path: '/sensors/:name' },
     errors: ['SENSOR_NOT_FOUND', 'SENSOR_FAILED', 'TIMEOUT', 'CANCELLED'],
     async run({ name }, { signal, deadline, caller }) {
       admit(name, caller);
       const { quantities } = registry.find(name).description;
-      const units = Object.fromEntries(Object.entries(quantities).map(([quantity, { unit }]) => [quantity, unit]));
-      return { ...(await registry.read(name, { signal, deadline })), units };
+      const reading = await registry.read(name, { signal, deadline });
+      const told = Object.entries(reading.values).map(([quantity, value]) => {
+        return { quantity, value, unit: quantities[quantity]?.unit ?? '1' };
+      });
+      return { ...reading, quantities: told };
     },
   };
   const admit = admission(registry, capabilities);
