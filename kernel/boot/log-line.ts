@@ -24,10 +24,3 @@ export function readable(line: string): string {
   const reason = why && !msg.includes(why) ? `: ${why}` : '';
   return `${level >= 50 ? 'error' : 'warning'}: ${plugin && !msg.includes(plugin) ? `${plugin}: ` : ''}${msg}${reason}`;
 }
-
-/** Signs that begin another line, colour the terminal or turn the direction of its text: whoever wrote the words must not forge an entry with them. */
-const SIGNS = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-export function oneLine(text: string): string {
-  return text.replace(SIGNS, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}

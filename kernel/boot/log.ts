@@ -1,10 +1,11 @@
 import { reasonOf, redact } from '@device-core/plugin-api';
+import { escapeUnseen } from '@device-core/plugin-api/characters';
 import type { LogLevel, LogLimits } from '@device-core/plugin-api/services/log-control';
 import pino, { type Logger, type LoggerOptions } from 'pino';
 import { LineScan } from './line-scan.ts';
 import { CoreLogControl, type LogComponent, PER_SECOND } from './log-control.ts';
 import { LOG_LIMITS, LogFile } from './log-file.ts';
-import { clipped, oneLine, readable } from './log-line.ts';
+import { clipped, readable } from './log-line.ts';
 
 const DEBUG = 20;
 const WARN = 40;
@@ -64,7 +65,7 @@ export function openLog({ to, level, stderr, limits }: LogOptions): {
       control.ring?.add(line);
       if (lastLevel < this.lastLogger[COMPONENT].threshold) return;
       if (!control.target?.(line.slice(0, -1), lastLevel)) out.write(line);
-      if (stderr && lastLevel >= WARN) process.stderr.write(`${oneLine(readable(line))}\n`);
+      if (stderr && lastLevel >= WARN) process.stderr.write(`${escapeUnseen(readable(line))}\n`);
     },
   };
   const core = control.component('core');

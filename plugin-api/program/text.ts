@@ -1,14 +1,10 @@
-/** Controls, and the marks that turn the direction of what follows: neither may change what a person reads. */
-const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+import { escapeUnseen } from '../characters.ts';
 
 /** A value in a cell: strings as they are, all else as JSON; control characters and marks of direction never reach the terminal. */
 export function cell(value: unknown): string {
   if (value === undefined || value === null) return value === null ? 'null' : '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.replace(UNSEEN, (char) => {
-    const code = char.charCodeAt(0).toString(16);
-    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
-  });
+  return escapeUnseen(text);
 }
 
 /** Words of somebody else, in quotation marks that they cannot close: one line, and none of it reads as ours. */

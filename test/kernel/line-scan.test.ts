@@ -72,10 +72,13 @@ test('the readable line on stderr is one line, whatever an app or a plugin puts 
   const shown: string[] = [];
   context.mock.method(process.stderr, 'write', (text: string) => shown.push(text) > 0);
   const { log } = start(context, true);
-  log.warn({}, 'dry\n12:00:00 error core: all is lost\r\u001b[2J\u0007\u2028\u202e');
+  log.warn({}, 'dry\n12:00:00 error core: all is lost\r\u001b[2J\u0007\u2028\u202e\u200b\u2062\ufeff');
   log.error({ app: 'com.example.tea', from: 'stderr' }, 'x\u001b[31m\u009b1mred');
   log.error({ err: new Error('first\nsecond') }, 'failed');
   assert.equal(shown.length, 3);
   for (const line of shown) assert.match(line, /^\P{Cc}+\n$/u);
-  assert.match(shown[0]!, /dry\\u000a12:00:00 error core: all is lost\\u000d\\u001b\[2J\\u0007\\u2028\\u202e\n$/);
+  assert.match(
+    shown[0]!,
+    /dry\\x0a12:00:00 error core: all is lost\\x0d\\x1b\[2J\\x07\\u2028\\u202e\\u200b\\u2062\\ufeff\n$/,
+  );
 });
