@@ -28,7 +28,8 @@ class Redaction {
   /** Those that the present one stands in. */
   readonly #above: object[] = [];
 
-  plain(value: unknown, depth: number): unknown {
+  /** `named`: the name of a secret that what stands around it has said. */
+  plain(value: unknown, depth: number, named?: string): unknown {
     if (typeof value === 'string') return redactText(value);
     if (typeof value === 'bigint') return `${value}`; // JSON has none
     if (typeof value !== 'object' || value === null) return value;
@@ -37,7 +38,7 @@ class Redaction {
     if (++this.#objects > MOST_OBJECTS) return '[more]';
     this.#above.push(value);
     try {
-      return this.#object(value, depth);
+      return this.#object(value, depth, named);
     } catch {
       return UNREADABLE; // a Proxy, or an object whose parts are not what they seem
     } finally {
@@ -45,19 +46,23 @@ class Redaction {
     }
   }
 
-  #object(value: object, depth: number): unknown {
+  #object(value: object, depth: number, around: string | undefined): unknown {
     if (value instanceof Secret) return value.toString();
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
-    if (Array.isArray(value)) return this.#list(value, value.length, depth);
-    if (value instanceof Set) return this.#list([...value.values().take(MOST_ITEMS)], value.size, depth);
+    if (Array.isArray(value)) return this.#list(value, value.length, depth, around);
+    if (value instanceof Set) return this.#list([...value.values().take(MOST_ITEMS)], value.size, depth, around);
     if (value instanceof Map) return this.#map(value, depth);
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
     if (value instanceof URL || value instanceof RegExp) return redactText(String(value));
     if (isSecretRef(value) && REFERENCE.test(value.secret)) return `[ref ${value.secret}]`;
     const members = membersOf(value);
-    const named = nameOfPair(members);
+    const own = nameOfPair(members);
+    const named = own === undefined ? around : secrecyOf(own) === 'none' ? undefined : own;
     for (const key of Object.keys(members))
-      members[key] = this.#member(key === 'value' && named ? named : key, members[key], depth);
+      members[key] =
+        named !== undefined && VALUES.has(key)
+          ? this.#member(named, members[key], depth)
+          : this.#member(key, members[key], depth, named);
     return members;
   }
 
@@ -69,27 +74,49 @@ class Redaction {
     return Object.fromEntries([...members, ...more(map.size, MOST_MEMBERS)]);
   }
 
-  #member(name: string, value: unknown, depth: number): unknown {
+  #member(name: string, value: unknown, depth: number, named?: string): unknown {
     const secrecy = secrecyOf(name);
     if (secrecy === 'none' || value === undefined || value === null || typeof value === 'boolean')
-      return this.plain(value, depth + 1);
+      return this.plain(value, depth + 1, named);
     if ((typeof value === 'number' && secrecy === 'text') || isPlain(name, value)) return value;
     return value instanceof Secret || isReference(value) ? this.plain(value, depth + 1) : HIDDEN;
   }
 
-  /** Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers do. */
-  #list(values: readonly unknown[], size: number, depth: number): unknown[] {
-    const paired = size % 2 === 0;
+  /** Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers and arguments of a command do. */
+  #list(
+    values: readonly unknown[],
+    size: number,
+    depth: number,
+    named: string | undefined,
+    ofPairs = false,
+  ): unknown[] {
+    const pairs = values.length > 0 && values.every(isPair);
     const plain = values.slice(0, MOST_ITEMS).map((one, index) => {
-      const before = index % 2 === 1 && paired ? values[index - 1] : undefined;
-      const secret = typeof before === 'string' && typeof one === 'string' && secrecyOf(before) !== 'none';
-      // Two such names side by side are a list of names.
-      return secret && secrecyOf(one) === 'none' ? HIDDEN : this.plain(one, depth + 1);
+      const before = index > 0 ? values[index - 1] : undefined;
+      const behindName = index % 2 === 1 && size % 2 === 0;
+      if (typeof before === 'string' && (behindName || isOption(before)) && this.#isValue(before, one, ofPairs))
+        return this.#member(before, one, depth);
+      if (pairs && this.#objects++ < MOST_OBJECTS) return this.#list(one as unknown[], 2, depth + 1, named, true);
+      return this.plain(one, depth + 1, named);
     });
     if (size > MOST_ITEMS) plain.push(`[${size - MOST_ITEMS} more]`);
     return plain;
   }
+
+  /** Two names of secrets side by side are a list of names, unless the list consists of pairs. */
+  #isValue(name: string, value: unknown, ofPairs: boolean): boolean {
+    if (secrecyOf(name) === 'none' || isOption(value)) return false;
+    return ofPairs || !(typeof value === 'string' && NAME.test(value) && secrecyOf(value) !== 'none');
+  }
 }
+
+/** What a setting, a header or a change of one calls its value. */
+const VALUES: ReadonlySet<string> = new Set(
+  'value values running default examples before after previous old new current misfit'.split(' '),
+);
+const NAME = /^[A-Za-z]+(?:[-_. ][A-Za-z]+)*$/;
+const isPair = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && typeof value[0] === 'string';
+const isOption = (value: unknown): boolean => typeof value === 'string' && /^--?[a-z][\w-]*$/i.test(value);
 
 const isReference = (value: unknown) => isSecretRef(value) && REFERENCE.test(value.secret);
 
@@ -116,9 +143,8 @@ function nameOf(key: unknown): string {
   return typeof key === 'object' && key !== null ? '[object]' : String(key);
 }
 
-/** `{ name: 'Authorization', value: '...' }`, as logs of requests have it. */
+/** `{ name: 'Authorization', value: '...' }`, as logs of requests have it; `{ key: 'mqtt.password', layers: [{ value: '...' }] }` of a setting. */
 function nameOfPair(members: Members): string | undefined {
-  if (!Object.hasOwn(members, 'value')) return undefined;
-  const name = members.name ?? members.key ?? members.header;
-  return typeof name === 'string' && secrecyOf(name) !== 'none' ? name : undefined;
+  const name = members.name ?? members.key ?? members.header ?? members.setting;
+  return typeof name === 'string' ? name : undefined;
 }

@@ -3,13 +3,15 @@
 const WORDS: ReadonlySet<string> = new Set(
   (
     'token password passwd passphrase passcode pwd pass pin psk otp secret cookie authorization auth credential apikey privatekey ' +
-    'secretkey accesskey jwt bearer signature'
+    'secretkey accesskey jwt bearer signature cred passwort kennwort motdepasse'
   ).split(' '),
 );
 /** Of two words, the second of which is `key`: a key alone is the name of a setting more often than a secret. */
 const KINDS_OF_KEY: ReadonlySet<string> = new Set(
   'api private access signing encryption master session shared host wifi wpa ssh pre'.split(' '),
 );
+/** What such a word may be the end of, where nothing tells the words apart: `PGPASSWORD`, `accesstoken`. */
+const ENDINGS = /(?:password|passwd|passphrase|passcode|secret|token|apikey|credential|cookie|passwort|kennwort)$/;
 /** Names whose numbers are secret, too; `tokens: 120` is a count. */
 const SECRET_NUMBERS: ReadonlySet<string> = new Set(['pin', 'otp', 'passcode']);
 
@@ -37,6 +39,20 @@ let more: readonly (readonly string[])[] = [];
 export function useNames(names: readonly (readonly string[])[]): void {
   more = names;
   known.clear();
+  words = undefined;
+}
+
+let words: RegExp | undefined;
+
+/** Finds in a text each place where a word of a secret may stand. One expression for all texts, with the place where it goes on. */
+export function secretWords(): RegExp {
+  words ??= new RegExp(
+    [...WORDS, `(?:${[...KINDS_OF_KEY].join('|')})[ _.-]?key`, ...more.map((some) => some.join('[^A-Za-z0-9]{0,2}'))]
+      .toSorted()
+      .join('|'),
+    'gi',
+  );
+  return words;
 }
 
 /** Its words, small and in the singular. */
@@ -60,8 +76,13 @@ function judge(name: string): Secrecy {
   const last = words.at(-1);
   if (last !== undefined && ABOUT.has(last)) return 'none';
   if (words.some((word) => SECRET_NUMBERS.has(word))) return 'all';
-  if (words.some((word) => WORDS.has(word))) return 'text';
+  if (words.some(isSecretWord)) return 'text';
   return words.some((word, index) => word === 'key' && KINDS_OF_KEY.has(words[index - 1] ?? '')) ? 'text' : 'none';
+}
+
+/** `password2` as well, though not `pin2` of a header with pins. */
+function isSecretWord(word: string): boolean {
+  return WORDS.has(word) || ENDINGS.test(word.replace(/\d{1,4}$/, ''));
 }
 
 /** `off`, `warn`, `required`: what a setting about signatures says. A signature is longer. */
@@ -74,7 +95,7 @@ export function isPlain(name: string, value: unknown): boolean {
   if (typeof value !== 'string' || !(CHOICE.test(value) || RANGE.test(value))) return false;
   const words = wordsOf(name);
   if (addedNames(words) || words.includes('key')) return false;
-  const secret = words.filter((word) => WORDS.has(word));
+  const secret = words.filter(isSecretWord);
   const plain = CHOICE.test(value) ? 'signature' : 'secret';
   return secret.every((word) => word === plain);
 }
