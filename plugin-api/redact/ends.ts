@@ -17,10 +17,11 @@ const QUOTE = new RegExp(String.raw`(?:[bBuUrRfF]{1,2}(?=\\*["'])|[$@](?=["']))?
 const QUOTES = /["'`]/g;
 const BRACKETS = /["'`[\](){}]/g;
 const MORE_OF_SHELL = /['"\\]{1,60}(?=[^\s,;)}\]'"\\])/y;
-const BEHIND_VALUE = /\s{0,8}(?:,\s{0,8}(?:\\*["'`]|[{[\d])|[}\])>;&]|\\*["'`]|\r?\n|\\n|$)/y;
+const BEHIND_VALUE = /\s{0,8}(?:,\s{0,8}(?:\\*["'`]|[{[\d-]|true|false|null)|[}\])>;&:]|\\*["'`]|\r?\n|\\n|$)/y;
 /** Of one value in quotes or brackets; what is longer counts as not closed. */
 const LONGEST = 16 << 10;
 /** Behind these a word without quotes may end. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a code of colour ends a word
 const DELIMITER = /[\s\u001b&,;"'`\\()[\]{}<>]/g;
 const NEXT_OF_QUERY = /&(?:amp;)?[\w.%[\]-]{0,64}=/y;
 const NEXT_OF_LIST = /[,;](?=\s|$|["'\\)\]},;&]|[\w.-]{1,64}["']?[=:])/y;

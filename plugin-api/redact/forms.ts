@@ -8,7 +8,8 @@ const FORMS: readonly Form[] = [
   // A word behind a scheme of HTTP is more likely the next one of a sentence: "Basic authentication".
   [
     /\b(Bearer|Basic|Digest|Negotiate)\s{1,4}([\w.~+/=-]{8,})/gi,
-    (all, scheme, text) => (/^[A-Z]?[a-z]+\.?$/.test(text!) ? all! : `${scheme} ${HIDDEN}`),
+    (all, scheme, text) =>
+      (/^bearer$/i.test(scheme!) ? /^auth[a-z]+$/i : /^[A-Z]?[a-z]+\.?$/).test(text!) ? all! : `${scheme} ${HIDDEN}`,
   ],
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, HIDDEN],
   [/\b(?:sk-|ghp_|gho_|github_pat_|glpat-|whsec_|xox[abprs]-|AKIA)[\w-]{12,}/g, HIDDEN],

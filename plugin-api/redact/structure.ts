@@ -14,6 +14,8 @@ export const REFERENCE = /^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$/;
 interface Place {
   readonly from: number;
   readonly to: number;
+  /** What stands in its place has these quotes, so that a line of JSON stays one. */
+  readonly quote?: string;
 }
 
 /** What is said behind one of these tells what happened. A name that follows it is one all the same. */
@@ -48,6 +50,8 @@ const NAME_OF_PAIR =
   /(?:\b|_)(?:name|key|header|setting|field|variable)(?:\\*["'`])?\s{0,4}(?::|=>?)\s{0,4}(?:[bBuU]?\\*["'`])?$/i;
 const VALUE_OF_PAIR = /[^{}]{0,240}?\bvalue(?:\\*["'`])?\s{0,4}(?::|=>?)[ \t]{0,4}/y;
 const LONGEST_ELEMENT = 4_096;
+/** In place of the quotes of a name whose value is said apart: `name: TOKEN` above `value: x`. */
+const OF_PAIR = 'pair';
 const LETTERS = /^[A-Za-z]+(?:[-_. ][A-Za-z]+)*$/;
 
 /** A text in which no value stands behind the name of a secret. */
@@ -56,7 +60,8 @@ export function hideNamed(text: string): string {
   let hidden = '';
   let done = 0;
   for (let place = reader.next(0); place; place = reader.next(place.to)) {
-    hidden += text.slice(done, place.from) + HIDDEN;
+    const { from, quote = '' } = place;
+    hidden += `${text.slice(done, from)}${quote}${HIDDEN}${quote}`;
     done = place.to;
   }
   return done === 0 ? text : hidden + text.slice(done);
@@ -96,7 +101,7 @@ class StructureReader {
     if (before === '<' && quote === '') return this.#element(to);
     if (NAME_OF_PAIR.test(this.#names.before(named.from + quote.length, 32))) {
       const value = this.#skip(VALUE_OF_PAIR, to);
-      if (value !== undefined) return this.#value({ ...named, quote: '"' }, value, 'colon', value);
+      if (value !== undefined) return this.#value({ ...named, quote: named.quote || OF_PAIR }, value, 'colon', value);
     }
     return quote === '' ? undefined : this.#listed(named);
   }
@@ -108,8 +113,7 @@ class StructureReader {
     if (quote === '' && this.#text[from - 1] === '/') return undefined;
     const line = this.#ends.line(colon);
     const begins = quote === '' && within === '' && this.#names.beginsLine(from);
-    const has = this.#skip(BRACKET, value) !== undefined || (!begins && this.#ends.quote(value) !== undefined);
-    if (quote === '' && HEADER.test(named.name) && !has) {
+    if (quote === '' && HEADER.test(named.name) && !this.#hasOwnEnd(value, begins)) {
       const header = this.#header(named, value, begins);
       if (header) return header;
     }
@@ -118,6 +122,17 @@ class StructureReader {
       if (end > line) return { from: this.#lineBegin(line), to: end };
     }
     return this.#value(named, value, 'colon', colon);
+  }
+
+  /** The value of a header in YAML or JSON stands in quotes or brackets; that of HTTP may only begin so. */
+  #hasOwnEnd(value: number, begins: boolean): boolean {
+    const quote = this.#ends.quote(value);
+    if (!quote) return this.#skip(BRACKET, value) !== undefined;
+    const close = begins ? this.#ends.closing(quote) : value;
+    return (
+      close >= 0 &&
+      (!begins || this.#skip(/[ \t]{0,8},?[ \t]{0,8}(?=\r?\n|\\+n|$)/y, close + quote.sign.length) !== undefined)
+    );
   }
 
   #header({ within, name }: Named, from: number, begins: boolean): Place | undefined {
@@ -142,6 +157,11 @@ class StructureReader {
     const quote = this.#ends.quote(typed);
     if (quote && quote.sign !== named.within) return this.#quoted(named, typed, quote, kind);
     if (quote) return undefined; // the value is empty: the quote around the whole closes
+    const place = this.#unquoted(named, from, kind, separator);
+    return place && /["']$/.test(named.quote) ? { ...place, quote: named.quote } : place;
+  }
+
+  #unquoted(named: Named, from: number, kind: 'equals' | 'colon', separator: number): Place | undefined {
     const angle = this.#skip(ANGLE, from);
     if (angle !== undefined) return PLACEHOLDER.test(this.#text.slice(from, angle)) ? undefined : { from, to: angle };
     const bracket = this.#skip(BRACKET, from);

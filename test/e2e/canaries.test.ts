@@ -36,6 +36,45 @@ const PASSING = {
   'a secret that is replaced': canary('replaced'),
 };
 const ALL = { ...KEPT, ...PASSING };
+/** Settings that are named like secrets, and that no vault knows, in each layer of the device, of an app and of a plugin. */
+const OVERRIDDEN = 'plugins.teller.authKey';
+const SETTINGS: readonly (readonly [key: string, value: (secret: string) => unknown, app?: string])[] = [
+  ['mqtt.password', String],
+  ['cloud', (secret) => ({ user: 'bob', token: secret, more: [{ api_key: secret }] })],
+  ['wifi.psks', (secret) => [secret]],
+  ['weather.api_key', String],
+  ['device.token', String],
+  ['device.token', String, APP],
+  ['apiSecret', String, APP],
+  [OVERRIDDEN, String],
+];
+const random = () => `CNRY-${randomBytes(15).toString('base64url')}`;
+const SET = SETTINGS.map(random);
+const OF_SKU = random();
+
+/** Lines as libraries of apps print them; each has its own canary. */
+const PRINTED: readonly ((secret: string) => string)[] = [
+  (secret) => `password: '${secret}'`,
+  (secret) => `{'user': 'bob', 'api_key': '${secret}', 'n': 1}`,
+  (secret) => `{b'authorization': b'${secret}'}`,
+  (secret) => `[('Cookie', 'sid=PASSWD=${secret}')]`,
+  (secret) => `headers: [["Cookie", "sid=PASSWD=${secret}"]]`,
+  (secret) => `GET /cb?next=token=${secret}&b=1`,
+  (secret) => `export TOKEN='${secret}'`,
+  (secret) => `+ curl -H 'X-Api-Key: ${secret}' https://host.example/`,
+  (secret) => `run --password ${secret} -t x`,
+  (secret) => `Config(password='${secret}', user='bob')`,
+  (secret) => `level=info token="two ${secret}" n=1`,
+  (secret) => JSON.stringify({ level: 'warn', msg: 'said', auth: { user: 'bob', deep: [secret] } }),
+  (secret) => JSON.stringify({ level: 'warn', msg: 'said', headers: [['Cookie', `sid=PASSWD=${secret}`]] }),
+  (secret) => JSON.stringify({ body: JSON.stringify({ password: secret }) }),
+  (secret) => `Authorization: Digest username="bob", response="${secret}"`,
+];
+const LINES = PRINTED.map(random);
+const FIELD = random();
+/** What is hidden by its place alone. */
+const NAMED = { ...SET, ...Object.fromEntries(LINES.map((one, index) => [`line ${index}`, one])), FIELD, OF_SKU };
+
 /** Stands in the SKU, where everybody may read it, and is made a secret later: what a bundle hides by its value alone. */
 const TITLE = canary('title');
 
@@ -69,6 +108,8 @@ const put = (key: string, secretText: unknown) => {
 
 /** Asks for its secret, and prints it in every way that an app may. */
 const APP_THAT_TELLS = `
+const LINES = ${JSON.stringify(LINES.map((secret, index) => PRINTED[index]!(secret)))};
+const FIELD = ${JSON.stringify(FIELD)};
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -91,7 +132,9 @@ function tell(secret) {
     for (const before of ['', 'x', 'xy']) out.write(Buffer.from(before + secret + 'z').toString('base64') + '\\n');
     out.write(Buffer.from(secret).toString('hex') + '\\n' + token + '\\nit is told\\n');
   }
-  const body = JSON.stringify({ level: 'warn', message: 'log ' + secret, fields: { deep: [secret] } });
+  for (const out of [process.stdout, process.stderr]) for (const line of LINES) out.write(line + '\\n');
+  const fields = { deep: [secret], headers: [['Cookie', 'sid=PASSWD=' + FIELD]], argv: ['run', '--password', FIELD] };
+  const body = JSON.stringify({ level: 'warn', message: 'log ' + secret, fields });
   const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' };
   request({ socketPath, path: '/log', method: 'POST', headers }).on('error', () => 0).end(body);
 }
@@ -112,7 +155,7 @@ export const plugin = { setup({ scope, log, config }) {
 /** Its line in a SKU. */
 const TELLER = (sku: string) => ({
   ...{ version: '^1.0.0', path: join(folder, 'teller'), isolation: 'inline' },
-  config: { file: join(folder, `tell-${sku}`) },
+  config: { file: join(folder, `tell-${sku}`), authKey: OF_SKU },
 });
 
 /** Has the plugin log a text, and waits for the line. */
@@ -154,7 +197,7 @@ before(async () => {
   const plugin = join(folder, 'teller');
   mkdirSync(plugin);
   writeFileSync(join(plugin, 'index.mjs'), PLUGIN_THAT_TELLS);
-  const properties = { file: { type: 'string' } };
+  const properties = { file: { type: 'string' }, authKey: { type: 'string' } };
   const teller = {
     id: 'teller',
     version: '1.0.0',
@@ -197,6 +240,8 @@ function* places(): Generator<readonly [string, Buffer]> {
   );
   yield ['stdout and stderr', Buffer.from(core.output)];
 }
+
+const logs = () => [...places()].filter(([place]) => place.includes('/log/') || place.startsWith('stdout'));
 
 /** So many lines of the app say so: one on each of its streams, in each run. */
 const appHasTold = (times: number) =>
@@ -293,7 +338,6 @@ test('a secret in any parameter of any operation is in no log and in no line on 
     });
   }
   assert.ok(asked > 100, `${asked}`);
-  const logs = () => [...places()].filter(([place]) => place.includes('/log/') || place.startsWith('stdout'));
   assert.ok(logs().length >= 3);
   assert.deepEqual(hunt(KEPT, logs()), []);
 });
@@ -302,6 +346,10 @@ test('after a restart it is in no file, no log of either run, no answer, and now
   timeout: 60_000,
 }, async () => {
   const first = readFileSync(join(dirname(core.run), 'var/log/core.log'), 'utf8').length;
+  for (const [index, [key, value, app]] of SETTINGS.entries()) {
+    const body = { value: value(SET[index]!), ...(app && { app }) };
+    assert.equal((await core.ask(`/config/${key}`, { unix: true, method: 'PUT', body })).status, 200, key);
+  }
   answers.length = 0;
   core = await core.restarted();
   // The app got its secret from the vault of the run before, and has told it anew.
@@ -316,12 +364,17 @@ test('after a restart it is in no file, no log of either run, no answer, and now
   const bundle = await bundleOf(core);
   const { keys } = JSON.parse(bundle.get('configuration.json')!);
   assert.equal(keys.find(({ key }: { key: string }) => /notify.*title$/.test(key)).value, '[secret]');
+  const described = (wanted: string) => keys.filter(({ key }: { key: string }) => key === wanted);
+  for (const [key] of SETTINGS) assert.match(JSON.stringify(described(key)), /\[redacted\]/, key);
+  assert.ok(described(OVERRIDDEN)[0].layers.length > 1, 'the SKU stands under the device');
+  assert.equal(described('device.token').length, 2, 'of the device, and of the app over it');
   for (const name of ['health.json', 'plugins.json', 'apps.json', 'ledger.json', 'log/core.log', 'log/apps/canary.log'])
     assert.ok(bundle.has(name), name);
-  const logs = [...bundle].filter(([name]) => name.startsWith('log/core'));
-  assert.ok(logs.reduce((sum, [, text]) => sum + text.length, 0) > first, 'the log of both runs');
-  assert.match(logs.map(([, text]) => text).join(''), /it is told/);
-  assert.deepEqual(hunt({ ...ALL, TITLE }, asPlaces(bundle)), []);
+  const ofCore = [...bundle].filter(([name]) => name.startsWith('log/core'));
+  assert.ok(ofCore.reduce((sum, [, text]) => sum + text.length, 0) > first, 'the log of both runs');
+  assert.match(ofCore.map(([, text]) => text).join(''), /it is told/);
+  assert.deepEqual(hunt({ ...ALL, ...NAMED, TITLE }, asPlaces(bundle)), []);
+  assert.deepEqual(hunt(NAMED, logs()), []);
   assert.deepEqual(hunt(ALL, [...places(), ...answers]), []);
   const copy = join(dirname(core.run), KNOWN_GOOD);
   assert.equal(statSync(copy).mode & 0o777, 0o600);

@@ -73,7 +73,7 @@ const STYLES: readonly (readonly [text: string, left: string])[] = [
   [`\u001b[36mtoken\u001b[0m=${CANARY} n=1`, `\u001b[36mtoken\u001b[0m=${H} n=1`],
   // Structures below a name.
   [`{auth: {user: bob, value: ${CANARY}}, b: 1}`, `{auth: ${H}, b: 1}`],
-  [`"tokens": ["${CANARY}", "x"], "b": 1`, `"tokens": ${H}, "b": 1`],
+  [`"tokens": ["${CANARY}", "x"], "b": 1`, `"tokens": "${H}", "b": 1`],
   [`auth: Credentials {\n  user: 'x',\n  value: '${CANARY}'\n}\nnext`, `auth: ${H}\nnext`],
   [`auth: [Object: null prototype] { a: '${CANARY}' } next`, `auth: ${H} next`],
   [`token: Some("${CANARY}"), n: 1`, `token: ${H}, n: 1`],
@@ -230,6 +230,16 @@ describe('a secret behind its name', () => {
         },
       ),
       { numRuns: 1_500 },
+    );
+  });
+
+  it('leaves a line of JSON one, whatever stands behind the name', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...NAMES), fc.jsonValue({ maxDepth: 2 }), (name, value) => {
+        const line = JSON.stringify({ level: 30, [name]: value, inner: JSON.stringify({ [name]: value }), msg: 'x' });
+        const { level, inner, msg } = JSON.parse(redactText(line));
+        assert.deepEqual([level, msg, typeof JSON.parse(inner)], [30, 'x', 'object']);
+      }),
     );
   });
 

@@ -81,7 +81,7 @@ describe('what is written to a log', () => {
     assert.deepEqual(redact({ pin: 1234, volume: 7 }), { pin: '[redacted]', volume: 7 });
     assert.equal(redactText('card 4111 1111 1111 1111.'), 'card [redacted].');
     assert.equal(redactText('card 4111 1111 1111 1112'), 'card 4111 1111 1111 1112');
-    assert.equal(redactText('{"pin": 1234}'), '{"pin": [redacted]}');
+    assert.equal(redactText('{"pin": 1234}'), '{"pin": "[redacted]"}');
   });
 
   it('shows a reference by its name and a secret object by its own, and hides what only looks like a reference', () => {
