@@ -1,17 +1,21 @@
 /** YAML that knows its lines, for messages that name file and line. Text in, values out: no files are read here. */
 
 import { reasonOf } from './errors.ts';
+import { isNestedDeeperThan } from './json-depth.ts';
 import { packageLater } from './package-later.ts';
+import { plainFault } from './yaml-plain.ts';
 
 /** A start whose manifests are known reads no YAML. */
 const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
+
+export { plainFault } from './yaml-plain.ts';
 
 export type YamlPath = readonly (string | number)[];
 
 export interface YamlText {
   /** Undefined where there are errors. */
   readonly value: unknown;
-  /** Syntax and duplicate keys. */
+  /** Syntax, duplicate keys, and what JSON could not hold: tags, names that are no texts, numbers beyond a double. */
   readonly errors: readonly { readonly line: number; readonly message: string }[];
   /** Line of the member at `path`, or of the nearest parent that is there; counts from 1. */
   line(path: YamlPath): number;
@@ -20,6 +24,7 @@ export interface YamlText {
 /** Beyond these a file is made to hurt, not to be read: bytes of the text, and how deep lists and maps may stand in each other. */
 const MOST_BYTES = 1 << 20;
 const DEEPEST = 64;
+const TOO_DEEP = `lists and maps stand in each other more than ${DEEPEST} deep`;
 
 /** A text of at most 1 MiB, nested 64 deep, without aliases that unfold to more than is written: all else is an error like a fault of syntax. */
 export function parseYaml(text: string): YamlText {
@@ -27,16 +32,24 @@ export function parseYaml(text: string): YamlText {
   if (hostile) return { value: undefined, errors: [hostile], line: () => hostile.line };
   const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // The library would print its warnings, with lines of the file, to the terminal.
+  const document = parseDocument(text, { lineCounter: lines, logLevel: 'error', prettyErrors: false });
   const errors = document.errors.map(({ code, message, pos }) => ({
     line: lines.linePos(pos[0]).line,
     message: FAULTS[code] ?? message,
   }));
+  const fault = errors.length > 0 ? undefined : plainFault(yaml(), document, (at) => lines.linePos(at).line);
+  if (fault) errors.push(fault);
   let value: unknown;
   try {
     value = errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     errors.push({ line: 1, message: `it cannot be unfolded: ${reasonOf(error)}` });
+  }
+  // Each alias may stand for one level more.
+  if (text.includes('*') && isNestedDeeperThan(value, DEEPEST)) {
+    errors.push({ line: 1, message: TOO_DEEP });
+    value = undefined;
   }
   return {
     value,
@@ -68,7 +81,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 /** The parser calls itself for each level: a line of ten thousand brackets would end the process. */
 function hostileLine(text: string): { readonly line: number; readonly message: string } | undefined {
   if (text.length > MOST_BYTES) return { line: 1, message: `it has more than ${MOST_BYTES} characters` };
-  const message = `lists and maps stand in each other more than ${DEEPEST} deep`;
+  const message = TOO_DEEP;
   let line = 1;
   let depth = 0;
   // Brackets of texts and comments are none.

@@ -1,7 +1,7 @@
 /** Change notes: one file below `.changes/` for each change that a user of a package would notice. The release script makes versions and the changelog of them. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parse } from 'yaml';
+import { parseYaml } from '../yaml.ts';
 
 export const PACKAGES = ['core', 'plugin-api'] as const;
 export type PackageId = (typeof PACKAGES)[number];
@@ -33,7 +33,11 @@ export function parseNote(file: string, source: string): ChangeNote {
     throw fail('its name is not of lower case words and dashes');
   const [, head, text = ''] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(source) ?? [];
   if (head === undefined) throw fail('it does not begin with kind and packages between two lines of ---');
-  const { kind, packages, ...others } = Object(parse(head)) as Record<string, unknown>;
+  const { value, errors } = parseYaml(head);
+  const [error] = errors;
+  // The head begins below the line of dashes.
+  if (error) throw fail(`line ${error.line + 1}: ${error.message}`);
+  const { kind, packages, ...others } = Object(value) as Record<string, unknown>;
   const [other] = Object.keys(others);
   if (other !== undefined) throw fail(`it has a member ${other}`);
   if (!KINDS.some((one) => one === kind)) throw fail(`kind must be one of ${KINDS.join(', ')}`);

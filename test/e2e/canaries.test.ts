@@ -73,7 +73,9 @@ const PRINTED: readonly ((secret: string) => string)[] = [
 const LINES = PRINTED.map(random);
 const FIELD = random();
 /** What is hidden by its place alone. */
-const NAMED = { ...SET, ...Object.fromEntries(LINES.map((one, index) => [`line ${index}`, one])), FIELD, OF_SKU };
+const numbered = (name: string, secrets: readonly string[]) =>
+  Object.fromEntries(secrets.map((one, index) => [`${name} ${index}`, one]));
+const NAMED = { ...numbered('setting', SET), ...numbered('line', LINES), FIELD, OF_SKU };
 
 /** Stands in the SKU, where everybody may read it, and is made a secret later: what a bundle hides by its value alone. */
 const TITLE = canary('title');

@@ -6,6 +6,7 @@
  */
 import { CoreError } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/package-later';
+import { plainFault } from '@device-core/plugin-api/yaml';
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
 
@@ -65,15 +66,11 @@ export class ConfigDocument {
       throw new CoreError('STATE_CORRUPT', { file, reason: `line ${line}: ${reason}`, line });
     };
     const lineOf = (node: unknown): number => (isNode(node) && node.range ? lines.linePos(node.range[0]).line : 1);
-    const error = source.errors[0] ?? source.warnings[0];
+    const [error] = source.errors;
     if (error) fail(lines.linePos(error.pos[0]).line, error.message);
-    visit(source, {
-      Alias: (_, node) => fail(lineOf(node), 'aliases are not allowed'),
-      Node: (_, node) => {
-        const tag = (node as Node & { tag?: string }).tag;
-        if (tag !== undefined && tag !== VALUE_TAG) fail(lineOf(node), `the tag ${tag} is not allowed`);
-      },
-    });
+    const fault = plainFault(yaml(), source, (offset) => lines.linePos(offset).line, VALUE_TAG);
+    if (fault) fail(fault.line, fault.message);
+    visit(source, { Alias: (_, node) => fail(lineOf(node), 'aliases are not allowed') });
     const document = new ConfigDocument(source);
     if (source.contents !== null && !isMap(source.contents)) {
       const empty = isScalar(source.contents) && source.contents.value === null;

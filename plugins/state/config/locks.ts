@@ -2,10 +2,7 @@
  * `<etc>/locks.yaml`: keys that the OEM keeps at their default. `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
  */
 import { CoreError } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/package-later';
-
-/** Most devices lock nothing. */
-const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
+import { parseYaml } from '@device-core/plugin-api/yaml';
 
 export const LOCKS_FILE = 'locks.yaml';
 
@@ -29,17 +26,8 @@ export function parseLocks(text: string, file: string): Locks {
   const fail = (reason: string): never => {
     throw new CoreError('STATE_CORRUPT', { file, reason });
   };
-  let content: unknown;
-  try {
-    content = yaml().parse(text, { prettyErrors: false });
-  } catch (error) {
-    const line = text.slice(0, (error as { pos?: [number] }).pos?.[0] ?? 0).split('\n').length;
-    throw new CoreError(
-      'STATE_CORRUPT',
-      { file, reason: `line ${line}: ${(error as Error).message}` },
-      { cause: error },
-    );
-  }
+  const { value: content, errors } = parseYaml(text);
+  if (errors[0]) fail(`line ${errors[0].line}: ${errors[0].message}`);
   const patterns = (content as { locked?: unknown } | null)?.locked ?? [];
   if (!Array.isArray(patterns)) fail('it must hold `locked`, a list of key patterns');
   const compiled = (patterns as unknown[]).map((entry) => {

@@ -1,12 +1,12 @@
 /** A board as its YAML file describes it: read, checked, defaults filled in. */
 import { createRequire } from 'node:module';
+import { parseYaml } from '@device-core/plugin-api/yaml';
 import { BOARD_SCHEMA, FAULTS_SCHEMA } from './board-schema.ts';
 import { CHIPS } from './chips/index.ts';
 
 /** Loaded for a board that is new, and for faults: a start with the board of the last one needs neither. */
 const later = createRequire(import.meta.url);
 const ajv = () => later('ajv') as typeof import('ajv');
-const yaml = () => later('yaml') as typeof import('yaml');
 
 export interface LinkSettings {
   readonly transactionBytes: number;
@@ -137,13 +137,9 @@ export class BoardError extends Error {}
 
 /** Reads a board from YAML. Throws BoardError. */
 export function parseBoard(text: string, name: string): Board {
-  let board: Board;
-  try {
-    board = yaml().parse(text) as Board;
-  } catch (error) {
-    throw new BoardError(`cannot read board ${name}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return checkBoard(board, name);
+  const { value, errors } = parseYaml(text);
+  if (errors[0]) throw new BoardError(`cannot read board ${name}: line ${errors[0].line}: ${errors[0].message}`);
+  return checkBoard(value, name);
 }
 
 /** Checks a board and fills in what it leaves out. Throws BoardError. */
