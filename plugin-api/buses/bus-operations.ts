@@ -18,13 +18,24 @@ export const BUS_ERRORS: readonly CoreErrorCode[] = [
 
 export const HANDLE_NAME: JsonSchema = { type: 'string', description: 'Name of a registered handle.' };
 
+/** Members that the handles of each bus have; a bus adds its own. */
+const HANDLE: JsonSchema = {
+  type: 'object',
+  required: ['name', 'endpoint', 'owner'],
+  properties: {
+    name: { type: 'string' },
+    endpoint: { type: 'string', description: 'On the bridge, or the bus of the host.' },
+    owner: { type: 'string', description: 'Plugin that registered it.' },
+  },
+};
+
 /** `<bus>.handles`: what the caller may use of it. `describe` turns a row into what is told, in the form of the schema `item`. */
 export function handlesOperation<H extends { readonly name: string; readonly endpoint: string }>(
   bus: string,
   table: HandleTable<H>,
   capabilities: Capabilities,
   describe: (row: HandleRow<H>) => object = counted,
-  item: JsonSchema = { type: 'object', required: ['name', 'endpoint', 'owner'] },
+  item: JsonSchema = HANDLE,
 ): Operation<never, unknown> {
   return {
     name: `${bus}.handles`,

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { pace, eventually as until } from '../fixtures/eventually.ts';
+import { requiredWithoutProperty } from '../fixtures/required-names.ts';
 import { type Answer, type Ask, SpawnedCore } from '../fixtures/spawned-core.ts';
 import { RawClient } from '../plugins/rpc/fixture.ts';
 import { Bystanders } from './bystanders.ts';
@@ -42,6 +43,11 @@ before(async () => {
 after(async () => {
   bystanders?.stop();
   await core?.[Symbol.asyncDispose]();
+});
+
+test('every name that a schema demands is described in it, in the documents of all three', async () => {
+  for (const path of ['/openapi.json', '/openrpc.json', '/asyncapi.json'])
+    assert.deepEqual(requiredWithoutProperty((await core.ask(path, { unix: true })).body), [], path);
 });
 
 test('the table names every endpoint that the Core has', () => {

@@ -1,5 +1,5 @@
 /** What an operator may ask of the bridge itself. */
-import type { Operation, StreamEndpoint } from '@device-core/plugin-api';
+import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api';
 import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
 import type { BridgeService } from './bridge-service.ts';
 import type { EndpointRow } from './endpoint-table.ts';
@@ -22,6 +22,20 @@ const common = {
   capability: 'system.bridge',
   errors: ['NOT_INITIALIZED', 'BRIDGE_FAILED', 'TIMEOUT', 'CANCELLED'],
 } as const;
+
+/** Counters and limits stand beside these. */
+const ENDPOINT: JsonSchema = {
+  type: 'object',
+  required: ['ep', 'name', 'className'],
+  properties: {
+    ep: { type: 'integer' },
+    name: { type: 'string' },
+    className: {
+      type: 'string',
+      description: '`SPIX`, `I2C`, `GPIO`, ...; `unknown` where the Core has no name for it.',
+    },
+  },
+};
 
 export function bridgeOperations(bridge: BridgeService, requests: Requests): readonly Operation<never, unknown>[] {
   /** The bridge's own counters, undefined while nobody can ask it. */
@@ -47,7 +61,7 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
       properties: {
         link: { type: 'object', description: 'As in /health.' },
         statistics: { type: 'object', description: 'Counters of the bridge; absent while its link is down.' },
-        endpoints: { type: 'array', items: { type: 'object', required: ['ep', 'name', 'className'] } },
+        endpoints: { type: 'array', items: ENDPOINT },
       },
     },
     cli: {

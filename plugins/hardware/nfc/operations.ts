@@ -3,11 +3,34 @@ import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/
 import type { Readers } from './readers.ts';
 
 const READER: JsonSchema = { type: 'string', maxLength: 32, description: 'May be left out where there is one.' };
-const TAG: JsonSchema = { type: 'object', required: ['uid', 'technology', 'atqa', 'sak'] };
+const TAG: JsonSchema = {
+  type: 'object',
+  required: ['uid', 'technology', 'atqa', 'sak'],
+  properties: {
+    uid: { type: 'string', description: 'Lower-case hex of 4, 7 or 10 bytes.' },
+    technology: { enum: ['nfc-forum-type-2', 'iso14443a'], description: '`iso14443a`: one that cannot be read here.' },
+    atqa: { type: 'integer' },
+    sak: { type: 'integer' },
+  },
+};
+const READER_ROW: JsonSchema = {
+  type: 'object',
+  required: ['name', 'chip'],
+  properties: {
+    name: { type: 'string' },
+    chip: { type: 'string' },
+    tag: TAG,
+    problem: { type: 'string', description: 'Why it could not be polled last.' },
+  },
+};
+const TOLD: JsonSchema = {
+  type: 'object',
+  required: ['type'],
+  properties: { type: { enum: ['text', 'uri', 'mime', 'external', 'other'] } },
+};
 const MOST = 8_192;
 const RECORD: JsonSchema = {
   type: 'object',
-  required: ['type'],
   oneOf: [
     exactly(
       {
@@ -45,7 +68,7 @@ export function nfcOperations(readers: Readers): readonly Operation<never, unkno
     name: 'nfc.readers',
     summary: 'List the NFC readers and the tags at them',
     params: exactly({}),
-    result: exactly({ readers: { type: 'array', items: { type: 'object', required: ['name', 'chip'] } } }),
+    result: exactly({ readers: { type: 'array', items: READER_ROW } }),
     cli: {
       aliases: ['nfc'],
       columns: [['READER', '{name}'], 'chip', ['TAG', '{tag.uid}'], 'problem'],
@@ -71,7 +94,7 @@ export function nfcOperations(readers: Readers): readonly Operation<never, unkno
     name: 'nfc.read',
     summary: 'Read the NDEF records of the tag that is there',
     params: exactly({ reader: READER }, []),
-    result: exactly({ tag: TAG, records: { type: 'array', items: { type: 'object', required: ['type'] } } }),
+    result: exactly({ tag: TAG, records: { type: 'array', items: TOLD } }),
     cli: { columns: ['type', ['CONTENT', '{text|uri|data}']] },
     rest: { method: 'POST', path: '/NFC_read' },
     async run({ reader }, { signal, deadline }) {

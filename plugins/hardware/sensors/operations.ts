@@ -32,12 +32,35 @@ interface Quantity {
   readonly unit: string;
 }
 
+const SENSOR: JsonSchema = {
+  type: 'object',
+  required: ['name', 'quantities'],
+  properties: {
+    name: { type: 'string' },
+    title: { type: 'string' },
+    chip: { type: 'string' },
+    quantities: {
+      type: 'object',
+      additionalProperties: {
+        type: 'object',
+        properties: {
+          unit: { type: 'string', description: 'UCUM; `1` for a number without unit, `bool` for a state.' },
+          min: { type: 'number' },
+          max: { type: 'number' },
+        },
+      },
+    },
+    latest: { type: 'object', properties: READING },
+    problem: { type: 'string', description: 'Why the latest attempt failed.' },
+  },
+};
+
 export function sensorOperations(registry: Registry, capabilities: Capabilities): readonly Operation<never, unknown>[] {
   const list: Operation<never, { readonly sensors: readonly SensorInfo[] }> = {
     name: 'sensors.list',
     summary: 'List the sensors that the caller may read',
     params: exactly({}),
-    result: exactly({ sensors: { type: 'array', items: { type: 'object', required: ['name', 'quantities'] } } }),
+    result: exactly({ sensors: { type: 'array', items: SENSOR } }),
     cli: {
       columns: [['SENSOR', '{name}'], 'chip', ['LATEST', '{latest.values}'], 'readings', 'failures', 'problem'],
       empty: 'there are no sensors',

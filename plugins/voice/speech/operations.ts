@@ -1,4 +1,11 @@
-import { CoreError, type EngineInfo, type EngineKind, type Operation, type Speech } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type EngineInfo,
+  type EngineKind,
+  type JsonSchema,
+  type Operation,
+  type Speech,
+} from '@device-core/plugin-api';
 import { concatSamples, encodeWav, msOf, resample } from '@device-core/plugin-api/audio';
 import { exactly, PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
 import { KINDS, type Registry } from './registry.ts';
@@ -9,6 +16,19 @@ const MOST_SECONDS = 20;
 const PER_CALLER = 2;
 const SPEAKING_MS = 30_000;
 
+const ENGINE: JsonSchema = {
+  type: 'object',
+  required: ['kind', 'id', 'owner', 'uses', 'failures'],
+  properties: {
+    kind: { enum: KINDS },
+    id: { type: 'string' },
+    owner: { type: 'string', description: 'Plugin that brings it.' },
+    uses: { type: 'integer' },
+    failures: { type: 'integer' },
+    problem: { type: 'string', description: 'Why it failed last.' },
+  },
+};
+
 export function engineOperation(
   registry: Registry,
 ): Operation<{ readonly kind?: EngineKind }, { readonly engines: readonly EngineInfo[] }> {
@@ -18,7 +38,7 @@ export function engineOperation(
     description: 'An engine with a problem has failed and is passed over for up to 30 s.',
     params: exactly({ kind: { enum: KINDS, description: 'those of one kind' } }, []),
     result: exactly({
-      engines: { type: 'array', items: { type: 'object', required: ['kind', 'id', 'owner', 'uses', 'failures'] } },
+      engines: { type: 'array', items: ENGINE },
     }),
     capability: 'audio',
     cli: {
