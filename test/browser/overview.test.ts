@@ -24,7 +24,7 @@ describe('the start page', { skip: noBrowser }, () => {
     for (const name of ['In front', 'Screen', 'Microphone', 'Volume', 'Bridge'])
       await now.getByText(name, { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Apps' }).getByRole('link', { name: 'Agenda' }).waitFor();
-    const users = page.getByRole('region', { name: 'What costs the CPU' }).getByRole('listitem');
+    const users = page.getByRole('region', { name: 'CPU load' }).getByRole('listitem');
     await users.nth(2).waitFor();
     assert.equal(await users.count(), 3);
   });
@@ -35,8 +35,8 @@ describe('the start page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Right now' }).waitFor();
     assert.equal((await ask('/plugins/sensors/disable', {})).status, 200);
     await page.getByText('bme280 waits for something it needs.').waitFor();
-    await page.getByText('Start the plugin that gives it.').first().waitFor();
-    await page.getByRole('link', { name: 'Look at bme280' }).click();
+    await page.getByText('Start the plugin that provides it.').first().waitFor();
+    await page.getByRole('link', { name: 'Open bme280' }).click();
     await page.getByRole('heading', { level: 1, name: 'bme280' }).waitFor();
     assert.equal((await ask('/plugins/sensors/enable', {})).status, 200);
     await show(page, 'overview');
@@ -59,7 +59,7 @@ describe('the start page', { skip: noBrowser }, () => {
   for (const [question, clicks, heading] of [
     ['what costs the CPU', ['See all'], 'Where the time goes'],
     ['why was this refused', ['Why was this refused?'], undefined],
-    ['undo this setting', ['Undo a setting'], undefined],
+    ['undo this setting', ['Reset to default'], undefined],
   ] as const)
     test(`answers "${question}" one click away`, async () => {
       await using opened = await device.open();

@@ -63,12 +63,12 @@ describe('every page', { skip: noBrowser }, () => {
     const { page } = opened;
     const focused = () => page.evaluate<string>('document.activeElement?.textContent?.trim() ?? ""');
     await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'To the content');
+    assert.equal(await focused(), 'Skip to content');
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate<string>('document.activeElement.id'), 'main');
-    await page.getByRole('link', { name: 'Signed in' }).focus();
+    await page.getByRole('link', { name: 'Sessions' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Signed in' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
     // Who follows a link begins to read at the head of the page.
     assert.equal(await page.evaluate<string>('document.activeElement.tagName'), 'H1');
     await page.keyboard.press('Control+k');

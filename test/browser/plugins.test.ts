@@ -48,7 +48,7 @@ describe('health and plugins', { skip: noBrowser }, () => {
   test('says what costs the CPU, and where the time goes', async () => {
     await using opened = await device.open({ at: 'plugins?view=cost' });
     const { page } = opened;
-    await page.getByRole('table', { name: 'What costs the CPU' }).getByText('The Core itself').waitFor();
+    await page.getByRole('table', { name: 'CPU load' }).getByText('The Core itself').waitFor();
     await page.getByRole('button', { name: /Look for/ }).click();
     await page.getByRole('table', { name: 'Where the time goes' }).or(page.getByText('Next to nothing ran.')).waitFor();
   });

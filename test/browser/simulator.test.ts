@@ -23,12 +23,12 @@ describe('page simulator', { skip: noBrowser }, () => {
 
   it('breaks the bridge by hand, which /health names, and heals it', async () => {
     const { page } = opened;
-    await page.getByText('Everything is well', { exact: true }).waitFor();
+    await page.getByText('No simulated faults', { exact: true }).waitFor();
     await page.getByRole('switch', { name: 'Silence' }).click();
-    await page.getByText('1 fault', { exact: true }).waitFor();
+    await page.getByText('1 simulated fault', { exact: true }).waitFor();
     await eventually(async () => (await ask('/health')).bridge.link !== 'up', 'a link that is down');
-    await page.getByRole('button', { name: 'Make everything well again' }).click();
-    await page.getByText('Everything is well', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Clear all faults' }).click();
+    await page.getByText('No simulated faults', { exact: true }).waitFor();
     await eventually(async () => (await ask('/health')).bridge.link === 'up', 'a link that is up');
   });
 
@@ -83,7 +83,7 @@ describe('page simulator', { skip: noBrowser }, () => {
     for (const colours of ['light', 'dark'] as const) {
       await device.core.ask('/sim/stick', { unix: true, body: { endpoint: 'i2c0' } });
       await using seen = await device.open({ at: 'simulator', width: 360, colours });
-      await seen.page.getByText('1 fault', { exact: true }).waitFor();
+      await seen.page.getByText('1 simulated fault', { exact: true }).waitFor();
       assert.deepEqual([await barriers(seen.page), await sideways(seen.page)], [[], 0]);
     }
     await device.core.ask('/sim/heal', { unix: true, body: {} });
@@ -91,7 +91,7 @@ describe('page simulator', { skip: noBrowser }, () => {
 
   it('lets a viewer look and change nothing', async () => {
     await using seen = await device.open({ at: 'simulator', role: 'viewer' });
-    await seen.page.getByText('Everything is well', { exact: true }).waitFor();
+    await seen.page.getByText('No simulated faults', { exact: true }).waitFor();
     const enabled = await seen.page.locator('#main').getByRole('switch', { disabled: false }).count();
     assert.equal(enabled, 0);
     assert.equal(await seen.page.getByRole('button', { name: 'Crash the bridge' }).isDisabled(), true);

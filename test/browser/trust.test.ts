@@ -124,10 +124,10 @@ describe('the page', { skip: noBrowser }, () => {
       );
       await eventually(async () => (await live()) === 'on', 'the socket of the page');
       await core.stop(signal);
-      const gone = page.locator('p.banner.offline', { hasText: 'The device does not answer' });
+      const gone = page.locator('p.banner.offline', { hasText: 'Can’t reach the device' });
       await gone.waitFor();
       await start(Number(port));
-      await page.getByText('The connection was gone for').waitFor();
+      await page.getByText('Reconnected after').waitFor();
       await gone.waitFor({ state: 'detached' });
       assert.equal(await page.getByRole('heading', { name: 'Sign in' }).count(), 0);
       const { body } = await core.get('/sessions');

@@ -23,6 +23,17 @@ export class ApiError extends Error {
   }
 }
 
+const offline = (): ApiError => new ApiError(0, { code: 'OFFLINE', message: 'the device does not answer' });
+
+/** A module that is fetched when it is first wanted. Rejects with `OFFLINE` where its files cannot be had: each browser has words of its own for that. */
+export async function fetched<T>(module: Promise<T>): Promise<T> {
+  try {
+    return await module;
+  } catch (error) {
+    throw error instanceof TypeError && /import/i.test(error.message) ? offline() : error;
+  }
+}
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export interface Ask {
@@ -37,6 +48,10 @@ export interface Ask {
 export const answering = signal(true);
 /** How often it came back: what was asked before is asked anew. */
 export const returned = signal(0);
+
+/** Of each answer: the second in which the device made it, by its own clock. */
+const dates = new WeakMap<object, number>();
+export const madeAt = (answer: unknown): number | undefined => dates.get(Object(answer));
 
 /** Asked when the Core wants a sensitive act confirmed; resolves with a header for the second try, or undefined for no. */
 let confirmer: ((error: ApiError) => Promise<Readonly<Record<string, string>> | undefined>) | undefined;
@@ -82,6 +97,8 @@ async function once<T>(
   });
   const text = await answer.text();
   const value = text === '' ? {} : JSON.parse(text);
+  const made = Date.parse(answer.headers.get('date') ?? '');
+  if (Object(value) === value && !Number.isNaN(made)) dates.set(value, made);
   if (answer.ok || (answer.status === 503 && value.error === undefined)) return value as T;
   throw failure(answer.status, value);
 }
@@ -95,7 +112,7 @@ async function send(method: Method, url: string, init: RequestInit): Promise<Res
   } catch (error) {
     if (init.signal?.aborted) throw error;
     answering.value = false;
-    throw new ApiError(0, { code: 'OFFLINE', message: 'the device does not answer' });
+    throw offline();
   }
   if (!answering.peek()) {
     answering.value = true;

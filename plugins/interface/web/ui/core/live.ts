@@ -3,8 +3,8 @@
  * back by itself, opens again what was open, and tells whoever follows that there is a gap.
  */
 
-import { signal } from '@preact/signals';
-import { ApiError, api, type ErrorBody, returned } from './api.ts';
+import { computed, signal } from '@preact/signals';
+import { ApiError, answering, api, type ErrorBody, returned } from './api.ts';
 import { toBase64 } from './bytes.ts';
 import { endSession, token } from './session.ts';
 
@@ -52,6 +52,11 @@ interface Want {
 export const liveState = signal<'off' | 'connecting' | 'on' | 'lost' | 'full'>('off');
 /** When the socket was lost last, and for how long; the shell says so. */
 export const outage = signal<{ readonly from: number; readonly until?: number } | undefined>(undefined);
+
+/** The device cannot be reached: by requests, or by the socket. */
+export const away = computed(() => !answering.value || liveState.value === 'lost');
+/** `returned` as it was when the socket was lost. */
+let before = 0;
 
 /** Its session was ended by somebody, or has come to its end. */
 const ENDED = 4401;
@@ -134,7 +139,10 @@ function leave(): void {
 
 function connect(): void {
   if (socket !== undefined || pending !== undefined || token.peek() === undefined) return;
-  if (liveState.peek() !== 'full') liveState.value = tries === 0 ? 'connecting' : 'lost';
+  const out = outage.peek();
+  // A first try after an outage is part of it.
+  const isLost = tries > 0 || (out !== undefined && out.until === undefined);
+  if (liveState.peek() !== 'full') liveState.value = isLost ? 'lost' : 'connecting';
   // A place is taken before anybody waits.
   pending = setTimeout(
     () => {
@@ -164,7 +172,11 @@ async function dial(turn: number): Promise<void> {
     tries = 0;
     liveState.value = 'on';
     const out = outage.peek();
-    if (out !== undefined && out.until === undefined) outage.value = { ...out, until: Date.now() };
+    if (out !== undefined && out.until === undefined) {
+      outage.value = { ...out, until: Date.now() };
+      // No request found it away: what was asked before is old all the same.
+      if (returned.peek() === before) returned.value += 1;
+    }
     for (const id of wants.keys()) ask(id);
   };
   mine.onmessage = ({ data }) => {
@@ -193,7 +205,10 @@ function retry(): void {
     liveState.value = 'off';
     return;
   }
-  if (outage.peek() === undefined || outage.peek()?.until !== undefined) outage.value = { from: Date.now() };
+  if (outage.peek() === undefined || outage.peek()?.until !== undefined) {
+    outage.value = { from: Date.now() };
+    before = returned.peek();
+  }
   tries += 1;
   connect();
 }

@@ -72,7 +72,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('../pages/bridge/page.ts'),
   },
   {
-    ...{ id: 'flags', section: 'admin', icon: 'settings', title: () => words('flags'), needs: '/flags' },
+    ...{ id: 'flags', section: 'admin', icon: 'flag', title: () => words('flags'), needs: '/flags' },
     load: () => import('../pages/flags/page.ts'),
   },
   {
@@ -84,7 +84,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('../pages/telemetry/page.ts'),
   },
   {
-    ...{ id: 'traces', section: 'build', icon: 'record', title: () => words('traces'), needs: '/traces' },
+    ...{ id: 'traces', section: 'build', icon: 'trace', title: () => words('traces'), needs: '/traces' },
     load: () => import('../pages/traces/page.ts'),
   },
   {

@@ -5,7 +5,11 @@ import { catalogue } from '../core/text.ts';
 import type { Level } from './level.ts';
 import type { Component, Health, Plugin } from './shapes.ts';
 
-export type Row = Plugin & { readonly said?: Component | undefined };
+export interface Row extends Plugin {
+  readonly said?: Component | undefined;
+  /** It starts or stops, or waits while others do: that is no fault yet. */
+  readonly settling: boolean;
+}
 
 /** Something that is not as it should be. */
 export interface Trouble {
@@ -16,36 +20,62 @@ export interface Trouble {
   readonly why?: string;
   readonly remedy: string;
   readonly href: string;
+  /** What the link says. */
+  readonly action: string;
 }
 
-export const levelOf = ({ state, said }: Row): Level =>
+export const levelOf = ({ state, said, settling }: Row): Level =>
   state === 'failed' || state === 'quarantined' || (state === 'active' && said?.status === 'error')
     ? 'error'
-    : state === 'stopped'
-      ? 'quiet'
-      : state !== 'active' || said?.status === 'waiting' || said?.status === 'blocked' || said?.warning?.code === 'BUSY'
-        ? 'warn'
-        : 'okay';
+    : settling
+      ? 'info'
+      : state === 'stopped'
+        ? 'quiet'
+        : state !== 'active' ||
+            said?.status === 'waiting' ||
+            said?.status === 'blocked' ||
+            said?.warning?.code === 'BUSY'
+          ? 'warn'
+          : 'okay';
 
 export const stateText = (row: Row): string =>
   row.state === 'active' && levelOf(row) !== 'okay' ? condition('troubled') : condition(row.state);
 
-export const rowsOf = (plugins: readonly Plugin[], health: Health | undefined): readonly Row[] =>
-  plugins.map((plugin) => ({ ...plugin, said: health?.components[plugin.id] }));
+const MOVES: ReadonlySet<string> = new Set(['starting', 'stopping']);
 
-/** The trouble of one plugin; undefined where it is well, or off on purpose. */
+/** Both lists are asked for apart: while plugins come and go, one is older than the other. */
+export function rowsOf(plugins: readonly Plugin[], health: Health | undefined): readonly Row[] {
+  const moves = plugins.some(({ state }) => MOVES.has(state));
+  return plugins.map((plugin) => {
+    const { id, state, since } = plugin;
+    const found = health?.components[id];
+    const isOther = found !== undefined && isOfAnotherState(found, since);
+    const said = isOther ? undefined : found;
+    const waits = state === 'waiting' || (state === 'active' && said?.status === 'waiting');
+    return { ...plugin, said, settling: MOVES.has(state) || (waits && moves) || (state === 'active' && isOther) };
+  });
+}
+
+/** An error may have a beginning of its own, after that of the state. */
+const isOfAnotherState = ({ since = 0, status }: Component, of: number): boolean =>
+  since !== 0 && (since < of || (since > of && status !== 'error'));
+
+/** The trouble of one plugin; undefined where it is well, on its way, or off on purpose. */
 export function troubleOf(row: Row): Trouble | undefined {
   const level = levelOf(row);
-  if (level === 'okay' || (level === 'quiet' && !row.essential)) return undefined;
+  if (level === 'okay' || level === 'info' || (level === 'quiet' && !row.essential)) return undefined;
   const { id, state, said, reason, nextStartAt } = row;
-  const own = { id, level, href: link('plugins', [id]) };
+  const own = { id, level, href: link('plugins', [id]), action: condition('openPlugin', { id }) };
   const told = state === 'active' ? (said?.warning?.message ?? said?.message) : (reason ?? said?.message);
   const why = told === undefined ? {} : { why: told };
   if (state === 'active' && said?.warning?.code === 'BUSY' && said.status === 'okay')
-    return { ...own, ...why, what: condition('isBusy', { id }), remedy: condition('lookAtCost'), href: costs() };
+    return {
+      ...{ ...own, ...why, what: condition('isBusy', { id }), remedy: condition('lookAtCost') },
+      ...{ href: link('plugins', [], { view: 'cost' }), action: condition('openCost') },
+    };
   if (state === 'active')
     return { ...own, ...why, what: condition('isTroubled', { id }), remedy: condition('readLog') };
-  if (state === 'waiting' || state === 'starting' || state === 'stopping')
+  if (state === 'waiting')
     return { ...own, ...why, what: condition('isWaiting', { id }), remedy: condition('startMissing') };
   if (state === 'stopped') return { ...own, ...why, what: condition('isOff', { id }), remedy: condition('switchOn') };
   const again =
@@ -53,7 +83,7 @@ export function troubleOf(row: Row): Trouble | undefined {
   return { ...own, ...why, what: condition(state === 'failed' ? 'hasFailed' : 'givenUp', { id }), remedy: again };
 }
 
-/** Everything that is wrong with the device, the worst first. */
+/** Everything that needs attention, the worst first: each page that counts faults of the device counts these. */
 export function troublesOf(rows: readonly Row[], health: Health | undefined): readonly Trouble[] {
   const ids = new Set(rows.map(({ id }) => id));
   const others = Object.entries(health?.components ?? {}).flatMap(([id, { status, message }]): readonly Trouble[] =>
@@ -62,29 +92,24 @@ export function troublesOf(rows: readonly Row[], health: Health | undefined): re
       : [
           {
             ...{ id, level: 'error', what: condition('isTroubled', { id }), remedy: condition('readLog') },
-            ...{ href: link('logs', [], { level: 'warn' }), ...(message !== undefined && { why: message }) },
+            ...{ ...LOG(), ...(message !== undefined && { why: message }) },
           },
         ],
   );
   const found = [...rows.flatMap((row) => troubleOf(row) ?? []), ...others];
   // What a plugin said of its budget is told with the plugin; the rest of the warnings is of the device.
-  const warned = (health?.warnings ?? [])
+  // While plugins come and go, others do without them for a moment, and say so.
+  const warned = (rows.some(({ settling }) => settling) ? [] : (health?.warnings ?? []))
     .filter(({ code }) => code !== 'STALL' && code !== 'BUSY')
-    .map(
-      ({ code, message }): Trouble => ({
-        ...{
-          id: code,
-          level: 'warn',
-          what: message,
-          remedy: condition(code.startsWith('STORAGE') ? 'makeRoom' : 'readLog'),
-        },
-        href: link('logs', [], { level: 'warn' }),
-      }),
-    );
+    .map(({ code, message }, index): Trouble => {
+      const remedy = code.startsWith('STORAGE') ? 'makeRoom' : code.startsWith('APP_') ? 'seeApps' : 'readLog';
+      const to = remedy === 'readLog' ? LOG() : { href: link('apps'), action: condition('openApps') };
+      return { ...{ id: `${code} ${index}`, level: 'warn', what: message, remedy: condition(remedy) }, ...to };
+    });
   return [...found, ...warned].sort((a, b) => (a.level === b.level ? 0 : a.level === 'error' ? -1 : 1));
 }
 
-const costs = () => link('plugins', [], { view: 'cost' });
+const LOG = () => ({ href: link('logs', [], { level: 'warn' }), action: condition('openLog') });
 
 export const condition = catalogue({
   en: {
@@ -102,13 +127,18 @@ export const condition = catalogue({
     hasFailed: '{id} has failed.',
     givenUp: '{id} failed too often and is not started any more.',
     isBusy: '{id} takes much of the processor.',
-    readLog: 'Read what it wrote into the log.',
-    startMissing: 'Start the plugin that gives it.',
+    readLog: 'Read the log.',
+    startMissing: 'Start the plugin that provides it.',
     startAgain: 'Read its log, then start it again.',
     startsAgain: 'It is started again at {at}.',
     switchOn: 'Switch it on again.',
     lookAtCost: 'See what costs the CPU.',
     makeRoom: 'Make room: remove apps or their data.',
+    seeApps: 'See what this app does.',
+    openPlugin: 'Open {id}',
+    openLog: 'Open the log',
+    openCost: 'CPU load',
+    openApps: 'Open Apps',
   },
   de: {
     active: 'läuft',
@@ -125,13 +155,18 @@ export const condition = catalogue({
     hasFailed: '{id} ist ausgefallen.',
     givenUp: '{id} ist zu oft ausgefallen und wird nicht mehr gestartet.',
     isBusy: '{id} braucht viel Prozessorzeit.',
-    readLog: 'Lesen Sie, was es ins Protokoll schrieb.',
-    startMissing: 'Starten Sie das Plugin, das es gibt.',
+    readLog: 'Lesen Sie das Protokoll.',
+    startMissing: 'Starten Sie das Plugin, das es bereitstellt.',
     startAgain: 'Lesen Sie sein Protokoll, und starten Sie es dann neu.',
     startsAgain: 'Um {at} wird es wieder gestartet.',
     switchOn: 'Schalten Sie es wieder ein.',
-    lookAtCost: 'Sehen Sie nach, was die CPU kostet.',
+    lookAtCost: 'Sehen Sie die CPU-Last an.',
     makeRoom: 'Schaffen Sie Platz: Entfernen Sie Apps oder ihre Daten.',
+    seeApps: 'Sehen Sie nach, was diese App tut.',
+    openPlugin: '{id} öffnen',
+    openLog: 'Protokoll öffnen',
+    openCost: 'CPU-Last',
+    openApps: 'Apps öffnen',
   },
   fr: {
     active: 'en marche',
@@ -148,12 +183,17 @@ export const condition = catalogue({
     hasFailed: '{id} est en panne.',
     givenUp: '{id} est tombé en panne trop souvent et n’est plus démarré.',
     isBusy: '{id} occupe beaucoup le processeur.',
-    readLog: 'Lisez ce qu’il a écrit dans le journal.',
+    readLog: 'Lisez le journal.',
     startMissing: 'Démarrez le plugin qui le fournit.',
     startAgain: 'Lisez son journal, puis redémarrez-le.',
     startsAgain: 'Il redémarre à {at}.',
     switchOn: 'Rallumez-le.',
     lookAtCost: 'Voyez ce qui coûte le processeur.',
     makeRoom: 'Faites de la place : retirez des applications ou leurs données.',
+    seeApps: 'Voyez ce que fait cette application.',
+    openPlugin: 'Ouvrir {id}',
+    openLog: 'Ouvrir le journal',
+    openCost: 'Charge du processeur',
+    openApps: 'Ouvrir Applications',
   },
 });

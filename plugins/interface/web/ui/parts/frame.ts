@@ -32,9 +32,19 @@ export function Facts({ rows }: { rows: readonly (readonly [name: string, value:
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value ?? '–'}</dd></div>`)}</dl>`;
 }
 
-/** One large number with what it counts. */
-export function Figure(props: { label: string; value: ComponentChildren; note?: ComponentChildren; level?: Level }) {
-  return html`<div class=${`figure ${props.level ?? ''}`}><span class="label">${props.label}</span><strong>${props.value}</strong>${props.note && html`<span class="note">${props.note}</span>`}</div>`;
+/** One large number with what it counts; with `href` all of it is a link. */
+export function Figure(props: {
+  label: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+  level?: Level;
+  href?: string;
+}) {
+  const inside = html`<span class="label">${props.label}</span><strong>${props.value}</strong>${props.note && html`<span class="note">${props.note}</span>`}`;
+  const kind = `figure ${props.level ?? ''}`;
+  return props.href === undefined
+    ? html`<div class=${kind}>${inside}</div>`
+    : html`<a class=${kind} href=${props.href}>${inside}</a>`;
 }
 
 export function Loading() {
@@ -48,7 +58,13 @@ export function Empty(props: { icon?: IconName; title?: string; children?: Compo
 /** An error as the Core said it: its words, its code, and for a refusal what is missing and the line that would grant it. */
 export function Problem({ error, again }: { error: unknown; again?: () => void }) {
   const { code, message, data } =
-    error instanceof ApiError ? error : { code: 'PAGE', message: String(error), data: {} as Record<string, unknown> };
+    error instanceof ApiError
+      ? error
+      : {
+          code: 'PAGE',
+          message: error instanceof Error ? error.message : String(error),
+          data: {} as Record<string, unknown>,
+        };
   const missing = data.capability ?? data.missing;
   const line = data.grant ?? data.manifestLine ?? data.line;
   return html`<div class="problem" role="alert"><${Icon} name="warn" /><div><p>${message} <code>${code}</code></p>${typeof missing === 'string' && html`<p class="note">${common('missing')}: <code>${missing}</code></p>`}${typeof line === 'string' && html`<p class="note">${common('grant')}: <code>${line}</code></p>`}${again && html`<${Button} kind="quiet" onClick=${again}>${common('again')}<//>`}</div></div>`;

@@ -38,6 +38,9 @@ const PATHS = {
   upload: 'M12 16V4M7 9l5-5 5 5M4 20h16',
   power: 'M12 3v9M7 6a8 8 0 1 0 10 0',
   record: 'M12 6a6 6 0 1 0 0 12 6 6 0 0 0 0-12z',
+  trace: 'M4 6h9M8 12h9M13 18h7',
+  flag: 'M6 21V4h12l-3 4 3 4H6',
+  sheet: 'M6 3h9l4 4v14H6zM10 12h5M10 16h5',
   plus: 'M12 5v14M5 12h14',
   trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13',
 } as const;

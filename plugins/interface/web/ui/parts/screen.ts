@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Line, stream } from '../core/live.ts';
+import { away, type Line, stream } from '../core/live.ts';
 import { isOperator } from '../core/session.ts';
 import { sheet, useVisible } from './ask.ts';
 import { tellError } from './button.ts';
@@ -66,8 +66,10 @@ export function DeviceScreen(props: ScreenProps) {
   }, [visible]);
   const touchable = props.touchable !== false && isOperator();
   useEffect(() => (touchable ? touches(canvas.current!, props.touches) : undefined), [touchable, props.touches]);
+  // The last frame stays, and must not look like a live one.
+  const says = away.value ? common('away') : masked ? common('masked') : undefined;
   const state = `${touchable ? 'touchable' : ''} ${props.dark ? 'dark' : ''} ${there ? '' : 'empty'}`;
-  return html`<div class=${`device ${state}`}><div class="device-glass"><canvas ref=${canvas} width="720" height="720" role="img" aria-label=${props.label}></canvas>${props.children || (masked && html`<div class="device-says"><p>${common('masked')}</p></div>`)}</div></div>`;
+  return html`<div class=${`device ${state}`}><div class="device-glass"><canvas ref=${canvas} width="720" height="720" role="img" aria-label=${props.label}></canvas>${props.children || (says && html`<div class="device-says"><p>${says}</p></div>`)}</div></div>`;
 }
 
 /** Follows the panel until what it answers is called. */

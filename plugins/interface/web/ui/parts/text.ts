@@ -23,6 +23,7 @@ export const common = catalogue({
     all: 'All',
     viewer: 'You are signed in as a viewer: you may look, and change nothing.',
     failed: 'That did not work',
+    away: 'Can’t reach the device',
     masked: 'The panel shows a code to pair a browser. Only the operator sees it.',
   },
   de: {
@@ -46,6 +47,7 @@ export const common = catalogue({
     all: 'Alle',
     viewer: 'Sie sind als Betrachter angemeldet: Sie sehen alles und ändern nichts.',
     failed: 'Das ging nicht',
+    away: 'Das Gerät ist nicht erreichbar',
     masked: 'Der Bildschirm zeigt einen Code, um einen Browser zu koppeln. Nur Betreiber sehen ihn.',
   },
   fr: {
@@ -69,6 +71,7 @@ export const common = catalogue({
     all: 'Tous',
     viewer: 'Vous êtes connecté en lecture seule : vous voyez tout et ne changez rien.',
     failed: 'Cela n’a pas marché',
+    away: 'Impossible de joindre l’appareil',
     masked: 'L’écran montre un code pour associer un navigateur. Seul l’opérateur le voit.',
   },
 });

@@ -2,12 +2,12 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';
-import { confirmWith } from '../core/api.ts';
+import { confirmWith, fetched } from '../core/api.ts';
 
 const dialog = signal<FunctionComponent | undefined>(undefined);
 
 confirmWith(async (error) => {
-  const { ask, Confirmation } = await import('./confirm.ts');
+  const { ask, Confirmation } = await fetched(import('./confirm.ts'));
   dialog.value = Confirmation;
   return ask(error);
 });

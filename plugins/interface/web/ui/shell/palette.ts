@@ -1,6 +1,7 @@
 /** The search: fetched, and its sources asked, when somebody opens it. A combobox with a list that is moved through from the field. */
 import { html } from 'htm/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { fetched } from '../core/api.ts';
 import type { PageEntry } from '../core/pages.ts';
 import { link } from '../core/route.ts';
 import { type Entry, type EntryKind, find, type Index, indexOf } from '../core/search.ts';
@@ -94,7 +95,7 @@ function useSources(pages: readonly PageEntry[]): Sources {
     };
     if (left === 0) setFound({ entries: [], waiting: false, failed: [] });
     for (const page of offering)
-      page.entries!()
+      fetched(page.entries!())
         .then((module) => module.entries())
         .then(
           (entries) => add(entries),

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { fetched } from '../core/api.ts';
 import type { PageEntry } from '../core/pages.ts';
 import { Button, tellError } from '../parts/button.ts';
 import { Icon } from '../parts/icon.ts';
@@ -14,7 +15,7 @@ type Drawn = FunctionComponent<{ pages: readonly PageEntry[]; onClose: () => voi
 const shown = signal<{ readonly Palette: Drawn } | undefined>(undefined);
 
 export function openSearch(): void {
-  import('./palette.ts').then((module) => {
+  fetched(import('./palette.ts')).then((module) => {
     shown.value = module;
   }, tellError);
 }

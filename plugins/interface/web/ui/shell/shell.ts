@@ -1,23 +1,23 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
-import type { FunctionComponent } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { answering, api } from '../core/api.ts';
-import { durationText } from '../core/format.ts';
-import { liveState, outage } from '../core/live.ts';
+import { useEffect, useMemo } from 'preact/hooks';
+import { api, fetched } from '../core/api.ts';
+import { away } from '../core/live.ts';
 import { PAGES, type PageEntry } from '../core/pages.ts';
-import { link, type PageProps, route } from '../core/route.ts';
+import { link, route } from '../core/route.ts';
 import { endSession, session, stays } from '../core/session.ts';
 import { chooseLanguage, LANGUAGES, type Language, language } from '../core/text.ts';
-import { messageOf, sheets, useAsk, useOffered } from '../parts/ask.ts';
+import { useAsk } from '../parts/ask.ts';
 import { Button } from '../parts/button.ts';
 import { SelectField } from '../parts/field.ts';
-import { Badge, Loading, Problem } from '../parts/frame.ts';
+import { Badge } from '../parts/frame.ts';
 import { Icon } from '../parts/icon.ts';
-import { common } from '../parts/text.ts';
+import { offered, useOfferedKept } from '../parts/offered.ts';
 import { Toasts } from '../parts/toast.ts';
 import { AskAgain } from './ask-again.ts';
+import { Connection } from './connection.ts';
 import { Extra } from './extra.ts';
+import { Place } from './place.ts';
 import { type Colours, colours } from './preferences.ts';
 import { Search, SearchButton, SearchIcon } from './search.ts';
 import { words } from './text.ts';
@@ -32,7 +32,8 @@ interface About {
 export function Shell() {
   const { page, rest, query } = route.value;
   const about = useAsk<About>('/version');
-  const paths = useOffered();
+  useOfferedKept();
+  const paths = offered.value;
   const has = ({ needs }: PageEntry) => needs === undefined || paths === undefined || paths.has(needs);
   const sku = about.data?.sku;
   const pages = useMemo(() => PAGES.filter(has), [paths]);
@@ -41,6 +42,10 @@ export function Shell() {
     const entry = PAGES.find(({ id }) => id === page);
     document.title = `${entry?.title() ?? page} · ${sku?.title ?? 'Device Core'}`;
   }, [page, language.value, sku?.title]);
+  // The menu is longer than most windows.
+  useEffect(() => {
+    document.querySelector('nav.side [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [page, pages]);
   useEffect(() => {
     const leaveMenu = ({ key }: KeyboardEvent) => {
       if (key === 'Escape') open.value = false;
@@ -50,60 +55,14 @@ export function Shell() {
   }, []);
   return html`<a class="skip" href="#main" onClick=${skip}>${words('skip')}</a><div class=${`shell ${open.value ? 'open' : ''}`}><div class="top"><${Button} kind="quiet" icon="menu" label=${words('menu')} expanded=${open.value} onClick=${() => {
     open.value = !open.value;
-  }} /><span class="brand">${sku?.title ?? 'Device Core'}</span><${SearchIcon} /></div><nav class="side" aria-label=${words('menu')}><div class="brand"><img src="icon.svg" alt="" width="32" height="32" /><span>${sku?.title ?? 'Device Core'}</span></div><${SearchButton} />${SECTIONS.map((section) => html`<div key=${section} class="section"><h2>${words(section)}</h2><ul>${pages.filter((one) => one.section === section && !one.hidden).map((one) => html`<li key=${one.id}><a href=${link(one.id)} aria-current=${one.id === page ? 'page' : undefined}><${Icon} name=${one.icon} />${one.title()}</a></li>`)}${section === 'device' && html`<${Extra} />`}</ul></div>`)}<${Foot} /></nav><button type="button" class="shade" tabindex="-1" aria-hidden="true" onClick=${() => {
+  }} /><span class="brand">${sku?.title ?? 'Device Core'}</span><${SearchIcon} /></div><nav class="side" aria-label=${words('menu')}><div class="brand"><img src="icon.svg" alt="" width="32" height="32" /><span>${sku?.title ?? 'Device Core'}</span></div><${SearchButton} /><div class="sections">${SECTIONS.map((section) => html`<div key=${section} class="section"><h2>${words(section)}</h2><ul>${pages.filter((one) => one.section === section && !one.hidden).map((one) => html`<li key=${one.id}><a href=${link(one.id)} aria-current=${one.id === page ? 'page' : undefined}><${Icon} name=${one.icon} />${one.title()}</a></li>`)}${section === 'device' && html`<${Extra} />`}</ul></div>`)}</div><${Foot} /></nav><button type="button" class="shade" tabindex="-1" aria-hidden="true" onClick=${() => {
     open.value = false;
-  }}></button><main id="main" tabindex="-1">${sku?.simulated && html`<p class="banner simulated">${words('simulated')}</p>`}<${Connection} /><${Place} key=${page} page=${page} rest=${rest} query=${query} /></main></div><${Search} pages=${pages} /><${Toasts} /><${AskAgain} />`;
+  }}></button><main id="main" tabindex="-1" class=${away.value ? 'away' : ''}>${sku?.simulated && html`<p class="banner simulated">${words('simulated')}</p>`}<${Connection} /><${Place} key=${page} page=${page} rest=${rest} query=${query} /></main></div><${Search} pages=${pages} /><${Toasts} /><${AskAgain} />`;
 }
 
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
-}
-
-let first = true;
-
-/** The page of the address, fetched when it is first asked for. */
-function Place({ page, rest, query }: { page: string } & PageProps) {
-  const entry = PAGES.find(({ id }) => id === page);
-  const [Page, setPage] = useState<FunctionComponent<PageProps> | undefined>(undefined);
-  const [error, setError] = useState<unknown>(undefined);
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    entry
-      ?.load()
-      .then(async ({ Page: loaded }) => {
-        await sheets();
-        setPage(() => loaded);
-      })
-      .catch(setError);
-  }, [turn]);
-  // Who went to another page by a link begins to read at its head; the first page leaves the focus where the browser put it.
-  useEffect(() => {
-    if (Page === undefined) return;
-    if (!first) document.querySelector<HTMLElement>('main h1')?.focus();
-    first = false;
-  }, [Page]);
-  if (entry === undefined) return html`<${Problem} error=${new Error(words('missingPage', { name: page }))} />`;
-  if (error !== undefined) return html`<${Problem} error=${messageOf(error)} again=${() => setTurn(turn + 1)} />`;
-  return Page === undefined ? html`<${Loading} />` : html`<${Page} rest=${rest} query=${query} />`;
-}
-
-/** Says that the device does not answer, and afterwards what that means. */
-function Connection() {
-  const gone = !answering.value || liveState.value === 'lost';
-  useEffect(() => {
-    if (!gone) return;
-    const timer = setInterval(() => void api.get('/version').catch(() => undefined), 2000);
-    return () => clearInterval(timer);
-  }, [gone]);
-  if (gone) return html`<p class="banner offline" role="alert"><${Icon} name="warn" />${words('offline')}</p>`;
-  if (liveState.value === 'full')
-    return html`<p class="banner offline" role="alert"><${Icon} name="warn" />${words('full')}</p>`;
-  const was = outage.value;
-  if (was?.until === undefined) return null;
-  return html`<p class="banner" role="status"><${Icon} name="info" />${words('back', { time: durationText(was.until - was.from) })}<${Button} kind="quiet" icon="close" label=${common('close')} onClick=${() => {
-    outage.value = undefined;
-  }} /></p>`;
 }
 
 function Foot() {
@@ -122,7 +81,7 @@ async function leave(): Promise<void> {
   // The Core may be gone: the token is forgotten here all the same.
   const ids = [stays.value, mine?.id].filter((id) => id !== undefined);
   // Who leaves does not stay signed in: not here, and not by the key that the device has.
-  if (stays.value !== undefined) await (await import('../core/staying.ts')).forgetBrowser();
+  if (stays.value !== undefined) await (await fetched(import('../core/staying.ts'))).forgetBrowser();
   for (const id of ids) await api.delete(`/sessions/${id}`).catch(() => undefined);
   endSession('left');
 }

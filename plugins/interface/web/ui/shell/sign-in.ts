@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, answering, api } from '../core/api.ts';
+import { ApiError, answering, api, fetched } from '../core/api.ts';
 import { beginSession, browserName, reason, type Session, stays } from '../core/session.ts';
 import { messageOf } from '../parts/ask.ts';
 import { Button } from '../parts/button.ts';
@@ -37,7 +37,7 @@ export function SignIn() {
         beginSession(await api.post<{ token: string; session: Session }>('/sessions', body));
         return;
       }
-      const { enterAndStay } = await import('../core/staying.ts');
+      const { enterAndStay } = await fetched(import('../core/staying.ts'));
       if (!(await enterAndStay(with_))) tell(words('notKept'), 'error');
     } catch (thrown) {
       setError(messageOf(thrown));
@@ -46,7 +46,7 @@ export function SignIn() {
   const come = async () => {
     setComing(true);
     try {
-      const { resume } = await import('../core/staying.ts');
+      const { resume } = await fetched(import('../core/staying.ts'));
       await resume();
       resumed = [performance.now(), ...resumed].slice(0, MOST);
     } catch (thrown) {

@@ -4,11 +4,12 @@ import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
 import { durationText } from '../../core/format.ts';
 import { isOperator } from '../../core/session.ts';
-import { useAsk, useOffered } from '../../parts/ask.ts';
+import { useAsk } from '../../parts/ask.ts';
 import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { Answer, Badge, Card, Facts, Head } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
+import { offered } from '../../parts/offered.ts';
 import { clean } from '../../parts/said.ts';
 import { tell } from '../../parts/toast.ts';
 import type { Reset, Slot, SlotName, Status } from './shapes.ts';
@@ -43,12 +44,12 @@ function Now({ now: { loader, safe, slot, version, why, cause, pause, before, ru
 }
 
 function Acts({ now: { loader, safe, acts: possible, actsReason } }: { now: Status }) {
-  const offered = useOffered();
+  const paths = offered.value;
   const [asks, setAsks] = useState<Act | undefined>(undefined);
   // Safe mode is asked of the boot loader, by a plugin that safe mode itself does not start. A reset waits for the next start, whoever makes it.
   const works = ({ act, able }: Act) =>
     (able === undefined || possible.includes(able)) && (act !== 'safeRestart' || (loader && !safe));
-  const acts = ACTS.filter((one) => offered?.has(one.needs) && works(one));
+  const acts = ACTS.filter((one) => paths?.has(one.needs) && works(one));
   const close = () => setAsks(undefined);
   const begin = async ({ act, needs, body }: Act) => {
     // The shell asks for a confirmation next; two dialogs would be one too many.

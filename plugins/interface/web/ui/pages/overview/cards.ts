@@ -8,7 +8,8 @@ import type { User } from '../../parts/costs.ts';
 import { Badge, Card, Facts, Loading } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
 import type { Health } from '../../parts/shapes.ts';
-import type { App, Change, Prompt, Refusal, Setting } from './shapes.ts';
+import { identity, type Setting } from '../settings/model.ts';
+import type { App, Change, Prompt, Refusal } from './shapes.ts';
 import { text } from './text.ts';
 
 const SHOWN = 3;
@@ -65,17 +66,21 @@ export function Refused({ there, refusals }: { there: boolean; refusals: readonl
   return html`<${Card} title=${text('refused')} aside=${more(link('denials'), text('why'))}>${latest.length === 0 ? html`<p class="note">${text('noRefusal')}</p>` : html`<ul class="lines">${latest.map(({ ts, caller, capability }) => html`<li key=${`${ts} ${capability}`}><span><a href=${link('denials', [], { of: caller.id })}>${caller.id}</a> <code>${capability}</code></span><span class="note">${agoText(ts)}</span></li>`)}</ul>`}<//>`;
 }
 
-export function Changed({ there, settings }: { there: boolean; settings: readonly Setting[] }) {
-  if (!there) return null;
+export function Changed({ settings }: { settings: readonly Setting[] | undefined }) {
+  if (settings === undefined) return null;
   const latest = settings.toSorted((a, b) => (b.setAt ?? 0) - (a.setAt ?? 0)).slice(0, SHOWN);
   const href = link('settings', [], { changed: '1' });
-  return html`<${Card} title=${text('changed')} aside=${more(href, text('undo'))}>${latest.length === 0 ? html`<p class="note">${text('noSetting')}</p>` : html`<ul class="lines">${latest.map(({ key, value, setAt }) => html`<li key=${key}><span><a href=${link('settings', [], { changed: '1', q: key })}><code>${key}</code></a> ${shown(value)}</span><span class="note">${setAt === undefined ? '' : agoText(setAt)}</span></li>`)}</ul>`}<//>`;
+  return html`<${Card} title=${text('changed')} aside=${more(href, text('undo'))}>${latest.length === 0 ? html`<p class="note">${text('noSetting')}</p>` : html`<ul class="lines">${latest.map((one) => html`<li key=${identity(one)}><span><a href=${link('settings', [one.section.kind, one.section.id], { key: one.key })}><code>${nameOf(one)}</code></a> ${shown(one)}</span><span class="note">${one.setAt === undefined ? '' : agoText(one.setAt)}</span></li>`)}</ul>`}<//>`;
 }
 
-const shown = (value: unknown): string => {
+/** The key of an app's setting is its own: the same one may stand in another app. */
+const nameOf = ({ section: { kind, id }, key }: Setting): string => (kind === 'app' ? `${id} ${key}` : key);
+
+function shown({ secret, value }: Setting): string {
+  if (secret) return '';
   const whole = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return whole.length > 40 ? `${whole.slice(0, 40)} …` : whole;
-};
+}
 
 export function Apps({ there, apps }: { there: boolean; apps: readonly App[] }) {
   if (!there) return null;

@@ -1,17 +1,19 @@
 /** The start page: is it well, and if not, what to do; then what the device does now. */
 import { html } from 'htm/preact';
 import { bytesText, durationText, numberText, percentText } from '../../core/format.ts';
+import { away } from '../../core/live.ts';
 import { link } from '../../core/route.ts';
 import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
-import { LinkButton } from '../../parts/button.ts';
-import { type Row, rowsOf, type Trouble, troublesOf } from '../../parts/condition.ts';
+import { type Row, rowsOf, troublesOf } from '../../parts/condition.ts';
 import { type Load, useLoad } from '../../parts/costs.ts';
 import { Answer, Figure, Head } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
 import { clean } from '../../parts/said.ts';
 import type { Health, Plugin } from '../../parts/shapes.ts';
+import { Troubles } from '../../parts/troubles.ts';
+import type { Section, Setting } from '../settings/model.ts';
 import { Apps, Changed, Costs, Now, Pending, Refused } from './cards.ts';
-import type { App, Change, Prompt, Refusal, Setting } from './shapes.ts';
+import type { App, Change, Prompt, Refusal } from './shapes.ts';
 import { text } from './text.ts';
 
 sheet('pages/overview/overview.css');
@@ -31,7 +33,9 @@ export function Page() {
   const health = useAsk<Health>('/health');
   const plugins = useAsk<{ readonly plugins: readonly Plugin[] }>('/plugins');
   const apps = useAsk<{ readonly apps: readonly App[] }>('/apps');
-  const settings = useAsk<{ readonly entries: readonly Setting[] }>('/config');
+  // Overrides lie in the sections of apps and plugins, too: those of the device alone would be a part of them.
+  const sections = useAsk<{ readonly sections: readonly Section[] }>('/config-sections');
+  const settings = useAsk<{ readonly keys: readonly Setting[] }>('/config-descriptions', { overridesOnly: true });
   const changes = useAsk<{ readonly changes: readonly Change[] }>('/changes');
   const prompts = useAsk<{ readonly prompts: readonly Prompt[] }>('/prompts');
   const refusals = useAsk<{ readonly refusals: readonly Refusal[] }>('/refusals', { limit: 256 });
@@ -44,13 +48,14 @@ export function Page() {
     // After a gap nobody knows what happened.
     const all = items.length === 0;
     const came = new Set(items.map(({ data }) => String(Object(data).topic).split('.')[0]));
-    const ask = (what: { reload(): void }, ...families: readonly string[]) => {
-      if (all || families.some((one) => came.has(one))) what.reload();
+    const ask = (what: { reload(cause: unknown): void }, ...families: readonly string[]) => {
+      if (all || families.some((one) => came.has(one))) what.reload(items);
     };
     ask(health, 'plugin', 'bridge');
     ask(plugins, 'plugin');
     ask(apps, 'app');
-    ask(settings, 'config');
+    ask(sections, 'config', 'app', 'plugin');
+    ask(settings, 'config', 'app', 'plugin');
     ask(changes, 'change');
     ask(prompts, 'prompt');
     ask(display, 'display');
@@ -58,7 +63,7 @@ export function Page() {
     ask(refusals, 'system');
   });
   const recent = (refusals.data?.refusals ?? []).filter(({ ts }) => Date.now() - ts < HOUR_MS);
-  const changed = (settings.data?.entries ?? []).filter(({ source }) => source === 'app' || source === 'device');
+  const changed = sections.data?.sections.reduce((sum, { overrides }) => sum + overrides, 0);
   const underWay = (changes.data?.changes ?? []).filter(({ endedAt }) => endedAt === undefined);
   const open = prompts.data?.prompts ?? [];
   const sku = about.data?.sku;
@@ -68,28 +73,36 @@ export function Page() {
       ? `${text('lead', { sku: sku!.id, version: about.data.version, time: durationText(health.data.uptimeMs) })}${serial === undefined ? '' : ` · ${text('serial', { serial: clean(serial) })}`}`
       : undefined;
   return html`<${Head} title=${sku?.title ?? text('title')} lead=${lead} /><${Answer} of=${health}>${(data: Health) =>
-    html`<${Well} health=${data} rows=${rowsOf(plugins.data?.plugins ?? [], data)} /><${Pending} changes=${underWay} prompts=${open} /><div class="figures"><${Cpu} load=${load.data} /><${Memory} load=${load.data} />${apps.data && html`<${Figure} label=${text('appsRun')} value=${html`<a href=${link('apps')}>${numberText(apps.data.apps.filter(({ state }) => state === 'running').length)}</a>`} note=${text('ofInstalled', { n: apps.data.apps.length })} />`}${refusals.data && html`<${Figure} label=${text('refusedHour')} level=${recent.length > 0 ? 'warn' : undefined} value=${html`<a href=${link('denials')}>${numberText(recent.length)}</a>`} note=${text('whyRefused')} />`}${settings.data && html`<${Figure} label=${text('changedHere')} value=${html`<a href=${link('settings', [], { changed: '1' })}>${numberText(changed.length)}</a>`} note=${text('undo')} />`}</div><div class="grid overview"><${Now} health=${data} display=${display.data} audio=${audio.data} apps=${apps.data?.apps ?? []} /><${Costs} users=${load.users} /><${Refused} there=${refusals.data !== undefined} refusals=${recent} /><${Changed} there=${settings.data !== undefined} settings=${changed} /><${Apps} there=${apps.data !== undefined} apps=${apps.data?.apps ?? []} /></div>`}<//>`;
+    html`<${Well} health=${data} rows=${rowsOf(plugins.data?.plugins ?? [], data)} /><${Pending} changes=${underWay} prompts=${open} /><div class="figures"><${Cpu} load=${load.data} /><${Memory} load=${load.data} />${apps.data && html`<${Figure} label=${text('appsRun')} href=${link('apps')} value=${numberText(apps.data.apps.filter(({ state }) => state === 'running').length)} note=${text('ofInstalled', { n: apps.data.apps.length })} />`}${refusals.data && html`<${Figure} label=${text('refusedHour')} href=${link('denials')} level=${recent.length > 0 ? 'warn' : undefined} value=${numberText(recent.length)} note=${text('whyRefused')} />`}${changed !== undefined && html`<${Figure} label=${text('changedHere')} href=${link('settings', [], { changed: '1' })} value=${numberText(changed)} note=${text('undo')} />`}</div><div class="grid overview"><${Now} health=${data} display=${display.data} audio=${audio.data} apps=${apps.data?.apps ?? []} /><${Costs} users=${load.users} /><${Refused} there=${refusals.data !== undefined} refusals=${recent} /><${Changed} settings=${settings.data?.keys} /><${Apps} there=${apps.data !== undefined} apps=${apps.data?.apps ?? []} /></div>`}<//>`;
 }
 
-/** One sentence when all is well; else each trouble with its reason and what to do. */
+/** One sentence when all is well; else each trouble with its reason and what to do. While the device is away, what was known last. */
 function Well({ health, rows }: { health: Health; rows: readonly Row[] }) {
   const troubles = troublesOf(rows, health);
-  if (troubles.length === 0)
-    return html`<section class="well okay" role="status"><span class="well-sign"><${Icon} name="check" size=${26} /></span><div><h2>${text('allWell')}</h2><p class="note">${rows.length > 0 ? text('allRun', { n: rows.filter(({ state }) => state === 'active').length }) : ''}</p></div></section>`;
+  const running = rows.filter(({ state }) => state === 'active').length;
+  const starts = rows.some(({ settling }) => settling);
+  const progress = { n: running, of: rows.length };
+  const stops = rows.some(({ state }) => state === 'stopping') && !rows.some(({ state }) => state === 'starting');
+  const moving = text(stops ? 'stopping' : 'starting');
+  if (troubles.length === 0) {
+    const [title, note] = starts
+      ? [moving, text('startingHow', progress)]
+      : [text('allWell'), rows.length > 0 ? text('allRun', progress) : ''];
+    return html`<section class=${`well ${starts ? 'quiet' : 'okay'}`} role="status"><${Sign} icon=${starts ? 'power' : 'check'} /><div><h2>${title}</h2><p class="note">${away.value ? text('lastKnown') : note}</p></div></section>`;
+  }
   const bad = troubles.some(({ level }) => level === 'error');
-  return html`<section class=${`well ${bad ? 'error' : 'warn'}`} aria-label=${text('troubles', { n: troubles.length })}><span class="well-sign"><${Icon} name="warn" size=${26} /></span><div role="status"><h2>${text('troubles', { n: troubles.length })}</h2>${troubles.length > 6 && html`<p class="note">${text('worst')}</p>`}<ul class="troubles">${troubles.slice(0, 6).map((one) => html`<${Wrong} key=${one.id} trouble=${one} />`)}</ul></div></section>`;
+  const count = text('troubles', { n: troubles.length });
+  return html`<section class=${`well ${bad ? 'error' : 'warn'}`} aria-label=${count}><${Sign} icon="warn" /><div role="status"><h2>${count}</h2>${away.value && html`<p class="note">${text('lastKnown')}</p>`}${starts && html`<p class="note">${moving} ${text('startingHow', progress)}</p>`}${troubles.length > 6 && html`<p class="note">${text('worst')}</p>`}<${Troubles} troubles=${troubles} /></div></section>`;
 }
 
-function Wrong({ trouble }: { trouble: Trouble }) {
-  const { id, what, why, remedy, href } = trouble;
-  return html`<li><div><p><strong>${what}</strong></p>${why && html`<p class="note">${why}</p>`}<p class="note">${remedy}</p></div><${LinkButton} href=${href}>${text('lookAt', { id })}<//></li>`;
-}
+const Sign = ({ icon }: { icon: 'power' | 'check' | 'warn' }) =>
+  html`<span class="well-sign"><${Icon} name=${icon} size=${26} /></span>`;
 
 function Cpu({ load }: { load: Load | undefined }) {
   if (load === undefined) return null;
   const { minutePercent, processors } = load.core;
   const share = minutePercent / 100 / processors;
-  return html`<${Figure} label=${text('cpu')} level=${share > 0.7 ? 'warn' : undefined} value=${html`<a href=${link('plugins', [], { view: 'cost' })}>${percentText(share)}</a>`} note=${text('ofProcessors', { n: processors })} />`;
+  return html`<${Figure} label=${text('cpu')} level=${share > 0.7 ? 'warn' : undefined} href=${link('plugins', [], { view: 'cost' })} value=${percentText(share)} note=${text('ofProcessors', { n: processors })} />`;
 }
 
 function Memory({ load }: { load: Load | undefined }) {

@@ -1,4 +1,4 @@
-/** What the Core tells of apps, refusals, settings, changes and questions, as far as the start page shows it. */
+/** What the Core tells of apps, refusals, changes and questions, as far as the start page shows it. */
 export interface App {
   readonly id: string;
   readonly title?: string;
@@ -10,15 +10,6 @@ export interface Refusal {
   readonly ts: number;
   readonly caller: { readonly kind: string; readonly id: string };
   readonly capability: string;
-}
-
-export interface Setting {
-  readonly key: string;
-  readonly value: unknown;
-  readonly source: string;
-  readonly app?: string;
-  readonly setBy?: string;
-  readonly setAt?: number;
 }
 
 export interface Change {

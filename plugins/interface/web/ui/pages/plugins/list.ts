@@ -1,19 +1,22 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { link } from '../../core/route.ts';
-import { levelOf, type Row, stateText } from '../../parts/condition.ts';
+import { levelOf, type Row, stateText, troubleOf, troublesOf } from '../../parts/condition.ts';
 import { Choice, TextField } from '../../parts/field.ts';
 import { Badge, Card } from '../../parts/frame.ts';
+import type { Health } from '../../parts/shapes.ts';
 import { Table } from '../../parts/table.ts';
+import { Troubles } from '../../parts/troubles.ts';
 import { text } from './text.ts';
 
 const WORST = ['error', 'warn', 'quiet', 'info', 'okay'];
 
-/** Those that need a look first. */
-export function List({ rows }: { rows: readonly Row[] }) {
+/** What needs attention, of the device as of plugins; then all plugins, those with a problem first. */
+export function List({ rows, health }: { rows: readonly Row[]; health: Health | undefined }) {
   const [wanted, setWanted] = useState('');
   const [which, setWhich] = useState<'every' | 'unwell'>('every');
-  const unwell = rows.filter((row) => levelOf(row) !== 'okay');
+  const troubles = troublesOf(rows, health);
+  const unwell = rows.filter((row) => troubleOf(row) !== undefined);
   const shown = (which === 'every' ? rows : unwell)
     .filter(({ id, summary }) => `${id} ${summary}`.toLowerCase().includes(wanted.trim().toLowerCase()))
     .toSorted((a, b) => WORST.indexOf(levelOf(a)) - WORST.indexOf(levelOf(b)) || (a.id < b.id ? -1 : 1));
@@ -31,7 +34,8 @@ export function List({ rows }: { rows: readonly Row[] }) {
     ['every', text('everyOne', { n: rows.length })],
     ['unwell', text('unwell', { n: unwell.length })],
   ] as const;
-  return html`<${Card} label=${text('all')}><div class="filters"><${TextField} label=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('which')} value=${which} options=${choices} onChange=${setWhich} /></div><${Table} label=${text('all')} columns=${columns} rows=${shown} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('plugins', [id])} empty=${text('none')} most=${200} /><//>`;
+  const count = text('attention', { n: troubles.length });
+  return html`${troubles.length > 0 && html`<${Card} title=${count}><${Troubles} troubles=${troubles} most=${50} /><//>`}<${Card} label=${text('all')}><div class="filters"><${TextField} label=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('which')} value=${which} options=${choices} onChange=${setWhich} /></div><${Table} label=${text('all')} columns=${columns} rows=${shown} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('plugins', [id])} empty=${text('none')} most=${200} /><//>`;
 }
 
 /** What it says of itself; a list of sixty names is cut. */

@@ -20,9 +20,9 @@ const VIEWS = ['list', 'cost', 'graph', 'installed'] as const;
 export function Page({ rest: [id], query }: PageProps) {
   const list = useAsk<{ readonly plugins: readonly Plugin[] }>('/plugins');
   const health = useAsk<Health>('/health');
-  useEvents(['plugin.state', 'plugin.changed'], () => {
-    list.reload();
-    health.reload();
+  useEvents(['plugin.state', 'plugin.changed'], (items) => {
+    list.reload(items);
+    health.reload(items);
   });
   const view = VIEWS.find((one) => one === query.get('view')) ?? 'list';
   const tabs = VIEWS.map(
@@ -32,7 +32,7 @@ export function Page({ rest: [id], query }: PageProps) {
     const rows = rowsOf(plugins, health.data);
     if (id !== undefined) return html`<${One} key=${id} id=${id} rows=${rows} />`;
     const Shown = { list: List, cost: Cost, graph: Graph, installed: Installed }[view];
-    return html`<${Shown} rows=${rows} />`;
+    return html`<${Shown} rows=${rows} health=${health.data} />`;
   };
   const head = id === undefined && html`<${Head} title=${words('plugins')} lead=${text('lead')} />`;
   return html`${head}${id === undefined && html`<${Tabs} label=${words('plugins')} tabs=${tabs} />`}${id !== undefined && list.data === undefined && html`<${Head} title=${id} />`}<${Answer} of=${list}>${draw}<//>`;

@@ -2,7 +2,7 @@ import { catalogue } from '../../core/text.ts';
 
 export const words = catalogue({
   en: {
-    title: 'Signed in',
+    title: 'Sessions',
     lead: 'Each tab that signs in has a session of its own. It ends after twelve hours, or after an hour without use. A browser that stays signed in begins a new one by itself.',
     browsers: 'Browsers',
     name: 'Name',
@@ -46,7 +46,7 @@ export const words = catalogue({
       'There is no password and no cookie. The page answers on this machine alone, not on the network. Only the device makes codes.',
   },
   de: {
-    title: 'Angemeldet',
+    title: 'Sitzungen',
     lead: 'Jeder Tab, der sich anmeldet, hat eine eigene Sitzung. Sie endet nach zwölf Stunden oder nach einer Stunde ohne Gebrauch. Ein Browser, der angemeldet bleibt, beginnt von selbst eine neue.',
     browsers: 'Browser',
     name: 'Name',
@@ -91,7 +91,7 @@ export const words = catalogue({
       'Es gibt kein Passwort und kein Cookie. Die Seite antwortet nur auf diesem Rechner, nicht im Netz. Codes macht allein das Gerät.',
   },
   fr: {
-    title: 'Connectés',
+    title: 'Sessions',
     lead: 'Chaque onglet qui se connecte a sa propre session. Elle prend fin après douze heures, ou après une heure sans usage. Un navigateur qui reste connecté en commence une nouvelle de lui-même.',
     browsers: 'Navigateurs',
     name: 'Nom',

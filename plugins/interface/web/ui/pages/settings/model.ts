@@ -35,6 +35,8 @@ export interface Setting {
   readonly secret: boolean;
   readonly value?: unknown;
   readonly source?: Source;
+  /** Of the layer in force, ms since the Unix epoch. */
+  readonly setAt?: number;
   readonly layers: readonly Layer[];
   readonly running?: unknown;
   readonly revision: number;

@@ -5,23 +5,23 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
 import { fromBase64, toBase64 } from '../../core/bytes.ts';
 import { isOperator } from '../../core/session.ts';
-import { useOffered } from '../../parts/ask.ts';
 import { Button, tellError } from '../../parts/button.ts';
 import { chosenFile } from '../../parts/file.ts';
 import { Card } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
+import { offered } from '../../parts/offered.ts';
 import { tell } from '../../parts/toast.ts';
 import { text } from './text.ts';
 
 const MOST_BYTES = 3 << 20;
 
 export function Sound() {
-  const offered = useOffered();
+  const paths = offered.value;
   const picker = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   const [url, setUrl] = useState<string | undefined>(undefined);
   useEffect(() => () => (url === undefined ? undefined : URL.revokeObjectURL(url)), [url]);
-  if (!offered?.has('/audio/inject')) return null;
+  if (!paths?.has('/audio/inject')) return null;
   const hear = async (file: File | undefined) => {
     if (file === undefined) return;
     const bytes = new Uint8Array(await file.arrayBuffer());

@@ -1,10 +1,10 @@
 /** The device itself: its screen, its keys, its lamps. */
 import { html } from 'htm/preact';
 import { api } from '../../core/api.ts';
-import { useOffered } from '../../parts/ask.ts';
 import { Button } from '../../parts/button.ts';
 import { Card } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
+import { offered } from '../../parts/offered.ts';
 import { DeviceScreen } from '../../parts/screen.ts';
 import { lampsOf } from './pins.ts';
 import type { State } from './shapes.ts';
@@ -18,8 +18,8 @@ const KEYS = [
 ] as const;
 
 export function Unit({ state }: { state: State }) {
-  const offered = useOffered();
-  const has = (path: string) => offered?.has(path) ?? false;
+  const paths = offered.value;
+  const has = (path: string) => paths?.has(path) ?? false;
   const lamps = lampsOf(state.bridge);
   const { plugged } = state.panel;
   const cable = () => api.post('/sim/cable', { plugged: !plugged });

@@ -3,11 +3,12 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
 import { bytesText, whenText } from '../../core/format.ts';
-import { useAsk, useEvents, useOffered } from '../../parts/ask.ts';
+import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { Choice } from '../../parts/field.ts';
 import { Answer, Badge, Card, Facts, Head } from '../../parts/frame.ts';
+import { offered } from '../../parts/offered.ts';
 import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
 import type { Departure, Level, Next, Queue, Status } from './shapes.ts';
@@ -18,9 +19,9 @@ const MOST = 65_536;
 
 export function Page() {
   const status = useAsk<Status>('/telemetry');
-  const offered = useOffered();
+  const paths = offered.value;
   useEvents(['telemetry.consent'], status.reload);
-  return html`<${Head} title=${text('title')} lead=${text('lead')} /><${Answer} of=${status}>${(now: Status) => html`<${Consent} now=${now} again=${status.reload} /><${Push} key=${now.level} now=${now} />`}<//>${offered?.has('/outbox') && html`<${Waiting} />`}${offered?.has('/ledger') && html`<${Left} />`}`;
+  return html`<${Head} title=${text('title')} lead=${text('lead')} /><${Answer} of=${status}>${(now: Status) => html`<${Consent} now=${now} again=${status.reload} /><${Push} key=${now.level} now=${now} />`}<//>${paths?.has('/outbox') && html`<${Waiting} />`}${paths?.has('/ledger') && html`<${Left} />`}`;
 }
 
 function Consent({ now, again }: { now: Status; again: () => void }) {

@@ -148,7 +148,7 @@ export const words = catalogue({
     askTalkNote: 'Push to talk, mute, volume',
   },
   de: {
-    title: 'Sprache',
+    title: 'Sprachbedienung',
     lead: 'Sprechen Sie mit dem Gerät, sehen Sie, wohin die Zeit jeder Runde ging und was davon das Gerät verließ.',
     'tab-talk': 'Sprechen',
     'tab-departures': 'Was das Gerät verließ',
