@@ -35,6 +35,11 @@ describe('what needs attention', () => {
         [plugin('a', 'starting'), plugin('b', 'active')],
         healthOf({ b: { status: 'waiting' } }),
       ],
+      [
+        'one starts, and another complains',
+        [plugin('a', 'starting'), plugin('b', 'active')],
+        healthOf({ b: { status: 'error', since: SINCE } }),
+      ],
       ['the health is older', [plugin('a', 'active')], healthOf({ a: { status: 'waiting', since: SINCE - 1 } })],
       ['the health is older, and bad', [plugin('a', 'active')], healthOf({ a: { status: 'error', since: SINCE - 1 } })],
       ['the plugins are older', [plugin('a', 'active')], healthOf({ a: { status: 'blocked', since: SINCE + 1 } })],
@@ -46,6 +51,14 @@ describe('what needs attention', () => {
       ['what a plugin costs', [plugin('a', 'active')], healthOf({}, [{ code: 'STALL', message: 'plugin a' }])],
     ];
     for (const [what, plugins, health] of quiet) assert.deepEqual(found(plugins, health), [], what);
+  });
+
+  test('is only what failed for a while after plugins moved', () => {
+    const plugins = [plugin('a', 'active'), plugin('b', 'waiting'), plugin('c', 'quarantined')];
+    const health = healthOf({ a: { status: 'error', since: SINCE } }, [{ code: 'X', message: 'x' }]);
+    const ids = (calm: boolean) =>
+      condition.troublesOf(condition.rowsOf(plugins, health, calm), health).map(({ id }) => id);
+    assert.deepEqual([ids(false), ids(true)], [['c'], ['a', 'c', 'b', 'X 0']]);
   });
 
   test('is each plugin that waits for nothing that comes, failed or says so, and each warning, with where to look', () => {

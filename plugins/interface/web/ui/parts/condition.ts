@@ -7,7 +7,7 @@ import type { Component, Health, Plugin } from './shapes.ts';
 
 export interface Row extends Plugin {
   readonly said?: Component | undefined;
-  /** It starts or stops, or waits while others do: that is no fault yet. */
+  /** It starts or stops, or waits or complains while others do: that is no fault yet. */
   readonly settling: boolean;
 }
 
@@ -25,34 +25,40 @@ export interface Trouble {
 }
 
 export const levelOf = ({ state, said, settling }: Row): Level =>
-  state === 'failed' || state === 'quarantined' || (state === 'active' && said?.status === 'error')
+  state === 'failed' || state === 'quarantined'
     ? 'error'
     : settling
       ? 'info'
-      : state === 'stopped'
-        ? 'quiet'
-        : state !== 'active' ||
-            said?.status === 'waiting' ||
-            said?.status === 'blocked' ||
-            said?.warning?.code === 'BUSY'
-          ? 'warn'
-          : 'okay';
+      : state === 'active' && said?.status === 'error'
+        ? 'error'
+        : state === 'stopped'
+          ? 'quiet'
+          : state !== 'active' ||
+              said?.status === 'waiting' ||
+              said?.status === 'blocked' ||
+              said?.warning?.code === 'BUSY'
+            ? 'warn'
+            : 'okay';
 
 export const stateText = (row: Row): string =>
   row.state === 'active' && levelOf(row) !== 'okay' ? condition('troubled') : condition(row.state);
 
-const MOVES: ReadonlySet<string> = new Set(['starting', 'stopping']);
+export const isMoving = ({ state }: Plugin): boolean => state === 'starting' || state === 'stopping';
 
-/** Both lists are asked for apart: while plugins come and go, one is older than the other. */
-export function rowsOf(plugins: readonly Plugin[], health: Health | undefined): readonly Row[] {
-  const moves = plugins.some(({ state }) => MOVES.has(state));
+/**
+ * Both lists are asked for apart: while plugins come and go, one is older than the other. `calm`: they have not moved lately, so that what waits or
+ * complains does so for a reason of its own.
+ */
+export function rowsOf(plugins: readonly Plugin[], health: Health | undefined, calm = true): readonly Row[] {
+  const moves = !calm || plugins.some(isMoving);
   return plugins.map((plugin) => {
     const { id, state, since } = plugin;
     const found = health?.components[id];
     const isOther = found !== undefined && isOfAnotherState(found, since);
     const said = isOther ? undefined : found;
-    const waits = state === 'waiting' || (state === 'active' && said?.status === 'waiting');
-    return { ...plugin, said, settling: MOVES.has(state) || (waits && moves) || (state === 'active' && isOther) };
+    const isActive = state === 'active';
+    const waits = state === 'waiting' || (isActive && said !== undefined && said.status !== 'okay');
+    return { ...plugin, said, settling: isMoving(plugin) || (waits && moves) || (isActive && isOther) };
   });
 }
 

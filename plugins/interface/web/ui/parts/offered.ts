@@ -1,6 +1,6 @@
 /** Which REST paths this device has, `/display`, `/plugins/:id`: a SKU may lack some, and plugins come and go. */
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { away } from '../core/live.ts';
 import { askFailedAgain, useAsk, useEvents } from './ask.ts';
 
@@ -29,14 +29,20 @@ export function useOfferedKept(): void {
     },
     EVENTS_MS,
   );
+  const missing = useRef(new Map<string, number>());
   useEffect(() => {
     if (data === undefined) return;
-    const now = new Set(data.operations.flatMap(({ path }) => path ?? []));
-    show(new Set([...(offered.peek() ?? []), ...now]));
-    // A Core that stops takes all of them away; they stay until it has said what it has when it is back.
-    const timer = setTimeout(() => {
-      if (!away.peek()) show(now);
-    }, GONE_MS);
+    const now = performance.now();
+    const there = new Set(data.operations.flatMap(({ path }) => path ?? []));
+    const since = missing.current;
+    for (const path of there) since.delete(path);
+    // A Core that stops or starts lacks most of them; they count as missing from when it can be reached.
+    if (away.peek()) since.clear();
+    else for (const path of offered.peek() ?? []) if (!there.has(path) && !since.has(path)) since.set(path, now);
+    const kept = [...(offered.peek() ?? [])].filter((path) => now - (since.get(path) ?? now) < GONE_MS);
+    show(new Set([...kept, ...there]));
+    if (since.size === 0) return;
+    const timer = setTimeout(reload, GONE_MS);
     return () => clearTimeout(timer);
   }, [data]);
 }

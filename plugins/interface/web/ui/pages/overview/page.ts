@@ -4,13 +4,14 @@ import { bytesText, durationText, numberText, percentText } from '../../core/for
 import { away } from '../../core/live.ts';
 import { link } from '../../core/route.ts';
 import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
-import { type Row, rowsOf, troublesOf } from '../../parts/condition.ts';
+import { type Row, troublesOf } from '../../parts/condition.ts';
 import { type Load, useLoad } from '../../parts/costs.ts';
 import { Answer, Figure, Head } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
 import { clean } from '../../parts/said.ts';
-import type { Health, Plugin } from '../../parts/shapes.ts';
+import type { Health } from '../../parts/shapes.ts';
 import { Troubles } from '../../parts/troubles.ts';
+import { useCondition } from '../../parts/use-condition.ts';
 import type { Section, Setting } from '../settings/model.ts';
 import { Apps, Changed, Costs, Now, Pending, Refused } from './cards.ts';
 import type { App, Change, Prompt, Refusal } from './shapes.ts';
@@ -21,7 +22,7 @@ sheet('pages/overview/overview.css');
 const HOUR_MS = 3_600_000;
 /** Topics after which something here is another. */
 const TOPICS = [
-  ...['plugin.state', 'plugin.changed', 'app.state', 'app.installed', 'app.removed', 'bridge.link', 'display.state'],
+  ...['plugin.changed', 'app.state', 'app.installed', 'app.removed', 'display.state'],
   ...['audio.capture', 'audio.volume', 'config.changed', 'change.state', 'prompt.state', 'system.refused'],
 ] as const;
 
@@ -30,8 +31,7 @@ export function Page() {
     '/version',
   );
   const device = useAsk<{ readonly serial?: string }>('/device');
-  const health = useAsk<Health>('/health');
-  const plugins = useAsk<{ readonly plugins: readonly Plugin[] }>('/plugins');
+  const { health, rows } = useCondition();
   const apps = useAsk<{ readonly apps: readonly App[] }>('/apps');
   // Overrides lie in the sections of apps and plugins, too: those of the device alone would be a part of them.
   const sections = useAsk<{ readonly sections: readonly Section[] }>('/config-sections');
@@ -51,8 +51,6 @@ export function Page() {
     const ask = (what: { reload(cause: unknown): void }, ...families: readonly string[]) => {
       if (all || families.some((one) => came.has(one))) what.reload(items);
     };
-    ask(health, 'plugin', 'bridge');
-    ask(plugins, 'plugin');
     ask(apps, 'app');
     ask(sections, 'config', 'app', 'plugin');
     ask(settings, 'config', 'app', 'plugin');
@@ -73,7 +71,7 @@ export function Page() {
       ? `${text('lead', { sku: sku!.id, version: about.data.version, time: durationText(health.data.uptimeMs) })}${serial === undefined ? '' : ` · ${text('serial', { serial: clean(serial) })}`}`
       : undefined;
   return html`<${Head} title=${sku?.title ?? text('title')} lead=${lead} /><${Answer} of=${health}>${(data: Health) =>
-    html`<${Well} health=${data} rows=${rowsOf(plugins.data?.plugins ?? [], data)} /><${Pending} changes=${underWay} prompts=${open} /><div class="figures"><${Cpu} load=${load.data} /><${Memory} load=${load.data} />${apps.data && html`<${Figure} label=${text('appsRun')} href=${link('apps')} value=${numberText(apps.data.apps.filter(({ state }) => state === 'running').length)} note=${text('ofInstalled', { n: apps.data.apps.length })} />`}${refusals.data && html`<${Figure} label=${text('refusedHour')} href=${link('denials')} level=${recent.length > 0 ? 'warn' : undefined} value=${numberText(recent.length)} note=${text('whyRefused')} />`}${changed !== undefined && html`<${Figure} label=${text('changedHere')} href=${link('settings', [], { changed: '1' })} value=${numberText(changed)} note=${text('undo')} />`}</div><div class="grid overview"><${Now} health=${data} display=${display.data} audio=${audio.data} apps=${apps.data?.apps ?? []} /><${Costs} users=${load.users} /><${Refused} there=${refusals.data !== undefined} refusals=${recent} /><${Changed} settings=${settings.data?.keys} /><${Apps} there=${apps.data !== undefined} apps=${apps.data?.apps ?? []} /></div>`}<//>`;
+    html`<${Well} health=${data} rows=${rows} /><${Pending} changes=${underWay} prompts=${open} /><div class="figures"><${Cpu} load=${load.data} /><${Memory} load=${load.data} />${apps.data && html`<${Figure} label=${text('appsRun')} href=${link('apps')} value=${numberText(apps.data.apps.filter(({ state }) => state === 'running').length)} note=${text('ofInstalled', { n: apps.data.apps.length })} />`}${refusals.data && html`<${Figure} label=${text('refusedHour')} href=${link('denials')} level=${recent.length > 0 ? 'warn' : undefined} value=${numberText(recent.length)} note=${text('whyRefused')} />`}${changed !== undefined && html`<${Figure} label=${text('changedHere')} href=${link('settings', [], { changed: '1' })} value=${numberText(changed)} note=${text('undo')} />`}</div><div class="grid overview"><${Now} health=${data} display=${display.data} audio=${audio.data} apps=${apps.data?.apps ?? []} /><${Costs} users=${load.users} /><${Refused} there=${refusals.data !== undefined} refusals=${recent} /><${Changed} settings=${settings.data?.keys} /><${Apps} there=${apps.data !== undefined} apps=${apps.data?.apps ?? []} /></div>`}<//>`;
 }
 
 /** One sentence when all is well; else each trouble with its reason and what to do. While the device is away, what was known last. */

@@ -1,10 +1,9 @@
 import { html } from 'htm/preact';
 import { link, type PageProps } from '../../core/route.ts';
-import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
-import { rowsOf } from '../../parts/condition.ts';
+import { sheet } from '../../parts/ask.ts';
 import { Tabs } from '../../parts/dialog.ts';
 import { Answer, Head } from '../../parts/frame.ts';
-import type { Health, Plugin } from '../../parts/shapes.ts';
+import { useCondition } from '../../parts/use-condition.ts';
 import { words } from '../../shell/text.ts';
 import { Cost } from './cost.ts';
 import { Graph } from './graph.ts';
@@ -18,18 +17,12 @@ sheet('pages/plugins/plugins.css');
 const VIEWS = ['list', 'cost', 'graph', 'installed'] as const;
 
 export function Page({ rest: [id], query }: PageProps) {
-  const list = useAsk<{ readonly plugins: readonly Plugin[] }>('/plugins');
-  const health = useAsk<Health>('/health');
-  useEvents(['plugin.state', 'plugin.changed'], (items) => {
-    list.reload(items);
-    health.reload(items);
-  });
+  const { plugins: list, health, rows } = useCondition();
   const view = VIEWS.find((one) => one === query.get('view')) ?? 'list';
   const tabs = VIEWS.map(
     (one) => [link('plugins', [], one === 'list' ? {} : { view: one }), text(one), one === view] as const,
   );
-  const draw = ({ plugins }: { readonly plugins: readonly Plugin[] }) => {
-    const rows = rowsOf(plugins, health.data);
+  const draw = () => {
     if (id !== undefined) return html`<${One} key=${id} id=${id} rows=${rows} />`;
     const Shown = { list: List, cost: Cost, graph: Graph, installed: Installed }[view];
     return html`<${Shown} rows=${rows} health=${health.data} />`;
