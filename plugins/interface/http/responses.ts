@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type CoreError, type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api';
 import { STATUS_CODES } from './node-http.ts';
+import { isLong, pack } from './packing.ts';
 
 const VERSION = '1';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -79,6 +80,37 @@ export function rejectSocket(socket: Socket, error: CoreError): void {
 
 function send(response: ServerResponse, status: number, body: string | Buffer, more?: Headers): void {
   const length = Buffer.byteLength(body);
+  if (isLong(length) && more?.['content-type'] === undefined) sendLong(response, status, body, length, more);
+  else write(response, status, body, length, more);
+}
+
+/** JSON that is worth packing. */
+function sendLong(
+  response: ServerResponse,
+  status: number,
+  body: string | Buffer,
+  length: number,
+  more?: Headers,
+): void {
+  const plain = { ...more, vary: 'accept-encoding' };
+  const packed = pack(body, response.req);
+  if (packed === undefined) {
+    write(response, status, body, length, plain);
+    return;
+  }
+  packed.then(
+    (bytes) => write(response, status, bytes, bytes.length, { ...plain, 'content-encoding': 'gzip' }),
+    () => write(response, status, body, length, plain), // no memory for it: it goes out as it is
+  );
+}
+
+function write(
+  response: ServerResponse,
+  status: number,
+  body: string | Buffer,
+  length: number,
+  more: Headers | undefined,
+): void {
   const headers: Headers = {
     'content-type': JSON_TYPE,
     'content-length': length,

@@ -40,7 +40,9 @@ export function useOfferedKept(): void {
     if (away.peek()) since.clear();
     else for (const path of offered.peek() ?? []) if (!there.has(path) && !since.has(path)) since.set(path, now);
     const kept = [...(offered.peek() ?? [])].filter((path) => now - (since.get(path) ?? now) < GONE_MS);
-    show(new Set([...kept, ...there]));
+    const shown = new Set([...kept, ...there]);
+    for (const path of since.keys()) if (!shown.has(path)) since.delete(path);
+    show(shown);
     if (since.size === 0) return;
     const timer = setTimeout(reload, GONE_MS);
     return () => clearTimeout(timer);
