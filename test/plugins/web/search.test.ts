@@ -28,6 +28,11 @@ const ENTRIES = [
   entry('plugin', 'render-skia', 'Renderer of scenes by Skia'),
   entry('operation', 'display.surface.patch', 'Changes what a surface shows'),
   entry('setting', 'display.brightness', 'How bright the panel is'),
+  entry('plugin', 'backup', 'Throws the state of the device away, copies it into one file'),
+  entry('operation', 'system.backup', 'Make a backup of the state of the device'),
+  entry('page', 'Logs'),
+  entry('plugin', 'logs', 'The logs of the Core'),
+  entry('setting', 'logBytes', 'plugins.supervisor-process.logBytes'),
 ];
 const INDEX = indexOf(ENTRIES);
 
@@ -49,6 +54,11 @@ describe('the search', () => {
     ['skia', 'render-skia'],
     ['surface patch', 'display.surface.patch'],
     ['brightn', 'display.brightness'],
+    ['backup', 'system.backup'],
+    ['system.backup', 'system.backup'],
+    ['log', 'Logs'],
+    ['logs', 'Logs'],
+    ['logbytes', 'logBytes'],
   ] as const)
     test(`answers "${query}" with ${title}`, () => assert.equal(find(INDEX, query)[0]?.title, title));
 
@@ -80,8 +90,9 @@ describe('the search', () => {
     );
   });
 
-  test('finds each title by itself, first or among equals', () => {
-    for (const { title } of ENTRIES) assert.equal(find(INDEX, title)[0]?.title, title);
+  test('finds each title by itself, first or among those that are called alike', () => {
+    for (const { title } of ENTRIES)
+      assert.match(find(INDEX, title)[0]!.title, new RegExp(`(^|\\.)${title.replace(/[?.]/g, '\\$&')}$`, 'i'));
   });
 
   test('counts one slip for a letter more, less, other, or in the other place', () => {

@@ -32,17 +32,22 @@ export function durationText(ms: number): string {
   } as Intl.NumberFormatOptions).format(value);
 }
 
-export const timeText = (at: number): string =>
-  new Intl.DateTimeFormat(locale.value, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(at);
+const DAY = { day: '2-digit', month: 'short' } as const;
+const CLOCK = { hour: '2-digit', minute: '2-digit' } as const;
+const stamp = (at: number, options: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat(locale.value, options).format(at);
+/** The day is said where it is another than today. */
+const dayOf = (at: number) => (new Date().toDateString() === new Date(at).toDateString() ? {} : DAY);
 
-/** With the day where it is another day than today. */
-export function whenText(at: number): string {
-  const today = new Date().toDateString() === new Date(at).toDateString();
-  return new Intl.DateTimeFormat(locale.value, {
-    ...(today ? {} : { day: '2-digit', month: 'short' }),
-    ...{ hour: '2-digit', minute: '2-digit' },
-  }).format(at);
-}
+/** To the second. */
+export const timeText = (at: number): string => stamp(at, { ...dayOf(at), ...CLOCK, second: '2-digit' });
+
+export const whenText = (at: number): string => stamp(at, { ...dayOf(at), ...CLOCK });
+
+const ISO = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+/** A sentence of the Core, with its times as the reader writes them: always with the day, as it may say "on". */
+export const datedText = (text: string): string =>
+  text.replace(ISO, (iso) => stamp(Date.parse(iso), { ...DAY, ...CLOCK }));
 
 /** `3 minutes ago`. */
 export function agoText(at: number, now = Date.now()): string {

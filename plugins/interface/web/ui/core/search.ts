@@ -36,6 +36,8 @@ export type Entries = () => Promise<readonly Entry[]>;
 interface Indexed {
   readonly entry: Entry;
   readonly whole: string;
+  /** Of `system.backup`, the deed. */
+  readonly tail: string;
   readonly title: readonly string[];
   readonly more: readonly string[];
 }
@@ -66,7 +68,7 @@ export function wordsOf(text: string): readonly string[] {
 
 export function indexOf(entries: readonly Entry[]): Index {
   return entries.map((entry) => ({
-    ...{ entry, whole: plain(entry.title), title: wordsOf(entry.title) },
+    ...{ entry, whole: plain(entry.title), tail: plain(entry.title).split('.').at(-1)!, title: wordsOf(entry.title) },
     more: wordsOf([entry.note ?? '', ...(entry.words ?? [])].join(' ').slice(0, 1200)),
   }));
 }
@@ -92,17 +94,25 @@ function scoreOf(one: Indexed, asked: readonly string[], whole: string): number 
   let [got, all, score] = [0, 0, 0];
   for (const word of asked) {
     const weight = LITTLE.has(word) ? 0.1 : 1;
-    const hit = Math.max(bestOf(word, one.title), 0.6 * bestOf(word, one.more));
+    const hit = Math.max(bestOf(word, one.title), inWhole(word, one), 0.6 * bestOf(word, one.more));
     all += weight;
     if (hit > 0) got += weight;
     score += weight * hit;
   }
   const share = got / all;
   if (share < (one.entry.kind === 'question' ? 0.5 : 0.999)) return 0;
-  const bonus = one.whole === whole ? 1 : one.whole.startsWith(whole) ? 0.5 : one.whole.includes(whole) ? 0.2 : 0;
+  const isNamed = one.whole === whole || one.tail === whole;
+  const bonus = isNamed ? 1 : one.whole.startsWith(whole) ? 0.5 : one.whole.includes(whole) ? 0.2 : 0;
   // A title that says more than was asked is a little less what was meant.
-  return (score / all) * share + bonus - 0.004 * Math.min(20, one.title.length) + (one.entry.kind === 'page' ? 0.1 : 0);
+  return (score / all) * share + bonus - 0.004 * Math.min(20, one.title.length) + (FAVOUR[one.entry.kind] ?? 0);
 }
+
+/** Where somebody goes or what somebody does comes before the part of the Core that is called alike. */
+const FAVOUR: Readonly<Partial<Record<EntryKind, number>>> = { page: 0.3, plugin: -0.05 };
+
+/** `logbytes` is the name `logBytes`, whose words are two. */
+const inWhole = (word: string, { whole, tail }: Indexed): number =>
+  word === whole || word === tail ? 1 : word.length >= 3 && whole.includes(word) ? 0.5 : 0;
 
 function bestOf(word: string, among: readonly string[]): number {
   let best = 0;

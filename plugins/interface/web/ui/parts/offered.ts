@@ -1,7 +1,7 @@
 /** Which REST paths this device has, `/display`, `/plugins/:id`: a SKU may lack some, and plugins come and go. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { away } from '../core/live.ts';
+import { away, type Item } from '../core/live.ts';
 import { askFailedAgain, useAsk, useEvents } from './ask.ts';
 
 interface Operations {
@@ -10,8 +10,8 @@ interface Operations {
 
 /** Undefined until it is known. */
 export const offered = signal<ReadonlySet<string> | undefined>(undefined);
-/** Grows when plugins came or went; what depends on them is asked again. */
-export const pluginsChanged = signal(0);
+/** The last events of plugins that came or went; what depends on them is asked again. */
+export const pluginsChanged = signal<readonly Item[] | undefined>(undefined);
 
 const EVENTS_MS = 1_000;
 /** A plugin that restarts is back sooner; its pages stay in the menu meanwhile. */
@@ -25,7 +25,7 @@ export function useOfferedKept(): void {
     (items) => {
       reload(items);
       askFailedAgain();
-      pluginsChanged.value += 1;
+      pluginsChanged.value = items;
     },
     EVENTS_MS,
   );

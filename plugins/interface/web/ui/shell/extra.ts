@@ -17,7 +17,7 @@ export function Extra() {
   const { data, reload } = useAsk<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
   const changes = pluginsChanged.value;
   useEffect(() => {
-    if (changes > 0) reload();
+    if (changes !== undefined) reload(changes);
   }, [changes]);
   const { page, rest } = route.value;
   const here = page === 'extra' ? rest.join('/') : undefined;

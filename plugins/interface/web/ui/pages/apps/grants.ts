@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
-import { agoText, whenText } from '../../core/format.ts';
+import { agoText, datedText, whenText } from '../../core/format.ts';
 import { link } from '../../core/route.ts';
 import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Button, Copy } from '../../parts/button.ts';
@@ -64,7 +64,7 @@ function Grant({
       : ask.grantable
         ? html`<${Button} writes onClick=${give}>${text('give')}<//>`
         : null;
-  return html`<${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} />${button}</span>`} /><p class="note">${text('byRule')} <code>${clean(ask.by.line)}</code></p>${ask.verdict === 'granted' && html`<p class="note">${text(used ? 'used' : 'unused')}</p>`}${ask.verdict !== 'granted' && ask.grantable === false && html`<p class="note apps-line">${text('onlySku')} <code>${sku}</code><${Copy} text=${sku} /></p>`}`;
+  return html`<${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} />${button}</span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p>${ask.verdict === 'granted' && html`<p class="note">${text(used ? 'used' : 'unused')}</p>`}${ask.verdict !== 'granted' && ask.grantable === false && html`<p class="note apps-line">${text('onlySku')} <code>${sku}</code><${Copy} text=${sku} /></p>`}`;
 }
 
 /** What it was refused and does not ask for. */

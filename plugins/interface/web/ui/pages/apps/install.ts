@@ -4,7 +4,7 @@ import { html } from 'htm/preact';
 import { useId, useState } from 'preact/hooks';
 import { ApiError, api } from '../../core/api.ts';
 import { toBase64 } from '../../core/bytes.ts';
-import { bytesText } from '../../core/format.ts';
+import { bytesText, datedText } from '../../core/format.ts';
 import { go, link } from '../../core/route.ts';
 import { isOperator } from '../../core/session.ts';
 import { Button, LinkButton } from '../../parts/button.ts';
@@ -189,7 +189,7 @@ function Rights({
 }) {
   const { former, asks, dropped, budgets, functions } = difference;
   const title = words(former === undefined ? 'wants' : 'wantsMore');
-  return html`<${Card} title=${title}>${asks.length === 0 && html`<p>${words(former === undefined ? 'wantsNothing' : 'wantsNoMore')}</p>`}${toAsk.length > 0 && html`<h3>${words('youDecide')}</h3><${Claims} asks=${toAsk} allowed=${allowed} onChange=${setAllowed} />`}${decided.length > 0 && html`<h3>${words('decided')}</h3><ul class="apps-grants">${decided.map((ask) => html`<li key=${`${ask.capability} ${String(ask.params?.ports)}`}><${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} /></span>`} /><p class="note">${text('byRule')} <code>${clean(ask.by.line)}</code></p></li>`)}</ul>`}${dropped.length > 0 && html`<h3>${words('givesUp')}</h3><ul class="apps-list">${dropped.map(({ capability, ports }) => html`<li key=${capability}><code>${clean(capability)}${ports ? ` ${ports.join(', ')}` : ''}</code></li>`)}</ul>`}${budgets.length > 0 && html`<h3>${text('budgets')}</h3><ul class="apps-list">${budgets.map(({ budget, from, to }) => html`<li key=${budget}><code>${clean(budget)}</code> ${String(from ?? '–')} → ${String(to ?? '–')}</li>`)}</ul>`}${functions.length > 0 && html`<h3>${text('functions')}</h3><ul class="apps-list">${functions.map(({ name, kind, utterances }) => html`<li key=${name}>${words(kind)} <code>${clean(name)}</code>${utterances.slice(0, 3).map((said) => html` <${Said} words=${said} />`)}</li>`)}</ul>`}<//>`;
+  return html`<${Card} title=${title}>${asks.length === 0 && html`<p>${words(former === undefined ? 'wantsNothing' : 'wantsNoMore')}</p>`}${toAsk.length > 0 && html`<h3>${words('youDecide')}</h3><${Claims} asks=${toAsk} allowed=${allowed} onChange=${setAllowed} />`}${decided.length > 0 && html`<h3>${words('decided')}</h3><ul class="apps-grants">${decided.map((ask) => html`<li key=${`${ask.capability} ${String(ask.params?.ports)}`}><${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} /></span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p></li>`)}</ul>`}${dropped.length > 0 && html`<h3>${words('givesUp')}</h3><ul class="apps-list">${dropped.map(({ capability, ports }) => html`<li key=${capability}><code>${clean(capability)}${ports ? ` ${ports.join(', ')}` : ''}</code></li>`)}</ul>`}${budgets.length > 0 && html`<h3>${text('budgets')}</h3><ul class="apps-list">${budgets.map(({ budget, from, to }) => html`<li key=${budget}><code>${clean(budget)}</code> ${String(from ?? '–')} → ${String(to ?? '–')}</li>`)}</ul>`}${functions.length > 0 && html`<h3>${text('functions')}</h3><ul class="apps-list">${functions.map(({ name, kind, utterances }) => html`<li key=${name}>${words(kind)} <code>${clean(name)}</code>${utterances.slice(0, 3).map((said) => html` <${Said} words=${said} />`)}</li>`)}</ul>`}<//>`;
 }
 
 /** While it is done: its steps, and the question about what was not allowed beforehand. */

@@ -27,6 +27,7 @@ interface BusHandle extends Handle {
   readonly received?: number;
   readonly written?: number;
   readonly sent?: number;
+  /** Of a serial line: bytes that nobody read; of CAN: frames that did not come. */
   readonly lost?: number;
   readonly lineErrors?: number;
   readonly state?: string;
@@ -43,12 +44,17 @@ function settings(bus: Bus, one: BusHandle): string {
 }
 
 function work(bus: Bus, one: BusHandle): string {
-  if (bus === 'uart') return words('inOut', { in: one.received ?? 0, out: one.written ?? 0 });
+  if (bus === 'uart') {
+    const { received = 0, written = 0, lost = 0 } = one;
+    // A line that nobody reads is no fault of it.
+    return `${words('inOut', { in: received, out: written })}${lost > 0 ? ` · ${words('unread', { n: lost })}` : ''}`;
+  }
   if (bus === 'can') return words('inOutFrames', { in: one.received ?? 0, out: one.sent ?? 0 });
   return words('transfers', { n: one.transfers ?? 0 });
 }
 
-const faults = (one: BusHandle): number => (one.errors ?? 0) + (one.lost ?? 0) + (one.lineErrors ?? 0);
+const faults = (bus: Bus, { errors = 0, lost = 0, lineErrors = 0 }: BusHandle): number =>
+  errors + lineErrors + (bus === 'uart' ? 0 : lost);
 
 export function Buses() {
   return html`${BUSES.map((bus) => html`<${OneBus} key=${bus} bus=${bus} />`)}`;
@@ -71,7 +77,7 @@ function OneBus({ bus }: { bus: Bus }) {
     {
       title: words('failed'),
       cell: (one: BusHandle) =>
-        faults(one) > 0 ? html`<${Badge} level="warn">${numberText(faults(one), 0)}<//>` : '0',
+        faults(bus, one) > 0 ? html`<${Badge} level="warn">${numberText(faults(bus, one), 0)}<//>` : '0',
       number: true,
     },
     ...(bus === 'uart'

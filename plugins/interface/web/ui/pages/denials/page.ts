@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
-import { agoText, whenText } from '../../core/format.ts';
+import { agoText, datedText, whenText } from '../../core/format.ts';
 import { link, type PageProps } from '../../core/route.ts';
 import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
 import { Button, Copy } from '../../parts/button.ts';
@@ -84,12 +84,14 @@ function Denial({ of, asks, granted }: { of: Refusal; asks: Asks; granted: () =>
   return html`<${Card} label=${`${caller.id}: ${capability}`} class="denial"><div class="card-head"><h2><span class="denial-kind">${text(kind)}</span> ${caller.kind === 'app' ? html`<a href=${link('apps', [caller.id])}>${clean(caller.id)}</a>` : clean(caller.id)}</h2><${Badge} level=${level}>${text(isNow ? 'nowGranted' : 'open')}<//></div><p class="denial-what">${text('needs')} <code>${clean(capability)}</code></p><p>${reasonOf(of, ask, asks)}</p><p class="note" title=${whenText(first)}>${text('times', { n: count })}, ${text('last', { ago: agoText(ts) })}${count > 1 && `, ${text('since', { when: whenText(first) })}`}</p>${!isNow && line && html`<div class="denial-line"><span class="note">${line.label}</span><code>${line.text}</code><${Copy} text=${line.text} label=${line.label} /></div>`}${ask && !isNow && ask.grantable && html`<div class="actions"><${Button} kind="main" icon="check" writes onClick=${() => give(ask.capability)}>${text('grantIt', { capability: ask.capability })}<//></div>`}<//>`;
 }
 
-function reasonOf({ caller }: Refusal, ask: Ask | undefined, asks: Asks): string {
+function reasonOf({ caller, class: kind }: Refusal, ask: Ask | undefined, asks: Asks): string {
   if (caller.kind === 'plugin') return text('reasonPlugin');
   if (caller.kind !== 'app') return text('reasonCaller');
   if (ask === undefined)
-    return asks.has(caller.id) && asks.get(caller.id) === undefined ? text('reasonGone') : text('reasonUnasked');
-  const rule = { rule: clean(ask.by.line) };
+    return asks.has(caller.id) && asks.get(caller.id) === undefined
+      ? text('reasonGone')
+      : `${text('reasonUnasked')} ${text(kind === 'oem' ? 'thenOem' : kind === 'sensitive' ? 'thenAsked' : 'thenGiven')}`;
+  const rule = { rule: clean(datedText(ask.by.line)) };
   if (ask.verdict === 'granted') return text('reasonNow', rule);
   if (!ask.grantable) return text('reasonSku', rule);
   return text(ask.verdict === 'ask' ? 'reasonAsked' : 'reasonDenied', rule);

@@ -8,19 +8,21 @@ import { TextField, ToggleField } from '../../parts/field.ts';
 import { Answer, Badge, Card, Empty, Head } from '../../parts/frame.ts';
 import { Table } from '../../parts/table.ts';
 import { words as shell } from '../../shell/text.ts';
-import { identity, type Section, type Setting, type Settings } from './model.ts';
+import { identity, type Kind, type Section, type Setting, type Settings } from './model.ts';
 import { SettingRow } from './setting.ts';
 import { words } from './text.ts';
 
 sheet('pages/settings/settings.css');
 
 const KINDS = ['device', 'app', 'plugin'] as const;
+const isKind = (kind: string): kind is Kind => KINDS.some((one) => one === kind);
 
 export function Page({ rest, query }: PageProps) {
   const [kind, id] = rest;
-  return kind !== undefined && id !== undefined
+  if (kind === undefined || id === undefined) return html`<${All} query=${query} />`;
+  return isKind(kind)
     ? html`<${One} key=${`${kind}/${id}`} kind=${kind} id=${id} chosen=${query.get('key') ?? undefined} />`
-    : html`<${All} query=${query} />`;
+    : html`<${Head} title=${words('noSection')} /><${Empty} icon="search" title=${words('noSectionCalled', { name: rest.join('/') })}><${LinkButton} href=${link('settings')} icon="settings">${words('back')}<//><//>`;
 }
 
 /** Settings, page by page, and anew when one changed. */
@@ -99,7 +101,7 @@ function Found({ data, more, reload }: ListProps) {
   return html`<${Card} title=${title}>${data.keys.length === 0 ? html`<${Empty} icon="search" title=${words('notFound')} />` : html`<${List} settings=${data.keys} reload=${reload} from=${true} />`}<${More} data=${data} more=${more} /><//>`;
 }
 
-function One({ kind, id, chosen }: { kind: string; id: string; chosen: string | undefined }) {
+function One({ kind, id, chosen }: { kind: Kind; id: string; chosen: string | undefined }) {
   const sections = useAsk<{ sections: readonly Section[] }>('/config-sections');
   // The device is nobody's section: its keys are asked for by what they are not.
   const settings = useSettings(kind === 'app' ? { app: id } : kind === 'plugin' ? { plugin: id } : { device: true });

@@ -47,7 +47,7 @@ export function TurnCard(props: {
   const others = turns.filter((one) => one.turn !== turn.turn && one.spans.length > 0);
   const options = [
     ['', words('none')] as const,
-    ...others.map((one) => [one.turn, `${timeText(one.at)} ${one.heard ?? words(one.outcome)}`.slice(0, 60)] as const),
+    ...others.map((one) => [one.turn, `${timeText(one.at)} ${one.heard || words(one.outcome)}`.slice(0, 60)] as const),
   ];
   const other = others.find((one) => one.turn === compare);
   return html`<${Card} title=${words('turn')} aside=${html`<div class="row"><${Outcome} turn=${turn} />${verdict}</div>`}><${Conversation} turn=${turn} />${turn.spans.length > 0 && html`<${Waterfall} turn=${turn} other=${other} /><p class="note">${words('counted')}</p>`}${others.length > 0 && html`<${SelectField} label=${words('compare')} value=${other ? compare : ''} options=${options} onChange=${props.onCompare} />`}<//>`;
@@ -57,7 +57,7 @@ export function TurnList(props: { turns: readonly Turn[]; href: (turn: Turn) => 
   const columns = [
     {
       title: words('heard'),
-      cell: (one: Turn) => html`<span class="clip">${one.heard ?? words('nothingHeard')}</span>`,
+      cell: (one: Turn) => html`<span class="clip">${one.heard || words('nothingHeard')}</span>`,
     },
     { title: words('when'), cell: ({ at }: Turn) => timeText(at), by: ({ at }: Turn) => at },
     { title: words('how'), cell: ({ source }: Turn) => words(`by-${source}`) },
