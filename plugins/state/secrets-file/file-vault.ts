@@ -30,6 +30,8 @@ export interface FileVaultOptions {
   readonly key: KeyPlaces;
   readonly scope: Scope;
   readonly log: Logger;
+  /** A simulated device: its disk is the developer's own. */
+  readonly simulated?: boolean;
 }
 
 interface Opened {
@@ -142,13 +144,7 @@ export class FileVault implements Vault {
   }
 
   async tell(report: HealthReport): Promise<void> {
-    if (this.#keyInFile && this.#records.size > 0) {
-      const file = keyFile(this.#options.key);
-      const place = '/etc/credstore.encrypted/<service>.vault.key';
-      const instead = `systemd-creds encrypt --name=vault.key ${file} ${place}, start the service again, remove the file`;
-      const what = 'it protects backups, and not a disk that was stolen';
-      report.warn('VAULT_KEY_FILE', `the key of the secrets lies beside them in ${file}: ${what}; better: ${instead}`);
-    }
+    if (this.#keyInFile && this.#records.size > 0) this.#tellKeyFile(report);
     const { code, reason } = this.#state;
     if (code === 'STATE_NEWER') report.warn(code, `secrets cannot be used: ${reason}`);
     for (const note of this.#notes.values()) report.warn('STATE_CORRUPT', note);
@@ -160,6 +156,17 @@ export class FileVault implements Vault {
     if (!this.#trouble) return;
     const message = `secrets cannot be changed: ${this.#trouble.message}`;
     report.add('secrets-file.vault', { status: 'error', code: this.#trouble.code, message });
+  }
+
+  #tellKeyFile(report: HealthReport): void {
+    const file = keyFile(this.#options.key);
+    if (this.#options.simulated) {
+      report.add('secrets-file', { status: 'okay', message: `the key lies in ${file}, which is enough to develop` });
+      return;
+    }
+    const seal = `systemd-creds encrypt --name=vault.key ${file} /etc/credstore.encrypted/<service>.vault.key`;
+    const message = `the key of the secrets lies beside them in ${file}, where a stolen disk gives it away`;
+    report.warn('VAULT_KEY_FILE', `${message}; to seal it: ${seal}, restart the service, remove the file`);
   }
 
   async #look(): Promise<void> {

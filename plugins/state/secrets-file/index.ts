@@ -10,10 +10,11 @@ export function makeSecretsFile(env: { readonly CREDENTIALS_DIRECTORY?: string }
   return definePlugin({
     requires,
     async setup(host, { device: own, operations: table, manager }) {
-      const { etc, var: state, run } = (await own.info()).paths;
+      const { paths, sku } = await own.info();
+      const { etc, var: state, run } = paths;
       const vault = await FileVault.open({
         ...{ scope: host.scope, log: host.log, folder: join(state, 'secrets'), run },
-        key: { etc, credentials: env.CREDENTIALS_DIRECTORY },
+        ...{ key: { etc, credentials: env.CREDENTIALS_DIRECTORY }, simulated: sku.simulated },
       });
       const serving = await serveSecrets(host as never, { operations: table, manager }, vault);
       host.tap('health.collect', serving.health);

@@ -21,8 +21,8 @@ const place = () => {
 };
 const contract = {
   id: 'secrets-file',
-  start: (inForce = {}, { place: root, clock } = {}) =>
-    startSecrets({ plugin, manifest }, inForce, { ...(root !== undefined && { root }), ...(clock && { clock }) }),
+  start: (inForce = {}, { place: root = place(), clock } = {}) =>
+    startSecrets({ plugin, manifest }, inForce, { root, ...(clock && { clock }) }),
   place,
   shut(root) {
     const key = join(root, 'etc/secrets/vault.key');
@@ -52,6 +52,18 @@ describe('the file', () => {
     await started.table.run('secrets.rotate', {});
     assert.notEqual(readFileSync(started.vault, 'utf8'), before);
   });
+
+  for (const [simulated, expected] of [
+    [true, ['secrets-file okay undefined']],
+    [false, ['VAULT_KEY_FILE']],
+  ] as const)
+    it(`has a key in a file, which ${simulated ? 'a simulated device notes' : 'the health warns of'}`, async () => {
+      const started = await start({}, { root: place(), simulated });
+      await using _host = started.host;
+      assert.deepEqual(await healthOf(started), []);
+      await started.viewOf('a').set('token', TEXT);
+      assert.deepEqual(await healthOf(started), expected);
+    });
 
   it('tells names without its key', async () => {
     const root = place();

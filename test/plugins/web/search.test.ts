@@ -31,6 +31,7 @@ const ENTRIES = [
   entry('plugin', 'backup', 'Throws the state of the device away, copies it into one file'),
   entry('operation', 'system.backup', 'Make a backup of the state of the device'),
   entry('page', 'Logs'),
+  entry('operation', 'sim.log', 'Let the bridge have something for the log'),
   entry('plugin', 'logs', 'The logs of the Core'),
   entry('setting', 'logBytes', 'plugins.supervisor-process.logBytes'),
 ];

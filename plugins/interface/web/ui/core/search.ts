@@ -108,7 +108,7 @@ function scoreOf(one: Indexed, asked: readonly string[], whole: string): number 
 }
 
 /** Where somebody goes or what somebody does comes before the part of the Core that is called alike. */
-const FAVOUR: Readonly<Partial<Record<EntryKind, number>>> = { page: 0.3, plugin: -0.05 };
+const FAVOUR: Readonly<Partial<Record<EntryKind, number>>> = { page: 0.7, plugin: -0.05 };
 
 /** `logbytes` is the name `logBytes`, whose words are two. */
 const inWhole = (word: string, { whole, tail }: Indexed): number =>
