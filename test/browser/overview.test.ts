@@ -36,11 +36,46 @@ describe('the start page', { skip: noBrowser }, () => {
     assert.equal((await ask('/plugins/sensors/disable', {})).status, 200);
     await page.getByText('bme280 waits for something it needs.').waitFor();
     await page.getByText('Start the plugin that provides it.').first().waitFor();
+    // The page of the plugins counts the same.
+    const count = await page.locator('.well h2').textContent();
+    await show(page, 'plugins');
+    await page.getByRole('heading', { level: 2, name: String(count), exact: true }).waitFor();
+    await show(page, 'overview');
     await page.getByRole('link', { name: 'Open bme280' }).click();
     await page.getByRole('heading', { level: 1, name: 'bme280' }).waitFor();
     assert.equal((await ask('/plugins/sensors/enable', {})).status, 200);
     await show(page, 'overview');
     await page.getByText('bme280 waits for something it needs.').waitFor({ state: 'detached' });
+  });
+
+  test('counts and names what an app overrides, beside what the device does', async () => {
+    await using opened = await device.open();
+    const { page } = opened;
+    const figure = page.getByRole('link', { name: /Changed settings/ });
+    const card = page.getByRole('region', { name: 'Changed settings' });
+    await card.getByText('All settings are at their defaults.').waitFor();
+    const key = (name: string) => `/config/${encodeURIComponent(name)}`;
+    const app = 'com.example.agenda';
+    const set = async (name: string, body: object) =>
+      assert.equal((await device.core.ask(key(name), { unix: true, method: 'PUT', body })).status, 200);
+    await set('leadSeconds', { app, value: 120 });
+    await figure.getByText('1', { exact: true }).waitFor();
+    await card.getByRole('link', { name: `${app} leadSeconds` }).waitFor();
+    await set('plugins.display.textScale', { value: 1.25 });
+    await figure.getByText('2', { exact: true }).waitFor();
+    await card.getByRole('link', { name: 'plugins.display.textScale' }).waitFor();
+    // All of the figure leads to where it is undone.
+    await figure.click();
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await page.getByText('leadSeconds').first().waitFor();
+    await page.goBack();
+    for (const [name, query] of [
+      ['leadSeconds', `?app=${app}&layer=app`],
+      ['plugins.display.textScale', '?layer=device'],
+    ] as const)
+      assert.equal((await device.core.ask(`${key(name)}${query}`, { unix: true, method: 'DELETE' })).status, 200);
+    await figure.getByText('0', { exact: true }).waitFor();
+    await card.getByText('All settings are at their defaults.').waitFor();
   });
 
   test('shows what an app calls itself as text', async () => {

@@ -103,6 +103,13 @@ describe('every page', { skip: noBrowser }, () => {
     const page = await context.newPage();
     const files: Promise<number>[] = [];
     const hosts = new Set<string>();
+    const asked: string[] = [];
+    const data: Promise<number>[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    page.on('requestfinished', (request) => {
+      if (!new URL(request.url()).pathname.startsWith('/ui/'))
+        data.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+    });
     page.on('response', (response) => {
       const { host, pathname } = new URL(response.url());
       hosts.add(host);
@@ -115,6 +122,12 @@ describe('every page', { skip: noBrowser }, () => {
     const bytes = (await Promise.all(files)).reduce((sum, one) => sum + one, 0);
     console.log(`bytes of the page until it can be used: ${bytes}`);
     assert.ok(bytes <= 250_000, `${bytes}`);
+    // What parts of the page ask together is asked once, and comes packed.
+    for (const path of ['/plugins', '/health', '/apps', '/version'])
+      assert.equal(asked.filter((one) => one === path).length, 1, path);
+    const transferred = (await Promise.all(data)).reduce((sum, one) => sum + one, 0);
+    console.log(`bytes of data until it can be used: ${transferred}`);
+    assert.ok(transferred <= 80_000, `${transferred}`);
     await context.close();
   });
 });

@@ -32,6 +32,23 @@ describe('page simulator', { skip: noBrowser }, () => {
     await eventually(async () => (await ask('/health')).bridge.link === 'up', 'a link that is up');
   });
 
+  it('shows which switches are on where the system alone has colours', async () => {
+    const { page } = opened;
+    await page.emulateMedia({ forcedColors: 'active' });
+    const look = `[...document.querySelectorAll('.toggle')].map((one) => [
+      one.getAttribute('aria-checked'), getComputedStyle(one).backgroundColor, getComputedStyle(one.firstElementChild).backgroundColor,
+    ])`;
+    const seen = await page.evaluate<readonly (readonly [string, string, string])[]>(look);
+    const tracks = (on: string) => new Set(seen.filter(([checked]) => checked === on).map(([, track]) => track));
+    assert.ok(seen.length > 3 && tracks('true').size > 0, JSON.stringify(seen));
+    for (const [, track, knob] of seen) assert.notEqual(track, knob);
+    for (const track of tracks('true')) assert.ok(!tracks('false').has(track), track);
+    const pressed = (of: string) =>
+      `getComputedStyle(document.querySelector('.choice [aria-pressed=${of}]')).backgroundColor`;
+    assert.notEqual(await page.evaluate(pressed('true')), await page.evaluate(pressed('false')));
+    await page.emulateMedia({ forcedColors: 'none' });
+  });
+
   it('makes the room warmer by a slider', async () => {
     const slider = opened.page.getByRole('slider', { name: 'Temperature' });
     await slider.fill('30');
