@@ -125,6 +125,8 @@ describe('the page of the panel', { skip: noBrowser }, () => {
         if (typeof payload !== 'string') frames += 1;
       }),
     );
+    // The shell opens the socket at once.
+    await page.reload();
     await show(page, 'panel');
     await eventually(() => frames > 0, 'a frame');
     await show(page, 'overview');

@@ -1,10 +1,5 @@
-/** As much of a browser as modules of the page ask for when they are imported: an address, a store, a listener. */
+/** As much of a browser as the texts of the page ask for when they are imported: where the chosen language is kept. */
 export function pageGlobals(): void {
-  const store = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined };
-  const globals = {
-    ...{ localStorage: store, sessionStorage: store, addEventListener: () => undefined },
-    location: { hash: '', origin: 'http://127.0.0.1:55280' },
-  };
-  for (const [name, value] of Object.entries(globals))
-    Object.defineProperty(globalThis, name, { value, configurable: true });
+  const value = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined };
+  Object.defineProperty(globalThis, 'localStorage', { value, configurable: true });
 }

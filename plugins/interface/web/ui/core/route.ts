@@ -1,5 +1,8 @@
 /** Where the reader is: `#/apps/com.example?tab=grants` is page `apps`, the rest `['com.example']`, and a query. */
 import { signal } from '@preact/signals';
+import { link } from './link.ts';
+
+export { link };
 
 export interface Route {
   readonly page: string;
@@ -36,13 +39,6 @@ export const route = signal<Route>(read());
 addEventListener('hashchange', () => {
   route.value = read();
 });
-
-/** An address below this page, for `href`. */
-export function link(page: string, rest: readonly string[] = [], query: Readonly<Record<string, string>> = {}): string {
-  const search = new URLSearchParams(query);
-  const path = [page, ...rest].map(encodeURIComponent).join('/');
-  return search.size === 0 ? `#/${path}` : `#/${path}?${search}`;
-}
 
 export function go(page: string, rest: readonly string[] = [], query: Readonly<Record<string, string>> = {}): void {
   location.hash = link(page, rest, query);

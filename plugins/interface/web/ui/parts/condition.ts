@@ -1,6 +1,6 @@
 /** How a component is, in words of people: what is wrong, why, and what to do. */
 import { timeText } from '../core/format.ts';
-import { link } from '../core/route.ts';
+import { link } from '../core/link.ts';
 import { catalogue } from '../core/text.ts';
 import type { Level } from './level.ts';
 import type { Component, Health, Plugin } from './shapes.ts';
