@@ -114,12 +114,8 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     }),
   },
   'config.changed': {
-    summary: 'a value of the configuration of the device changed',
-    payload: record(['key', 'source', 'revision'], {
-      key: TEXT,
-      source: TEXT,
-      revision: COUNT,
-    }),
+    summary: 'a value of the configuration of the device changed, or with `app` one that this app overrides',
+    payload: record(['key', 'source', 'revision'], { key: TEXT, source: TEXT, revision: COUNT, app: TEXT }),
   },
   'display.state': {
     summary: 'the panel is lit or dark, and which app is in the foreground',

@@ -41,6 +41,8 @@ export const plugin = definePlugin({
       refuse: (key, value) => sections.fault(key, value),
       place: (key, value) => sections.place(key, value),
       hides: (key) => sections.isSecret(key),
+      onOverride: (app, key, revision) =>
+        void host.bus.publish('config.changed', { key, source: 'app', revision, app }),
     });
     await store.load();
     host.scope.defer('settings journals', () => store.close());

@@ -37,6 +37,8 @@ export interface StoreOptions {
   readonly place?: (key: string, value: unknown) => string;
   /** A key of the device whose value is never shown. */
   readonly hides?: (key: string) => boolean;
+  /** What an app overrides was changed; who looks at all settings sees that, too. */
+  readonly onOverride?: (app: string, key: string, revision: number) => void;
 }
 
 interface Watch {
@@ -452,6 +454,8 @@ export class ConfigStore implements Config {
       onChange: (keys) => {
         if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file, keys);
         this.#changed(keys, app === undefined ? 'device' : 'app', app);
+        if (app === undefined) return;
+        for (const key of keys) this.#options.onOverride?.(app, key, file.get(key)?.revision ?? 0);
       },
     });
     return file;

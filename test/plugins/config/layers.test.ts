@@ -352,9 +352,15 @@ suite('the three layers of the configuration', () => {
       ['agenda', 'a', 2, 'device'],
     ]);
     const events = started.host.published.filter((event) => event.topic === 'config.changed');
+    // Who follows all settings hears of those that an app overrides; the values are nobody's but the app's.
     assert.deepEqual(
-      events.map((event) => (event.payload as { key: string }).key),
-      ['a', 'b'],
+      events.map(({ payload }) => payload),
+      [
+        { key: 'a', source: 'app', revision: 1, app: AGENDA },
+        { key: 'a', source: 'device', revision: 2 },
+        { key: 'b', source: 'device', revision: 3 },
+        { key: 'a', source: 'app', revision: 0, app: AGENDA },
+      ],
     );
   });
 
