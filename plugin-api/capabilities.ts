@@ -25,41 +25,46 @@ export interface CapabilityInfo {
   readonly summary: string;
   /** Class of the unscoped capability. */
   readonly class: CapabilityClass;
-  /** What a scope names, and the class of a scoped grant; absent where no scope is allowed. */
-  readonly scope?: { readonly names: string; readonly class: CapabilityClass };
+  /** What a scope names, the class of a scoped grant, and what that allows with the name in the place of `{scope}`; absent where no scope is allowed. */
+  readonly scope?: { readonly names: string; readonly class: CapabilityClass; readonly allows: string };
 }
 
 const bus = (area: string, title: string): CapabilityInfo => ({
   id: `bridges.${area}`,
-  summary: `use every ${title} handle`,
+  summary: `use every ${title} device`,
   class: 'oem',
-  scope: { names: `${title} handle`, class: 'sensitive' },
+  scope: { names: `${title} handle`, class: 'sensitive', allows: `use the ${title} device “{scope}”` },
 });
 
 const node = (root: Root): CapabilityInfo => ({
   id: `${root}.node`,
   summary: `open every device node of ${root}`,
   class: 'oem',
-  scope: { names: 'device node', class: 'oem' },
+  scope: { names: 'device node', class: 'oem', allows: 'open the device node “{scope}”' },
 });
 
 /** Every capability that exists. docs/reference/capabilities.md is generated from it. */
 export const CAPABILITIES: readonly CapabilityInfo[] = [
-  { id: 'display', summary: 'everything on the panel', class: 'sensitive' },
+  { id: 'display', summary: 'do everything on the panel', class: 'sensitive' },
   { id: 'display.surface', summary: 'draw a surface of its own', class: 'normal' },
   { id: 'display.notify', summary: 'show toasts and banners', class: 'normal' },
   { id: 'display.keep', summary: 'keep the panel awake', class: 'sensitive' },
   { id: 'display.control', summary: 'dim and switch the panel', class: 'sensitive' },
   node('display'),
-  { id: 'audio', summary: 'capture, playback and intents', class: 'sensitive' },
+  { id: 'audio', summary: 'hear the microphone, play sound and be called by voice', class: 'sensitive' },
   { id: 'audio.capture', summary: 'hear the microphone', class: 'sensitive' },
   { id: 'audio.playback', summary: 'play sound', class: 'normal' },
   { id: 'audio.intent', summary: 'be called by voice', class: 'normal' },
   node('audio'),
-  { id: 'sensors', summary: 'every sensor', class: 'sensitive', scope: { names: 'sensor', class: 'normal' } },
+  {
+    id: 'sensors',
+    summary: 'read every sensor',
+    class: 'sensitive',
+    scope: { names: 'sensor', class: 'normal', allows: 'read the sensor “{scope}”' },
+  },
   { id: 'sensors.nfc', summary: 'read and write NFC tags', class: 'sensitive' },
   node('sensors'),
-  { id: 'bridges', summary: 'every bus of the IO bridge', class: 'oem' },
+  { id: 'bridges', summary: 'use every bus of the IO bridge', class: 'oem' },
   bus('spi', 'SPI'),
   bus('i2c', 'I2C'),
   bus('gpio', 'GPIO'),
@@ -67,29 +72,29 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   bus('pio', 'PIO'),
   bus('can', 'CAN'),
   node('bridges'),
-  { id: 'network', summary: 'every use of the network', class: 'sensitive' },
+  { id: 'network', summary: 'use the network without limits', class: 'sensitive' },
   {
     id: 'network.outbound',
     summary: 'connect to any host',
     class: 'sensitive',
     // What leaves the house is asked once per host.
-    scope: { names: 'host', class: 'sensitive' },
+    scope: { names: 'host', class: 'sensitive', allows: 'connect to {scope}' },
   },
   { id: 'network.listen', summary: 'accept connections', class: 'sensitive' },
   { id: 'storage-scoped', summary: 'keep files in its own data directory', class: 'normal' },
-  { id: 'functions', summary: 'everything about functions', class: 'sensitive' },
+  { id: 'functions', summary: 'use the functions of every app without limits', class: 'sensitive' },
   {
     id: 'functions.call',
     summary: 'call functions of every app',
     class: 'sensitive',
-    scope: { names: 'app', class: 'normal' },
+    scope: { names: 'app', class: 'normal', allows: 'call functions of the app {scope}' },
   },
-  { id: 'events', summary: 'everything about events', class: 'sensitive' },
+  { id: 'events', summary: 'read and publish the events of every app', class: 'sensitive' },
   {
     id: 'events.read',
     summary: 'read the events of every app',
     class: 'sensitive',
-    scope: { names: 'app', class: 'sensitive' },
+    scope: { names: 'app', class: 'sensitive', allows: 'read the events of the app {scope}' },
   },
   { id: 'events.publish', summary: 'publish at every priority an app may use', class: 'sensitive' },
   { id: 'events.publish.high', summary: 'publish events of priority high', class: 'sensitive' },

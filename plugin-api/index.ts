@@ -376,6 +376,8 @@ export {
 } from './services/power.ts';
 export { type Guest, type Processes, type ProcessOwner, processes } from './services/processes.ts';
 export {
+  type ActClaim,
+  type ActSubject,
   type Consent,
   type Consents,
   consents,

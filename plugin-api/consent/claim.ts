@@ -1,6 +1,7 @@
 /** What an app asks for, and what covers it. Pure. */
 import { type CapabilityClass, type CapabilityId, classOf, describeCapability, implies } from '../capabilities.ts';
 import type { PromptItem } from '../services/prompts.ts';
+import { capital } from './words.ts';
 
 /** What of a manifest has to do with consent. */
 export interface Asking {
@@ -41,6 +42,7 @@ export interface Want {
 
 const HTTPS = 443;
 const HOST = /^network\.outbound:/;
+const NETWORK = /^network($|\.)/;
 
 /** What a manifest declares of one capability, wherever it does. */
 export interface Declared {
@@ -48,11 +50,20 @@ export interface Declared {
   readonly reason: string;
   readonly optional: boolean;
   readonly wants: readonly Want[];
+  /** It is the only part of the network that the manifest declares. */
+  readonly sole: boolean;
 }
 
-/** Each capability once, in the order of the manifest. Declared twice it has the ports of both, and is optional only where both are. */
-export function declaredBy({ capabilities }: Pick<Asking, 'capabilities'>): readonly Declared[] {
+/**
+ * Each capability once, in the order of the manifest. Declared twice it has the ports of both, and is optional only where both are. `whole`: what the
+ * manifest declares, where these are a part of it.
+ */
+export function declaredBy(
+  { capabilities }: Pick<Asking, 'capabilities'>,
+  whole: Asking['capabilities'] = capabilities,
+): readonly Declared[] {
   const all = new Map<string, Declared>();
+  const network = new Set(whole.map(({ id }) => id).filter((id) => NETWORK.test(id)));
   for (const { id: capability, reason, optional = false, ports } of capabilities) {
     const former = all.get(capability);
     const named = HOST.test(capability) ? (ports ?? [HTTPS]) : undefined;
@@ -63,6 +74,7 @@ export function declaredBy({ capabilities }: Pick<Asking, 'capabilities'>): read
       reason: former?.reason ?? reason,
       optional: optional && (former?.optional ?? true),
       wants: [...(former?.wants ?? []), ...wants.filter(({ port }) => !known.has(port))],
+      sole: HOST.test(capability) && network.size === 1,
     });
   }
   return [...all.values()];
@@ -89,19 +101,25 @@ export function contains({ capability, port }: Want, part: Grant): boolean {
 
 /** The same capability and the same ports together again, for people. */
 export function claimOf(declared: Declared, wants: readonly Want[], grants: readonly Grant[] = []): Claim {
-  const { capability, reason, optional } = declared;
+  const { capability, reason, optional, sole } = declared;
   const { ports } = grantOf(capability, wants);
   const kind = classOf(capability);
   const widens = widened(declared, grants);
   return {
     capability,
     ...(ports ? { params: { ports } } : {}),
-    summary: summaryOf(capability),
+    summary: summaryOf(capability, ports, sole),
     reason,
     optional,
+    ...(sole ? { sole } : {}),
     ...(kind ? { class: kind } : {}),
     ...(widens === undefined ? {} : { widens }),
   };
+}
+
+/** A right that nobody gives a reason for, as that of a plugin. */
+export function rightTo(capability: CapabilityId): PromptItem {
+  return { capability, summary: summaryOf(capability, undefined, false), reason: '', optional: false };
 }
 
 export function grantOf(capability: string, wants: readonly Want[]): Grant {
@@ -109,14 +127,16 @@ export function grantOf(capability: string, wants: readonly Want[]): Grant {
   return ports.length > 0 ? { capability, ports: ports.toSorted((a, b) => a - b) } : { capability };
 }
 
-/** What the catalogue says that it allows, with the scope in the place of `every`. */
-function summaryOf(capability: CapabilityId): string {
+/** What the catalogue says that it allows, as a sentence. */
+function summaryOf(capability: CapabilityId, ports: readonly number[] | undefined, sole: boolean): string {
   const info = describeCapability(capability);
-  if (!info) return 'nobody knows this capability';
-  const scope = capability.includes(':') ? capability.slice(capability.indexOf(':') + 1) : undefined;
-  return scope !== undefined && info.scope
-    ? `${info.summary}, of these only ${info.scope.names} ${scope}`
-    : info.summary;
+  if (!info) return 'This device does not know this right';
+  // A sensor is named as a member of its family, too.
+  const at = capability.search(info.id === 'sensors' ? /[.:]/ : /:/);
+  if (at < 0 || !info.scope) return capital(info.summary);
+  const on = ports === undefined ? '' : `, port${ports.length === 1 ? '' : 's'} ${ports.join(', ')}`;
+  const full = `${info.scope.allows.replace('{scope}', () => capability.slice(at + 1))}${on}`;
+  return capital(sole ? `${full}, and to no other host` : full);
 }
 
 /** The largest grant that is a part of what is declared now: the same capability with other ports, or something that it implies. */

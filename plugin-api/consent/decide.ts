@@ -38,6 +38,8 @@ export interface Rules {
   readonly consents: readonly Consent[];
   /** What its former version was granted, so that a claim can say what it widens. */
   readonly held?: readonly Grant[];
+  /** All that the manifest declares, where the decisions are about a part of it. */
+  readonly whole?: Asking['capabilities'];
 }
 
 interface Verdict {
@@ -50,7 +52,7 @@ interface Verdict {
  * names is granted. The policy says the rest; class oem comes from the SKU alone.
  */
 export function decide(manifest: Pick<Asking, 'id' | 'capabilities'>, rules: Rules): readonly Decision[] {
-  return declaredBy(manifest).flatMap((declared) => {
+  return declaredBy(manifest, rules.whole).flatMap((declared) => {
     const byVerdict = new Map<string, Verdict & { readonly wants: Want[] }>();
     for (const want of declared.wants) {
       const verdict = verdictOf(want, manifest.id, rules);

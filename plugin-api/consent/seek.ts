@@ -1,8 +1,10 @@
 /** From the question to what is granted: what a change that brings a version calls in its step `consent`. */
 import { CoreError } from '../errors.ts';
-import type { Consent, Consents, PromptOutcome, PromptQuestion, Prompts } from '../services/prompts.ts';
+import type { Consent, Consents, PromptItem, PromptOutcome, PromptQuestion, Prompts } from '../services/prompts.ts';
+import { answersAbout, mergeAnswers } from './answers.ts';
 import { type Asking, portsOf } from './claim.ts';
 import { type Decision, decide, grantsOf, type SkuGrants } from './decide.ts';
+import { difference } from './difference.ts';
 import { DEFAULT_POLICY } from './policy.ts';
 
 export interface Seeking {
@@ -65,20 +67,61 @@ export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open
     ...{ title: app.title, version: app.version },
     ...(signer === undefined ? {} : { signer }),
     ...(ms === undefined ? {} : { ms }),
-    what: open.map(({ capability, params, summary, reason, optional, widens }) => ({
-      ...{ capability, summary, reason, optional },
-      ...(params ? { params } : {}),
-      ...(widens ? { widens } : {}),
-    })),
+    what: open.map(itemOf),
+  };
+}
+
+/** What a question shows of a decision. */
+export function itemOf({ capability, params, summary, reason, optional, widens, sole }: Decision): PromptItem {
+  return {
+    ...{ capability, summary, reason, optional },
+    ...(params ? { params } : {}),
+    ...(widens ? { widens } : {}),
+    ...(sole ? { sole } : {}),
+  };
+}
+
+/** The answers with which the rest is left out: each optional capability that nothing decides yet is denied, as a switch that stays off denies it. */
+export async function denyOptional(
+  seeking: Seeking,
+  said: Pick<Consent, 'by' | 'at'>,
+  services: SeekingServices,
+): Promise<readonly Consent[]> {
+  const decisions = await decisionsOf(seeking, services);
+  const open = decisions.filter(({ verdict, optional }) => verdict === 'ask' && optional);
+  return answersAbout(
+    seeking.app,
+    open.map(({ capability }) => capability),
+    { ...said, allowed: false },
+  );
+}
+
+/** What of it an installation or an update would give, by rules and by the answers that come with it: beyond what the former version holds. */
+export async function givenBy(
+  seeking: Seeking,
+  answers: readonly Consent[],
+  { consents }: SeekingServices,
+): Promise<readonly PromptItem[]> {
+  const { app, former, skuGrants } = seeking;
+  const rules = await rulesOf(app.id, skuGrants, consents);
+  const held = former ? grantsOf(decide(former, rules)) : [];
+  const { asked, told } = difference(former, app, held);
+  const news = new Set([...asked, ...told].map(({ capability }) => capability));
+  return decide(app, { ...rules, consents: mergeAnswers(rules.consents, answers), held })
+    .filter(({ capability, verdict }) => verdict === 'granted' && news.has(capability))
+    .map(itemOf);
+}
+
+async function rulesOf(app: string, skuGrants: SkuGrants, consents: Consents | undefined) {
+  return {
+    policy: (await consents?.policy()) ?? DEFAULT_POLICY,
+    consents: (await consents?.of(app)) ?? [],
+    skuGrants,
   };
 }
 
 async function decisionsOf({ app, former, skuGrants }: Seeking, { consents }: SeekingServices) {
-  const rules = {
-    policy: (await consents?.policy()) ?? DEFAULT_POLICY,
-    consents: (await consents?.of(app.id)) ?? [],
-    skuGrants,
-  };
+  const rules = await rulesOf(app.id, skuGrants, consents);
   return decide(app, { ...rules, held: former ? grantsOf(decide(former, rules)) : [] });
 }
 

@@ -159,7 +159,8 @@ export class Gate {
     }
     const nobody = { what: act.what, reason: 'nobody here can ask for a confirmation' };
     if (!this.#confirm.isUsed()) throw new CoreError('CONFIRMATION_REQUIRED', nobody);
-    this.#confirm.promise(act, call).then(
+    const { about } = entry;
+    this.#confirm.promise(about ? { ...act, about: () => about(params, call) } : act, call).then(
       (refusal) => {
         if (call.settled) return;
         if (refusal) call.fail(refusal);

@@ -1,8 +1,9 @@
 /** What a page wants to do and a person confirms: in words, and as a text that is the same for these params alone. Pure. */
+import { filled } from '../consent/words.ts';
 import type { Sensitive, SensitiveAct } from '../index.ts';
 
-/** Characters of a param that are shown. */
-const SHOWN = 54;
+/** Characters of a param in a message. */
+const SHORT = 54;
 /** What would end the line, turn its direction or not be seen. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
@@ -12,20 +13,22 @@ export function actOf(operation: string, { act, unless }: Sensitive, params: unk
   const harmless = Object.entries(unless ?? {});
   if (harmless.length > 0 && harmless.every(([name, value]) => sorted(given[name]) === sorted(value))) return undefined;
   const names: Record<string, string> = {};
-  // A part in brackets is left out where its param is.
-  const sentence = act.replaceAll(/\[([^\]{]*\{(\w+)\}[^\]]*)\]/g, (_, part: string, name: string) =>
-    given[name] === undefined ? '' : part,
-  );
-  const what = sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  const value = (name: string) => {
+    if (given[name] === undefined) return undefined;
     names[name] = shown(given[name]);
     return names[name];
-  });
-  return { operation, what, names, exact: `${operation} ${sorted(params)}` };
+  };
+  const full = filled(act, value);
+  const what = filled(act, (name) => short(value(name)));
+  return { operation, what, act: full, names, exact: `${operation} ${sorted(params)}` };
 }
 
 function shown(value: unknown): string {
-  const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).replaceAll(UNSEEN, ' ');
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).replaceAll(UNSEEN, ' ');
+}
+
+function short(text: string | undefined): string | undefined {
+  return text !== undefined && text.length > SHORT ? `${text.slice(0, SHORT)}…` : text;
 }
 
 /** JSON in which the order of members does not matter. */

@@ -63,7 +63,7 @@ export class Table {
   }
 
   add(operation: Operation<never, unknown>, user?: ServiceUser): Disposable {
-    const { run, ...described } = operation;
+    const { run, about, ...described } = operation;
     const { name } = operation;
     const given: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
     this.#checkName(name);
@@ -82,6 +82,7 @@ export class Table {
       ),
       info,
       sensitive: info.sensitive,
+      about: (about as Operation<unknown>['about'])?.bind(operation),
       run: measured((run as Operation<unknown>['run']).bind(operation), user),
       checkResult: this.#schemas.result(name, info.result),
     };

@@ -10,17 +10,17 @@ const TOWERS = /(\p{M}{4})\p{M}+/gu;
 /** About so much of the field is the letter. */
 const LETTER = 0.5;
 
-function tidy(text: string): string {
-  const line = text.slice(0, MOST_SHOWN).toWellFormed().normalize('NFC');
+function tidy(text: string, most = MOST_SHOWN): string {
+  const line = text.slice(0, most).toWellFormed().normalize('NFC');
   return line
     .replace(TOWERS, '$1')
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 }
 
-/** For a text node: one paragraph, isolated, and nothing in it is a binding. */
-export function foreignText(text: string): string {
-  return isolated(tidy(text)).replaceAll('{', '{{');
+/** For a text node: one paragraph, isolated, and nothing in it is a binding. `most`: code units of it that are shown. */
+export function foreignText(text: string, most?: number): string {
+  return isolated(tidy(text, most)).replaceAll('{', '{{');
 }
 
 /** For a label: parts with a colon between them. It is spoken, so the marks of direction are gone and none are added. */

@@ -25,8 +25,10 @@ export interface AppStore {
   uidOf(app: string): Promise<number>;
   /** Absolute path of a package that was handed over as `upload:<id>` and waits. Throws PACKAGE_INVALID. */
   uploaded(upload: string): Promise<string>;
+  /** Name that the SKU gives the key that signed the installed version, or its fingerprint; undefined: nobody did, or it is not installed. */
+  signerOf(app: string): Promise<string | undefined>;
   /** After each change of the list. */
   onChange(listener: () => void): Disposable;
 }
 
-export const appStore = serviceRef<AppStore>('app-store', '1.1.0');
+export const appStore = serviceRef<AppStore>('app-store', '1.2.0');

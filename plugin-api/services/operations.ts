@@ -2,6 +2,7 @@ import type { CallContext } from '../caller.ts';
 import { type CoreError, type CoreErrorCode, ERROR_CODES, type ErrorCode, type PluginErrorKind } from '../errors.ts';
 import type { WHEN_ABORTED } from '../lazy-abort.ts';
 import { serviceRef } from '../service-ref.ts';
+import type { ActSubject } from './prompts.ts';
 
 /** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -78,10 +79,14 @@ export interface Sensitive {
 /** One such call, as the hook `operation.confirm` gets it. */
 export interface SensitiveAct {
   readonly operation: string;
-  /** `remove the app com.example.chime` */
+  /** `remove the app com.example.chime`; long values are cut, for messages and logs. */
   readonly what: string;
-  /** Params that `what` names, as text; for words in another language. */
+  /** The same in full, for the person who confirms it. */
+  readonly act: string;
+  /** Params that the act names, in full; for words in another language. */
   readonly names: Readonly<Record<string, string>>;
+  /** What it is about; asked once, before the person is. Rejects as the operation itself would. */
+  readonly about?: () => Promise<ActSubject | undefined>;
   /** The operation and all of its params, as long as they are: a confirmation holds for these and no others. */
   readonly exact: string;
 }
@@ -155,6 +160,8 @@ export interface Operation<P = unknown, R = unknown> {
   readonly viewers?: boolean;
   /** A page has it confirmed by the person, each time. */
   readonly sensitive?: Sensitive;
+  /** What a sensitive call is about, for the person who confirms it. Changes nothing; rejects where run() would be refused. */
+  about?(params: P, call: CallContext): Promise<ActSubject | undefined>;
   readonly rest?: RestBinding;
   /** False hides it from the JSON-RPC front end. */
   readonly rpc?: boolean;
@@ -170,7 +177,7 @@ export interface Operation<P = unknown, R = unknown> {
 }
 
 /** `plugin` is whose it is. */
-export type OperationInfo = Omit<Operation, 'run'> & { readonly plugin?: string };
+export type OperationInfo = Omit<Operation, 'run' | 'about'> & { readonly plugin?: string };
 
 /** Bytes both ways between an app and a plugin, with credit on each side (decisions D9). */
 export interface StreamChannel {

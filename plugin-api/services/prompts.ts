@@ -7,26 +7,62 @@ export interface PromptItem {
   readonly capability: CapabilityId;
   /** Hosts with ports, nodes, budgets: what the capability alone does not say. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What the catalogue says it allows. */
+  /** What it allows, a sentence in English; `rightIn` says it in another language. */
   readonly summary: string;
   /** In the app's own words, and to be shown as such. */
   readonly reason: string;
   readonly optional: boolean;
   /** A grant that it has now and that this one contains. */
   readonly widens?: CapabilityId;
+  /** The only host that the app may reach. */
+  readonly sole?: boolean;
+}
+
+/** An app or a plugin that an act is about, as the person who confirms the act sees it. */
+export interface ActSubject {
+  readonly id: string;
+  /** In its own words, and to be shown as such. */
+  readonly title?: string;
+  readonly version?: string;
+  /** Name of the key that signed it, or its fingerprint where it has no name; null: nobody did; absent: nothing is known. */
+  readonly signer?: string | null;
+  /** Rights that it gets by the act. */
+  readonly what?: readonly PromptItem[];
+  readonly claims?: readonly ActClaim[];
+  /** Id of the question that the act answers. */
+  readonly answers?: string;
+}
+
+/** A right that no capability names. */
+export interface ActClaim {
+  /** What of it `claimIn` has in other languages. */
+  readonly kind: 'level' | 'reads' | 'writes' | 'service' | 'tap' | 'other';
+  /** Of the file, the service, the hook. */
+  readonly name: string;
+  /** The sentence in English. */
+  readonly summary: string;
 }
 
 export interface PromptQuestion {
   readonly kind: 'consent' | 'confirm' | 'update';
   /** Who or what it is about: an app id. */
   readonly subject: string;
-  /** The real title of the subject, and who signed it. */
+  /** The real title of the subject. */
   readonly title: string;
+  /** Name of the key that signed it, or its fingerprint where it has no name; absent: nobody did. */
   readonly signer?: string;
   readonly version?: string;
   /** What is to be done, in the words of the Core, where it is about no capability: `remove the app com.example.chime`. */
   readonly act?: string;
+  /** The operation of the act and the params that the act names: words in another language are made of them. */
+  readonly operation?: string;
+  readonly names?: Readonly<Record<string, string>>;
+  /** Of kind confirm: what the act is about. */
+  readonly about?: Omit<ActSubject, 'what' | 'claims'>;
+  /** What is asked for; of kind confirm what the act gives, which is answered as a whole. */
   readonly what: readonly PromptItem[];
+  /** Rights that no capability names. */
+  readonly claims?: readonly ActClaim[];
   /** Milliseconds of its time; ten minutes if absent. */
   readonly ms?: number;
 }

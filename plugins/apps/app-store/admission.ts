@@ -6,7 +6,7 @@ import { NO_DATA } from './data.ts';
 import { checkPlatform, checkRuntime, checkSpace } from './fitness.ts';
 import { type AppEntry, type AppVersion, type Installed, versionOf } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome, StoreConfig } from './outcome.ts';
-import { checkSigner, signerOf } from './trust.ts';
+import { checkSigner, signerName, signerOf } from './trust.ts';
 
 interface Surroundings {
   readonly installed: Installed;
@@ -51,7 +51,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
     ...{ state: 'checked', id, version, name, title, hash: tree.hash },
     capabilities: manifest.capabilities.map((one) => one.id),
     ...(there === undefined ? {} : { former: there }),
-    ...(signer === undefined ? {} : { signer }),
+    ...(signer === undefined ? {} : { signer, signedBy: signerName(id, signer, config.trust) }),
   };
   return { entry, migration, outcome };
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import {
+  type ActSubject,
   type ChangeData,
   type ChangeMaker,
   type Consent,
@@ -9,7 +10,7 @@ import {
   callerName,
   reasonOf,
 } from '@device-core/plugin-api';
-import { answersAbout, seekConsent } from '@device-core/plugin-api/consent';
+import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/consent';
 import { removeTree } from './code.ts';
 import { type AppEntry, type Retained, without } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';
@@ -76,6 +77,22 @@ export class Installation implements ChangeMaker {
     const { outcome, staged } = await this.#prepare(request);
     await this.#unstage(staged);
     return outcome;
+  }
+
+  /** What the person who confirms it sees: what the package is, and all that it gets by it. Throws as check() does. */
+  async about(request: InstallRequest): Promise<ActSubject> {
+    const { staged } = await this.#prepare(request);
+    try {
+      const { candidate, admitted } = this.#known({ staged, source: request.source });
+      const { manifest } = candidate;
+      const { id, version, title, signedBy } = admitted.outcome;
+      const given = answersAbout(manifest, request.grants ?? [], { allowed: true, by: 'operator', at: Date.now() });
+      const seeking = await this.#seeking(candidate, admitted, this.#parts.store.installed.apps[id] !== undefined);
+      const what = await givenBy(seeking, given, this.#parts.optional);
+      return { id, title, version, signer: signedBy ?? null, what };
+    } finally {
+      await this.#unstage(staged);
+    }
   }
 
   /** What a change begins with: the package is unpacked and checked, and lies there until the change takes it. */
@@ -197,10 +214,11 @@ export class Installation implements ChangeMaker {
 
   /** The old version runs on meanwhile. */
   async #consent(data: Data): Promise<void> {
-    const { optional, device, config, apps, log } = this.#parts;
+    const { optional } = this.#parts;
     const { candidate, admitted } = this.#known(data);
     const { manifest } = candidate;
     const { app, by, grants = [] } = data;
+    const seeking = await this.#seeking(candidate, admitted, data.before !== undefined);
     if (grants.length > 0) {
       if (!optional.consents)
         throw new CoreError('UNAVAILABLE', {
@@ -212,22 +230,27 @@ export class Installation implements ChangeMaker {
         throw new CoreError('PARAMS_INVALID', { where: 'grants', reason: `${app} does not ask for ${strange}` });
       await optional.consents.keep(app, answersAbout(manifest, grants, { allowed: true, by, at: Date.now() }));
     }
-    const former = data.before
+    // The choice was made before: a person who left out what is optional is not asked about it once more.
+    if (data.grants !== undefined && optional.consents)
+      await optional.consents.keep(app, await denyOptional(seeking, { by, at: Date.now() }, optional));
+    await seekConsent(seeking, optional);
+  }
+
+  async #seeking({ manifest }: Candidate, { outcome }: Admitted, isThere: boolean): Promise<Seeking> {
+    const { device, config, apps, log } = this.#parts;
+    const { id, signedBy } = outcome;
+    const former = isThere
       ? await apps
-          .manifest(app)
-          .catch((thrown) => void log.debug({ app, reason: reasonOf(thrown) }, 'there is no former manifest'))
+          .manifest(id)
+          .catch((thrown) => void log.debug({ app: id, reason: reasonOf(thrown) }, 'there is no former manifest'))
       : undefined;
-    const { signer } = admitted.outcome;
-    await seekConsent(
-      {
-        app: manifest,
-        ...(former ? { former } : {}),
-        ...(signer === undefined ? {} : { signer }),
-        skuGrants: (await device()).grants,
-        ms: config.consentMs,
-      },
-      optional,
-    );
+    return {
+      app: manifest,
+      ...(former ? { former } : {}),
+      ...(signedBy === undefined ? {} : { signer: signedBy }),
+      skuGrants: (await device()).grants,
+      ms: config.consentMs,
+    };
   }
 
   /** What is put in place is what was checked, whoever wrote into the folder meanwhile. */
@@ -352,7 +375,7 @@ export class Installation implements ChangeMaker {
     await store.tidy();
   }
 
-  #known({ staged, source }: Data): UnderWay {
+  #known({ staged, source }: Pick<Data, 'staged' | 'source'>): UnderWay {
     const known = this.#underWay.get(staged);
     if (known) return known;
     // What was staged is swept when the Core starts; a change that had not come further is undone then.

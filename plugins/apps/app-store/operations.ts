@@ -1,5 +1,6 @@
 /** apps.install, update, rollback, remove, switch, installed, upload. What takes long is a change. */
 import {
+  type ActSubject,
   type ChangeRequest,
   CoreError,
   type CoreErrorCode,
@@ -34,6 +35,7 @@ const SOURCE: JsonSchema = {
 const OUTCOME: Readonly<Record<string, JsonSchema>> = {
   state: { enum: ['checked', 'installed'] },
   ...{ id: ID, version: TEXT, name: TEXT, title: TEXT, hash: HASH, signer: SIGNER },
+  signedBy: { type: 'string', description: 'name that the SKU gives that key' },
   former: { type: 'string', description: 'version that was there before' },
   capabilities: { type: 'array', items: TEXT },
 };
@@ -69,7 +71,8 @@ const OPTIONS: Readonly<Record<string, JsonSchema>> = {
     type: 'array',
     maxItems: 64,
     items: TEXT,
-    description: 'capabilities that are allowed in the same breath; class oem comes from the SKU alone',
+    description:
+      'capabilities that are allowed in the same breath, also as an empty list: what is optional and not among them is denied then; class oem comes from the SKU alone',
   },
 };
 const BEGINS: readonly CoreErrorCode[] = ['BUSY', 'UNAVAILABLE', ...STATE_ERRORS];
@@ -108,7 +111,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
   };
   const install: Operation<InstallRequest & { readonly check?: boolean }, unknown> = {
     name: 'apps.install',
-    sensitive: { act: 'install the app[ {id}] from {source}[, with {grants}]', unless: { check: true } },
+    sensitive: { act: 'install an app', unless: { check: true } },
     summary: 'Install an app from a package, or bring a new version of it',
     description:
       'The package is checked before the answer. The rest is a change: consent, files, data, start, and a probation. A version that fails makes room for what ran before, with its data; the error of the change is then APP_ROLLED_BACK.',
@@ -134,6 +137,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     },
     errors: [...REFUSES, ...BEGINS],
     timeoutMs: CHECK_MS,
+    about: ({ check: _, ...request }) => installing.install.about(request),
     async run({ check, ...request }, call) {
       return check ? installing.install.check(request) : brought(installing.install, request, call);
     },
@@ -159,7 +163,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
   };
   const update: Operation<InstallRequest & { readonly id: string }, unknown> = {
     name: 'apps.update',
-    sensitive: { act: 'update the app {id}[ from {source}][, with {grants}]' },
+    sensitive: { act: 'update the app {id}' },
     summary: 'Bring a new version of an app that is installed',
     description:
       'The former version runs until its consent is there and its files are in place. It comes back with its data when the new one fails its probation.',
@@ -170,6 +174,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     rest: { method: 'POST', path: '/apps/:id/update', status: 202 },
     errors: ['APP_NOT_FOUND', ...REFUSES, ...BEGINS],
     timeoutMs: CHECK_MS,
+    about: async (request) => installing.update.about({ ...request, id: await nameOf(parts, request.id) }),
     async run(request, call) {
       const id = await nameOf(parts, request.id);
       return brought(installing.update, { ...request, id }, call);
@@ -185,6 +190,11 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     cli: { progress: 'going back', done: '{id} {version} is back' },
     rest: { method: 'POST', path: '/apps/:id/rollback', status: 202 },
     errors: ['APP_NOT_FOUND', 'APP_CONFLICT', ...BEGINS],
+    async about({ id }) {
+      const app = await nameOf(parts, id);
+      const { version } = beforeOf(app, store.installed.apps[app]).to;
+      return { ...(await subjectOf(parts, app)), version };
+    },
     async run({ id }, { caller }) {
       const app = await nameOf(parts, id);
       const data = beforeOf(app, store.installed.apps[app]);
@@ -215,6 +225,9 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     },
     rest: { method: 'POST', path: '/apps/:id/remove', status: 202 },
     errors: ['APP_NOT_FOUND', 'APP_CONFLICT', ...BEGINS],
+    async about({ id }) {
+      return Object.hasOwn(store.installed.retained, id) ? { id } : subjectOf(parts, await nameOf(parts, id));
+    },
     async run({ id, purge = false }, { caller }) {
       const app = Object.hasOwn(store.installed.retained, id) ? id : await nameOf(parts, id);
       const data = removing.begin(app, purge);
@@ -284,6 +297,19 @@ async function nameOf({ store, apps }: Parts, app: string): Promise<string> {
   const { id } = await apps.status(app);
   if (id === '') throw new CoreError('APP_NOT_FOUND', { app });
   return id;
+}
+
+/** An installed app, for the person who confirms an act. */
+async function subjectOf({ store, apps }: Parts, id: string): Promise<ActSubject> {
+  const entry = store.installed.apps[id];
+  const title = await apps.manifest(id).then(
+    (manifest) => manifest.title,
+    () => undefined, // code that cannot be read has no title; it can be removed all the same
+  );
+  return {
+    ...{ id, ...(title === undefined ? {} : { title }) },
+    ...(entry ? { version: entry.version, signer: (await store.signerOf(id)) ?? null } : {}),
+  };
 }
 
 async function listing({ store }: Parts): Promise<object> {

@@ -47,6 +47,8 @@ export interface Outcome {
   readonly former?: string;
   readonly hash: string;
   readonly signer?: string;
+  /** Name of that key in the SKU. */
+  readonly signedBy?: string;
   readonly capabilities: readonly string[];
 }
 

@@ -91,6 +91,13 @@ export class PackageStore implements AppStore {
     return this.uploads.fileOf(upload);
   }
 
+  async signerOf(app: string): Promise<string | undefined> {
+    const signer = this.installed.apps[app]?.signer;
+    if (signer === undefined) return undefined;
+    const { signerName } = await import('./trust.ts');
+    return signerName(app, signer, this.#parts.config.trust);
+  }
+
   onChange(listener: () => void): Disposable {
     const entry = () => listener();
     this.#listeners.add(entry);

@@ -57,6 +57,12 @@ export async function signerOf(
   return signer;
 }
 
+/** The name that the SKU gives the key with this fingerprint, as people are shown it; the fingerprint where it gives none. */
+export function signerName(app: string, signer: string, trust: readonly TrustedKey[]): string {
+  const own = trust.filter(({ key, ids }) => fingerprintOf(key) === signer && ids.some((one) => covers(one, app)));
+  return own.find(({ name }) => name.trim() !== '')?.name ?? signer;
+}
+
 /** Throws APP_CONFLICT unless the new version comes from whoever signed the one that is there, or carries their word for the new signer. */
 export async function checkSigner(
   app: string,

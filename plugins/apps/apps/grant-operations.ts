@@ -1,5 +1,6 @@
 /** apps.grant, apps.revoke: the operator's word about one capability of one app, which takes effect at once. */
 import {
+  type ActSubject,
   type AppManifest,
   type AppStatus,
   type CallContext,
@@ -13,7 +14,7 @@ import {
   type Operation,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { answersAbout, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
+import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -33,6 +34,17 @@ interface Params {
 type OneApp = { readonly app: AppStatus };
 
 export function grantOperations(supervisor: Supervisor, around: Surroundings): readonly Operation<never, unknown>[] {
+  const subjectOf = async (named: string, capability: string): Promise<ActSubject> => {
+    const { manifest } = supervisor.find(named);
+    const { id, title, version, capabilities } = manifest;
+    const asked = capabilities.filter((one) => one.id === capability);
+    if (!describeCapability(capability)) throw unknownCapability(capability);
+    if (asked.length === 0) throw notAsked('grant', capability, manifest);
+    const rules = { ...around.consents.rulesFor(id), skuGrants: around.device.grants, whole: capabilities };
+    const signer = await around.stored.signerOf(id);
+    const what = decide({ id, capabilities: asked }, rules).map(itemOf);
+    return { id, title, version, what, ...(signer === undefined ? {} : { signer }) };
+  };
   const operation = (
     verb: 'grant' | 'revoke',
     { summary, description }: { readonly summary: string; readonly description: string },
@@ -42,7 +54,10 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
     summary,
     description,
     access: 'The operator only.',
-    ...(verb === 'grant' && { sensitive: { act: 'grant {capability} to the app {id}' } }),
+    ...(verb === 'grant' && {
+      sensitive: { act: 'grant a right to the app {id}' },
+      about: ({ id, capability }: Params) => subjectOf(id, capability),
+    }),
     params: exactly({ id: BY_APP, capability: CAPABILITY }),
     result: ONE_APP,
     rest: { method: 'POST', path: `/apps/:id/${verb}` },
@@ -83,8 +98,7 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
         const refuse = (reason: string): never => {
           throw new CoreError('APP_CONFLICT', { verb: `grant ${capability} to`, app: manifest.id, reason });
         };
-        const declared = manifest.capabilities.map(({ id }) => id);
-        if (!declared.includes(capability)) refuse(`it asks for ${declared.join(', ') || 'nothing'}`);
+        if (!manifest.capabilities.some(({ id }) => id === capability)) throw notAsked('grant', capability, manifest);
         if (mayBeGranted(manifest.id, capability, around)) return [capability];
         const { line } = rulingOf(around.consents.rulesFor(manifest.id).policy, capability);
         const sku = skuGrantLine(manifest.id, capability);
@@ -104,14 +118,20 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
         const declared = manifest.capabilities.map(({ id }) => id);
         // What it contains goes with it, and what contains it cannot stay.
         const all = declared.filter((one) => implies(capability, one) || implies(one, capability));
-        if (all.length === 0) {
-          const reason = `it asks for ${declared.join(', ') || 'nothing'}`;
-          throw new CoreError('APP_CONFLICT', { verb: `revoke ${capability} of`, app: manifest.id, reason });
-        }
+        if (all.length === 0) throw notAsked('revoke', capability, manifest);
         return all;
       },
     ),
   ];
+}
+
+function notAsked(verb: 'grant' | 'revoke', capability: string, { id, capabilities }: AppManifest): CoreError {
+  const reason = `it asks for ${capabilities.map((one) => one.id).join(', ') || 'nothing'}`;
+  return new CoreError('APP_CONFLICT', {
+    verb: `${verb} ${capability} ${verb === 'grant' ? 'to' : 'of'}`,
+    app: id,
+    reason,
+  });
 }
 
 /** Neither the policy nor its class keeps the operator from granting it to this app. */

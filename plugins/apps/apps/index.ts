@@ -135,7 +135,7 @@ export const plugin = definePlugin({
       describeOperation(supervisor, around, tried, mayAdminister) as Operation<never, unknown>,
       diffOperation(supervisor, around) as Operation<never, unknown>,
       ...reportingOperations(supervisor, host.log, host.clock),
-      ...tryOperations({ tried, supervisor, developer: host.config.developer }),
+      ...tryOperations({ tried, supervisor, around, developer: host.config.developer }),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),
       logOperation(supervisor, services.appSupervisor),

@@ -41,6 +41,12 @@ export class StoredAppList {
     return this.#store?.uidOf(id);
   }
 
+  /** Name of the key that signed an installed app; null: nobody did; undefined: nobody knows. */
+  async signerOf(id: string): Promise<string | null | undefined> {
+    if (!this.#store || !this.#apps.some((app) => app.id === id)) return undefined;
+    return (await this.#store.signerOf(id)) ?? null;
+  }
+
   /** The package behind `upload:<id>`. Throws PACKAGE_INVALID. */
   async uploaded(upload: string): Promise<string> {
     if (this.#store) return this.#store.uploaded(upload);

@@ -25,6 +25,14 @@ interface Trial {
   readonly run?: number;
 }
 
+/** A package that lies unpacked for a moment. */
+interface Unpacked {
+  readonly manifest: AppManifest;
+  readonly code: string;
+  readonly paths: readonly string[];
+  readonly hash: string;
+}
+
 export interface TriedParts {
   /** `<var>`; the code lies in `apps/<id>/tried/<hash>` below it. */
   readonly state: string;
@@ -100,7 +108,12 @@ export class TriedApps {
       if (name !== kept) await rm(join(folder, name), { recursive: true, force: true });
   }
 
-  async #take(archive: Uint8Array, grants: readonly string[], by: string) {
+  /** What a package would bring, and nothing of it is kept. Throws as take() does. */
+  inspect(archive: Uint8Array): Promise<AppManifest> {
+    return this.#next(() => this.#unpacked(archive, async ({ manifest }) => manifest));
+  }
+
+  async #unpacked<T>(archive: Uint8Array, use: (found: Unpacked) => Promise<T>): Promise<T> {
     const staging = await mkdtemp(join(this.#parts.state, STAGING));
     try {
       const [file, code] = [join(staging, 'package.app'), join(staging, 'code')];
@@ -110,10 +123,17 @@ export class TriedApps {
       await unpack(file, code, TRIAL_LIMITS, new AbortController().signal);
       const paths = await filesOf(code, TRIAL_LIMITS.files);
       const tree = await readTree(APP_PACKAGE, code, paths, TRIAL_LIMITS.bytes);
-      const { id, version } = await this.#parts.check(join(code, MANIFEST));
+      return await use({ manifest: await this.#parts.check(join(code, MANIFEST)), code, paths, hash: tree.hash });
+    } finally {
+      await rm(staging, { recursive: true, force: true });
+    }
+  }
+
+  #take(archive: Uint8Array, grants: readonly string[], by: string) {
+    return this.#unpacked(archive, async ({ manifest: { id, version }, code, paths, hash: full }) => {
       const newer = this.#newer.get(id);
       if (newer) throw newer;
-      const hash = tree.hash.slice('sha256:'.length, 'sha256:'.length + 12);
+      const hash = full.slice('sha256:'.length, 'sha256:'.length + 12);
       const former = this.#trials.get(id);
       const same = former?.hash === hash && former.grants.join() === grants.join();
       if (same) return { id, hash, same };
@@ -125,9 +145,7 @@ export class TriedApps {
       await replaceFile(join(this.#home(id), RECORD), JSON.stringify(trial));
       this.#trials.set(id, trial);
       return { id, hash, same };
-    } finally {
-      await rm(staging, { recursive: true, force: true });
-    }
+    });
   }
 
   async #recall(id: string): Promise<void> {

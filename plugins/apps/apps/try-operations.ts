@@ -1,6 +1,8 @@
 import { type AppStatus, type CallContext, CoreError, callerName, type Operation } from '@device-core/plugin-api';
+import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-api/consent';
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
 import type { Supervisor } from './supervisor.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { TriedApps } from './tried-apps.ts';
 
 const MOST_BYTES = 32 << 20;
@@ -15,12 +17,18 @@ interface Wanted {
 interface TryParts {
   readonly tried: TriedApps;
   readonly supervisor: Supervisor;
+  readonly around: Pick<Surroundings, 'consents' | 'device'>;
   /** The SKU's word: who may try apps on this device. */
   readonly developer: 'off' | 'operator';
 }
 
 /** apps.try and apps.forget. */
-export function tryOperations({ tried, supervisor, developer }: TryParts): readonly Operation<never, unknown>[] {
+export function tryOperations({
+  tried,
+  supervisor,
+  around,
+  developer,
+}: TryParts): readonly Operation<never, unknown>[] {
   const admit = (verb: string, { caller }: CallContext) => {
     const refuse = (reason: string) => new CoreError('CALLER_DENIED', { verb, reason });
     if (developer !== 'operator') throw refuse('this device takes apps from its store alone (apps.developer: off)');
@@ -28,7 +36,7 @@ export function tryOperations({ tried, supervisor, developer }: TryParts): reado
   };
   const attempt: Operation<Wanted, object> = {
     name: 'apps.try',
-    sensitive: { act: 'run an app without a signature[, with {grants}]' },
+    sensitive: { act: 'run an app without a signature' },
     summary: 'Run an app as its author has just saved it',
     description:
       'A package without a signature. It runs over an installed app of the same id, in the same sandbox, and is gone when the Core starts again. Answers when it runs or failed to; `same` says that it is what runs already.',
@@ -60,6 +68,16 @@ export function tryOperations({ tried, supervisor, developer }: TryParts): reado
     rest: { method: 'POST', path: '/apps/try', bodyLimit: MOST_BYTES * 2 },
     errors: ['CALLER_DENIED', 'PACKAGE_INVALID', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN', 'PARAMS_INVALID'],
     timeoutMs: CHANGE_MS,
+    async about({ package: text, grants = [] }, call) {
+      admit('try an app', call);
+      const manifest = await tried.inspect(bytesOf(text, 'package'));
+      const { id, title, version } = manifest;
+      const given = answersAbout(manifest, grants, { allowed: true, by: callerName(call.caller), at: 0 });
+      const { policy, consents } = around.consents.rulesFor(id);
+      const rules = { policy, consents: mergeAnswers(consents, given), skuGrants: around.device.grants };
+      const what = decide(manifest, rules).filter(({ verdict }) => verdict === 'granted');
+      return { id, title, version, signer: null, what: what.map(itemOf) };
+    },
     async run({ package: text, grants = [] }, call) {
       admit('try an app', call);
       const { id, hash, same } = await tried.take(bytesOf(text, 'package'), grants, callerName(call.caller));

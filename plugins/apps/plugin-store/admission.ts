@@ -12,7 +12,7 @@ import {
 } from '@device-core/plugin-api/installed';
 import type { TreeLimits } from '@device-core/plugin-api/packages';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
-import { beyond, checkUnsigned, claimsOf, digestOf } from './claims.ts';
+import { checkUnsigned, claimsOf, digestOf, newsOf } from './claims.ts';
 import { checkFit } from './fitness.ts';
 import { type Admitted, type InstallRequest, type Outcome, type StoreConfig, versionOf } from './outcome.ts';
 import { signerOf } from './trust.ts';
@@ -49,7 +49,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const claims = claimsOf(manifest, isolation);
   if (signer === undefined) checkUnsigned(id, claims, config.unsignedIsolation);
   const granted = former && (await manifestOf(id, former, about));
-  const added = beyond(claims, granted && claimsOf(granted, former.isolation));
+  const news = newsOf(claims, granted && claimsOf(granted, former.isolation));
   const digest = digestOf(id, version, tree.hash, claims);
   const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
   // The same files with another configuration have to prove themselves again; the very same do not.
@@ -61,12 +61,12 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const state = entry.probation ? 'probation' : 'good';
   const outcome: Outcome = {
     ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
-    ...{ claims, digest, added },
+    ...{ claims, digest, added: news.map(({ does }) => does) },
     ...(former ? { former: former.version } : {}),
     ...(signer ? { signer } : {}),
   };
   if (!request.check) checkAccepted(outcome, request.accept);
-  return { entry, outcome };
+  return { entry, outcome, news };
 }
 
 /** Of a version that lies here; undefined where it cannot be read, and then nothing counts as granted. */

@@ -1,6 +1,15 @@
 /** What a package claims beyond running by itself: shown before it is installed, and granted by whoever installs it. */
 import { createHash } from 'node:crypto';
-import { CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
+import {
+  type ActClaim,
+  type ActSubject,
+  type CapabilityId,
+  CoreError,
+  type Isolation,
+  implies,
+  type PluginManifest,
+} from '@device-core/plugin-api';
+import { rightTo } from '@device-core/plugin-api/consent';
 
 export interface Claims {
   readonly isolation: Isolation;
@@ -36,24 +45,61 @@ export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims
   };
 }
 
+/** A claim that was not granted to the version before. */
+export interface News {
+  /** What the plugin does with it: `holds network.outbound`. */
+  readonly does: string;
+  /** The same for the person who confirms it. */
+  readonly capability?: CapabilityId;
+  readonly claim?: ActClaim;
+}
+
 /** What of it was not granted to the version before, one sentence each. */
 export function beyond(claims: Claims, former: Claims | undefined): readonly string[] {
+  return newsOf(claims, former).map(({ does }) => does);
+}
+
+export function newsOf(claims: Claims, former: Claims | undefined): readonly News[] {
   const { isolation = 'process', capabilities = [], files, services = [], taps = [] } = former ?? {};
   const { read = [], write = [] } = files ?? {};
   const within = (path: string, folders: readonly string[]) =>
     folders.some((folder) => path === folder || path.startsWith(folder.replace(/(\/\*|\*|\/)?$/, '/')));
   return [
     ...(LEVELS.indexOf(claims.isolation) < LEVELS.indexOf(isolation)
-      ? [`runs at level ${claims.isolation}, where it can do everything that the Core can`]
+      ? [
+          news(
+            'level',
+            claims.isolation,
+            `run at level ${claims.isolation}, where it can do everything that the Core can`,
+          ),
+        ]
       : []),
     ...claims.capabilities
       .filter((one) => !capabilities.some((held) => implies(held, one)))
-      .map((one) => `holds ${one}`),
-    ...claims.files.read.filter((path) => !within(path, [...read, ...write])).map((path) => `reads ${path}`),
-    ...claims.files.write.filter((path) => !within(path, write)).map((path) => `writes ${path}`),
-    ...claims.services.filter((one) => !services.includes(one)).map((one) => `uses service ${one} in the Core's name`),
-    ...claims.taps.filter((one) => !taps.includes(one)).map((one) => `takes part in ${one} of everybody`),
+      .map((one): News => ({ does: `holds ${one}`, capability: one as CapabilityId })),
+    ...claims.files.read
+      .filter((path) => !within(path, [...read, ...write]))
+      .map((path) => news('reads', path, `read ${path}`)),
+    ...claims.files.write.filter((path) => !within(path, write)).map((path) => news('writes', path, `write ${path}`)),
+    ...claims.services
+      .filter((one) => !services.includes(one))
+      .map((one) => news('service', one, `use service ${one} in the Core's name`)),
+    ...claims.taps
+      .filter((one) => !taps.includes(one))
+      .map((one) => news('tap', one, `take part in ${one} of everybody`)),
   ];
+}
+
+function news(kind: ActClaim['kind'], name: string, summary: string): News {
+  return { does: summary.replace(/^\w+/, (verb) => `${verb}s`), claim: { kind, name, summary } };
+}
+
+/** The rights of a package as the person who confirms it sees them. */
+export function rightsOf(added: readonly News[]): Required<Pick<ActSubject, 'what' | 'claims'>> {
+  return {
+    what: added.flatMap(({ capability }) => (capability ? [rightTo(capability)] : [])),
+    claims: added.flatMap(({ claim }) => (claim ? [claim] : [])),
+  };
 }
 
 /** Names this very package with these very claims: whoever accepts it has seen both. */

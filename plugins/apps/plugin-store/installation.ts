@@ -1,8 +1,9 @@
 /** Installing as a change: what is unpacked is checked, put in its place, named in the list, and started. Before the list names it nothing has happened. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ChangeData, type ChangeMaker, CoreError } from '@device-core/plugin-api';
+import { type ActSubject, type ChangeData, type ChangeMaker, CoreError } from '@device-core/plugin-api';
 import type { Candidate } from './candidate.ts';
+import { rightsOf } from './claims.ts';
 import type { Admitted, InstallRequest } from './outcome.ts';
 import type { PluginStore } from './store.ts';
 
@@ -38,11 +39,22 @@ export class Installation implements ChangeMaker {
 
   /** Everything is asked, and nothing is left. Throws what is wrong with the package, or with its place among the others. */
   async check(request: InstallRequest): Promise<Admitted['outcome']> {
+    return (await this.#look(request)).outcome;
+  }
+
+  /** What the person who confirms it sees. Throws as check() does. */
+  async about(request: InstallRequest): Promise<ActSubject> {
+    const { outcome, news } = await this.#look(request);
+    const { id, version, signer = null } = outcome;
+    return { id, version, signer, ...rightsOf(news) };
+  }
+
+  async #look(request: InstallRequest): Promise<Admitted> {
     this.#checks += 1;
     const name = `check-${this.#checks}`;
     try {
       await this.#stage(name, request);
-      return (await this.#admit(name, request)).admitted.outcome;
+      return (await this.#admit(name, request)).admitted;
     } finally {
       await this.#unstage(name);
     }

@@ -155,7 +155,7 @@ export function storeOperations(
   const installation = new Installation(store, place);
   const install: Operation<InstallRequest, unknown> = {
     name: 'plugins.install',
-    sensitive: { act: 'install the plugin {source}[ as {isolation}][, accepting {accept}]', unless: { check: true } },
+    sensitive: { act: 'install a plugin', unless: { check: true } },
     summary: 'install or upgrade a plugin from a folder or a tarball on the device',
     description:
       'The package is checked before the answer. The rest is a change: it is done when the plugin is active and on probation. A version that fails then, or during its probation, makes room for what ran before; the error of the change is then PLUGIN_ROLLED_BACK.',
@@ -194,6 +194,7 @@ export function storeOperations(
       ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
     ],
     timeoutMs: TIMEOUT_MS,
+    about: (request) => installation.about(request),
     async run(request, { caller }) {
       const outcome = await installation.check(request);
       if (request.check) return outcome;

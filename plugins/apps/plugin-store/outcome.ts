@@ -1,7 +1,7 @@
 /** What is asked of the store, and what it answers. */
 import type { Isolation, PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/installed';
-import type { Claims } from './claims.ts';
+import type { Claims, News } from './claims.ts';
 import type { TrustPolicy } from './trust.ts';
 
 export interface StoreConfig extends TrustPolicy {
@@ -57,6 +57,8 @@ export interface Running {
 export interface Admitted {
   readonly entry: InstalledPlugin;
   readonly outcome: Outcome;
+  /** Each of `added`, for the person who confirms it. */
+  readonly news: readonly News[];
 }
 
 export function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {

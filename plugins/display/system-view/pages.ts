@@ -42,7 +42,7 @@ export async function safeModeScene(
     .filter(Boolean)
     .join(' ');
   const narrow = W - CODE - GRID.gap * 2;
-  const reasons = [cause, message].filter((one) => one !== undefined).map(foreignText);
+  const reasons = [cause, message].filter((one) => one !== undefined).map((one) => foreignText(one));
   const why = reasons.length === 0 ? undefined : reasons.join(' · ');
   const then = done && plugin !== undefined ? words.done(foreignText(plugin)) : words.again;
   const [first, second, third] = await display.measure([

@@ -1,8 +1,9 @@
 /**
  * A question as the panel asks it: who, in its real name; what, in the words of the device; why, in those of the app and marked as such. What does
- * not fit on one page is on the next, and only the last one can be answered with yes.
+ * not fit on one page is on the next, and only the last one can be answered with yes: by then all of it was shown.
  */
-import type { Display, Prompt, PromptItem, TextSize } from '@device-core/plugin-api';
+import type { Display, Prompt, TextSize } from '@device-core/plugin-api';
+import { rightIn } from '@device-core/plugin-api/consent';
 import {
   appSign,
   directed,
@@ -14,16 +15,15 @@ import {
   PANEL_UNITS,
   type Scene,
   type SceneNode,
-  type TextNode,
 } from '@device-core/plugin-api/scene';
-import { capital, detailOf, timeOf } from './question-words.ts';
+import { pagesOf, type Row, SWITCH } from './prompt-rows.ts';
+import { timeOf } from './question-words.ts';
 import { type QuestionWords, type Strings, stringsOf } from './strings/index.ts';
 
 /** Before it buttons take no touch: nobody answers a question that has just come under the finger. */
 export const ARMED_MS = 700;
 const GAP = GRID.gap;
 const SIGN = 80;
-const SWITCH = { w: 80, h: 48 } as const;
 /** From this text scale on there is no room for more than words. */
 const LARGE = 1.5;
 
@@ -49,16 +49,6 @@ export interface Look {
   readonly armed: boolean;
 }
 
-interface Row {
-  /** In the question; absent: it can be answered with the whole alone. */
-  readonly place?: number;
-  readonly item?: PromptItem;
-  readonly texts: readonly TextNode[];
-  /** The person may switch it. */
-  readonly switched: boolean;
-  readonly height: number;
-}
-
 export interface PromptPage {
   readonly scene: Scene;
   readonly pages: number;
@@ -78,7 +68,7 @@ export async function promptScene(
   const header = await headerOf(display, prompt, timeOf(prompt.until, locale, timeZone), { strings, frame });
   const top = header.height + GAP * 1.5;
   const room = foot - GAP - top;
-  const pages = paged(await rowsOf(display, prompt, { ...frame, says: strings.appSays }, room), room);
+  const pages = await pagesOf(display, prompt, header.cut, { large: frame.large, inner, room, locale, strings });
   const at = Math.min(page, pages.length - 1);
   const last = at === pages.length - 1;
   const nodes: SceneNode[] = [{ kind: 'rect', w, h, radius: GRID.radius, fill: '@raised' }, ...header.nodes];
@@ -87,7 +77,7 @@ export async function promptScene(
   const list: SceneNode[] = [];
   for (const row of pages[at] ?? []) {
     const on = row.item === undefined || !off.has(row.item.capability);
-    list.push(...drawn(row, y, { on, armed, inner, strings }));
+    list.push(...drawn(row, y, { on, armed, inner, locale, strings }));
     y += row.height;
   }
   nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
@@ -123,8 +113,8 @@ async function headerOf(
   prompt: Prompt,
   until: string,
   { strings, frame: { large, pad, inner, textScale } }: { readonly strings: Strings; readonly frame: Frame },
-): Promise<{ readonly nodes: readonly SceneNode[]; readonly height: number }> {
-  const { subject, title, version, signer } = prompt;
+): Promise<{ readonly nodes: readonly SceneNode[]; readonly height: number; readonly cut: readonly string[] }> {
+  const { kind, subject, title, version, signer, operation } = prompt;
   const side = large ? 0 : SIGN + GAP * 1.5;
   const width = inner - side;
   const [own] = await display.measure([{ text: foreignText(title), role: 'heading', width, lines: 1 }]);
@@ -132,12 +122,16 @@ async function headerOf(
   const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
   const name = foreignText(legible ? title : subject);
   const asks = `${strings.questions[prompt.kind].asks} ${strings.until} ${until}`;
-  const by = [version, signer === undefined ? undefined : `${strings.signed} ${signer}`].filter(Boolean).join(' · ');
+  const signed = signer === undefined ? strings.unsigned : `${strings.signed} ${signer}`;
+  const by = [version, kind === 'consent' || signer !== undefined ? signed : undefined].filter(Boolean).join(' · ');
+  // An act of a page has no subject of its own: its session says nothing to a person.
+  const named = legible ? (operation === undefined ? subject : '') : strings.noFont;
   const most = large ? 1 : 2;
+  // Where letters are large, each page has the name and the id alone.
+  const below = [named, ...(large ? [] : [by])].filter((text) => text !== '');
   const lines = [
     ...(large ? [] : [{ text: asks, role: 'caption' as const, width, lines: 2 }]),
-    { text: foreignText(legible ? subject : strings.noFont), role: 'caption' as const, width: inner, lines: most },
-    ...(by === '' ? [] : [{ text: foreignText(by), role: 'caption' as const, width: inner, lines: most }]),
+    ...below.map((text) => ({ text: foreignText(text), role: 'caption' as const, width: inner, lines: most })),
   ];
   const [big, ...sizes] = await display.measure([{ text: name, role: 'heading', width, lines: most }, ...lines]);
   const nameHeight = heightOf(big, 46);
@@ -160,102 +154,36 @@ async function headerOf(
     });
     y += h;
   }
-  return { nodes, height: y };
-}
-
-/** What does not fit on a page of its own has its reason on the next one. */
-async function rowsOf(
-  display: Pick<Display, 'measure'>,
-  { what, act }: Prompt,
-  { large, inner, says }: Frame & { readonly says: string },
-  room: number,
-): Promise<readonly Row[]> {
-  const big = large ? ({ role: 'caption', weight: 700 } as const) : ({ role: 'label' } as const);
-  const small = { role: 'caption' } as const;
-  const asked = what.map((item) => {
-    const width = inner - (item.optional ? SWITCH.w + GAP : 0);
-    const detail = detailOf(item);
-    return [
-      { text: foreignText(capital(item.summary)), ...big, width, lines: 2 },
-      ...(detail === undefined ? [] : [{ text: foreignText(detail), ...small, width, lines: 2 }]),
-      // Quotation marks that the app cannot close: inside there are none.
-      {
-        text: `${says} “${foreignText(item.reason.replace(/[“”"]/g, '’'))}”`,
-        ...small,
-        width,
-        lines: large ? 3 : 2,
-      },
-    ];
-  });
-  const deed = act === undefined ? [] : [{ text: foreignText(capital(act)), ...big, width: inner, lines: 4 }];
-  const measured = await display.measure([...deed, ...asked.flat()]);
-  const sizes = measured.slice(deed.length);
-  const said = deed.map(({ width, ...line }): Row => {
-    const h = heightOf(measured[0], 34);
-    const text: TextNode = { kind: 'text', y: 0, w: width, h, colour: '@text', ...line };
-    return { texts: [text], switched: false, height: h + GAP };
-  });
-  let next = 0;
-  const rows = what.flatMap((item, place): readonly Row[] => {
-    const lines = asked[place] ?? [];
-    let y = 0;
-    const texts = lines.map(({ width, ...line }, index): TextNode => {
-      const h = heightOf(sizes[next++], 34);
-      const node: TextNode = {
-        kind: 'text',
-        y,
-        w: width,
-        h,
-        colour: index === lines.length - 1 ? '@text-soft' : '@text',
-        ...line,
-      };
-      y += h;
-      return node;
-    });
-    const row = { place, item, texts, switched: item.optional, height: y + GAP };
-    const reason = texts.at(-1);
-    if (y <= room || !reason) return [row];
-    const { h = 0 } = reason;
-    return [
-      { ...row, texts: texts.slice(0, -1), height: y - h + GAP },
-      { ...row, texts: [{ ...reason, y: 0, w: inner }], switched: false, height: h + GAP },
-    ];
-  });
-  return [...said, ...rows];
-}
-
-/** As many rows on a page as fit; at least one. */
-function paged(rows: readonly Row[], room: number): readonly (readonly Row[])[] {
-  const pages: Row[][] = [[]];
-  let used = 0;
-  for (const row of rows) {
-    if (used > 0 && used + row.height - GAP > room) {
-      pages.push([]);
-      used = 0;
-    }
-    pages.at(-1)?.push(row);
-    used += row.height;
-  }
-  return pages;
+  // What the head has no room for stands in full on the first page.
+  const shown = [legible ? title : subject, ...(large ? [] : [asks]), ...below];
+  const cut = [big, ...sizes].flatMap((size, index) => (size?.cut ? [shown[index] ?? ''] : []));
+  return { nodes, height: y, cut: [...cut, ...(large ? [asks, by].filter((text) => text !== '') : [])] };
 }
 
 function drawn(
-  { item, place, texts, switched, height }: Row,
+  { item, place, nodes, switched, height }: Row,
   y: number,
   {
     on,
     armed,
     inner,
+    locale,
     strings,
-  }: { readonly on: boolean; readonly armed: boolean; readonly inner: number; readonly strings: Strings },
+  }: {
+    readonly on: boolean;
+    readonly armed: boolean;
+    readonly inner: number;
+    readonly locale: string;
+    readonly strings: Strings;
+  },
 ): readonly SceneNode[] {
-  const moved = texts.map((node) => ({ ...node, y: (node.y ?? 0) + y }));
+  const moved = nodes.map((node): SceneNode => ({ ...node, y: Number(node.y ?? 0) + y }));
   if (!switched || item === undefined || place === undefined) return moved;
   const { w, h } = SWITCH;
   const knob = h - 12;
   const at = { x: inner - w, y: y + (height - GAP - h) / 2 };
   const toggle: SceneNode = {
-    ...{ kind: 'group', ...at, w, h, label: foreignLabel(item.summary, on ? strings.on : strings.off) },
+    ...{ kind: 'group', ...at, w, h, label: foreignLabel(rightIn(locale, item), on ? strings.on : strings.off) },
     ...(armed && { tap: itemTap(place) }),
     nodes: [
       { kind: 'rect', w, h, radius: h / 2, fill: on ? '@accent' : '@sunken', stroke: '@outline', strokeWidth: 2 },

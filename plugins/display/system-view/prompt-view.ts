@@ -9,11 +9,14 @@ import {
   reasonOf,
   type SurfaceInput,
 } from '@device-core/plugin-api';
+import { inTurn, optionalIn, yesTo } from '@device-core/plugin-api/consent';
 import { ARMED_MS, itemTap, promptScene, TAP } from './prompt-scene.ts';
 import type { Asked, Refusal } from './spoken.ts';
 
 const SURFACE = 'prompt';
 const GO_MS = 150;
+/** A page that got its yes asks again within moments. */
+const SPARED_MS = 5_000;
 /** Keys of the device that answer, where it has them. */
 const KEYS: Readonly<Record<string, string>> = { ok: TAP.yes, back: TAP.no };
 
@@ -51,13 +54,18 @@ export class PromptView implements Asked {
   #arming: Disposable | undefined;
   /** Answered, and not yet gone from the list. */
   readonly #answered = new Set<string>();
+  /** Questions that a confirmed act is about to answer, each with the end of that time. */
+  readonly #spared = new Map<string, Disposable>();
   readonly #changed: () => void;
 
   constructor(host: Pick<PluginHost, 'scope' | 'clock' | 'log'>, display: Display, changed: () => void) {
     this.#host = host;
     this.#display = display;
     this.#changed = changed;
-    host.scope.defer('buttons of a question', () => this.#arming?.[Symbol.dispose]());
+    host.scope.defer('buttons of a question', () => {
+      this.#arming?.[Symbol.dispose]();
+      for (const timer of this.#spared.values()) timer[Symbol.dispose]();
+    });
   }
 
   questions(prompts: Prompts | undefined): Promise<void> {
@@ -73,6 +81,11 @@ export class PromptView implements Asked {
   async look(): Promise<void> {
     this.#open = (await this.#prompts?.list()) ?? [];
     for (const id of this.#answered) if (!this.#open.some((one) => one.id === id)) this.#answered.delete(id);
+    for (const [id, timer] of this.#spared)
+      if (!this.#open.some((one) => one.id === id)) {
+        timer[Symbol.dispose]();
+        this.#spared.delete(id);
+      }
     this.#choose();
     this.#changed();
   }
@@ -118,8 +131,8 @@ export class PromptView implements Asked {
   }
 
   #switch({ prompt, page, off: former }: Shown, tap: string | undefined): void {
-    const item = prompt.what.find((one, index) => one.optional && itemTap(index) === tap);
-    if (!item) return;
+    const item = prompt.what.find((_, index) => itemTap(index) === tap);
+    if (!item || !optionalIn(prompt).includes(item.capability)) return;
     const off = new Set(former);
     if (!off.delete(item.capability)) off.add(item.capability);
     this.#want({ id: prompt.id, page, off });
@@ -132,19 +145,24 @@ export class PromptView implements Asked {
       this.#want({ id: prompt.id, page: page + 1, off });
       return;
     }
-    const all = prompt.what.length === 0 ? ['yes'] : prompt.what.map(({ capability }) => capability);
     void this.#answer(
       shown,
-      all.filter((one) => !off.has(one)),
+      yesTo(
+        prompt,
+        optionalIn(prompt).filter((one) => !off.has(one)),
+      ),
     );
   }
 
-  async #answer({ prompt: { id, subject } }: Shown, allow: readonly string[]): Promise<Fate> {
+  async #answer({ prompt: { id, subject, about } }: Shown, allow: readonly string[]): Promise<Fate> {
     const { log } = this.#host;
     if (!this.#answers) return 'failed';
     if (this.#answered.has(id)) return 'late';
     this.#answered.add(id);
     this.#choose();
+    const answers = allow.length > 0 ? about?.answers : undefined;
+    // The page answers that question now: nobody is to see it come back for this moment.
+    if (answers !== undefined) this.#spare(answers);
     try {
       await this.#answers.answer(id, allow);
       return 'answered';
@@ -157,15 +175,27 @@ export class PromptView implements Asked {
     }
   }
 
+  #spare(question: string): void {
+    this.#spared.get(question)?.[Symbol.dispose]();
+    const over = () => {
+      this.#spared.delete(question);
+      this.#choose();
+    };
+    this.#spared.set(question, this.#host.clock.after(SPARED_MS, over));
+  }
+
   #want(want: Want): void {
     this.#wanted = want;
     this.#follow();
   }
 
   #choose(): void {
-    const open = this.#open.filter(({ id }) => !this.#answered.has(id));
-    const next = open.find(({ id }) => id === this.#wanted?.id) ?? open[0];
-    if (next?.id !== this.#wanted?.id) this.#wanted = next && { id: next.id, page: 0, off: new Set() };
+    const open = inTurn(this.#open.filter(({ id }) => !this.#answered.has(id) && !this.#spared.has(id)));
+    const [first] = open;
+    const same = open.find(({ id }) => id === this.#wanted?.id);
+    // An act that waits for a yes comes before the question that stands there, and only then.
+    const next = same && (same.kind === 'confirm' || first?.kind !== 'confirm') ? same : first;
+    if (next?.id !== this.#wanted?.id) this.#wanted = next && { id: next.id, page: 0, off: new Set(optionalIn(next)) };
     this.#follow();
   }
 

@@ -6,20 +6,18 @@ export function timeOf(ms: number, locale: string, timeZone: string): string {
   return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone }).format(ms);
 }
 
-/** What the capability alone does not say: hosts with their ports, nodes, handles. Its scope stands in its id. */
-export function detailOf({ capability, params }: PromptItem): string | undefined {
+/** What the sentence leaves out: the scope in the id of a capability, and its params. */
+export function detailOf({ capability, params }: PromptItem, sentence: string): string | undefined {
   const scope = capability.includes(':') ? capability.slice(capability.indexOf(':') + 1) : undefined;
-  const more = Object.entries(params ?? {}).map(
-    ([name, value]) =>
-      `${name} ${[value]
-        .flat()
-        .map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
-        .join(', ')}`,
-  );
-  const parts = [...(scope === undefined ? [] : [scope]), ...more];
+  const more = Object.entries(params ?? {}).flatMap(([name, value]) => {
+    const values = [value].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    return sentence.includes(values.join(', ')) ? [] : [`${name} ${values.join(', ')}`];
+  });
+  const parts = [...(scope === undefined || sentence.includes(scope) ? [] : [scope]), ...more];
   return parts.length > 0 ? parts.join(', ') : undefined;
 }
 
-export function capital(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+/** Words of somebody else, in quotation marks that they cannot close: inside there are none. */
+export function quotedWords(text: string): string {
+  return `“${text.replace(/[“”„«»"]/g, '’')}”`;
 }

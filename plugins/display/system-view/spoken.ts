@@ -3,8 +3,8 @@
  * known only while a question is open.
  */
 import { type Intents, type Logger, type Prompt, reasonOf, type Scope } from '@device-core/plugin-api';
+import { actIn, claimIn, rightIn } from '@device-core/plugin-api/consent';
 import { foreignLabel } from '@device-core/plugin-api/scene';
-import { capital } from './question-words.ts';
 import { LANGUAGES, type Strings } from './strings/index.ts';
 
 /** What became of a "no" that was said. `early`: buttons would not have taken it either. */
@@ -66,7 +66,7 @@ export class SpokenQuestions {
     for (const [language, strings] of Object.entries(LANGUAGES)) {
       const { refuse, show } = strings.said;
       const refusing = async () => ({ say: refusedAs(await this.#view.refuse(), strings) });
-      const showing = async () => ({ say: askedAs(await this.#view.show(), strings) });
+      const showing = async () => ({ say: askedAs(await this.#view.show(), strings, language) });
       held.use(intents.add({ id: `question.refuse.${language}`, language, ...refuse }, refusing, OWNER));
       held.use(intents.add({ id: `question.show.${language}`, language, ...show }, showing, OWNER));
     }
@@ -86,11 +86,20 @@ function refusedAs(refusal: Refusal, { questions, answers }: Strings): string {
 }
 
 /** Who asks for what, in the words of the device. Reasons are words of the app: those are read, and not heard. */
-function askedAs(prompt: Prompt | undefined, { questions, answers }: Strings): string {
+function askedAs(prompt: Prompt | undefined, { questions, answers }: Strings, language: string): string {
   if (!prompt) return answers.none;
-  let said = `${titleOf(prompt)} ${questions[prompt.kind].asks}.`;
-  for (const { summary, optional } of prompt.what) {
-    const next = ` ${capital(foreignLabel(summary))}${optional ? `, ${answers.choice}` : ''}.`;
+  const { kind, act, what, claims = [], operation = '', names = {} } = prompt;
+  let said = `${titleOf(prompt)} ${questions[kind].asks}.`;
+  const sentences = [
+    ...(act === undefined ? [] : [actIn(language, { operation, names, act })]),
+    ...claims.map((claim) => claimIn(language, claim)),
+  ].map((sentence) => ({ sentence, optional: false }));
+  const rights = what.map((item) => ({
+    sentence: rightIn(language, item),
+    optional: item.optional && kind !== 'confirm',
+  }));
+  for (const { sentence, optional } of [...sentences, ...rights]) {
+    const next = ` ${foreignLabel(sentence)}${optional ? `, ${answers.choice}` : ''}.`;
     if (said.length + next.length > MOST_READ) return `${said} ${answers.more} ${answers.onScreen}`;
     said += next;
   }

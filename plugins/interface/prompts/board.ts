@@ -9,7 +9,8 @@ import {
   type PromptQuestion,
   type Prompts,
 } from '@device-core/plugin-api';
-import { checkQuestion, choicesOf, DEFAULT_MS } from './question.ts';
+import { choicesOf, inTurn } from '@device-core/plugin-api/consent';
+import { checkQuestion, DEFAULT_MS } from './question.ts';
 
 /** Of those that are over so many are known, to say what became of them. */
 const REMEMBERED = 64;
@@ -63,7 +64,12 @@ export class Board implements Prompts, Disposable {
   }
 
   async list(): Promise<readonly Prompt[]> {
-    return [...this.#open.values()].map(({ prompt }) => prompt);
+    return inTurn([...this.#open.values()].map(({ prompt }) => prompt));
+  }
+
+  /** Throws CONSENT_NOT_FOUND for a question that is not open (any more). */
+  find(id: string): Prompt {
+    return this.#find(id).prompt;
   }
 
   /**
@@ -71,9 +77,7 @@ export class Board implements Prompts, Disposable {
    * question, and the codes of a disk: then the answer holds, but not beyond the end of the Core.
    */
   async answer(id: string, allow: readonly string[], by: string): Promise<PromptOutcome> {
-    const open = this.#open.get(id);
-    if (!open)
-      throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'nobody asked it' });
+    const open = this.#find(id);
     const choices = choicesOf(open.prompt);
     const strange = allow.find((one) => !choices.includes(one));
     if (strange !== undefined) {
@@ -89,6 +93,12 @@ export class Board implements Prompts, Disposable {
 
   [Symbol.dispose](): void {
     for (const id of [...this.#open.keys()]) this.#settle(id, 'withdrawn', 'it was withdrawn');
+  }
+
+  #find(id: string): Open {
+    const open = this.#open.get(id);
+    if (open) return open;
+    throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'nobody asked it' });
   }
 
   #withdraw(subject: string, kind: PromptQuestion['kind']): void {
@@ -107,6 +117,9 @@ export class Board implements Prompts, Disposable {
     const outcome: PromptOutcome = answered ?? { state, allow: [], at: this.#options.clock.now() };
     this.#options.told(open.prompt, state, outcome);
     open.resolve(outcome);
+    // An act that would have answered it has nothing left to do.
+    for (const { prompt } of [...this.#open.values()])
+      if (prompt.about?.answers === id) this.#settle(prompt.id, 'withdrawn', 'what it was about was answered');
   }
 
   /** Short enough to be typed, and none that stood for another question a while ago. */

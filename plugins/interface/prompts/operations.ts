@@ -9,17 +9,12 @@ import {
   type Prompt,
   type PromptOutcome,
 } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { ACT_ABOUT, ACT_NAMES, exactly, PROMPT_PARAMS, PROMPT_RIGHTS } from '@device-core/plugin-api/operation-kit';
 import type { Board } from './board.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };
-const PARAMS: JsonSchema = {
-  type: 'object',
-  description: 'what the capability alone does not say: `ports` of a host',
-  additionalProperties: true,
-};
 const PROMPT: JsonSchema = {
   type: 'object',
   required: ['id', 'kind', 'subject', 'title', 'what', 'since', 'until'],
@@ -31,22 +26,10 @@ const PROMPT: JsonSchema = {
     signer: TEXT,
     version: TEXT,
     act: { ...TEXT, description: 'what is to be done, where it is about no capability' },
-    what: {
-      type: 'array',
-      description: 'what is asked for, one capability each; empty where the question itself is all',
-      items: {
-        type: 'object',
-        required: ['capability', 'summary', 'reason', 'optional'],
-        properties: {
-          capability: TEXT,
-          params: PARAMS,
-          summary: { ...TEXT, description: 'what it allows' },
-          reason: { ...TEXT, description: "in the app's own words; to be shown as such" },
-          optional: { type: 'boolean', description: 'the app is of use without it' },
-          widens: { ...TEXT, description: 'a grant that it has now and that this one contains' },
-        },
-      },
-    },
+    operation: { ...TEXT, description: 'of the act' },
+    names: ACT_NAMES,
+    about: { ...ACT_ABOUT, description: 'what the act is about' },
+    ...PROMPT_RIGHTS,
     since: TIME,
     until: { ...TIME, description: 'no answer by then is a no; milliseconds since the Unix epoch' },
   },
@@ -62,7 +45,7 @@ const CONSENT: JsonSchema = {
   properties: {
     app: TEXT,
     capability: TEXT,
-    params: PARAMS,
+    params: PROMPT_PARAMS,
     allowed: { type: 'boolean' },
     by: TEXT,
     at: TIME,
@@ -92,7 +75,7 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     summary: 'Answer a question: what is not allowed is denied',
     description: 'The first answer settles it. Of a question without capabilities `yes` is the yes.',
     access: ACCESS,
-    sensitive: { act: 'allow {allow} for question {id}', unless: { allow: [] } },
+    sensitive: { act: 'allow what is asked', unless: { allow: [] } },
     params: exactly({
       id: { ...TEXT, minLength: 1, maxLength: 40 },
       allow: { type: 'array', maxItems: 128, items: { ...TEXT, maxLength: 200 } },
@@ -101,6 +84,16 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     rest: { method: 'POST', path: '/prompts/:id' },
     cli: { hide: true },
     errors: ['CALLER_DENIED', 'CONSENT_NOT_FOUND', 'PARAMS_INVALID', 'STATE_NEWER', 'STATE_UNWRITABLE'],
+    async about({ id, allow }, call) {
+      await notOfItself(board, id, call);
+      const { kind, subject, title, version, signer, what, claims } = board.find(id);
+      return {
+        ...{ id: subject, title, answers: id, what: what.filter(({ capability }) => allow.includes(capability)) },
+        ...(version === undefined ? {} : { version }),
+        ...(kind === 'consent' ? { signer: signer ?? null } : {}),
+        ...(claims ? { claims } : {}),
+      };
+    },
     async run({ id, allow }, call) {
       requireOperator(call, 'answer a question');
       await notOfItself(board, id, call);

@@ -1,13 +1,12 @@
-/** What may be asked: a question that fits a screen, from whoever asks. Pure. */
+/** What may be asked, from whoever asks. A long question has several pages on the panel; nothing of it is cut. Pure. */
 import { CoreError, type PromptQuestion } from '@device-core/plugin-api';
 
 export const DEFAULT_MS = 600_000;
 const MOST_MS = 86_400_000;
 const MOST_ITEMS = 128;
-/** The one word that answers a question without capabilities. */
-export const YES = 'yes';
+const MOST_CLAIM = 1_000;
 const KINDS: readonly string[] = ['consent', 'confirm', 'update'];
-const LENGTHS = { subject: 128, title: 200, signer: 200, version: 100, act: 200 } as const;
+const LENGTHS = { subject: 128, title: 200, signer: 200, version: 100, act: 4_000 } as const;
 const OPTIONAL: readonly string[] = ['signer', 'version', 'act'];
 
 /** Throws PARAMS_INVALID. */
@@ -15,7 +14,7 @@ export function checkQuestion(question: PromptQuestion): void {
   const refuse = (reason: string): never => {
     throw new CoreError('PARAMS_INVALID', { where: 'the question', reason });
   };
-  const { kind, what, ms = DEFAULT_MS } = question;
+  const { kind, what, claims, ms = DEFAULT_MS } = question;
   if (!KINDS.includes(kind)) refuse(`its kind is none of ${KINDS.join(', ')}`);
   for (const [member, most] of Object.entries(LENGTHS)) {
     const text = question[member as keyof typeof LENGTHS];
@@ -24,11 +23,13 @@ export function checkQuestion(question: PromptQuestion): void {
       refuse(`${member} must be a text of 1 to ${most} characters`);
   }
   if (!Array.isArray(what) || what.length > MOST_ITEMS) refuse(`what must be a list of at most ${MOST_ITEMS}`);
+  if (claims !== undefined && !(Array.isArray(claims) && claims.length <= MOST_ITEMS && claims.every(isClaim)))
+    refuse(`claims must be a list of at most ${MOST_ITEMS} sentences of at most ${MOST_CLAIM} characters`);
   if (kind === 'consent' && what.length === 0) refuse('it asks for nothing');
   if (!Number.isInteger(ms) || ms <= 0 || ms > MOST_MS) refuse(`ms must be 1 to ${MOST_MS}`);
 }
 
-/** What an answer may allow. */
-export function choicesOf({ what }: Pick<PromptQuestion, 'what'>): readonly string[] {
-  return what.length === 0 ? [YES] : [...new Set(what.map(({ capability }) => capability))];
+function isClaim(found: unknown): boolean {
+  const { kind, name, summary } = Object(found) as Readonly<Record<string, unknown>>;
+  return [kind, name, summary].every((text) => typeof text === 'string' && text.length <= MOST_CLAIM);
 }

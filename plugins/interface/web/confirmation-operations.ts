@@ -1,6 +1,6 @@
 /** Confirming what a page wants to do: by a code, or by waiting for the panel. */
 import { type CallContext, CoreError, type JsonSchema, type Operation, type Sessions } from '@device-core/plugin-api';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { ACT_NAMES, ACT_SUBJECT, exactly } from '@device-core/plugin-api/operation-kit';
 import type { Confirmations } from './confirmations.ts';
 
 const ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{12}$' };
@@ -28,12 +28,16 @@ export function confirmationOperations(
           description: 'what pages wait for, the newest first',
           items: {
             type: 'object',
-            required: ['id', 'session', 'name', 'what', 'until'],
+            required: ['id', 'session', 'name', 'what', 'act', 'until'],
             properties: {
               id: ID,
               session: ID,
               name: { type: 'string', description: 'of the session' },
-              what: { type: 'string' },
+              what: { type: 'string', description: 'the act; long values are cut' },
+              act: { type: 'string', description: 'the act in full' },
+              operation: { type: 'string' },
+              names: ACT_NAMES,
+              about: ACT_SUBJECT,
               until: MS,
             },
           },
@@ -50,7 +54,7 @@ export function confirmationOperations(
       const names = new Map((await sessions.list()).map(({ id, name }) => [id, name]));
       const waiting = confirmations
         .waiting()
-        .map(({ id, session, what, until }) => ({ id, session, name: names.get(session) ?? '', what, until }));
+        .map(({ ms: _, about, ...one }) => ({ ...one, name: names.get(one.session) ?? '', ...(about && { about }) }));
       return { ...(await sessions.confirmationCode()), waiting };
     },
   };

@@ -3,19 +3,21 @@
  * gives it before the device or by a code that only the owner of the device can make.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { type CallContext, type Clock, CoreError, type SensitiveAct } from '@device-core/plugin-api';
+import { type ActSubject, type CallContext, type Clock, CoreError, type SensitiveAct } from '@device-core/plugin-api';
 
 const VALID_MS = 120_000;
 /** Of one session; the oldest goes. A person looks at one. */
 const MOST_OF_ONE = 4;
 const MOST = 32;
+/** Characters of an act. What cannot be shown whole is not confirmed by a page. */
+const LONGEST = 2_000;
 
 export type ConfirmationState = 'open' | 'confirmed' | 'refused' | 'gone';
 
-export interface Waiting {
+export interface Waiting extends Pick<SensitiveAct, 'operation' | 'what' | 'act' | 'names'> {
   readonly id: string;
   readonly session: string;
-  readonly what: string;
+  readonly about: ActSubject | undefined;
   /** Milliseconds that it is good for. */
   readonly ms: number;
   /** Milliseconds since the Unix epoch. */
@@ -24,8 +26,6 @@ export interface Waiting {
 
 interface Pending extends Waiting {
   readonly digest: string;
-  readonly names: SensitiveAct['names'];
-  readonly operation: string;
   /** On the steady clock. */
   readonly ends: number;
   state: Exclude<ConfirmationState, 'gone'>;
@@ -51,8 +51,8 @@ export class Confirmations {
     this.#options = options;
   }
 
-  /** The refusal, unless the call brings what a person confirmed. */
-  refusal(act: SensitiveAct, { caller }: Pick<CallContext, 'caller'>): CoreError | undefined {
+  /** The refusal, unless the call brings what a person confirmed. Rejects where the act would be refused anyway. */
+  async refusal(act: SensitiveAct, { caller }: Pick<CallContext, 'caller'>): Promise<CoreError | undefined> {
     const { signedIn } = caller;
     if (signedIn === undefined) return undefined;
     this.#sweep();
@@ -65,17 +65,29 @@ export class Confirmations {
       return undefined;
     }
     // Who repeats his question gets the same one: no flood of the panel, and two answers of one page do not undo each other.
-    const there = [...this.#pending.values()].find((one) => same(one) && one.state !== 'confirmed');
-    if (there?.state === 'refused')
+    const there = () => [...this.#pending.values()].find((one) => same(one) && one.state !== 'confirmed');
+    const again = brought !== undefined;
+    if (there()?.state === 'refused')
       return new CoreError('CALLER_DENIED', { verb: act.what, reason: 'it was refused; ask again in two minutes' });
-    return this.#required(there ?? this.#begin(act, digest, signedIn.id), brought !== undefined);
+    if (act.act.length > LONGEST) return tooLong(act);
+    // The same call may have come in while it was asked.
+    const about = there() ? undefined : await act.about?.();
+    return this.#required(there() ?? this.#begin(act, about, digest, signedIn.id), again);
   }
 
   /** What waits for a person, the newest first. */
   waiting(): readonly Waiting[] {
     this.#sweep();
     const open = [...this.#pending.values()].filter(({ state }) => state === 'open').reverse();
-    return open.map(({ id, session, what, ms, until }) => ({ id, session, what, ms, until }));
+    return open.map(({ id, session, operation, what, act, names, about, ms, until }) => ({
+      ...{ id, session, operation, what, act, names, about, ms, until },
+    }));
+  }
+
+  /** Nobody can be asked any more: what it was about has been decided. */
+  forget(id: string): void {
+    const found = this.#pending.get(id);
+    if (found?.state === 'open') this.#drop(found);
   }
 
   /** Somebody who may has answered. */
@@ -117,7 +129,8 @@ export class Confirmations {
     for (const one of [...this.#pending.values()]) if (one.session === session) this.#drop(one);
   }
 
-  #begin({ operation, what, names }: SensitiveAct, digest: string, session: string): Pending {
+  #begin(act: SensitiveAct, about: ActSubject | undefined, digest: string, session: string): Pending {
+    const { operation, what, names } = act;
     const mine = [...this.#pending.values()].filter((one) => one.session === session);
     if (mine.length >= MOST_OF_ONE) this.#drop(mine[0]!);
     const [oldest] = this.#pending.values();
@@ -126,13 +139,7 @@ export class Confirmations {
     const pending: Pending = {
       ...{
         id: randomBytes(9).toString('base64url'),
-        session,
-        operation,
-        what,
-        names,
-        digest,
-        state: 'open',
-        ms: VALID_MS,
+        ...{ session, operation, what, act: act.act, names, about, digest, state: 'open', ms: VALID_MS },
       },
       ...{ until: clock.now() + VALID_MS, ends: clock.steady() + VALID_MS, waiters: new Set() },
     };
@@ -141,12 +148,13 @@ export class Confirmations {
     return pending;
   }
 
-  #required({ id, what, operation, names, until }: Pending, again: boolean): CoreError {
+  #required({ id, what, act, operation, names, about, until }: Pending, again: boolean): CoreError {
     const ways = this.#options.panel() ? ['panel', 'code'] : ['code'];
     const reason = again
       ? 'what was confirmed is late, used, or was something else; confirm it anew'
       : `confirm it ${ways.length > 1 ? 'on the panel of the device or ' : ''}with a code of "devicectl web confirm"`;
-    return new CoreError('CONFIRMATION_REQUIRED', { what, reason, confirmation: id, operation, names, ways, until });
+    const shown = { act, operation, names, ...(about && { about }) };
+    return new CoreError('CONFIRMATION_REQUIRED', { what, reason, confirmation: id, ...shown, ways, until });
   }
 
   #drop(one: Pending): void {
@@ -163,4 +171,9 @@ export class Confirmations {
     const now = this.#options.clock.steady();
     for (const one of [...this.#pending.values()]) if (one.ends < now) this.#drop(one);
   }
+}
+
+function tooLong({ what }: SensitiveAct): CoreError {
+  const reason = `it is too long to be shown whole (${LONGEST} characters), and so to be confirmed; devicectl can do it`;
+  return new CoreError('CONFIRMATION_REQUIRED', { what, reason });
 }

@@ -17,6 +17,10 @@ const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>>
   'htm/preact': ['htm', 'preact/index.mjs'],
   '@preact/signals-core': ['@preact/signals-core', 'dist/signals-core.mjs'],
   '@preact/signals': ['@preact/signals', 'dist/signals.mjs'],
+  // Rules that the page shares with the Core, in files without imports of their own.
+  '@device-core/plugin-api/characters': ['@device-core/plugin-api', 'characters.ts'],
+  '@device-core/plugin-api/consent-choice': ['@device-core/plugin-api', 'consent/choice.ts'],
+  '@device-core/plugin-api/consent-words': ['@device-core/plugin-api', 'consent/words.ts'],
 };
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -63,7 +67,10 @@ export class PageFiles {
   async #file(path: string): Promise<File | undefined> {
     const name = path.startsWith('lib/') ? path.slice(4).replace(/\.js$/, '') : '';
     const library = Object.hasOwn(LIBRARIES, name) ? LIBRARIES[name] : undefined;
-    if (library !== undefined) return this.#read(path, folderOf(library[0], library[1]), 'js');
+    if (library !== undefined) {
+      const [owner, file] = library;
+      return this.#read(path, folderOf(owner, file), file.endsWith('.ts') ? 'ts' : 'js');
+    }
     if (path === 'theme.css') return this.#kept.get(path) ?? this.#keep(path, 'css', Buffer.from(themeSheet()), '');
     if (path === 'font/400.woff2' || path === 'font/700.woff2')
       return this.#read(

@@ -77,7 +77,10 @@ export const plugin = definePlugin<typeof requires, { readonly streams: number; 
 
 function confirmationsOf(host: PluginHost, sessions: Sessions): Confirmations {
   let screen = false;
-  const panel = new PanelQuestions(sessions, host.log, (id, state) => confirmations.settle(id, state));
+  const panel = new PanelQuestions(sessions, host.log, {
+    settle: (id, state) => confirmations.settle(id, state),
+    forget: (id) => confirmations.forget(id),
+  });
   const confirmations: Confirmations = new Confirmations({
     clock: host.clock,
     ask: (waiting) => panel.ask(waiting),

@@ -3,21 +3,25 @@ import { type Logger, type Prompts, reasonOf, type Sessions } from '@device-core
 import type { Waiting } from './confirmations.ts';
 
 const KIND = 'confirm';
-/** A question has no more room. */
-const LONGEST = 200;
+
+/** What became of a question. */
+interface Told {
+  settle(id: string, state: 'confirmed' | 'refused'): void;
+  forget(id: string): void;
+}
 
 export class PanelQuestions {
   readonly #sessions: Sessions;
   readonly #log: Logger;
-  readonly #settle: (id: string, state: 'confirmed' | 'refused') => void;
+  readonly #told: Told;
   #prompts: Prompts | undefined;
   /** Subject -> the confirmation that is asked about now. */
   readonly #asked = new Map<string, string>();
 
-  constructor(sessions: Sessions, log: Logger, settle: (id: string, state: 'confirmed' | 'refused') => void) {
+  constructor(sessions: Sessions, log: Logger, told: Told) {
     this.#sessions = sessions;
     this.#log = log;
-    this.#settle = settle;
+    this.#told = told;
   }
 
   get there(): boolean {
@@ -47,12 +51,25 @@ export class PanelQuestions {
       .catch((thrown: unknown) => this.#log.debug({ reason: reasonOf(thrown) }, 'a question was not taken back'));
   }
 
-  async #put(subject: string, { id, session, what, ms }: Waiting): Promise<void> {
-    const names = await this.#sessions.list();
-    const name = names.find((one) => one.id === session)?.name ?? 'a browser';
-    if (this.#asked.get(subject) !== id || this.#prompts === undefined) return;
-    const asked = { kind: KIND, subject, title: name, act: what.slice(0, LONGEST), what: [], ms } as const;
-    const { state, allow } = await this.#prompts.ask(asked);
-    if (state === 'answered') this.#settle(id, allow.includes('yes') ? 'confirmed' : 'refused');
+  async #put(subject: string, { id, session, act, operation, names, about, ms }: Waiting): Promise<void> {
+    const all = await this.#sessions.list();
+    const title = all.find((one) => one.id === session)?.name ?? 'a browser';
+    const asker = this.#prompts;
+    if (this.#asked.get(subject) !== id || asker === undefined) return;
+    const { what = [], claims, ...of } = about ?? { id: '' };
+    const { state, allow } = await asker.ask({
+      ...{ kind: KIND, subject, title, act, operation, names, what, ms },
+      ...(claims && { claims }),
+      ...(about && { about: of }),
+    });
+    if (state === 'answered') this.#told.settle(id, allow.includes('yes') ? 'confirmed' : 'refused');
+    else if (state === 'withdrawn' && of.answers !== undefined) await this.#followAnswer(asker, of.answers, id);
+  }
+
+  /** The question that the act would answer was answered elsewhere: then there is nothing left to confirm. */
+  async #followAnswer(asker: Prompts, question: string, id: string): Promise<void> {
+    if (this.#prompts !== asker) return;
+    const open = await asker.list();
+    if (!open.some((one) => one.id === question)) this.#told.forget(id);
   }
 }

@@ -8,7 +8,6 @@ import type { Wanted } from './record.ts';
 const AGAIN_MS = 86_400_000;
 /** Where the question could not be asked. */
 const TROUBLE_MS = 600_000;
-const LONGEST_ACT = 200;
 
 export class Consenting {
   readonly #parts: Parts;
@@ -32,7 +31,7 @@ export class Consenting {
     this.#open = image;
     const act = `install version ${version}: ${asksFor(wanted).join('; ')}`;
     const { id, title } = device.sku;
-    const question = { kind: 'update', subject: id, title, version, act: cut(act), what: [] } as const;
+    const question = { kind: 'update', subject: id, title, version, act, what: [] } as const;
     services.prompts.ask(question).then(
       (outcome) => this.#told(image, outcome),
       (error) => {
@@ -64,5 +63,3 @@ export class Consenting {
     this.#next = this.#parts.clock.steady() + ms;
   }
 }
-
-const cut = (text: string): string => (text.length <= LONGEST_ACT ? text : `${text.slice(0, LONGEST_ACT - 1)}…`);

@@ -25,6 +25,10 @@ class FakeStore implements AppStore {
     return { apps: this.apps, off: this.off };
   }
 
+  async signerOf() {
+    return undefined;
+  }
+
   async uploaded(): Promise<string> {
     throw new Error('nothing was handed over');
   }

@@ -64,6 +64,17 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
       await assertPicture(`system-view/${name}`, await painted(surfaces, { surroundings, at: 2_000 }));
     });
 
+  for (const [name, surroundings] of Object.entries({ 'confirm-install': {}, 'confirm-install-large': { textScale: 2 } }))
+    it(`an act that a person confirms: ${name}`, async () => {
+      const more: Partial<Prompt> = {
+        ...{ kind: 'confirm', title: 'Firefox on Linux', subject: 'page.1', operation: 'apps.install' },
+        act: 'install an app',
+        about: { id: 'com.example.agenda', title: 'Agenda', version: '1.2.0', signer: 'Example Ltd' },
+      };
+      const surfaces = await withMeasure({ surroundings }, (display) => asked(display, more));
+      await assertPicture(`system-view/${name}`, await painted(surfaces, { surroundings, at: 2_000 }));
+    });
+
   it('a question of an app whose name is Arabic, on a device without such a font: its id', async () => {
     const surfaces = await withMeasure({}, (display) => asked(display, { title: TITLE }));
     assert.doesNotMatch(JSON.stringify(surfaces), /"text":"[^"]*\p{Script=Arabic}/u);

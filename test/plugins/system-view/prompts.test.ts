@@ -1,6 +1,9 @@
 /** Questions on the panel: what they say, when they take touch, and what an answer becomes. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import type { AppManifest, CapabilityId } from '@device-core/plugin-api';
+import { DEFAULT_POLICY, decide, itemOf } from '@device-core/plugin-api/consent';
+import { TYPE } from '@device-core/plugin-api/scene';
 import { leakCheck, type VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { AGENDA, type Bench, boot, item, question } from './fixture.ts';
@@ -13,6 +16,21 @@ async function bench(): Promise<Bench & { readonly clock: VirtualClock }> {
 }
 const texts = ({ screen }: Bench) => screen.texts('prompt');
 const said = (it: Bench) => texts(it).join(' | ');
+
+function claim(id: string, ...ports: readonly number[]): AppManifest['capabilities'][number] {
+  return { id: id as CapabilityId, reason: 'r', ...(ports.length > 0 ? { ports } : {}) };
+}
+
+/** Turns the pages to the last one; resolves with all texts in their order. */
+async function readToEnd(it: Awaited<ReturnType<typeof bench>>): Promise<readonly string[]> {
+  const seen: string[] = [...texts(it)];
+  for (let page = 0; page < 400 && it.screen.taps('prompt').includes('more'); page += 1) {
+    it.screen.touch('prompt', { tap: 'more' });
+    await it.clock.advance(1_000);
+    seen.push(...texts(it));
+  }
+  return seen;
+}
 
 describe('a question', () => {
   it('says who asks, by its real title, id and signer; what, in the words of the device; why, as the words of the app', async () => {
@@ -57,16 +75,12 @@ describe('a question', () => {
   });
 
   const ANSWERS: readonly (readonly [title: string, act: readonly object[], allow: readonly string[]])[] = [
-    ['Allow allows all of it', [{ tap: 'yes' }], ['audio.capture', 'sensors.nfc']],
+    ['Allow allows what is required, and nothing that is optional', [{ tap: 'yes' }], ['audio.capture']],
     ['Refuse allows nothing', [{ tap: 'no' }], []],
-    ['what was switched off is not allowed', [{ tap: 'item.1' }, { tap: 'yes' }], ['audio.capture']],
-    [
-      'what was switched off and on is',
-      [{ tap: 'item.1' }, { tap: 'item.1' }, { tap: 'yes' }],
-      ['audio.capture', 'sensors.nfc'],
-    ],
-    ['what has to be cannot be switched', [{ tap: 'item.0' }, { tap: 'yes' }], ['audio.capture', 'sensors.nfc']],
-    ['key ok allows', [{ phase: 'key', key: 'ok' }], ['audio.capture', 'sensors.nfc']],
+    ['what was switched on is allowed', [{ tap: 'item.1' }, { tap: 'yes' }], ['audio.capture', 'sensors.nfc']],
+    ['what was switched on and off is not', [{ tap: 'item.1' }, { tap: 'item.1' }, { tap: 'yes' }], ['audio.capture']],
+    ['what has to be cannot be switched', [{ tap: 'item.0' }, { tap: 'yes' }], ['audio.capture']],
+    ['key ok allows', [{ phase: 'key', key: 'ok' }], ['audio.capture']],
     ['key back refuses', [{ phase: 'key', key: 'back' }], []],
   ];
   for (const [title, acts, allow] of ANSWERS)
@@ -153,6 +167,157 @@ describe('a question', () => {
     assert.deepEqual(it.answers, [['a', ['yes']]]);
   });
 
+  it('without a signer is called not signed', async () => {
+    await using it = await bench();
+    const { signer: _, ...unsigned } = question('a');
+    it.ask(unsigned);
+    await it.clock.advance(1_000);
+    assert.match(said(it), /1\.2\.0 · not signed/);
+  });
+
+  const HOST = 'network.outbound:weather.house.example';
+  const SENTENCES: readonly (readonly [
+    locale: string,
+    claim: AppManifest['capabilities'][number],
+    sentence: string,
+  ])[] = [
+    ['en', claim(HOST, 41500), 'Connect to weather.house.example, port 41500, and to no other host'],
+    ['de', claim(HOST, 41500), 'Sich mit weather.house.example, Port 41500 verbinden und mit keinem anderen Server'],
+    ['fr', claim(HOST, 443, 41500), 'Se connecter à weather.house.example, ports 443, 41500 et à aucun autre serveur'],
+    ['en', claim('bridges.spi:flash'), 'Use the SPI device “flash”'],
+    ['de', claim('bridges.spi:flash'), 'Das SPI-Gerät „flash“ benutzen'],
+    ['fr', claim('bridges.spi:flash'), 'Utiliser l’appareil SPI « flash »'],
+    ['de-AT', claim('audio.capture'), 'Das Mikrofon hören'],
+    ['nl', claim('sensors.climate'), 'Read the sensor “climate”'],
+  ];
+  for (const [locale, asked, sentence] of SENTENCES)
+    it(`about ${asked.id} says in ${locale} "${sentence}", and no scope or port a second time`, async () => {
+      await using it = await bench();
+      it.screen.surround({ locale });
+      const rules = { policy: DEFAULT_POLICY, skuGrants: {}, consents: [] };
+      it.ask(question('a', { what: decide({ id: AGENDA, capabilities: [asked] }, rules).map(itemOf) }));
+      await it.clock.advance(1_000);
+      const at = texts(it).indexOf(sentence);
+      assert.ok(at > 0, said(it));
+      assert.match(texts(it)[at + 1] ?? '', /“r”/);
+    });
+
+  it('of forty rights with the longest reasons is read to its end, word for word, before it can be allowed', async () => {
+    for (const textScale of [1, 2]) {
+      await using it = await bench();
+      it.screen.surround({ textScale });
+      const what = Array.from({ length: 40 }, (_, index) =>
+        item(`sensors.s${index}`, {
+          summary: `Read the sensor “s${index}”`,
+          reason: `${index} ${'reason '.repeat(27)}`,
+        }),
+      );
+      it.ask(question('a', { what }));
+      await it.clock.advance(1_000);
+      const seen = (await readToEnd(it)).join(' | ');
+      for (const { summary, reason } of what) {
+        assert.ok(seen.includes(summary), summary);
+        assert.ok(seen.includes(reason.trim()), reason);
+      }
+      assert.doesNotMatch(seen, /…/);
+      for (const node of it.screen.nodes('prompt'))
+        if (node.kind === 'text' && /reason/.test(node.text)) assert.equal(node.lines, undefined);
+      it.screen.touch('prompt', { tap: 'yes' });
+      await it.clock.advance(10);
+      assert.equal(it.answers[0]?.[1].length, 40);
+    }
+  });
+
+  it('that is taller than a page goes on on the next one, in whole lines', async () => {
+    await using it = await bench();
+    const act = `go ${'word '.repeat(380)}end`;
+    it.ask(
+      question('a', {
+        kind: 'confirm',
+        what: [],
+        title: 'Firefox on Linux',
+        subject: 'page.abc',
+        operation: 'x.y',
+        act,
+      }),
+    );
+    await it.clock.advance(1_000);
+    const heights: number[] = [];
+    const look = () => {
+      for (const node of it.screen.nodes('prompt'))
+        if (node.kind === 'group' && node.clip && node.nodes.every(({ kind }) => kind === 'text'))
+          heights.push(node.h ?? 0);
+    };
+    look();
+    while (it.screen.taps('prompt').includes('more')) {
+      it.screen.touch('prompt', { tap: 'more' });
+      await it.clock.advance(1_000);
+      look();
+    }
+    assert.ok(heights.length > 2, String(heights));
+    const { line } = TYPE.label;
+    for (const height of heights) assert.ok(Math.abs(height / line - Math.round(height / line)) < 0.01, String(height));
+  });
+
+  it('to confirm an act shows the act, the package in its own words, its signer and each right as a sentence', async () => {
+    await using it = await bench();
+    it.ask(
+      question('a', {
+        ...{ kind: 'confirm', title: 'Firefox on Linux', subject: 'page.abc', act: 'install an app' },
+        operation: 'apps.install',
+        about: { id: 'com.example.eye', title: 'System "update”', version: '1.0.0', signer: 'maker' },
+        what: [item('audio.capture', { summary: 'Hear the microphone', reason: 'to listen' })],
+        claims: [{ kind: 'reads', name: '/etc/hosts', summary: 'read /etc/hosts' }],
+      }),
+    );
+    await it.clock.advance(1_000);
+    const seen = await readToEnd(it);
+    for (const text of [
+      ...['Install an app', '“System ’update’”', 'com.example.eye', 'version 1.0.0 · signed by maker', 'It may then:'],
+      ...['Read /etc/hosts', 'Hear the microphone', 'The app says: “to listen”', 'Cancel', 'Confirm'],
+    ])
+      assert.ok(seen.includes(text), `${text} in ${seen.join(' | ')}`);
+    assert.ok(!seen.includes('page.abc'));
+    it.screen.touch('prompt', { tap: 'yes' });
+    await it.clock.advance(10);
+    assert.deepEqual(it.answers, [['a', ['yes']]]);
+  });
+
+  it('to confirm an act takes the place of the question that the act answers, which does not come back after the yes', async () => {
+    await using it = await bench();
+    it.ask(question('a'));
+    await it.clock.advance(1_000);
+    const act = { act: 'allow what is asked', operation: 'prompts.answer', about: { id: AGENDA, answers: 'a' } };
+    it.ask(question('b', { kind: 'confirm', title: 'Firefox on Linux', subject: 'page.abc', ...act }));
+    await it.clock.advance(1_000);
+    assert.match(said(it), /Firefox on Linux.*Allow what is asked/);
+    it.screen.touch('prompt', { tap: 'yes' });
+    await it.clock.advance(10);
+    assert.deepEqual(it.answers, [['b', ['yes']]]);
+    assert.ok(!it.screen.surfaces.has('prompt'), said(it));
+    it.settled('a');
+    await it.clock.advance(10_000);
+    assert.ok(!it.screen.surfaces.has('prompt'));
+  });
+
+  for (const [what, act] of [
+    ['a no', 'no'],
+    ['a page that does not ask again', 'yes'],
+  ] as const)
+    it(`to confirm an act gives its place back after ${what}`, async () => {
+      await using it = await bench();
+      const about = { id: AGENDA, answers: 'a' };
+      it.ask(
+        question('a'),
+        question('b', { kind: 'confirm', subject: 'page.abc', operation: 'x.y', act: 'do it', about }),
+      );
+      await it.clock.advance(1_000);
+      assert.match(said(it), /Do it/);
+      it.screen.touch('prompt', { tap: act });
+      await it.clock.advance(7_000);
+      assert.match(said(it), /asks for your permission/);
+    });
+
   const TITLES: Readonly<Record<string, string>> = {
     'that turns its direction': 'Agenda\u202e gpj',
     'of 200 letters': 'W'.repeat(200),
@@ -169,6 +334,7 @@ describe('a question', () => {
       it.ask(question('a', { title }));
       await it.clock.advance(1_000);
       assert.match(said(it), /com\.example\.agenda/);
+      await readToEnd(it);
       assert.ok(it.screen.taps('prompt').includes('yes'));
     });
 

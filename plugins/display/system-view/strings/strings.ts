@@ -13,6 +13,10 @@ export interface Strings {
   readonly questions: Readonly<Record<Prompt['kind'], QuestionWords>>;
   readonly until: string;
   readonly signed: string;
+  readonly unsigned: string;
+  readonly version: string;
+  /** Before the rights that an act gives. */
+  readonly gives: string;
   readonly appSays: string;
   readonly noFont: string;
   readonly page: string;
