@@ -11,6 +11,6 @@ export function claimLines(item: PromptItem): readonly string[] {
     `${[cell(capability), ...more].join(', ')}${optional ? ' (it does without, too)' : ''}`,
     `  what it allows: ${cell(summary)}`,
     ...(widens === undefined ? [] : [`  more than it has: ${cell(widens)}`]),
-    `  the app says why: ${quoted(reason)}`,
+    ...(reason === '' ? [] : [`  the app says why: ${quoted(reason)}`]),
   ];
 }

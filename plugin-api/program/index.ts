@@ -12,7 +12,7 @@ export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } 
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
 export { type Fetched, fetchPackage } from './packages.ts';
 export { pause } from './pause.ts';
-export { openPrompts, promptLines, promptNamed } from './questions.ts';
+export { openPrompts, promptLines, promptNamed, rightLines } from './questions.ts';
 export { cell, duration, quoted, timeOf } from './text.ts';
 
 /** The Core that is meant, and where its secrets lie. */

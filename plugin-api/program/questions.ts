@@ -1,4 +1,5 @@
 /** A question as it stands in the terminal: what is asked, in our words, and why, in those of the app. */
+import { optionalIn, yesTo } from '../consent/choice.ts';
 import type { Prompt } from '../services/prompts.ts';
 import { claimLines } from './claim-text.ts';
 import type { ProgramClient } from './client.ts';
@@ -21,21 +22,46 @@ export async function promptNamed(client: ProgramClient, named: string): Promise
   throw usage(`${what} ${cell(named)}; open: ${open || 'none'}`);
 }
 
-/** `now`: milliseconds since the Unix epoch. */
+/** `now`: milliseconds since the Unix epoch. Nothing of a question is cut. */
 export function promptLines(prompt: Prompt, now: number): readonly string[] {
-  const { id, kind, subject, title, version, signer, act, what, until } = prompt;
+  const { id, kind, subject, title, version, signer, act, until } = prompt;
   const left = duration(Math.max(0, until - now));
-  const of = [
-    version === undefined ? '' : ` ${cell(version)}`,
-    signer === undefined ? '' : `, signed by ${quoted(signer)}`,
-  ];
+  const by = kind === 'consent' ? signedBy(signer ?? null) : signedBy(signer);
+  const [first] = optionalIn(prompt);
+  const more = first === undefined ? '' : ' [--with CAPABILITY]...';
   return [
-    `${id}: ${VERB[kind]} ${cell(subject)}${of.join('')}, ${left} left`,
+    `${id}: ${VERB[kind]} ${cell(subject)}${version === undefined ? '' : ` ${cell(version)}`}${by}, ${left} left`,
     `  it calls itself ${quoted(title)}`,
     ...(act === undefined ? [] : [`  it wants to ${cell(act)}`]),
-    ...what.flatMap(claimLines).map((line) => `  ${line}`),
-    `  answer with: devicectl allow ${id}${what.length > 1 ? ' [CAPABILITY...]' : ''}, or devicectl deny ${id}`,
+    ...rightLines(prompt).map((line) => `  ${line}`),
+    `  answer with: devicectl allow ${id}${more}, or devicectl deny ${id}`,
   ];
+}
+
+/** What an act is about and what it gives, or what a question asks for; of what is optional, whether a yes allows it. */
+export function rightLines(prompt: Pick<Prompt, 'kind' | 'about' | 'claims' | 'what'>): readonly string[] {
+  const { about, claims = [], what } = prompt;
+  const on = new Set(optionalIn(prompt).length > 0 ? yesTo(prompt) : []);
+  const mark = (capability: string) => (on.size === 0 ? '' : on.has(capability) ? 'on: ' : 'off: ');
+  return [
+    ...(about ? aboutLines(about) : []),
+    ...claims.map(({ summary }) => cell(summary)),
+    ...what.flatMap((item) => {
+      const [name, ...rest] = claimLines(item);
+      return [`${mark(item.capability)}${name}`, ...rest];
+    }),
+  ];
+}
+
+function aboutLines({ id, title, version, signer }: NonNullable<Prompt['about']>): readonly string[] {
+  return [
+    `it is ${cell(id)}${version === undefined ? '' : ` ${cell(version)}`}${signedBy(signer)}`,
+    ...(title === undefined ? [] : [`it calls itself ${quoted(title)}`]),
+  ];
+}
+
+function signedBy(signer: string | null | undefined): string {
+  return signer === undefined ? '' : signer === null ? ', not signed' : `, signed by ${quoted(signer)}`;
 }
 
 const VERB: Readonly<Record<Prompt['kind'], string>> = {

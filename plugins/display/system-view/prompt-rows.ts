@@ -104,8 +104,7 @@ function partsOf(prompt: Prompt, head: readonly string[], { large, inner, locale
       ],
     });
   }
-  const gives = kind === 'confirm' && what.length + claims.length > 0;
-  if (gives) parts.push({ lines: texts({ ...small, soft: true }, strings.gives) });
+  const first = parts.length;
   for (const claim of claims) parts.push({ lines: texts(big, claimIn(locale, claim)) });
   for (const [place, item] of what.entries()) {
     const switched = kind !== 'confirm' && item.optional;
@@ -121,6 +120,10 @@ function partsOf(prompt: Prompt, head: readonly string[], { large, inner, locale
     ];
     parts.push({ place, item, lines, switched });
   }
+  // Beside the first right, so that it never ends a page.
+  const right = parts[first];
+  if (kind === 'confirm' && right)
+    parts[first] = { ...right, lines: [...texts({ ...small, soft: true }, strings.gives), ...right.lines] };
   return parts;
 }
 

@@ -3,7 +3,7 @@
  * not fit on one page is on the next, and only the last one can be answered with yes: by then all of it was shown.
  */
 import type { Display, Prompt, TextSize } from '@device-core/plugin-api';
-import { rightIn } from '@device-core/plugin-api/consent';
+import { optionalIn, rightIn, yesTo } from '@device-core/plugin-api/consent';
 import {
   appSign,
   directed,
@@ -71,6 +71,8 @@ export async function promptScene(
   const pages = await pagesOf(display, prompt, header.cut, { large: frame.large, inner, room, locale, strings });
   const at = Math.min(page, pages.length - 1);
   const last = at === pages.length - 1;
+  // A yes that allows nothing is none: something has to be switched on first.
+  const empty = chosenOf(prompt, off).length === 0;
   const nodes: SceneNode[] = [{ kind: 'rect', w, h, radius: GRID.radius, fill: '@raised' }, ...header.nodes];
   nodes.push({ kind: 'rect', x: pad, y: top - GAP, w: inner, h: 2, fill: '@line' });
   let y = 0;
@@ -81,7 +83,7 @@ export async function promptScene(
     y += row.height;
   }
   nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
-  nodes.push(...footer({ ...words, more: strings.page }, frame, { last, armed, page: at, pages: pages.length }));
+  nodes.push(...footer({ ...words, more: strings.page }, frame, { last, armed, empty, page: at, pages: pages.length }));
   const card: SceneNode = {
     ...{ kind: 'group', id: 'question', x: frame.edge, y: frame.top, w, h },
     nodes: directed(nodes, w, dir),
@@ -201,6 +203,8 @@ function drawn(
 interface Foot {
   readonly last: boolean;
   readonly armed: boolean;
+  /** A yes would allow nothing. */
+  readonly empty: boolean;
   readonly page: number;
   readonly pages: number;
 }
@@ -208,12 +212,12 @@ interface Foot {
 function footer(
   { yes, no, more: next }: QuestionWords & { readonly more: string },
   { pad, inner, foot: y, large }: Frame,
-  { last, armed, page, pages }: Foot,
+  { last, armed, empty, page, pages }: Foot,
 ): readonly SceneNode[] {
   const w = (inner - GAP) / 2;
-  const button = (id: 'yes' | 'no', x: number, title: string, tap: string): SceneNode => ({
-    ...{ kind: 'group', id, x, y, w, h: GRID.target, label: title, opacity: armed ? 1 : 0.35 },
-    ...(armed && { tap }),
+  const button = (id: 'yes' | 'no', x: number, title: string, tap: string, on = armed): SceneNode => ({
+    ...{ kind: 'group', id, x, y, w, h: GRID.target, label: title, opacity: on ? 1 : 0.35 },
+    ...(on && { tap }),
     nodes: [
       {
         ...{ kind: 'rect', w, h: GRID.target, radius: GRID.target / 2, stroke: '@outline', strokeWidth: 2 },
@@ -228,8 +232,16 @@ function footer(
   const more = large ? next : `${next}  ${page + 1} / ${pages}`;
   return [
     button('no', pad, no, TAP.no),
-    last ? button('yes', pad + w + GAP, yes, TAP.yes) : button('yes', pad + w + GAP, more, TAP.more),
+    last ? button('yes', pad + w + GAP, yes, TAP.yes, armed && !empty) : button('yes', pad + w + GAP, more, TAP.more),
   ];
+}
+
+/** What a yes allows with these switched off. */
+export function chosenOf(prompt: Prompt, off: ReadonlySet<string>): readonly string[] {
+  return yesTo(
+    prompt,
+    optionalIn(prompt).filter((one) => !off.has(one)),
+  );
 }
 
 /** The tap of an optional item, by its place in the question. */

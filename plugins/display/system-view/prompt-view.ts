@@ -9,8 +9,8 @@ import {
   reasonOf,
   type SurfaceInput,
 } from '@device-core/plugin-api';
-import { inTurn, optionalIn, yesTo } from '@device-core/plugin-api/consent';
-import { ARMED_MS, itemTap, promptScene, TAP } from './prompt-scene.ts';
+import { inTurn, optionalIn } from '@device-core/plugin-api/consent';
+import { ARMED_MS, chosenOf, itemTap, promptScene, TAP } from './prompt-scene.ts';
 import type { Asked, Refusal } from './spoken.ts';
 
 const SURFACE = 'prompt';
@@ -145,13 +145,8 @@ export class PromptView implements Asked {
       this.#want({ id: prompt.id, page: page + 1, off });
       return;
     }
-    void this.#answer(
-      shown,
-      yesTo(
-        prompt,
-        optionalIn(prompt).filter((one) => !off.has(one)),
-      ),
-    );
+    const allow = chosenOf(prompt, off);
+    if (allow.length > 0) void this.#answer(shown, allow);
   }
 
   async #answer({ prompt: { id, subject, about } }: Shown, allow: readonly string[]): Promise<Fate> {

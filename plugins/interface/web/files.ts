@@ -17,11 +17,9 @@ const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>>
   'htm/preact': ['htm', 'preact/index.mjs'],
   '@preact/signals-core': ['@preact/signals-core', 'dist/signals-core.mjs'],
   '@preact/signals': ['@preact/signals', 'dist/signals.mjs'],
-  // Rules that the page shares with the Core, in files without imports of their own.
-  '@device-core/plugin-api/characters': ['@device-core/plugin-api', 'characters.ts'],
-  '@device-core/plugin-api/consent-choice': ['@device-core/plugin-api', 'consent/choice.ts'],
-  '@device-core/plugin-api/consent-words': ['@device-core/plugin-api', 'consent/words.ts'],
 };
+/** Rules that the page shares with the Core: files of plugin-api that import nothing, at the same place among those of the page (`rootDirs` of its tsconfig). */
+const SHARED: ReadonlySet<string> = new Set(['characters.ts', 'consent/choice.ts', 'consent/words.ts']);
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
@@ -33,6 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const NAME = /^(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)$/;
 const packages = createRequire(import.meta.url);
+const API = dirname(packages.resolve('@device-core/plugin-api'));
 
 interface File {
   readonly type: string;
@@ -67,10 +66,7 @@ export class PageFiles {
   async #file(path: string): Promise<File | undefined> {
     const name = path.startsWith('lib/') ? path.slice(4).replace(/\.js$/, '') : '';
     const library = Object.hasOwn(LIBRARIES, name) ? LIBRARIES[name] : undefined;
-    if (library !== undefined) {
-      const [owner, file] = library;
-      return this.#read(path, folderOf(owner, file), file.endsWith('.ts') ? 'ts' : 'js');
-    }
+    if (library !== undefined) return this.#read(path, folderOf(library[0], library[1]), 'js');
     if (path === 'theme.css') return this.#kept.get(path) ?? this.#keep(path, 'css', Buffer.from(themeSheet()), '');
     if (path === 'font/400.woff2' || path === 'font/700.woff2')
       return this.#read(
@@ -78,6 +74,7 @@ export class PageFiles {
         folderOf('@fontsource/inter', `files/inter-latin-${path.slice(5, 8)}-normal.woff2`),
         'woff2',
       );
+    if (SHARED.has(path)) return this.#read(path, join(API, path), 'ts');
     if (!NAME.test(path)) return undefined;
     return this.#read(path, join(UI, path), path.split('.').at(-1)!);
   }

@@ -95,13 +95,23 @@ describe('devicectl', () => {
   const TWO = prompt({ what: [ITEM, { ...ITEM, capability: 'sensors.nfc', optional: true, widens: 'sensors' }] });
   const CASES: readonly {
     readonly title: string;
-    readonly args: { readonly question: string; readonly capabilities?: readonly string[] };
+    readonly args: {
+      readonly question: string;
+      readonly capabilities?: readonly string[];
+      readonly with?: readonly string[];
+    };
     readonly sends: object;
     readonly says: string;
   }[] = [
     {
-      title: 'allows all of a question',
+      title: 'allows what the question shows as on',
       args: { question: '3f9a1c2e' },
+      sends: { allow: ['audio.capture'] },
+      says: 'com.example.ear: allowed audio.capture; denied sensors.nfc',
+    },
+    {
+      title: 'allows with it what is optional and named',
+      args: { question: '3f9a1c2e', with: ['sensors.nfc'] },
       sends: { allow: ['audio.capture', 'sensors.nfc'] },
       says: 'com.example.ear: allowed audio.capture, sensors.nfc',
     },
@@ -119,6 +129,40 @@ describe('devicectl', () => {
       assert.deepEqual(printed, [says]);
     });
 
+  it('shows what is on and what is off, and how to switch it on', () => {
+    assert.deepEqual(
+      promptLines(TWO, 0).filter((line) => /^ {2}(on|off|answer)/.test(line)),
+      [
+        '  on: audio.capture',
+        '  off: sensors.nfc (it does without, too)',
+        '  answer with: devicectl allow 3f9a1c2e [--with CAPABILITY]..., or devicectl deny 3f9a1c2e',
+      ],
+    );
+    assert.match(promptLines(TWO, 0)[0] ?? '', /1\.0\.0, not signed, 10 min left$/);
+  });
+
+  it('shows an act in full: what it is about, who signed that, and each right that it gives', () => {
+    const act = `install ${'a very long word '.repeat(30)}`;
+    const about = { id: 'com.example.ear', title: 'grant this\nto', version: '1.0.0', signer: 'maker' };
+    const { version: _, ...asked } = prompt({
+      kind: 'confirm',
+      subject: 'page.abc',
+      title: 'Firefox on Linux',
+      act,
+      about,
+    });
+    assert.deepEqual(promptLines({ ...asked, claims: [{ kind: 'reads', name: '/etc', summary: 'read /etc' }] }, 0), [
+      '3f9a1c2e: confirm this about page.abc, 10 min left',
+      '  it calls itself "Firefox on Linux"',
+      `  it wants to ${act}`,
+      '  it is com.example.ear 1.0.0, signed by "maker"',
+      '  it calls itself "grant this\\x0ato"',
+      '  read /etc',
+      ...['  audio.capture', '    what it allows: hear the microphone', '    the app says why: "to hear you"'],
+      '  answer with: devicectl allow 3f9a1c2e, or devicectl deny 3f9a1c2e',
+    ]);
+  });
+
   it('says yes to a question without capabilities, and no to any', async () => {
     const confirm = prompt({ kind: 'confirm', what: [] });
     assert.deepEqual((await run(allow, { question: confirm.id }, [confirm])).sent[0]?.body, { allow: ['yes'] });
@@ -128,12 +172,15 @@ describe('devicectl', () => {
 
   it('sends nothing for a question that is not there, for one of several, and for another capability', async () => {
     const other = prompt({ id: 'aaaaaaaa', kind: 'update' });
+    const optional = prompt({ id: 'bbbbbbbb', subject: 'com.example.b', what: [{ ...ITEM, optional: true }] });
     for (const [args, says] of [
       [{ question: 'deadbeef' }, /no question is open about deadbeef; open: 3f9a1c2e \(com\.example\.ear\)/],
       [{ question: 'com.example.ear' }, /several questions are about com\.example\.ear/],
+      [{ question: 'bbbbbbbb' }, /is about nothing but what is optional/],
+      [{ question: '3f9a1c2e', with: ['audio'] }, /is not about audio, but about audio\.capture/],
       [{ question: '3f9a1c2e', capabilities: ['audio'] }, /is not about audio, but about audio\.capture/],
     ] as const)
-      await assert.rejects(run(allow, args, [TWO, other]), says);
+      await assert.rejects(run(allow, args, [TWO, other, optional]), says);
   });
 
   it('lists what is open, and says so where nothing is', async () => {

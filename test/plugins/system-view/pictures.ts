@@ -64,14 +64,20 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
       await assertPicture(`system-view/${name}`, await painted(surfaces, { surroundings, at: 2_000 }));
     });
 
-  for (const [name, surroundings] of Object.entries({ 'confirm-install': {}, 'confirm-install-large': { textScale: 2 } }))
+  for (const [name, surroundings] of Object.entries({
+    'confirm-install': {},
+    'confirm-install-large': { textScale: 2 },
+  }))
     it(`an act that a person confirms: ${name}`, async () => {
       const more: Partial<Prompt> = {
         ...{ kind: 'confirm', title: 'Firefox on Linux', subject: 'page.1', operation: 'apps.install' },
         act: 'install an app',
         about: { id: 'com.example.agenda', title: 'Agenda', version: '1.2.0', signer: 'Example Ltd' },
       };
-      const surfaces = await withMeasure({ surroundings }, (display) => asked(display, more));
+      const { version: _, signer: __, ...act } = question('q', { ...ASKED, ...more });
+      const look = { page: 0, off: new Set<string>(), armed: true };
+      const { scene } = await withMeasure({ surroundings }, (display) => promptScene(display, act, look));
+      const surfaces = [homeSurface(), over('prompt', 'prompt', scene)];
       await assertPicture(`system-view/${name}`, await painted(surfaces, { surroundings, at: 2_000 }));
     });
 

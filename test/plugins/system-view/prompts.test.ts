@@ -97,6 +97,21 @@ describe('a question', () => {
       assert.ok(!it.screen.surfaces.has('prompt'));
     });
 
+  it('about what is optional alone takes no yes until something is switched on', async () => {
+    await using it = await bench();
+    it.ask(question('a', { what: [item('sensors.nfc', { optional: true })] }));
+    await it.clock.advance(1_000);
+    assert.deepEqual(it.screen.taps('prompt'), ['item.0', 'no']);
+    it.screen.touch('prompt', { phase: 'key', key: 'ok' });
+    await it.clock.advance(10);
+    assert.deepEqual(it.answers, []);
+    it.screen.touch('prompt', { tap: 'item.0' });
+    await it.clock.advance(10);
+    it.screen.touch('prompt', { tap: 'yes' });
+    await it.clock.advance(10);
+    assert.deepEqual(it.answers, [['a', ['sensors.nfc']]]);
+  });
+
   it('that is answered elsewhere, expires or is withdrawn goes away, and the next one comes with 700 ms of its own', async () => {
     await using it = await bench();
     it.ask(question('a'), question('b', { title: 'Ear', subject: 'com.example.ear' }));

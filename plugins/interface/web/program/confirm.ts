@@ -1,8 +1,9 @@
-import { cell, defineProgram, quoted } from '@device-core/plugin-api/program';
+import type { ActSubject } from '@device-core/plugin-api';
+import { cell, defineProgram, quoted, rightLines } from '@device-core/plugin-api/program';
 
 interface Answer {
   readonly code: string;
-  readonly waiting: readonly { readonly name: string; readonly what: string }[];
+  readonly waiting: readonly { readonly name: string; readonly act: string; readonly about?: ActSubject }[];
 }
 
 /** `devicectl web confirm` */
@@ -12,7 +13,12 @@ export const program = defineProgram({
     const { text, body } = await client.post('/sessions/confirmation-codes', {});
     if (out.json) return out.line(text);
     const { code, waiting } = body as unknown as Answer;
-    for (const { name, what } of waiting) await out.line(`${quoted(name)} wants to ${cell(what)}`);
+    for (const { name, act, about } of waiting) {
+      await out.line(`${quoted(name)} wants to ${cell(act)}`);
+      const { what = [], claims = [], ...of } = about ?? { id: '' };
+      const lines = rightLines({ kind: 'confirm', what, claims, ...(about && { about: of }) });
+      for (const line of lines) await out.line(`  ${line}`);
+    }
     if (waiting.length === 0) await out.line('no page waits for a confirmation now');
     await out.line(`code ${code}`);
   },

@@ -12,6 +12,10 @@ export const words = catalogue({
     refused: 'It was refused on the device. Nothing was changed.',
     gone: 'Nobody confirmed it in time. Nothing was changed.',
     understood: 'Understood',
+    gives: 'It may then:',
+    callsItself: 'It calls itself',
+    version: 'version {version}',
+    panel: 'Panel of the device',
   },
   de: {
     title: 'Bestätigen',
@@ -24,6 +28,10 @@ export const words = catalogue({
     refused: 'Es wurde am Gerät abgelehnt. Nichts wurde geändert.',
     gone: 'Niemand hat es rechtzeitig bestätigt. Nichts wurde geändert.',
     understood: 'Verstanden',
+    gives: 'Es darf dann:',
+    callsItself: 'Es nennt sich',
+    version: 'Version {version}',
+    panel: 'Anzeige des Geräts',
   },
   fr: {
     title: 'Confirmer',
@@ -36,63 +44,9 @@ export const words = catalogue({
     refused: 'Refusé sur l’appareil. Rien n’a été modifié.',
     gone: 'Personne n’a confirmé à temps. Rien n’a été modifié.',
     understood: 'Compris',
+    gives: 'Droits accordés :',
+    callsItself: 'Son nom :',
+    version: 'version {version}',
+    panel: 'Écran de l’appareil',
   },
 });
-
-/** What each operation does, for who confirms it. What is not here is said in the words of the Core. */
-const acts = catalogue({
-  en: {
-    'apps.install': 'Install the app {id} ({source}). Allowed with it: {grants}',
-    'apps.update': 'Update the app {id}',
-    'apps.rollback': 'Roll the app {id} back',
-    'apps.remove': 'Remove the app {id}',
-    'apps.grant': 'Grant {capability} to the app {id}',
-    'apps.try': 'Run an app without a signature',
-    'apps.forget': 'End the trial of the app {id}',
-    'plugins.install': 'Install the plugin {source}',
-    'plugins.remove': 'Remove the plugin {id}',
-    'plugins.rollback': 'Roll the plugin {id} back',
-    'prompts.answer': 'Allow what is asked: {allow}',
-    'sessions.code': 'Let another browser in as {role}',
-    'sessions.stay': 'Keep the browser {name} signed in',
-  },
-  de: {
-    'apps.install': 'Die App {id} installieren ({source}). Dabei erlaubt: {grants}',
-    'apps.update': 'Die App {id} aktualisieren',
-    'apps.rollback': 'Die App {id} auf die vorige Version zurücksetzen',
-    'apps.remove': 'Die App {id} entfernen',
-    'apps.grant': 'Der App {id} {capability} gewähren',
-    'apps.try': 'Eine App ohne Signatur ausführen',
-    'apps.forget': 'Die Probe der App {id} beenden',
-    'plugins.install': 'Das Plugin {source} installieren',
-    'plugins.remove': 'Das Plugin {id} entfernen',
-    'plugins.rollback': 'Das Plugin {id} auf die vorige Version zurücksetzen',
-    'prompts.answer': 'Erlauben, wonach gefragt wird: {allow}',
-    'sessions.code': 'Einen weiteren Browser als {role} einlassen',
-    'sessions.stay': 'Den Browser {name} angemeldet lassen',
-  },
-  fr: {
-    'apps.install': 'Installer l’application {id} ({source}). Autorisé avec elle : {grants}',
-    'apps.update': 'Mettre à jour l’application {id}',
-    'apps.rollback': 'Revenir à la version précédente de l’application {id}',
-    'apps.remove': 'Supprimer l’application {id}',
-    'apps.grant': 'Accorder {capability} à l’application {id}',
-    'apps.try': 'Exécuter une application sans signature',
-    'apps.forget': 'Mettre fin à l’essai de l’application {id}',
-    'plugins.install': 'Installer le plugin {source}',
-    'plugins.remove': 'Supprimer le plugin {id}',
-    'plugins.rollback': 'Revenir à la version précédente du plugin {id}',
-    'prompts.answer': 'Autoriser ce qui est demandé : {allow}',
-    'sessions.code': 'Laisser entrer un autre navigateur comme {role}',
-    'sessions.stay': 'Garder le navigateur {name} connecté',
-  },
-});
-
-const KNOWN: ReadonlySet<string> = new Set([
-  ...['apps.install', 'apps.update', 'apps.rollback', 'apps.remove', 'apps.grant', 'apps.try', 'apps.forget'],
-  ...['plugins.install', 'plugins.remove', 'plugins.rollback', 'prompts.answer', 'sessions.code'],
-  'sessions.stay',
-]);
-
-export const actWords = (operation: string, names: Readonly<Record<string, string>>): string | undefined =>
-  KNOWN.has(operation) ? acts(operation as Parameters<typeof acts>[0], names) : undefined;

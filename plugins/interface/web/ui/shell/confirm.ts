@@ -1,19 +1,36 @@
 /** A sensitive act asks again: on the panel of the device, or with a code that only its owner can make. */
+
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
+import { actIn } from '../consent/words.ts';
 import { type ApiError, api } from '../core/api.ts';
-import { messageOf, sheet } from '../parts/ask.ts';
+import { language } from '../core/text.ts';
+import { messageOf, sheet, useAsk } from '../parts/ask.ts';
 import { Button, Copy } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { TextField } from '../parts/field.ts';
 import { Icon } from '../parts/icon.ts';
-import { actWords, words } from './confirm-text.ts';
+import { type Claim, type Right, Rights, signedText } from '../parts/right.ts';
+import { clean, Said } from '../parts/said.ts';
+import { DeviceScreen } from '../parts/screen.ts';
+import { words } from './confirm-text.ts';
+
+/** An app or a plugin, with the rights that it gets. */
+interface About {
+  readonly id: string;
+  readonly title?: string;
+  readonly version?: string;
+  readonly signer?: string | null;
+  readonly what?: readonly Right[];
+  readonly claims?: readonly Claim[];
+}
 
 interface Asked {
   readonly id: string;
   readonly operation: string;
-  readonly what: string;
+  readonly act: string;
+  readonly about?: About;
   readonly names: Readonly<Record<string, string>>;
   readonly ways: readonly string[];
 }
@@ -32,9 +49,9 @@ sheet('shell/confirm.css');
 
 /** Resolves with a header for the second try, or undefined for no. */
 export async function ask(error: ApiError): Promise<Readonly<Record<string, string>> | undefined> {
-  const { confirmation, what = '', operation = '', names = {}, ways = [] } = error.data;
+  const { confirmation, what = '', act = what, operation = '', names = {}, about, ways = [] } = error.data;
   if (typeof confirmation !== 'string') return undefined;
-  const asked = { id: confirmation, what, operation, names, ways } as Asked;
+  const asked = { id: confirmation, act, operation, names, about, ways } as Asked;
   const yes = await new Promise<boolean>((answer) => {
     questions.value = [...questions.value, { ...asked, answer }];
   });
@@ -47,7 +64,8 @@ export function Confirmation() {
 }
 
 function Ask({ question }: { question: Question }) {
-  const { id, operation, what, names, ways } = question;
+  const { id, operation, act, about, names, ways } = question;
+  const device = useAsk<{ readonly sku?: { readonly simulated?: boolean } }>('/version');
   const [code, setCode] = useState('');
   const [error, setError] = useState<string | undefined>(undefined);
   const [ended, setEnded] = useState<'refused' | 'gone' | undefined>(undefined);
@@ -71,16 +89,24 @@ function Ask({ question }: { question: Question }) {
       setError(messageOf(thrown));
     }
   };
-  const act = actWords(operation, names) ?? what;
+  const byPanel = ways.includes('panel');
+  // The panel of a simulated device is on a page that the dialog hides.
+  const simulated = byPanel && device.data?.sku?.simulated === true;
   const close = () => leave(false);
   if (ended !== undefined)
     return html`<${Dialog} title=${words('title')} onClose=${close} actions=${html`<${Button} kind="main" onClick=${close}>${words('understood')}<//>`}><p role="status">${words(ended)}</p><//>`;
-  return html`<${Dialog} title=${words('title')} onClose=${close}><p class="act">${act}</p>${ways.includes('panel') && html`<p class="way" role="status"><${Icon} name="panel" />${words('onPanel')}</p>`}<form onSubmit=${(
+  return html`<${Dialog} title=${words('title')} onClose=${close}><p class="act">${clean(actIn(language.value, { operation, names, act }))}</p>${about && html`<${Subject} about=${about} />`}${byPanel && html`<p class="way" role="status"><${Icon} name="panel" />${words('onPanel')}</p>`}${simulated && html`<div class="confirm-panel"><${DeviceScreen} label=${words('panel')} /></div>`}<form class="confirm-code" onSubmit=${(
     event: Event,
   ) => {
     event.preventDefault();
     void send();
-  }}><p class="way"><${Icon} name="key" /><span>${words(ways.includes('panel') ? 'orCode' : 'byCode')} <code>${COMMAND}</code></span><${Copy} text=${COMMAND} /></p><${TextField} label=${words('code')} value=${code} error=${error} placeholder="ABCD-EFGH" onInput=${setCode} /><div class="actions"><${Button} onClick=${close}>${words('cancel')}<//><${Button} kind="main" type="submit" disabled=${code.trim().length < 8}>${words('confirm')}<//></div></form><//>`;
+  }}><p class="way"><${Icon} name="key" /><span>${words(byPanel ? 'orCode' : 'byCode')} <code>${COMMAND}</code></span><${Copy} text=${COMMAND} /></p><${TextField} label=${words('code')} value=${code} error=${error} placeholder="ABCD-EFGH" onInput=${setCode} /><div class="actions"><${Button} onClick=${close}>${words('cancel')}<//><${Button} kind="main" type="submit" disabled=${code.trim().length < 8}>${words('confirm')}<//></div></form><//>`;
+}
+
+/** What the act is about: in its own words, who signed it, and each right that it gets. */
+function Subject({ about }: { about: About }) {
+  const { id, title, version, signer, what = [], claims = [] } = about;
+  return html`<div class="confirm-about"><p>${title !== undefined && html`${words('callsItself')} <${Said} words=${title} />${version === undefined ? '.' : ', '}`}${version !== undefined && `${words('version', { version: clean(version) })}.`}${signer !== undefined && ` ${signedText(signer)}`}</p><code>${clean(id)}</code>${what.length + claims.length > 0 && html`<h3>${words('gives')}</h3><${Rights} what=${what} claims=${claims} />`}</div>`;
 }
 
 /** Asks until it is decided; the Core answers when it is, or after a while. */

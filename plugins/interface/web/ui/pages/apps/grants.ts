@@ -8,11 +8,12 @@ import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Button, Copy } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { Answer, Card, Empty } from '../../parts/frame.ts';
+import { RightText } from '../../parts/right.ts';
 import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
 import { common } from '../../parts/text.ts';
 import { tell } from '../../parts/toast.ts';
-import { ClaimText, Verdict } from './claims.ts';
+import { Verdict } from './claims.ts';
 import type { Ask, Consent, Description, Uses } from './shapes.ts';
 import { text } from './text.ts';
 
@@ -64,7 +65,7 @@ function Grant({
       : ask.grantable
         ? html`<${Button} writes onClick=${give}>${text('give')}<//>`
         : null;
-  return html`<${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} />${button}</span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p>${ask.verdict === 'granted' && html`<p class="note">${text(used ? 'used' : 'unused')}</p>`}${ask.verdict !== 'granted' && ask.grantable === false && html`<p class="note apps-line">${text('onlySku')} <code>${sku}</code><${Copy} text=${sku} /></p>`}`;
+  return html`<${RightText} right=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} />${button}</span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p>${ask.verdict === 'granted' && html`<p class="note">${text(used ? 'used' : 'unused')}</p>`}${ask.verdict !== 'granted' && ask.grantable === false && html`<p class="note apps-line">${text('onlySku')} <code>${sku}</code><${Copy} text=${sku} /></p>`}`;
 }
 
 /** What it was refused and does not ask for. */

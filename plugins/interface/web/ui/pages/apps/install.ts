@@ -2,6 +2,7 @@
 
 import { html } from 'htm/preact';
 import { useId, useState } from 'preact/hooks';
+import { yesTo } from '../../consent/choice.ts';
 import { ApiError, api } from '../../core/api.ts';
 import { toBase64 } from '../../core/bytes.ts';
 import { bytesText, datedText } from '../../core/format.ts';
@@ -11,10 +12,11 @@ import { Button, LinkButton } from '../../parts/button.ts';
 import { chosenFile } from '../../parts/file.ts';
 import { Badge, Card, Empty, Facts, Head, Loading, Problem } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
+import { RightText, signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { common } from '../../parts/text.ts';
 import { ChangeView, useChange } from '../changes/change.ts';
-import { Claims, ClaimText, Verdict } from './claims.ts';
+import { Claims, Verdict } from './claims.ts';
 import { words } from './install-text.ts';
 import { Questions } from './questions.ts';
 import type { Ask, Difference } from './shapes.ts';
@@ -22,6 +24,8 @@ import { text } from './text.ts';
 
 interface Checked {
   readonly signer?: string;
+  /** Name of its key. */
+  readonly signedBy?: string;
   readonly hash: string;
 }
 
@@ -129,15 +133,15 @@ function Offer({ of, found, begun }: { of: string | undefined; found: Found; beg
   const [error, setError] = useState<unknown>(undefined);
   const toAsk = asks.filter(({ verdict }) => verdict === 'ask');
   const decided = asks.filter(({ verdict }) => verdict !== 'ask');
-  const needed = toAsk.filter(({ optional, capability }) => !optional && !allowed.has(capability));
+  // A package that asks for nothing gives nothing.
+  const grants = toAsk.length === 0 ? [] : yesTo({ kind: 'consent', what: toAsk }, allowed);
   const wrong = of !== undefined && of !== app;
   const install = async () => {
     setError(undefined);
     try {
       const { change } = await api.post<{ readonly change: string }>('/apps/install', {
         source,
-        id: app,
-        grants: [...allowed],
+        ...{ id: app, version, grants },
       });
       begun(change);
     } catch (thrown) {
@@ -149,7 +153,7 @@ function Offer({ of, found, begun }: { of: string | undefined; found: Found; beg
     try {
       await api.post('/apps/try', {
         package: toBase64(new Uint8Array(await file.arrayBuffer())),
-        grants: [...allowed],
+        grants,
       });
       go('apps', [app]);
     } catch (thrown) {
@@ -166,11 +170,11 @@ function Offer({ of, found, begun }: { of: string | undefined; found: Found; beg
     [
       words('signature'),
       checked?.signer
-        ? html`<${Badge} level="okay">${words('signedBy')}<//> <code>${clean(checked.signer.slice(0, 24))}</code>`
-        : html`<${Badge} level="warn">${words('noSigner')}<//>`,
+        ? html`<${Badge} level="okay">${signedText(checked.signedBy ?? checked.signer)}<//>`
+        : html`<${Badge} level="warn">${signedText(null)}<//>`,
     ],
   ] as const;
-  return html`<${Card} title=${words('whatItIs')}><p>${text('callsItself')} <${Said} words=${title} />${description && html`. ${text('saysOfItself')} <${Said} words=${description} />`}</p><${Facts} rows=${rows} /><//><${Rights} difference=${difference} toAsk=${toAsk} decided=${decided} allowed=${allowed} setAllowed=${setAllowed} />${refused && html`<${Card} title=${words('storeRefuses')}><${Failure} error=${refused} /><//>`}${wrong && html`<${Problem} error=${new Error(words('otherApp', { app, of: of ?? '' }))} />`}${error !== undefined && html`<${Failure} error=${error} />`}${needed.length > 0 && !refused && html`<p role="status">${words('needed', { n: needed.length, capabilities: needed.map(({ capability }) => capability).join(', ') })}</p>`}<div class="actions"><${Button} kind="main" icon="check" writes disabled=${refused !== undefined || wrong || needed.length > 0} onClick=${install}>${words(former === undefined ? 'installIt' : 'updateIt', { version: clean(version) })}<//>${file.size <= MOST_TRIED && html`<${Button} icon="play" writes onClick=${attempt}>${words('tryIt')}<//>`}</div><p class="note">${words('tryHint')}</p>`;
+  return html`<${Card} title=${words('whatItIs')}><p>${text('callsItself')} <${Said} words=${title} />${description && html`. ${text('saysOfItself')} <${Said} words=${description} />`}</p><${Facts} rows=${rows} /><//><${Rights} difference=${difference} toAsk=${toAsk} decided=${decided} allowed=${allowed} setAllowed=${setAllowed} />${refused && html`<${Card} title=${words('storeRefuses')}><${Failure} error=${refused} /><//>`}${wrong && html`<${Problem} error=${new Error(words('otherApp', { app, of: of ?? '' }))} />`}${error !== undefined && html`<${Failure} error=${error} />`}<div class="actions"><${Button} kind="main" icon="check" writes disabled=${refused !== undefined || wrong} onClick=${install}>${words(former === undefined ? 'installIt' : 'updateIt', { version: clean(version) })}<//>${file.size <= MOST_TRIED && html`<${Button} icon="play" writes onClick=${attempt}>${words('tryIt')}<//>`}</div><p class="note">${words('tryHint')}</p>`;
 }
 
 /** The difference of rights: what is more, what is decided already, what is less. */
@@ -189,7 +193,7 @@ function Rights({
 }) {
   const { former, asks, dropped, budgets, functions } = difference;
   const title = words(former === undefined ? 'wants' : 'wantsMore');
-  return html`<${Card} title=${title}>${asks.length === 0 && html`<p>${words(former === undefined ? 'wantsNothing' : 'wantsNoMore')}</p>`}${toAsk.length > 0 && html`<h3>${words('youDecide')}</h3><${Claims} asks=${toAsk} allowed=${allowed} onChange=${setAllowed} />`}${decided.length > 0 && html`<h3>${words('decided')}</h3><ul class="apps-grants">${decided.map((ask) => html`<li key=${`${ask.capability} ${String(ask.params?.ports)}`}><${ClaimText} ask=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} /></span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p></li>`)}</ul>`}${dropped.length > 0 && html`<h3>${words('givesUp')}</h3><ul class="apps-list">${dropped.map(({ capability, ports }) => html`<li key=${capability}><code>${clean(capability)}${ports ? ` ${ports.join(', ')}` : ''}</code></li>`)}</ul>`}${budgets.length > 0 && html`<h3>${text('budgets')}</h3><ul class="apps-list">${budgets.map(({ budget, from, to }) => html`<li key=${budget}><code>${clean(budget)}</code> ${String(from ?? '–')} → ${String(to ?? '–')}</li>`)}</ul>`}${functions.length > 0 && html`<h3>${text('functions')}</h3><ul class="apps-list">${functions.map(({ name, kind, utterances }) => html`<li key=${name}>${words(kind)} <code>${clean(name)}</code>${utterances.slice(0, 3).map((said) => html` <${Said} words=${said} />`)}</li>`)}</ul>`}<//>`;
+  return html`<${Card} title=${title}>${asks.length === 0 && html`<p>${words(former === undefined ? 'wantsNothing' : 'wantsNoMore')}</p>`}${toAsk.length > 0 && html`<h3>${words('youDecide')}</h3><${Claims} asks=${toAsk} allowed=${allowed} onChange=${setAllowed} />`}${decided.length > 0 && html`<h3>${words('decided')}</h3><ul class="apps-grants">${decided.map((ask) => html`<li key=${`${ask.capability} ${String(ask.params?.ports)}`}><${RightText} right=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} /></span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p></li>`)}</ul>`}${dropped.length > 0 && html`<h3>${words('givesUp')}</h3><ul class="apps-list">${dropped.map(({ capability, ports }) => html`<li key=${capability}><code>${clean(capability)}${ports ? ` ${ports.join(', ')}` : ''}</code></li>`)}</ul>`}${budgets.length > 0 && html`<h3>${text('budgets')}</h3><ul class="apps-list">${budgets.map(({ budget, from, to }) => html`<li key=${budget}><code>${clean(budget)}</code> ${String(from ?? '–')} → ${String(to ?? '–')}</li>`)}</ul>`}${functions.length > 0 && html`<h3>${text('functions')}</h3><ul class="apps-list">${functions.map(({ name, kind, utterances }) => html`<li key=${name}>${words(kind)} <code>${clean(name)}</code>${utterances.slice(0, 3).map((said) => html` <${Said} words=${said} />`)}</li>`)}</ul>`}<//>`;
 }
 
 /** While it is done: its steps, and the question about what was not allowed beforehand. */

@@ -1,11 +1,16 @@
 /** Questions that wait for the person who owns the device, each with its answer. */
+
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import { yesTo } from '../../consent/choice.ts';
+import { actIn } from '../../consent/words.ts';
 import { api } from '../../core/api.ts';
 import { whenText } from '../../core/format.ts';
+import { language } from '../../core/text.ts';
 import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Button } from '../../parts/button.ts';
 import { Card } from '../../parts/frame.ts';
+import { signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { tell } from '../../parts/toast.ts';
 import { Claims } from './claims.ts';
@@ -29,14 +34,13 @@ export function Questions({ of, answered }: { of?: string; answered?: () => void
 }
 
 function Question({ prompt, done }: { prompt: Prompt; done: () => void }) {
-  const { id, title, subject, version, signer, what, until } = prompt;
+  const { id, kind, title, subject, version, signer, act, what, until } = prompt;
   const [allowed, setAllowed] = useState<ReadonlySet<string>>(new Set());
   const answer = async (allow: readonly string[]) => {
     await api.post(`/prompts/${encodeURIComponent(id)}`, { allow });
     tell(text('answered'));
     done();
   };
-  const all = what.length === 0 ? ['yes'] : what.map(({ capability }) => capability);
-  const chosen = [...allowed];
-  return html`<${Card} class="apps-question" title=${text('asks', { app: clean(subject) })}><p>${text('callsItself')} <${Said} words=${title} />${version && `, ${text('version')} ${clean(version)}`}. ${text(signer ? 'signed' : 'unsigned')} ${text('until', { when: whenText(until) })}</p><${Claims} asks=${what} allowed=${allowed} onChange=${setAllowed} /><div class="actions">${what.length > 1 && html`<${Button} kind="main" writes disabled=${chosen.length === 0} onClick=${() => answer(chosen)}>${text('allowChosen')}<//>`}<${Button} kind=${what.length > 1 ? 'normal' : 'main'} writes onClick=${() => answer(all)}>${text(what.length > 1 ? 'allowAll' : 'allow')}<//><${Button} kind="danger" writes onClick=${() => answer([])}>${text(what.length > 1 ? 'denyAll' : 'deny')}<//></div><//>`;
+  const yes = yesTo(prompt, allowed);
+  return html`<${Card} class="apps-question" title=${text('asks', { app: clean(subject) })}><p>${text('callsItself')} <${Said} words=${title} />${version && `, ${text('version')} ${clean(version)}`}. ${kind === 'consent' && html`${signedText(signer)} `}${text('until', { when: whenText(until) })}</p>${act !== undefined && html`<p><strong>${clean(actIn(language.value, { act }))}</strong></p>`}<${Claims} asks=${what} allowed=${allowed} onChange=${setAllowed} /><div class="actions"><${Button} kind="main" writes disabled=${yes.length === 0} onClick=${() => answer(yes)}>${text('allow')}<//><${Button} kind="danger" writes onClick=${() => answer([])}>${text('deny')}<//></div><//>`;
 }

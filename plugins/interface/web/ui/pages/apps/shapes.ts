@@ -1,4 +1,6 @@
 /** What the Core says of apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+import type { Right } from '../../parts/right.ts';
+
 export interface AppStatus {
   readonly id: string;
   readonly name: string;
@@ -29,6 +31,7 @@ export interface Ask {
   readonly reason: string;
   readonly optional: boolean;
   readonly widens?: string;
+  readonly sole?: boolean;
   readonly verdict: 'granted' | 'denied' | 'ask';
   readonly by: { readonly from: 'sku' | 'consent' | 'policy' | 'catalogue'; readonly line: string };
   readonly hint?: string;
@@ -74,7 +77,8 @@ export interface Prompt {
   readonly title: string;
   readonly signer?: string;
   readonly version?: string;
-  readonly what: readonly Pick<Ask, 'capability' | 'params' | 'summary' | 'reason' | 'optional' | 'widens'>[];
+  readonly act?: string;
+  readonly what: readonly Right[];
   readonly since: number;
   readonly until: number;
 }

@@ -1,0 +1,66 @@
+/** A right as a person reads it before a yes: what it allows in the words of the device, and why in those of the app. Nothing of it is cut. */
+
+import { html } from 'htm/preact';
+import type { ComponentChildren } from 'preact';
+import { claimIn, rightIn } from '../consent/words.ts';
+import { catalogue, language } from '../core/text.ts';
+import { sheet } from './ask.ts';
+import { clean, Said } from './said.ts';
+
+export interface Right {
+  readonly capability: string;
+  readonly params?: { readonly ports?: readonly number[] };
+  readonly summary: string;
+  readonly reason: string;
+  readonly optional: boolean;
+  readonly widens?: string;
+  readonly sole?: boolean;
+}
+
+/** A right that no capability names. */
+export interface Claim {
+  readonly kind: string;
+  readonly name: string;
+  readonly summary: string;
+}
+
+const text = catalogue({
+  en: {
+    optional: 'it does without, too',
+    widens: 'More than it has now: {capability}',
+    appSays: 'The app says why:',
+    signed: 'Signed by {name}.',
+    unsigned: 'Not signed.',
+  },
+  de: {
+    optional: 'sie kommt auch ohne aus',
+    widens: 'Mehr als sie jetzt hat: {capability}',
+    appSays: 'Die App sagt, warum:',
+    signed: 'Signiert von {name}.',
+    unsigned: 'Nicht signiert.',
+  },
+  fr: {
+    optional: 'elle s’en passe aussi',
+    widens: 'Plus que ce qu’elle a : {capability}',
+    appSays: 'L’application dit pourquoi :',
+    signed: 'Signée par {name}.',
+    unsigned: 'Sans signature.',
+  },
+});
+
+sheet('parts/right.css');
+
+/** `signer`: name of the key, or its fingerprint. */
+export const signedText = (signer: string | null | undefined): string =>
+  signer ? text('signed', { name: clean(signer) }) : text('unsigned');
+
+/** `aside` stands at its right: a badge, a button. */
+export function RightText({ right, aside }: { right: Right; aside?: ComponentChildren }) {
+  const { capability, reason, optional, widens } = right;
+  return html`<span class="right-text"><span class="right-head"><strong>${clean(rightIn(language.value, right))}</strong>${optional && html` <span class="note">${text('optional')}</span>`}${aside}</span><code>${clean(capability)}</code>${widens !== undefined && html`<span class="note">${text('widens', { capability: clean(widens) })}</span>`}${reason !== '' && html`<span class="note">${text('appSays')} <${Said} words=${reason} /></span>`}</span>`;
+}
+
+/** What an act gives, to be answered as a whole. */
+export function Rights({ what, claims }: { what: readonly Right[]; claims: readonly Claim[] }) {
+  return html`<ul class="right-list">${claims.map((claim) => html`<li key=${`${claim.kind} ${claim.name}`}><strong>${clean(claimIn(language.value, claim))}</strong></li>`)}${what.map((right) => html`<li key=${`${right.capability} ${String(right.params?.ports)}`}><${RightText} right=${{ ...right, optional: false }} /></li>`)}</ul>`;
+}
