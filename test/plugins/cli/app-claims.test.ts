@@ -73,6 +73,52 @@ test('with the least manifest an app could do all that it did, and no more than 
   );
 });
 
+describe('the least manifest keeps what was written beside a claim', () => {
+  const HOST = 'network.outbound:weather.house.example';
+  type Written = Parameters<typeof judge>[0][number];
+  const CASES: readonly (readonly [
+    title: string,
+    claimed: readonly Written[],
+    refused: string[],
+    least: readonly object[],
+  ])[] = [
+    ['its ports', [{ id: HOST, reason: 'r', ports: [41500] }], [], [{ id: HOST, reason: 'r', ports: [41500] }]],
+    [
+      'a member of its author',
+      [{ id: HOST, reason: 'r', optional: true, 'x-note': { a: ['b'] } } as Written],
+      [],
+      [{ id: HOST, reason: 'r', 'x-note': { a: ['b'] }, optional: true }],
+    ],
+    [
+      'the ports of both where it stands there twice',
+      [
+        { id: HOST, reason: 'r', ports: [41500] },
+        { id: HOST, reason: 's', optional: true },
+      ],
+      [],
+      [{ id: HOST, reason: 'r', ports: [443, 41500] }],
+    ],
+    [
+      'and gets a port that was refused',
+      [{ id: HOST, reason: 'r', ports: [443] }],
+      [`${HOST}:8443`],
+      [{ id: HOST, reason: 'r', ports: [443, 8443] }],
+    ],
+    [
+      'or a host and a port that were',
+      [],
+      [`${HOST}:8443`],
+      [{ id: HOST, reason: 'say here why it is needed', ports: [8443] }],
+    ],
+  ];
+  for (const [title, claimed, refused, least] of CASES)
+    test(title, () => {
+      const used = uses([], refused);
+      const lines = manifestLines(minimal(judge(claimed, used), used));
+      assert.deepEqual(parse(lines), { capabilities: least }, lines);
+    });
+});
+
 test('the lines of the manifest are YAML, whatever the reason says', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (reason, optional) => {

@@ -7,6 +7,8 @@ export interface Claim {
   readonly id: string;
   readonly reason: string;
   readonly optional?: boolean;
+  /** TCP ports of a host; 443 if absent. */
+  readonly ports?: readonly number[];
 }
 
 interface WrittenFunction {
