@@ -1,4 +1,4 @@
-/** Characters that a person does not see, and that change what is read: one class for logs, terminals, pages and manifests. Without imports: browsers load it. */
+/** Characters that a person does not see, and that change what is read: one class for logs, terminals, pages and manifests. Without imports: browsers load a copy. */
 
 /** Signs of Arabic and Syriac numbers count as formats and are seen. */
 const SEEN = String.raw`\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}`;

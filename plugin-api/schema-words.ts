@@ -1,5 +1,6 @@
 /** Words that schemas of plugin configurations may use beside those of JSON Schema. */
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
+import { firstUnseen } from './characters.ts';
 
 /** `uniqueItemProperties: [name]` of an array: no two of its items have the same `name`. */
 export const UNIQUE_ITEM_PROPERTIES = 'uniqueItemProperties';
@@ -40,6 +41,25 @@ export function isSkuOnly(schema: unknown, member: string): boolean {
   return false;
 }
 
+/**
+ * `plainText: line` of a text that a person is shown: no controls, line breaks, marks of direction or other characters that are not seen, and not blanks
+ * alone. `plainText: lines`: line breaks may stand in it. Joiners of emoji and of letters may stand in both.
+ */
+export const PLAIN_TEXT = 'plainText';
+
+const plain: SchemaValidateFunction = (form: 'line' | 'lines', text: string) => {
+  const reason = textFault(text, form);
+  plain.errors = reason === undefined ? [] : [{ keyword: PLAIN_TEXT, params: { form }, message: reason }];
+  return reason === undefined;
+};
+
+/** Why a text cannot be shown as it is; undefined where it can. */
+export function textFault(text: string, form: 'line' | 'lines'): string | undefined {
+  const found = firstUnseen(text, { lines: form === 'lines' });
+  if (found) return `must have no characters that are not seen: character ${found.before + 1} is ${found.sign}`;
+  return form === 'line' && text !== '' && text.trim() === '' ? 'must not consist of blanks alone' : undefined;
+}
+
 /** For the option `keywords` of Ajv. */
 export const SCHEMA_WORDS: FuncKeywordDefinition[] = [
   {
@@ -49,6 +69,14 @@ export const SCHEMA_WORDS: FuncKeywordDefinition[] = [
     errors: 'full',
     metaSchema: { type: 'array', items: { type: 'string' } },
     validate: unique,
+  },
+  {
+    keyword: PLAIN_TEXT,
+    type: 'string',
+    schemaType: 'string',
+    errors: 'full',
+    metaSchema: { enum: ['line', 'lines'] },
+    validate: plain,
   },
   { keyword: SKU_ONLY, metaSchema: { const: true }, validate: () => true },
 ];

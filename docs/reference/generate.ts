@@ -18,6 +18,7 @@ import { restPage, restPages } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
 import { SCENE_FILES, scenesPage } from './generator/scenes.ts';
 import { servicesPage } from './generator/services.ts';
+import { SHARED_FILES } from './generator/shared.ts';
 import { variantsPage } from './generator/variants.ts';
 
 /** Every page that is always there; the areas of REST follow the table of operations. */
@@ -34,6 +35,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'scenes.md': scenesPage,
   'services.md': servicesPage,
   ...SCENE_FILES,
+  ...SHARED_FILES,
   'variants.md': variantsPage,
 };
 const AREAS = 'rest';

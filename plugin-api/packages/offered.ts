@@ -1,4 +1,5 @@
 /** Packages that a repository offers: where each is a target, and what its channel says of it. The tools write it, devices read it. */
+import { textFault } from '../schema-words.ts';
 import { isVersion } from '../versions.ts';
 
 /** The role that speaks for each kind, and for no other: `apps/<id>/<version>/<platforms>.app`. */
@@ -43,11 +44,12 @@ export function packageOffer(noun: PackageNoun, path: string, custom: unknown): 
     isPackageId(noun, id) &&
     isPackageVersion(version) &&
     typeof title === 'string' &&
+    textFault(title, 'line') === undefined &&
     isPlatforms(platforms) &&
     typeof hash === 'string' &&
     /^sha256:[0-9a-f]{64}$/.test(hash) &&
     Number.isSafeInteger(publishedAt) &&
-    (withdrawn === undefined || typeof withdrawn === 'string');
+    (withdrawn === undefined || (typeof withdrawn === 'string' && textFault(withdrawn, 'lines') === undefined));
   if (!fits) return undefined;
   const offer: PackageOffer = {
     ...{ id, version, platforms, package: hash, publishedAt, title: title.slice(0, LONGEST_TEXT) },

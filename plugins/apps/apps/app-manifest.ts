@@ -9,6 +9,7 @@ import {
   suggestCapability,
 } from '@device-core/plugin-api';
 import { type SkuOfApps, skuComplaints } from '@device-core/plugin-api/app-spec';
+import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
@@ -40,11 +41,8 @@ export class AppManifestReader {
   /** Compiled for the first app: a device without apps does not wait for it. */
   get #validate(): ValidateFunction<AppManifest> {
     const { Ajv } = ajv();
-    AppManifestReader.#compiled ??= new Ajv({
-      allowUnionTypes: true,
-      verbose: true,
-      allErrors: true,
-    }).compile<AppManifest>(this.#schema);
+    const options = { allowUnionTypes: true, verbose: true, allErrors: true, keywords: SCHEMA_WORDS };
+    AppManifestReader.#compiled ??= new Ajv(options).compile<AppManifest>(this.#schema);
     return AppManifestReader.#compiled;
   }
 

@@ -1,6 +1,7 @@
 /** Scenario files: text in, steps with their lines out, and back. Pure. */
 
 import { CoreError, type JsonSchema, nearest } from '@device-core/plugin-api';
+import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
 import { packageLater } from '@device-core/plugin-api/package-later';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
 import type { Ajv } from 'ajv';
@@ -96,7 +97,10 @@ export class ScenarioReader {
     const known = this.#checks.get(name);
     if (known) return known;
     // Without the schema of schemas, which costs more than all of these.
-    this.#ajv ??= new (ajv().Ajv)({ strict: false, meta: false, validateSchema: false, code: { optimize: false } });
+    this.#ajv ??= new (ajv().Ajv)({
+      ...{ strict: false, meta: false, validateSchema: false, code: { optimize: false } },
+      keywords: SCHEMA_WORDS,
+    });
     const validate = this.#ajv.compile(schema);
     const check: Check = (value) => {
       const [first] = validate(value) ? [] : schemaProblems(validate.errors);

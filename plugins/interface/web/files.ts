@@ -18,8 +18,6 @@ const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>>
   '@preact/signals-core': ['@preact/signals-core', 'dist/signals-core.mjs'],
   '@preact/signals': ['@preact/signals', 'dist/signals.mjs'],
 };
-/** Rules that the page shares with the Core: files of plugin-api that import nothing, at the same place among those of the page (`rootDirs` of its tsconfig). */
-const SHARED: ReadonlySet<string> = new Set(['characters.ts', 'consent/choice.ts', 'consent/words.ts']);
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
@@ -31,7 +29,6 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const NAME = /^(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)$/;
 const packages = createRequire(import.meta.url);
-const API = dirname(packages.resolve('@device-core/plugin-api'));
 
 interface File {
   readonly type: string;
@@ -74,7 +71,6 @@ export class PageFiles {
         folderOf('@fontsource/inter', `files/inter-latin-${path.slice(5, 8)}-normal.woff2`),
         'woff2',
       );
-    if (SHARED.has(path)) return this.#read(path, join(API, path), 'ts');
     if (!NAME.test(path)) return undefined;
     return this.#read(path, join(UI, path), path.split('.').at(-1)!);
   }

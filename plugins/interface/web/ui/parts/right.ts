@@ -2,8 +2,8 @@
 
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
-import { claimIn, rightIn } from '../consent/words.ts';
 import { catalogue, language } from '../core/text.ts';
+import { claimIn, rightIn } from '../shared/words.ts';
 import { sheet } from './ask.ts';
 import { clean, Said } from './said.ts';
 

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { escapeUnseen } from '../characters.ts';
+import { escapeUnseen } from '../shared/characters.ts';
 
 /** Colours and other commands for a terminal; a window title ends with BEL or ESC \. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

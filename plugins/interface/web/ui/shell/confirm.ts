@@ -3,7 +3,6 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { actIn } from '../consent/words.ts';
 import { type ApiError, api } from '../core/api.ts';
 import { language } from '../core/text.ts';
 import { messageOf, sheet, useAsk } from '../parts/ask.ts';
@@ -14,6 +13,7 @@ import { Icon } from '../parts/icon.ts';
 import { type Claim, type Right, Rights, signedText } from '../parts/right.ts';
 import { clean, Said } from '../parts/said.ts';
 import { DeviceScreen } from '../parts/screen.ts';
+import { actIn } from '../shared/words.ts';
 import { words } from './confirm-text.ts';
 
 /** An app or a plugin, with the rights that it gets. */

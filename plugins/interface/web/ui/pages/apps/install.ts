@@ -2,7 +2,6 @@
 
 import { html } from 'htm/preact';
 import { useId, useState } from 'preact/hooks';
-import { yesTo } from '../../consent/choice.ts';
 import { ApiError, api } from '../../core/api.ts';
 import { toBase64 } from '../../core/bytes.ts';
 import { bytesText, datedText } from '../../core/format.ts';
@@ -15,6 +14,7 @@ import { Icon } from '../../parts/icon.ts';
 import { RightText, signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { common } from '../../parts/text.ts';
+import { yesTo } from '../../shared/choice.ts';
 import { ChangeView, useChange } from '../changes/change.ts';
 import { Claims, Verdict } from './claims.ts';
 import { words } from './install-text.ts';

@@ -2,8 +2,6 @@
 
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { yesTo } from '../../consent/choice.ts';
-import { actIn } from '../../consent/words.ts';
 import { api } from '../../core/api.ts';
 import { whenText } from '../../core/format.ts';
 import { language } from '../../core/text.ts';
@@ -13,6 +11,8 @@ import { Card } from '../../parts/frame.ts';
 import { signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { tell } from '../../parts/toast.ts';
+import { yesTo } from '../../shared/choice.ts';
+import { actIn } from '../../shared/words.ts';
 import { Claims } from './claims.ts';
 import type { Prompt } from './shapes.ts';
 import { text } from './text.ts';

@@ -1,0 +1,19 @@
+/** Rules that the page shares with the Core. Browsers load files of the page alone, so each is a copy; its source in plugin-api imports nothing. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const SOURCES: Readonly<Record<string, string>> = {
+  characters: 'plugin-api/characters.ts',
+  choice: 'plugin-api/consent/choice.ts',
+  words: 'plugin-api/consent/words.ts',
+};
+
+export const SHARED_FILES: Readonly<Record<string, () => string>> = Object.fromEntries(
+  Object.entries(SOURCES).map(([name, source]) => [
+    `../../plugins/interface/web/ui/shared/${name}.ts`,
+    () => {
+      const text = readFileSync(fileURLToPath(new URL(`../../../${source}`, import.meta.url)), 'utf8');
+      return `// Made from ${source} by "npm run docs": change it there.\n${text}`;
+    },
+  ]),
+);
