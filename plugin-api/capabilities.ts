@@ -31,7 +31,7 @@ export interface CapabilityInfo {
 
 const bus = (area: string, title: string): CapabilityInfo => ({
   id: `bridges.${area}`,
-  summary: `use every ${title} device`,
+  summary: `use every ${title} handle`,
   class: 'oem',
   scope: { names: `${title} handle`, class: 'sensitive', allows: `use the ${title} device “{scope}”` },
 });

@@ -1,7 +1,6 @@
 /** What an app asks for, and what covers it. Pure. */
 import { type CapabilityClass, type CapabilityId, classOf, describeCapability, implies } from '../capabilities.ts';
 import type { PromptItem } from '../services/prompts.ts';
-import { capital } from './words.ts';
 
 /** What of a manifest has to do with consent. */
 export interface Asking {
@@ -127,16 +126,16 @@ export function grantOf(capability: string, wants: readonly Want[]): Grant {
   return ports.length > 0 ? { capability, ports: ports.toSorted((a, b) => a - b) } : { capability };
 }
 
-/** What the catalogue says that it allows, as a sentence. */
+/** What the catalogue says that it allows: a sentence that begins in lower case, as `rightIn` takes it. */
 function summaryOf(capability: CapabilityId, ports: readonly number[] | undefined, sole: boolean): string {
   const info = describeCapability(capability);
-  if (!info) return 'This device does not know this right';
+  if (!info) return 'nobody knows this capability';
   // A sensor is named as a member of its family, too.
   const at = capability.search(info.id === 'sensors' ? /[.:]/ : /:/);
-  if (at < 0 || !info.scope) return capital(info.summary);
+  if (at < 0 || !info.scope) return info.summary;
   const on = ports === undefined ? '' : `, port${ports.length === 1 ? '' : 's'} ${ports.join(', ')}`;
   const full = `${info.scope.allows.replace('{scope}', () => capability.slice(at + 1))}${on}`;
-  return capital(sole ? `${full}, and to no other host` : full);
+  return sole ? `${full}, and to no other host` : full;
 }
 
 /** The largest grant that is a part of what is declared now: the same capability with other ports, or something that it implies. */

@@ -6,12 +6,14 @@ import type { CliView, JsonSchema } from '../services/operations.ts';
 import type { ProgramClient } from './client.ts';
 import type { ExitCode } from './failure.ts';
 
+export { type AnsweringHere, answerHere } from './answer-here.ts';
 export { type Waiting, whenChanged } from './change.ts';
 export { claimLines } from './claim-text.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
 export { type Fetched, fetchPackage } from './packages.ts';
 export { pause } from './pause.ts';
+export { isAnswerable, saysYes } from './person.ts';
 export { openPrompts, promptLines, promptNamed, rightLines } from './questions.ts';
 export { cell, duration, quoted, timeOf } from './text.ts';
 

@@ -53,7 +53,7 @@ test('what was allowed is granted and kept, with the widened grant and the words
     what: [
       {
         capability: 'network.outbound:a.example',
-        summary: 'Connect to a.example, port 22, and to no other host',
+        summary: 'connect to a.example, port 22, and to no other host',
         sole: true,
         reason: 'it needs it',
         optional: false,

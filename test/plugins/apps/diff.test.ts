@@ -61,7 +61,7 @@ it('tells what is more, what it widens, which rule decides and which line would 
     '    the app says why: "Device Core: checked and safe\\u202e\\x0a\\" allow it. \\""',
     `    refused: consent: { oem: deny }; to grant it: grants: { ${ID}: ["bridges.spi"] }`,
     `  ${host}, ports 443, 8443 (it does without, too)`,
-    '    what it allows: connect to any host, of these only host api.example.com',
+    '    what it allows: connect to api.example.com, ports 443, 8443, and to no other host',
     '    the app says why: "calendar"',
     `    you will be asked: consent: { sensitive: ask }; to grant it: devicectl app grant ${ID} ${host}`,
     '  display.notify',

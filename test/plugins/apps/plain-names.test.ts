@@ -60,11 +60,6 @@ const REFUSED: readonly (readonly [what: string, text: string, says: RegExp])[] 
     `title: Demo\ndescription: "a\\u2028b"\n${TAIL}${NONE}`,
     /app\.yaml:6 .*description .*character 2 is \\u2028/,
   ],
-  [
-    'a reason with a bell',
-    `title: Demo\n${TAIL}capabilities: [{ id: display.notify, reason: "a\\u0007b" }]\n`,
-    /app\.yaml:7 .*capabilities\.0\.reason .*character 2 is \\x07/,
-  ],
 ];
 
 describe('an app.yaml is refused, with the line and the character, for', () => {

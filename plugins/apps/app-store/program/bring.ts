@@ -3,8 +3,11 @@ import { stat } from 'node:fs/promises';
 import type { ChangeInfo } from '@device-core/plugin-api';
 import { namedPackage } from '@device-core/plugin-api/packages';
 import {
+  answerHere,
+  cell,
   defineProgram,
   fetchPackage,
+  isAnswerable,
   openPrompts,
   type Program,
   type ProgramClient,
@@ -35,7 +38,8 @@ const FLAGS = {
   grants: {
     type: 'array',
     items: { type: 'string' },
-    description: 'allow a capability in the same breath; may be repeated',
+    description:
+      'allow a capability in the same breath; may be repeated; what is optional and not among them is then denied',
   },
   anyway: { type: 'boolean', description: 'fetch it also on a network that costs money' },
   noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
@@ -89,17 +93,17 @@ async function bring(
   const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const answer = noWait
     ? begun
-    : await whenChanged(client, begun, { signal, progress, looked: questions(client, out) });
+    : await whenChanged(client, begun, { signal, progress, looked: questions(client, out, signal) });
   if (out.json) return out.line(answer.text);
   if (noWait && answer.status === 202) return out.line(`change ${String(answer.body.change)} has begun`);
-  const { id, version, former, state, signer, capabilities } = answer.body;
+  const { id, version, former, state, signer, signedBy, capabilities } = answer.body;
   const instead = former === undefined || former === version ? '' : ` instead of ${String(former)}`;
   await out.line(
     `${String(id)} ${String(version)} ${state === 'checked' ? 'could be installed' : 'is installed'}${instead}`,
   );
   await out.line(`asks for ${(capabilities as string[]).join(', ') || 'no capability'}`);
   await out.line(
-    `files    ${String(answer.body.hash)}, ${signer ? `signed by ${String(signer)}` : 'no trusted signature'}`,
+    `files    ${String(answer.body.hash)}, ${signer ? `signed by ${cell(signedBy ?? signer)}` : 'no trusted signature'}`,
   );
 }
 
@@ -110,14 +114,29 @@ async function sent(client: ProgramClient, file: string): Promise<string> {
   return String((await client.upload('/apps/uploads', file, { timeoutMs: TIMEOUT_MS })).body.source);
 }
 
-/** Whoever waits is shown what the app asks for, once, and how to answer. */
-function questions(client: ProgramClient, out: ProgramOutput) {
+/**
+ * The person who waits is shown what the app asks for, once, and is asked in this place where that is possible; else how to answer. The device goes on
+ * when the question was answered elsewhere.
+ */
+function questions(client: ProgramClient, out: ProgramOutput, signal: AbortSignal) {
   let shown = false;
+  let failed: { readonly thrown: unknown } | undefined;
+  const over = new AbortController();
   return async ({ steps, subject }: ChangeInfo): Promise<void> => {
-    if (shown || out.json || !steps.some(({ name, state }) => name === 'consent' && state === 'doing')) return;
+    if (failed) throw failed.thrown;
+    if (!steps.some(({ name, state }) => name === 'consent' && state === 'doing')) {
+      if (shown) over.abort();
+      return;
+    }
+    if (shown || out.json) return;
     const mine = (await openPrompts(client)).find((prompt) => `app ${prompt.subject}` === subject);
     if (!mine) return;
     shown = true;
     for (const line of promptLines(mine, Date.now())) await out.line(line);
+    if (!isAnswerable(out)) return;
+    // Not awaited: the panel and the page may be faster.
+    answerHere(mine, { client, signal: AbortSignal.any([signal, over.signal]) }).catch((thrown: unknown) => {
+      failed = { thrown };
+    });
   };
 }

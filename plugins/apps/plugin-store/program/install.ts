@@ -1,6 +1,6 @@
 import { namedPackage } from '@device-core/plugin-api/packages';
-import { defineProgram, fetchPackage, whenChanged } from '@device-core/plugin-api/program';
-import { ask, isAnswerable, unaccepted } from './claims.ts';
+import { defineProgram, fetchPackage, isAnswerable, whenChanged } from '@device-core/plugin-api/program';
+import { ask, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 
 interface Args {

@@ -1,5 +1,4 @@
-import { createInterface } from 'node:readline/promises';
-import { EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
+import { EXIT, Failure, isAnswerable, type ProgramOutput, saysYes, usage } from '@device-core/plugin-api/program';
 
 export const YES = { type: 'boolean', description: 'do not ask first' } as const;
 
@@ -11,12 +10,7 @@ export async function sure(
   signal: AbortSignal,
 ): Promise<void> {
   if (yes) return;
-  if (!out.terminal || out.json || !process.stdin.isTTY) throw usage(`this ${what}`, 'if it is meant, say --yes');
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    const answer = await terminal.question(`This ${what}. Go on? [y/N] `, { signal });
-    if (!/^y(es)?$/i.test(answer.trim())) throw new Failure(EXIT.answered, 'CANCELLED', 'nothing was done');
-  } finally {
-    terminal.close();
-  }
+  if (!isAnswerable(out)) throw usage(`this ${what}`, 'if it is meant, say --yes');
+  if (!(await saysYes(`This ${what}. Go on?`, signal)))
+    throw new Failure(EXIT.answered, 'CANCELLED', 'nothing was done');
 }

@@ -296,7 +296,7 @@ export function filled(template: string, value: (name: string) => string | undef
     .replace(/\{(\w+)\}/g, (_, name: string) => value(name) ?? '');
 }
 
-export function capital(text: string): string {
+function capital(text: string): string {
   return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 
