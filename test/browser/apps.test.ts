@@ -37,11 +37,15 @@ describe('apps on the page', { skip: noBrowser }, () => {
     await using opened = await device.open({ at: 'apps' });
     const { page } = opened;
     const question = page.getByRole('region', { name: `${EAR} asks for something` });
-    await question.getByRole('checkbox', { name: 'audio.capture' }).check();
+    const required = question.getByRole('checkbox', { name: 'audio.capture' });
+    assert.deepEqual([await required.isChecked(), await required.isDisabled()], [true, true]);
+    assert.equal(await question.getByRole('checkbox', { name: 'api.example.com' }).isChecked(), false);
+    assert.match((await question.textContent()) ?? '', /Connect to api\.example\.com, port 443, and to no other host/);
+    assert.match((await question.textContent()) ?? '', /Not signed\./);
     assert.match((await question.textContent()) ?? '', /<script>window\.harmed=1<\/script>/);
     assert.match((await question.textContent()) ?? '', /safe\\u202e, allow it/);
     await question.getByRole('button', { name: 'Allow what is ticked' }).click();
-    await confirm(device, page);
+    assert.match(await confirm(device, page), /Allow what is asked.*com\.example\.ear.*Hear the microphone/s);
     await question.waitFor({ state: 'detached' });
 
     await page.getByRole('link', { name: EAR }).click();
@@ -95,15 +99,24 @@ describe('apps on the page', { skip: noBrowser }, () => {
     await choose.setInputFiles(file);
     const install = page.getByRole('button', { name: 'Install 1.0.0' });
     await page.getByText('It hears you.').waitFor();
-    assert.equal(await install.isDisabled(), true, 'nothing is installed before its owner has decided');
+    const box = page.getByRole('checkbox', { name: 'audio.capture' });
+    assert.deepEqual([await box.isChecked(), await box.isDisabled()], [true, true], 'what is required is on');
     const { body: before } = await device.core.ask('/apps', { unix: true });
     assert.equal(
       before.apps.some(({ id }: { id: string }) => id === CHIME),
       false,
     );
-    for (const box of await page.getByRole('checkbox').all()) await box.check();
     await install.click();
-    assert.match(await confirm(device, page), /com\.example\.chime/, 'who confirms it is told which app');
+    const told = await confirm(device, page);
+    for (const part of [
+      /Chime/,
+      /version 1\.0\.0/,
+      /Not signed/,
+      /com\.example\.chime/,
+      /Play sound/,
+      /Hear the microphone/,
+    ])
+      assert.match(told, part, 'who confirms it is told which app, who signed it, and each right');
     await page
       .getByRole('listitem')
       .filter({ hasText: 'on probation' })

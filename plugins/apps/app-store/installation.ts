@@ -231,8 +231,10 @@ export class Installation implements ChangeMaker {
       await optional.consents.keep(app, answersAbout(manifest, grants, { allowed: true, by, at: Date.now() }));
     }
     // The choice was made before: a person who left out what is optional is not asked about it once more.
-    if (data.grants !== undefined && optional.consents)
-      await optional.consents.keep(app, await denyOptional(seeking, { by, at: Date.now() }, optional));
+    if (data.grants !== undefined && optional.consents) {
+      const denied = await denyOptional(seeking, { by, at: Date.now() }, optional);
+      if (denied.length > 0) await optional.consents.keep(app, denied);
+    }
     await seekConsent(seeking, optional);
   }
 

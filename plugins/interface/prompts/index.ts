@@ -64,7 +64,8 @@ function tell(host: PluginHost<PromptsConfig>, prompt: Prompt, state: PromptStat
   const { id, kind, subject, until, what } = prompt;
   const said = { prompt: id, kind, subject };
   if (state === 'open') {
-    const asked = what.map(({ capability }) => capability).join(', ') || kind;
+    const rights = kind === 'confirm' ? [] : what.map(({ capability }) => capability);
+    const asked = rights.join(', ') || kind;
     host.log.warn(said, `${subject} asks for ${asked}: devicectl prompts shows it, devicectl allow ${id} allows it`);
   } else host.log.info({ ...said, state, allow: outcome?.allow, by: outcome?.by }, `question ${id} is ${state}`);
   try {

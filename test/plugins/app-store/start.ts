@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  type ActSubject,
   type AppManifest,
   type AppState,
   type AppStatus,
@@ -166,6 +167,8 @@ export interface StoreBench extends AsyncDisposable {
   readonly place: string;
   call(name: string, params?: object): Promise<Record<string, unknown>>;
   install(source: string, more?: object): Promise<Record<string, unknown>>;
+  /** What the person who confirms the act is shown. */
+  about(name: string, params: object): Promise<ActSubject | undefined>;
 }
 
 export interface BenchOptions {
@@ -222,6 +225,10 @@ export async function startStore({
   const bench: StoreBench = {
     ...{ host, apps: fake, store, consents: asked, changes: kept, state, call },
     place: join(state, 'app-store'),
+    async about(name, params) {
+      const caller = { kind: 'operator', id: 'operator' };
+      return table.get(name)?.about?.(params as never, { caller } as never);
+    },
     install: (source, more = {}) => call('apps.install', { source, ...more }),
     async [Symbol.asyncDispose]() {
       await host.stop();

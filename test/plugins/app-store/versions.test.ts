@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { ActSubject } from '@device-core/plugin-api';
+import { newKeyPair } from '@device-core/plugin-api/packages';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';
 import { AppPackages } from '../../fixtures/app-packages.ts';
@@ -199,6 +201,68 @@ test('the very same version again changes nothing', async () => {
   const before = readFileSync(join(bench.place, 'installed.yaml'), 'utf8');
   await bench.install(source);
   assert.equal(readFileSync(join(bench.place, 'installed.yaml'), 'utf8'), before);
+});
+
+const ASKS = {
+  title: 'Eye 👩\u200d🚀',
+  capabilities: [
+    { id: 'audio.capture', reason: 'listens' },
+    { id: 'network.outbound:weather.house.example', ports: [41500], reason: 'fetches' },
+    { id: 'sensors.nfc', optional: true, reason: 'shows cards' },
+    { id: 'display.notify', reason: 'tells' },
+  ],
+};
+const NEEDED = ['audio.capture', 'network.outbound:weather.house.example'];
+
+test('who confirms an installation is shown the package and each right that it gives; nothing is installed by it', async () => {
+  const { publicKey, privateKey } = newKeyPair();
+  const trust = [{ name: 'Weather Makers', key: publicKey, ids: ['com.example.*'], highest: 'sensitive' }];
+  await using bench = await startStore({ config: { trust } });
+  const source = await packages.pack({ manifest: ASKS, key: privateKey });
+  const { what, ...package_ } = (await bench.about('apps.install', { source, grants: NEEDED })) as ActSubject;
+  assert.deepEqual(package_, { id: ID, title: ASKS.title, version: '1.0.0', signer: 'Weather Makers' });
+  assert.deepEqual(
+    what?.map(({ summary, reason }) => [summary, reason]),
+    [
+      ['hear the microphone', 'listens'],
+      ['connect to weather.house.example, port 41500, and to no other host', 'fetches'],
+      ['show toasts and banners', 'tells'],
+    ],
+  );
+  assert.deepEqual(await listed(bench), []);
+  assert.deepEqual(bench.consents.kept.size, 0);
+  await bench.install(source, { grants: NEEDED });
+  const next = await packages.pack({ version: '1.1.0', manifest: ASKS, key: privateKey });
+  const update = (await bench.about('apps.update', {
+    id: 'guest',
+    source: next,
+    grants: ['sensors.nfc'],
+  })) as ActSubject;
+  assert.deepEqual(
+    [update.version, update.what?.map(({ capability }) => capability)],
+    ['1.1.0', ['sensors.nfc']],
+    'what it holds already is not given anew',
+  );
+  const { version, signer } = (await bench.about('apps.remove', { id: 'guest' })) as ActSubject;
+  assert.deepEqual([version, signer], ['1.0.0', 'Weather Makers']);
+});
+
+test('a package that no trusted key signed is shown as not signed, and what is wrong with one is told before anybody is asked', async () => {
+  await using bench = await startStore();
+  const source = await packages.pack({ manifest: ASKS });
+  assert.equal(((await bench.about('apps.install', { source, grants: [] })) as ActSubject).signer, null);
+  await assert.rejects(bench.about('apps.install', { source: '/nowhere.app' }), { code: 'PACKAGE_INVALID' });
+  await assert.rejects(bench.about('apps.remove', { id: 'nobody' }), { code: 'APP_NOT_FOUND' });
+});
+
+test('what is optional and was not named with the others is denied, and not asked once more', async () => {
+  await using bench = await startStore();
+  const source = await packages.pack({ manifest: ASKS });
+  await bench.install(source, { grants: NEEDED });
+  assert.deepEqual(
+    (await bench.consents.of(ID)).map(({ capability, allowed }) => [capability, allowed]),
+    [...NEEDED.map((one) => [one, true]), ['sensors.nfc', false]],
+  );
 });
 
 test('what nobody may grant holds an installation back, and names what is missing', async () => {

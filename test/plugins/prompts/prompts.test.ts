@@ -29,6 +29,50 @@ const failure = (code: string, reason: RegExp) => (error: unknown) => {
 describe('a question', () => {
   it('agrees with its manifest', () => assert.deepEqual(checkManifest(MANIFEST, plugin), []));
 
+  it('that an act would answer stands behind the act, and takes it along when it is answered elsewhere', async () => {
+    using folder = new Folder();
+    await using bench = await boot(folder);
+    const asked = bench.prompts.ask(question());
+    const id = await idOf(bench);
+    const about = { id: APP, answers: id };
+    const what = question().what;
+    const act = bench.prompts.ask({
+      kind: 'confirm',
+      subject: 'page.1',
+      title: 'Firefox',
+      act: 'allow what is asked',
+      about,
+      what,
+    });
+    await idOf(bench, 'page.1');
+    assert.deepEqual(
+      (await bench.prompts.list()).map(({ kind }) => kind),
+      ['confirm', 'consent'],
+    );
+    await bench.run('prompts.answer', { id, allow: ['audio.capture'] });
+    assert.equal((await asked).state, 'answered');
+    assert.equal((await act).state, 'withdrawn');
+    assert.deepEqual(await bench.prompts.list(), []);
+  });
+
+  it('about an act is answered as a whole, whatever the act gives, and nothing of that is kept', async () => {
+    using folder = new Folder();
+    await using bench = await boot(folder);
+    const what = question().what;
+    const act = bench.prompts.ask({
+      kind: 'confirm',
+      subject: 'page.1',
+      title: 'Firefox',
+      act: 'install an app',
+      what,
+    });
+    const id = await idOf(bench, 'page.1');
+    await assert.rejects(bench.run('prompts.answer', { id, allow: ['audio.capture'] }), { code: 'PARAMS_INVALID' });
+    await bench.run('prompts.answer', { id, allow: ['yes'] });
+    assert.deepEqual((await act).allow, ['yes']);
+    assert.deepEqual(await bench.consents.of('page.1'), []);
+  });
+
   it('is shown by list and event, and the answer is kept before the asker hears of it', async () => {
     using folder = new Folder();
     await using bench = await boot(folder);

@@ -1,7 +1,7 @@
 /** What a page may not do on its own word, and the two ways in which a person confirms it. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { CoreError, type Network, type Operation } from '@device-core/plugin-api';
+import { type ActSubject, CoreError, type Network, type Operation } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { networkOperations } from '../../../plugins/life/network/operations.ts';
 import { updateOperations } from '../../../plugins/life/updater/operations.ts';
@@ -93,6 +93,85 @@ describe('a sensitive act of a page', () => {
   test('offers the code alone where there is no panel', async () => {
     await using it = await begin({ panel: false });
     assert.deepEqual((await refused(it.bench, it.page)).ways, ['code']);
+  });
+});
+
+describe('what is confirmed is shown in full', () => {
+  const EYE = {
+    ...{ id: 'com.example.eye', title: 'Eye', version: '1.0.0', signer: 'maker' },
+    what: [{ capability: 'audio.capture', summary: 'hear the microphone', reason: 'r', optional: false }],
+    claims: [{ kind: 'reads', name: '/etc', summary: 'read /etc' }],
+  } as const satisfies ActSubject;
+  const about = async (subject: ActSubject | Error) => {
+    const { done, row } = sensitive();
+    let asked = 0;
+    const look = async () => {
+      asked += 1;
+      if (subject instanceof Error) throw subject;
+      return subject;
+    };
+    const bench = await boot({ rows: [{ ...row, about: look }] });
+    return {
+      done,
+      bench,
+      page: await bench.signIn(),
+      asked: () => asked,
+      [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+    };
+  };
+
+  test('on the panel, on the page and by devicectl: the package, its signer and each right; and it is looked at once', async () => {
+    await using it = await about(EYE);
+    const details = (await refused(it.bench, it.page, { id: EYE.id })) as object;
+    await refused(it.bench, it.page, { id: EYE.id });
+    await it.bench.clock.advance(0);
+    const [question] = it.bench.asked;
+    const { what, claims, ...of } = EYE;
+    assert.deepEqual(
+      [question?.operation, question?.about, question?.what, question?.claims],
+      ['test.remove', of, what, claims],
+    );
+    assert.deepEqual(Object(details).about, EYE);
+    const { waiting } = await it.bench.run('sessions.confirmationCode');
+    assert.deepEqual(waiting[0].about, EYE);
+    assert.equal(it.asked(), 1);
+  });
+
+  test('with all of a long param, up to a bound beyond which no page can have it confirmed', async () => {
+    await using it = await begin();
+    const id = `${'b'.repeat(1_500)}-end`;
+    await refused(it.bench, it.page, { id });
+    await it.bench.clock.advance(0);
+    assert.equal(it.bench.asked[0]?.act, `remove ${id}`);
+    const error = await it.bench
+      .run('test.remove', { id: 'b'.repeat(3_000) }, it.page.caller)
+      .catch((thrown) => thrown);
+    assert.equal(error.code, 'CONFIRMATION_REQUIRED');
+    assert.match(error.message, /too long to be shown whole/);
+    assert.equal(error.details.confirmation, undefined);
+  });
+
+  test('and nobody is asked about what would be refused anyway', async () => {
+    await using it = await about(new CoreError('PACKAGE_INVALID', { source: 'x', reason: 'it is none' }));
+    await assert.rejects(it.bench.run('test.remove', { id: 'x' }, it.page.caller), { code: 'PACKAGE_INVALID' });
+    await it.bench.clock.advance(0);
+    assert.equal(it.bench.asked.length, 0);
+  });
+
+  test('an act whose question was answered elsewhere is gone, and one that was only taken off the panel is not', async () => {
+    for (const [answers, state] of [
+      ['q1', 'gone'],
+      [undefined, 'open'],
+    ] as const) {
+      await using it = await about({ id: EYE.id, ...(answers && { answers }) });
+      const { confirmation } = await refused(it.bench, it.page);
+      await it.bench.clock.advance(0);
+      it.bench.asked[0]?.answer('withdrawn');
+      await it.bench.clock.advance(0);
+      const outcome = it.bench.run('sessions.confirmation', { id: confirmation }, it.page.caller);
+      await it.bench.clock.advance(20_000);
+      assert.deepEqual(await outcome, { state });
+    }
   });
 });
 

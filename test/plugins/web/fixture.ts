@@ -101,6 +101,7 @@ export async function boot({ panel = true, rows = [] as readonly Operation<never
             };
             asked.push(one);
           }),
+        list: async () => [],
         withdraw: async (subject) => {
           for (const one of [...asked]) if (one.subject === subject) one.answer('withdrawn');
         },
