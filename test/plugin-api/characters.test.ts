@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { escapeUnseen, UNSEEN } from '@device-core/plugin-api/characters';
+import { escapeUnseen, firstUnseen, UNSEEN } from '@device-core/plugin-api/characters';
 import { cell } from '@device-core/plugin-api/program';
 import fc from 'fast-check';
 
@@ -47,9 +47,9 @@ describe('characters that a person does not see', () => {
   for (const [name, from, to] of RANGES)
     it(`are written by their number: ${name}`, () => {
       for (let code = from; code <= to; code++) {
-        const text = `a${String.fromCodePoint(code)}b`;
+        const text = `1${String.fromCodePoint(code)}2`;
         const shown = escapeUnseen(text);
-        assert.match(shown, /^a\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|u\{[0-9a-f]{5}\})b$/, code.toString(16));
+        assert.match(shown, /^1\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|u\{[0-9a-f]{5}\})2$/, code.toString(16));
         assert.equal(Number.parseInt(shown.replaceAll(/[^0-9a-f]/g, '').slice(1, -1), 16), code);
         assert.equal(cell(text), shown);
         assert.ok(UNSEEN.test(text));
@@ -64,7 +64,7 @@ describe('characters that a person does not see', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const shown = escapeUnseen(text);
-        assert.doesNotMatch(shown, UNSEEN);
+        assert.equal(firstUnseen(shown), undefined);
         assert.equal(escapeUnseen(shown), shown);
       }),
     );
