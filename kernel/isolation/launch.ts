@@ -102,7 +102,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
   child.on('close', (code, signal) => {
     if (/heap out of memory/i.test(said)) ended(`its heap grew past ${heapMB} MB`);
     else {
-      const name = signal ?? (above === 2 ? signalOf(code) : undefined);
+      const name = signal ?? (above > 0 ? signalOf(code) : undefined);
       ended(name ? `it was ended by ${name}` : `it ended by itself with exit code ${code}`);
     }
   });
@@ -134,7 +134,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
   };
 }
 
-/** As bubblewrap and shells tell the signal that ended a program. */
+/** Walls report the signal that ended a program as shells do. */
 function signalOf(code: number | null): string | undefined {
   return Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0];
 }

@@ -78,16 +78,33 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   };
 }
 
+/**
+ * Script of the first process inside, which waits for the guest and ends with 128 + n where signal n ended it. unshare(1) of util-linux 2.38 does not: it
+ * reports code 1 for a child that SIGKILL ended. The shell's own words ("Killed") are no output of the guest.
+ */
+const WAIT = 'exec 9>&2 2>/dev/null; (exec "$@" 2>&9 9>&-); exit $?';
+
 /** Without a root of its own a guest of the Core's user reads its files; as another user it does not. */
 export async function namespaces(root: boolean): Promise<MakerTrial> {
-  const [unshare, readlink, setpriv] = await Promise.all(['unshare', 'readlink', 'setpriv'].map(findTool));
-  if (!unshare || !readlink || !setpriv) return absent('unshare or setpriv');
+  const tools = ['unshare', 'setpriv', 'setsid', 'sh', 'readlink'] as const;
+  const [unshare, setpriv, setsid, sh, readlink] = await Promise.all(tools.map(findTool));
+  if (!unshare || !setpriv || !setsid || !sh || !readlink) return absent('unshare, setpriv or setsid');
   const own = root ? [] : ['--user', '--map-current-user'];
-  const words = ({ network, uid, groups, cwd, program, args }: SandboxSpec): Wrapped['words'] => [
-    ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
-    ...(network === 'open' ? [] : ['--net']),
-    ...[`--wd=${cwd}`, '--', ...asUser(setpriv, uid, groups), program, ...args],
-  ];
+  const words = ({ network, uid, groups, cwd, program, args }: SandboxSpec): Wrapped['words'] => {
+    // Its own session makes the guest's group one that takes SIGTERM without the processes outside.
+    const first = [setsid, sh, '-c', WAIT, 'first'];
+    const user = asUser(setpriv, uid, groups);
+    return [
+      // Ends with the Core, and what is inside ends with it.
+      ...([setpriv, '--pdeathsig', 'KILL', '--'] as const),
+      ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
+      ...(network === 'open' ? [] : ['--net']),
+      ...[`--wd=${cwd}`, '--'],
+      // A process that becomes another user loses the signal of --kill-child (prctl(2), PR_SET_PDEATHSIG).
+      ...(uid === undefined ? [...user, ...first] : [...first, ...user]),
+      ...[program, ...args],
+    ];
+  };
   const [command, ...args] = words(askSpec(readlink));
   const found = ownNamespaces(await tryOut(command, args));
   if ('failure' in found) return { ...found, failure: `unshare: ${found.failure}` };
@@ -95,7 +112,7 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
   return {
     by: 'namespaces',
     users: root,
-    above: () => 1,
+    above: () => 2,
     walls: ({ uid, network }) => ({
       user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
       files: uid === undefined ? 'none' : 'kernel',

@@ -31,8 +31,8 @@ export interface WalledProgram {
   /** Each descriptor is a pipe; whoever spawns writes the bytes into it and closes it. */
   readonly feeds: readonly { readonly descriptor: number; readonly bytes: Uint8Array }[];
   readonly walls: Walls;
-  /** Processes between the one that is spawned and the program. With 2 or 3 of them an exit code of 128 + n stands for signal n. */
-  readonly above: 0 | 1 | 2 | 3;
+  /** Processes between the one that is spawned and the program. With any of them an exit code of 128 + n stands for signal n. */
+  readonly above: 0 | 2 | 3;
 }
 
 export interface PrepareOptions {

@@ -13,7 +13,7 @@ import { WallLauncher } from '../../kernel/walls/launcher.ts';
 import { startCore } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { WITHOUT_PYTHON } from '../fixtures/python.ts';
-import { healthReport } from '../fixtures/walls.ts';
+import { healthReport, withoutWalls } from '../fixtures/walls.ts';
 
 after(leakCheck());
 
@@ -113,13 +113,6 @@ async function reach({
   }
 }
 
-/** The makers of walls that this machine can use: what is not there is not demanded. */
-const usable = new Set(
-  await Promise.all(
-    (['bubblewrap', 'namespaces', 'none'] as const).map(async (best) => (await new WallLauncher(best).report()).by),
-  ),
-);
-const without = (by: WallMaker): string | false => !usable.has(by) && `this machine makes no walls by ${by}`;
 const INSIDE = {
   ...{ 'read operator': 'ENOENT', 'read token': 'ENOENT', 'read data': 'ENOENT', 'read log': 'ENOENT' },
   ...{
@@ -140,7 +133,7 @@ function ran(seen: Awaited<ReturnType<typeof reach>>): Seen {
 describe('an app', () => {
   for (const language of ['Node', 'Python'] as const)
     it(`in ${language} reaches nothing that is not its own, nor does a process that left its session and its parent`, {
-      skip: without('bubblewrap') || (language === 'Python' && WITHOUT_PYTHON),
+      skip: withoutWalls('bubblewrap') || (language === 'Python' && WITHOUT_PYTHON),
     }, async () => {
       const { found, orphan, manifest, health } = ran(await reach({ best: 'bubblewrap', language }));
       // The shared socket is there and knows the app: it is not the operator.
@@ -151,14 +144,14 @@ describe('an app', () => {
       assert.equal(health.walls?.code, undefined);
     });
 
-  it('has the network that was granted, and nothing else with it', { skip: without('bubblewrap') }, async () => {
+  it('has the network that was granted, and nothing else with it', { skip: withoutWalls('bubblewrap') }, async () => {
     const { found } = ran(await reach({ best: 'bubblewrap', capabilities: ['network.outbound'] }));
     assert.deepEqual(found, { ...INSIDE, tcp: 'done', operator: '403' });
   });
 
   for (const best of ['namespaces', 'none'] as const)
     it(`is refused where there is ${best === 'none' ? 'no wall' : 'no wall around its files'}, with the remedy`, {
-      skip: without(best),
+      skip: withoutWalls(best),
     }, async () => {
       const seen = await reach({ best });
       assert.ok('refused' in seen);
@@ -177,7 +170,9 @@ describe('an app', () => {
     assert.match(health.warnings[0]!, /^walls: none; /);
   });
 
-  it('runs in the walls that there are where the SKU says apps.insecure', { skip: without('namespaces') }, async () => {
+  it('runs in the walls that there are where the SKU says apps.insecure', {
+    skip: withoutWalls('namespaces'),
+  }, async () => {
     const { found, orphan } = ran(await reach({ best: 'namespaces', insecure: true }));
     for (const seen of [found, orphan]) {
       assert.deepEqual([seen['signal 0'], seen.tcp, seen.processes], ['ESRCH', 'ENETUNREACH', 'own']);

@@ -6,10 +6,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { WallMaker } from '@device-core/plugin-api';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { CONNECTED_AND_ANSWERS } from '../fixtures/answering.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { WITHOUT_BWRAP } from '../fixtures/walls.ts';
+import { withoutWalls } from '../fixtures/walls.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 const SKU = `
@@ -32,7 +33,7 @@ const STAYS = `process.on('SIGTERM', () => {});
 ${CONNECTED_AND_ANSWERS}
 setInterval(() => {}, 1000);`;
 
-const killed = async (context: TestContext, walls: 'none' | 'bubblewrap') => {
+const killed = async (context: TestContext, walls: WallMaker) => {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const folder = mkdtempSync(join(tmpdir(), 'app-'));
   writeFileSync(join(root, 'sku.yaml'), SKU);
@@ -84,6 +85,7 @@ const killed = async (context: TestContext, walls: 'none' | 'bubblewrap') => {
 test('apps without walls of a Core that was killed are ended by the next one, which starts its own', (context) =>
   killed(context, 'none'));
 
-test('apps inside walls end with a Core that is killed', { skip: WITHOUT_BWRAP }, (context) =>
-  killed(context, 'bubblewrap'),
-);
+for (const by of ['bubblewrap', 'namespaces'] as const)
+  test(`apps inside walls by ${by} end with a Core that is killed`, { skip: withoutWalls(by) }, (context) =>
+    killed(context, by),
+  );

@@ -6,12 +6,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type CapabilityId, operations, type WallMaker } from '@device-core/plugin-api';
+import { type CapabilityId, operations } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { stringify } from 'yaml';
 import { WallLauncher } from '../../kernel/walls/launcher.ts';
 import { startCore } from '../fixtures/core.ts';
-import { healthReport } from '../fixtures/walls.ts';
+import { culprits } from '../fixtures/culprits.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { healthReport, withoutWalls } from '../fixtures/walls.ts';
 
 after(leakCheck());
 
@@ -111,13 +113,6 @@ function processWith(text: string): number {
   throw new Error(`no process has ${text}`);
 }
 
-/** The makers of walls that this machine can use: what is not there is not demanded. */
-const usable = new Set(
-  await Promise.all(
-    ['bubblewrap', 'namespaces', 'none'].map(async (best) => (await new WallLauncher(best).report()).by),
-  ),
-);
-const without = (by: WallMaker): string | false => !usable.has(by) && `this machine makes no walls by ${by}`;
 const BY_NODE = {
   ...{ 'read operator': 'ERR_ACCESS_DENIED', 'read token': 'ERR_ACCESS_DENIED', 'read data': 'ERR_ACCESS_DENIED' },
   ...{ 'list run': 'ERR_ACCESS_DENIED', 'write manifest': 'ERR_ACCESS_DENIED', processes: 'ERR_ACCESS_DENIED' },
@@ -125,7 +120,7 @@ const BY_NODE = {
 
 describe('a plugin in a process', () => {
   it('cannot reach the Core, its files and sockets, other guests or the network', {
-    skip: without('bubblewrap'),
+    skip: withoutWalls('bubblewrap'),
   }, async () => {
     const { found, visible, health } = await reach('bubblewrap');
     assert.deepEqual(visible, []);
@@ -140,7 +135,7 @@ describe('a plugin in a process', () => {
   });
 
   it('has the network that its manifest claims, and nothing else with it', {
-    skip: without('bubblewrap'),
+    skip: withoutWalls('bubblewrap'),
   }, async () => {
     const { found, visible } = await reach('bubblewrap', { capabilities: ['network.outbound'] });
     assert.deepEqual(visible, []);
@@ -151,7 +146,7 @@ describe('a plugin in a process', () => {
 
   for (const claim of ['{run}', '/'])
     it(`never sees the run folder, which holds tokens and sockets, by the claim ${claim}`, {
-      skip: without('bubblewrap'),
+      skip: withoutWalls('bubblewrap'),
     }, async () => {
       const { found, visible } = await reach('bubblewrap', { files: { read: [claim] } });
       assert.equal(found['list run'], 'done', 'one of its own is in its place');
@@ -161,7 +156,7 @@ describe('a plugin in a process', () => {
     });
 
   it('cannot signal the Core or use the network where there are bare namespaces; its files are told', {
-    skip: without('namespaces'),
+    skip: withoutWalls('namespaces'),
   }, async () => {
     const { found, visible, health } = await reach('namespaces');
     assert.notDeepEqual(visible, [], 'it has no root of its own');
@@ -186,4 +181,23 @@ describe('a plugin in a process', () => {
     assert.equal(health.warnings.length, 1);
     assert.match(health.warnings[0]!, /^walls: none; .* ends the Core by a signal.*; install bubblewrap$/);
   });
+
+  for (const by of ['bubblewrap', 'namespaces', 'none'] as const)
+    it(`is reported with the signal that ended it, in walls by ${by}`, { skip: withoutWalls(by) }, async () => {
+      const root = mkdtempSync(join(tmpdir(), 'dc-'));
+      const plugins = { operations: '^1.0.0', system: '^1.0.0', ...culprits(root, ['silence'], 'process') };
+      const core = await startCore({ root, plugins, services: { launcher: new WallLauncher(by) } });
+      try {
+        process.kill(processWith('"plugin":"silence"'), 'SIGKILL');
+        const last = await eventually(async () => {
+          const { plugins: all } = await core.kernel.status();
+          return all.find(({ id }) => id === 'silence')?.lastError;
+        }, 'the end of the plugin');
+        assert.equal(last.code, 'PLUGIN_CRASHED');
+        assert.match(last.message, /it was ended by SIGKILL$/);
+      } finally {
+        await core.stop();
+        rmSync(root, { recursive: true, force: true });
+      }
+    });
 });

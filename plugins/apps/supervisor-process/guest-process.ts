@@ -8,6 +8,7 @@ import { killSession, leaderOf, programOf, type SessionLeader, signal } from './
 /** What SIGKILL is given to take effect, and the output to run dry. */
 const KILL_MS = 2_000;
 const DRAIN_MS = 500;
+const LOOK_MS = 10;
 
 export interface Launch {
   readonly walled: WalledProgram;
@@ -58,7 +59,7 @@ export class GuestProcess {
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
     child.once('exit', (code, exitSignal) => {
       this.#over = true;
-      resolve(above >= 2 ? exitInside(code, exitSignal) : { code, signal: exitSignal });
+      resolve(above > 0 ? exitInside(code, exitSignal) : { code, signal: exitSignal });
     });
     child.once('error', (thrown) => {
       if (child.pid === undefined) reject(thrown);
@@ -102,8 +103,10 @@ export class GuestProcess {
   async end(graceMs: number): Promise<readonly number[]> {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
-      this.#ask();
-      await settlesWithin(this.#clock, graceMs, this.exited);
+      const end = this.#clock.monotonic() + graceMs;
+      // Walls take some milliseconds to stand: until then there is no program to ask.
+      while (!this.#ask() && !this.#over && this.#clock.monotonic() < end) await this.#clock.sleep(LOOK_MS);
+      await settlesWithin(this.#clock, Math.max(0, end - this.#clock.monotonic()), this.exited);
     }
     const left = await killSession(this.#clock, this.leader, KILL_MS, this.#home, 'recent');
     await settlesWithin(this.#clock, KILL_MS, this.exited);
@@ -115,15 +118,18 @@ export class GuestProcess {
     return left;
   }
 
-  /** SIGTERM for the program and its group. Walls take no notice of it, or would end the program at once: inside bubblewrap its group is that of the first process. */
-  #ask(): void {
+  /**
+   * SIGTERM for the program and its group, which inside walls is that of the first process; the processes outside would end the program at once. False while
+   * there is no program that could take it.
+   */
+  #ask(): boolean {
     const { pid } = this.leader;
-    const inside = this.#above === 0 ? pid : programOf(pid, 1);
-    if (inside !== undefined) signal(this.#above === 1 ? inside : -inside, 'SIGTERM');
+    const first = this.#above === 0 ? pid : programOf(pid, 1);
+    return this.pid !== undefined && first !== undefined && signal(-first, 'SIGTERM');
   }
 }
 
-/** bubblewrap tells the signal that ended a program as shells do. */
+/** Walls report the signal that ended a program as shells do. */
 function exitInside(code: number | null, exitSignal: NodeJS.Signals | null): Exit {
   const inside = Object.entries(osConstants.signals).find(([, number]) => code === 128 + number)?.[0];
   return inside === undefined ? { code, signal: exitSignal } : { code: null, signal: inside as NodeJS.Signals };

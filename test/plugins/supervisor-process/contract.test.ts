@@ -7,7 +7,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { appSupervisorContract, BEHAVIOURS } from '../../contracts/app-supervisor.ts';
 import { FakeSupervisor } from '../../fixtures/fake-supervisor.ts';
 import { shellSpec } from '../../fixtures/guest-spec.ts';
-import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
+import { WITHOUT_BWRAP, withoutWalls } from '../../fixtures/walls.ts';
 import { openSupervisor } from './fixture.ts';
 
 after(leakCheck());
@@ -33,6 +33,10 @@ describe('supervisor-process, with bubblewrap and a way to named hosts', { skip:
 const WITHOUT_USERS = WITHOUT_BWRAP || (process.geteuid?.() !== 0 && 'only root gives a guest a user of its own');
 describe('supervisor-process as root, each guest with a user of its own', { skip: WITHOUT_USERS }, () => {
   appSupervisorContract(() => openSupervisor('bubblewrap', { uid: 40_001 }));
+});
+
+describe('supervisor-process, with bare namespaces', { skip: withoutWalls('namespaces') }, () => {
+  appSupervisorContract(() => openSupervisor('namespaces'));
 });
 
 describe('supervisor-process, without walls', () => {
