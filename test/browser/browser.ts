@@ -1,13 +1,10 @@
-/** Debian's chromium for tests of the page, or a reason why there is none. Nothing is ever fetched for it. */
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { foundOf, without } from '../fixtures/debian.ts';
 
-const PROGRAM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((one) =>
-  existsSync(one),
-);
+const [PROGRAM] = foundOf('chromium');
 
 /** `skip` of a test. */
-export const noBrowser = PROGRAM === undefined ? 'chromium is not installed (apt install chromium)' : false;
+export const noBrowser = without('chromium');
 
 /** `more`: flags of chromium, `--use-file-for-fake-audio-capture=...`. */
 export function openBrowser(...more: readonly string[]): Promise<Browser> {

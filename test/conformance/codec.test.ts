@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { openPacket } from '../../plugins/hardware/cbp/packet.ts';
 import { SeededRandom } from '../../plugins/hardware/port-sim/sim/random.ts';
+import { without } from '../fixtures/debian.ts';
 import { buildFolder, CORE_FILES, compile, noCompiler, STRICT } from '../fixtures/responder.ts';
 
 interface Vector {
@@ -72,14 +73,8 @@ describe('the responder in C, codec', { skip: noCompiler }, () => {
     });
   });
 
-  it('needs of its surroundings no more than the memory functions and strlen', (context) => {
+  it('needs of its surroundings no more than the memory functions and strlen', { skip: without('binutils') }, () => {
     const object = join(folder, 'core.o');
-    try {
-      execFileSync('nm', ['--version'], { stdio: 'ignore' });
-    } catch {
-      context.skip('there is no nm');
-      return;
-    }
     const objects = CORE_FILES.map((file) => {
       const one = join(folder, file.replace(/c$/, 'o'));
       compile([...STRICT, '-O2', '-ffreestanding', '-fno-stack-protector', '-c', '-o', one, file]);

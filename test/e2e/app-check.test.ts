@@ -1,6 +1,5 @@
 /** Costs a simulated device for each case, as it does an author. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +8,13 @@ import { appFilesOf } from '@device-core/plugin-api/packages';
 import { stringify } from 'yaml';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { type AppLanguage, LANGUAGE_NAMES } from '../../plugins/interface/cli/scaffold/app.ts';
+import { without } from '../fixtures/debian.ts';
 import { devicectl, devicectlProcess } from '../plugins/cli/run-devicectl.ts';
 
-const there = (program: string) => spawnSync(program, ['--version']).status === 0;
 const SKIP: Readonly<Record<AppLanguage, string | false>> = {
   node: false,
-  python: there('python3') ? false : 'there is no python3',
-  static: there('make') && there('cc') ? false : 'there is no compiler of C',
+  python: without('python3'),
+  static: without('make', 'gcc'),
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'ac-'));

@@ -14,9 +14,9 @@ import {
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
+import { without } from '../fixtures/debian.ts';
 import { loudnessOf } from '../fixtures/echo-room.ts';
 import { eventually as until } from '../fixtures/eventually.ts';
-import { withoutLibrary } from '../fixtures/native.ts';
 import { join, say, silence } from '../fixtures/speech.ts';
 
 const check = leakCheck();
@@ -37,7 +37,7 @@ const PLUGINS = [
   ],
   ...['audio', 'speech', 'vad-fvad', 'soundswallower', 'tts-flite'],
 ];
-const skip = withoutLibrary('libspeexdsp.so.1', 'libspeexdsp1') ?? false;
+const skip = without('libspeexdsp1');
 /** Nearly as loud in the microphone as somebody in the room. */
 const ECHO = { gain: 0.5, delayMs: 40 };
 const STORY = `Once upon a time there was a little mountain, and on the mountain there lived a bird that sang all day long.

@@ -13,6 +13,7 @@ import { differenceOf, type ImageKeys, parseImage } from '@device-core/plugin-ap
 import { RecordFile } from '@device-core/plugin-api/record-file';
 import { chooseNow } from '../../kernel/init/loader.ts';
 import { damaged, loaderAt, problemOf, sequenceOf } from '../fixtures/cut-off-device.ts';
+import { without } from '../fixtures/debian.ts';
 import { FULL } from '../fixtures/runs.ts';
 import { SlotDevice } from '../fixtures/slot-device.ts';
 
@@ -22,7 +23,7 @@ const CALLS = ['fsync', 'rename', 'pwrite64', 'mkdir', 'unlink', 'unlinkat', 'rm
 type SystemCall = (typeof CALLS)[number];
 
 const traced = spawnSync('strace', ['-o', '/dev/null', '-e', 'inject=getpid:signal=KILL:when=9999', 'true']);
-const WITHOUT_STRACE = traced.status === 0 ? false : 'strace cannot trace here';
+const WITHOUT_STRACE = without('strace') || (traced.status !== 0 && 'strace cannot trace here');
 
 interface Subject {
   /** Before it is killed, once for all. */

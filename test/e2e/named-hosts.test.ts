@@ -13,6 +13,7 @@ import { apps, egress, grants, ledger, operations } from '@device-core/plugin-ap
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { stringify } from 'yaml';
 import { startCore } from '../fixtures/core.ts';
+import { without } from '../fixtures/debian.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { WITHOUT_PYTHON } from '../fixtures/python.ts';
 import { WITHOUT_BWRAP } from '../fixtures/walls.ts';
@@ -27,7 +28,6 @@ const LANGUAGES = {
 } as const;
 const SUBJECT = ['-subj', '/CN=api.test', '-addext', 'subjectAltName=DNS:api.test'];
 const OPENSSL = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-const WITHOUT_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? false : 'there is no openssl';
 
 /** Says what it was asked, as a server in the net would. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -133,7 +133,7 @@ const REACHED: Readonly<Record<keyof typeof LANGUAGES, Readonly<Record<string, R
   },
 };
 
-describe('an app with a host by name', { skip: WITHOUT_BWRAP || WITHOUT_OPENSSL }, () => {
+describe('an app with a host by name', { skip: WITHOUT_BWRAP || without('openssl') }, () => {
   for (const language of ['Node', 'Python'] as const)
     it(`reaches it from ${language}, and nothing else; a refusal stands where people look`, {
       skip: language === 'Python' && WITHOUT_PYTHON,

@@ -24,6 +24,7 @@ import { render, valuesProblem } from '../../plugins/life/systemd/program/render
 import { skuForService } from '../../plugins/life/systemd/program/sku.ts';
 import { dropInOf, needsOf } from '../../plugins/life/systemd/program/sku-needs.ts';
 import { wardenConfigOf } from '../../plugins/life/systemd/program/warden-config.ts';
+import { without } from '../fixtures/debian.ts';
 import { devicectl, SMALL_SKU } from '../fixtures/installed-core.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
@@ -31,10 +32,6 @@ const VALUES = { service: 'device', prefix: '/usr/lib/device' };
 const folder = mkdtempSync(join(tmpdir(), 'dc-install-'));
 after(() => rmSync(folder, { recursive: true }));
 after(leakCheck());
-const WITHOUT_ANALYZE =
-  spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'systemd-analyze is not there';
-const WITHOUT_PARSER =
-  spawnSync('apparmor_parser', ['--version']).status === 0 ? false : 'apparmor_parser is not there';
 
 function sku(name: string, text: string): string {
   const file = join(folder, `${name}.yaml`);
@@ -307,7 +304,7 @@ describe('devicectl system install', () => {
   });
 });
 
-describe('units as systemd reads them', { skip: WITHOUT_ANALYZE }, () => {
+describe('units as systemd reads them', { skip: without('systemd') }, () => {
   const variants: readonly (readonly [name: string, ...lines: readonly string[]])[] = [
     ['nothing'],
     [
@@ -420,7 +417,7 @@ describe('units as systemd reads them', { skip: WITHOUT_ANALYZE }, () => {
     assert.match(stdout, /its exposure is [\d.]+, more than 2/);
   });
 
-  test('the profile of the Core compiles', { skip: WITHOUT_PARSER }, () => {
+  test('the profile of the Core compiles', { skip: without('apparmor') }, () => {
     const text = render(readFileSync(join(CHECKOUT, 'systemd/apparmor/core'), 'utf8'), VALUES);
     const { status, stderr } = spawnSync('apparmor_parser', ['-Q', '-K', '-S'], {
       input: text,

@@ -13,18 +13,18 @@ import {
   unitNameOf,
   unitOf,
 } from '@device-core/plugin-api/app-spec';
+import { without } from '../../fixtures/debian.ts';
 import { specOfGolden } from './golden.ts';
 import { MANIFESTS, PATHS } from './manifests.ts';
 
 const run = (command: string, ...args: readonly string[]) =>
   spawnSync(command, args, { encoding: 'utf8', timeout: 60_000 });
-const without = (command: string) => run(command, '--version').status !== 0 && `${command} is not installed`;
 
 /** Tenths: the bar of an app without the network, and of any app. */
 const ALONE = 5;
 const ANY = 15;
 
-describe('systemd finds', { skip: without('systemd-analyze') }, () => {
+describe('systemd finds', { skip: without('systemd') }, () => {
   let folder = '';
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'dc-units-'));
@@ -71,7 +71,7 @@ describe('systemd finds', { skip: without('systemd-analyze') }, () => {
   });
 });
 
-describe('AppArmor takes', { skip: without('apparmor_parser') }, () => {
+describe('AppArmor takes', { skip: without('apparmor') }, () => {
   for (const name of Object.keys(MANIFESTS))
     it(`the profile of ${name}`, () => {
       const { status, stderr } = spawnSync('apparmor_parser', ['-Q', '-K', '-S'], {

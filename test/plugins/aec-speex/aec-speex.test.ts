@@ -7,14 +7,15 @@ import { after, describe, it } from 'node:test';
 import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/aec-speex/index.ts';
+import { without } from '../../fixtures/debian.ts';
 import { echoFrames, echoOf, loudnessOf, mixed } from '../../fixtures/echo-room.ts';
 import { pace } from '../../fixtures/eventually.ts';
-import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
+import { healthOf } from '../../fixtures/native.ts';
 import { collect, join, say, silence } from '../../fixtures/speech.ts';
 
 const MANIFEST = joinPath(import.meta.dirname, '../../../manifests/plugins/voice/aec-speex.yaml');
 const NAME = 'libspeexdsp.so.1';
-const skip = withoutLibrary(NAME, 'libspeexdsp1') ?? false;
+const skip = without('libspeexdsp1');
 const NEVER = new AbortController().signal;
 const SECOND = 16_000;
 after(leakCheck());

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,21 +8,13 @@ import { bytesOfSamples, samplesOfBytes } from '@device-core/plugin-api/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio-alsa/index.ts';
 import { audioDeviceContract, framesOf, toneSource } from '../../contracts/audio-device.ts';
+import { without } from '../../fixtures/debian.ts';
 import { eventually, pace } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
 const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/audio-alsa.yaml');
-const installed = (() => {
-  try {
-    execFileSync('arecord', ['--version'], { stdio: 'ignore' });
-    execFileSync('aplay', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-const skip = installed ? false : 'Debian package alsa-utils is not installed';
+const skip = without('alsa-utils');
 const { signal } = new AbortController();
 const codeOf = (work: Promise<unknown>) =>
   work.then(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,15 +7,15 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { type AppLanguage, LANGUAGE_NAMES } from '../../../plugins/interface/cli/scaffold/app.ts';
+import { without } from '../../fixtures/debian.ts';
 import { devicectl } from './run-devicectl.ts';
 
 const run = promisify(execFile);
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-const there = (program: string) => spawnSync(program, ['--version']).status === 0;
 const SKIP: Readonly<Record<AppLanguage, string | false>> = {
   node: false,
-  python: there('python3') ? false : 'there is no python3',
-  static: there('make') && there('cc') ? false : 'there is no compiler of C',
+  python: without('python3'),
+  static: without('make', 'gcc'),
 };
 const TESTS: Readonly<Record<AppLanguage, readonly [string, ...string[]]>> = {
   node: [process.execPath, '--test'],

@@ -7,6 +7,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CoreProcess, TemporaryRoot } from '../../fixtures/core-process.ts';
+import { foundOf, without } from '../../fixtures/debian.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { FakeSsh } from '../../fixtures/fake-ssh.ts';
 import { FakeCore } from './fake-core.ts';
@@ -172,8 +173,8 @@ test('a command that is interrupted leaves no ssh behind', async () => {
 });
 
 /** As Debian has it, for this user alone, on a port of the loopback. */
-const SSHD = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((file) => existsSync(file));
-const NO_SSHD = SSHD && spawnSync('ssh-keygen', ['-?']).error === undefined ? false : 'there is no sshd';
+const [SSHD] = foundOf('openssh-server');
+const NO_SSHD = without('openssh-server', 'openssh-client');
 
 test('through a real sshd a real Core answers', { skip: NO_SSHD }, async () => {
   using root = new TemporaryRoot();

@@ -1,11 +1,11 @@
 /** `devicectl sku explain|diff|graph|flat|check` over the family of the tree. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { without } from '../../fixtures/debian.ts';
 import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
 
 const SKUS = resolve(import.meta.dirname, '../../../manifests/skus');
@@ -168,13 +168,13 @@ suite('sku graph', () => {
     assert.match(dot, /"render-soft" -> "nobody provides renderers" \[label="renderers", color=red\];/);
   });
 
-  const dot = spawnSync('dot', ['-V']).error === undefined;
-  test('is a picture where dot is', { skip: !dot && 'dot is not installed' }, async () => {
+  const noDot = without('graphviz');
+  test('is a picture where dot is', { skip: noDot }, async () => {
     const file = join(FOLDER, 'graph.svg');
     await said('graph', sku('kiosk'), '--out', file);
     assert.match(readFileSync(file, 'utf8'), /<svg/);
   });
-  test('says what is missing where dot is not', { skip: dot && 'dot is installed' }, async () => {
+  test('says what is missing where dot is not', { skip: !noDot && 'dot is installed' }, async () => {
     const { code, stderr } = await devicectl(['sku', 'graph', sku('kiosk'), '--out', join(FOLDER, 'graph.svg')]);
     assert.equal(code, 1);
     assert.match(stderr, /UNAVAILABLE: no picture can be drawn: dot is not installed[\s\S]*graphviz/);

@@ -59,7 +59,7 @@ describe('voice activity of sherpa', { skip: silero }, () => {
     }
   });
 
-  it('hears people', { skip: WITHOUT_RECORDINGS ?? false }, async () => {
+  it('hears people', { skip: WITHOUT_RECORDINGS }, async () => {
     await using target = await start();
     for (const name of ['goforward.raw', 'cards/005.wav', 'librivox/sense_and_sensibility_01_austen_64kb-0870.wav'])
       assert.ok(share(await judge(target.engine, await recording(name))) > 0.4, name);

@@ -7,6 +7,7 @@ import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { hear, utterance } from '../../contracts/stt.ts';
 import { called, spot } from '../../contracts/wake.ts';
 import { grammarOf, wordErrorRate } from '../../fixtures/commands.ts';
+import { without } from '../../fixtures/debian.ts';
 import { FULL } from '../../fixtures/runs.ts';
 import { inNoise, join, pcmOf, recording, silence, WITHOUT_RECORDINGS } from '../../fixtures/speech.ts';
 import { start } from './start.ts';
@@ -47,7 +48,6 @@ const NOT_SAID = [
   'my shoes are too small for me',
 ];
 const UNLIKE = ['kitchen light', 'turn on the', 'fifty percent', 'play some mustard', 'the bedroom'];
-const withoutEspeak = spawnSync('espeak-ng', ['--version']).error ? 'espeak-ng is not installed' : false;
 // The models are the same in a worker and in a process.
 const elsewhere = process.env[ISOLATION_VARIABLE] ? 'its figures do not depend on where it runs' : false;
 const skip = FULL ? elsewhere : 'npm run test:rest measures it: it costs 20 s of CPU';
@@ -101,7 +101,7 @@ describe('soundswallower', { timeout: 300_000, skip }, () => {
     }
   });
 
-  it('decodes recordings of people', { skip: WITHOUT_RECORDINGS ?? false }, async (t) => {
+  it('decodes recordings of people', { skip: WITHOUT_RECORDINGS }, async (t) => {
     await using one = await start('stt');
     const text = readFileSync('/usr/share/pocketsphinx/test/data/cards/cards.gram', 'utf8');
     const rules = text.slice(text.indexOf('public')).replace('public <cards>', 'public <command>');
@@ -129,7 +129,7 @@ describe('soundswallower', { timeout: 300_000, skip }, () => {
     assert.equal((await hear(one.engine, forward)).text, '');
   });
 
-  it('understands French where the device has the model', { skip: withoutEspeak }, async () => {
+  it('understands French where the device has the model', { skip: without('espeak-ng') }, async () => {
     await using one = await start('stt', { languages: ['en', 'fr'] });
     assert.deepEqual(one.target.description.languages, ['en', 'fr']);
     const french = {

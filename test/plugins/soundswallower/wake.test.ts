@@ -97,7 +97,7 @@ describe('soundswallower and phrases', { timeout: 300_000 }, () => {
     assert.ok(found.length >= 2, JSON.stringify(found));
   });
 
-  it('finds what people say, and nothing else in it', { skip: WITHOUT_RECORDINGS ?? false }, async () => {
+  it('finds what people say, and nothing else in it', { skip: WITHOUT_RECORDINGS }, async () => {
     await using one = await start('wake');
     const phrase = 'go forward ten meters';
     const said = join(await recording('goforward.raw'), silence(300));

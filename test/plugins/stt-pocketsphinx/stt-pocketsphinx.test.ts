@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
@@ -17,9 +16,10 @@ import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-ap
 import { plugin } from '../../../plugins/voice/stt-pocketsphinx/index.ts';
 import { sttContract } from '../../contracts/stt.ts';
 import { wakeContract } from '../../contracts/wake.ts';
+import { without } from '../../fixtures/debian.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { pace } from '../../fixtures/eventually.ts';
-import { healthOf, withoutLibrary } from '../../fixtures/native.ts';
+import { healthOf } from '../../fixtures/native.ts';
 import {
   collect,
   framesOf,
@@ -36,10 +36,8 @@ import { startEngine } from '../../fixtures/speech-registry.ts';
 const MANIFEST = 'manifests/plugins/voice/stt-pocketsphinx.yaml';
 const MODEL = '/usr/share/pocketsphinx/model/en-us/en-us';
 const NEVER = new AbortController().signal;
-const skip =
-  withoutLibrary('libpocketsphinx.so.3', 'libpocketsphinx3') ??
-  (existsSync(MODEL) ? false : 'Debian package pocketsphinx-en-us is not installed');
-const human = skip || (WITHOUT_RECORDINGS ?? false);
+const skip = without('libpocketsphinx3', 'pocketsphinx-en-us');
+const human = skip || WITHOUT_RECORDINGS;
 after(leakCheck());
 
 const start = <K extends 'stt' | 'wake'>(kind: K, config = {}) => startEngine(plugin, MANIFEST, kind, config);

@@ -1,6 +1,5 @@
 /** What the system shows, and what stands in for letters that no font of the device has. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { LAYERS, type Prompt, type Surface } from '@device-core/plugin-api';
 import { DAY, type Rect, type Scene } from '@device-core/plugin-api/scene';
@@ -9,6 +8,7 @@ import { goodbyeScene, safeModeScene } from '../../../plugins/display/system-vie
 import { promptScene } from '../../../plugins/display/system-view/prompt-scene.ts';
 import { CORNER, type Ear, earScene, noticeScene } from '../../../plugins/display/system-view/signs.ts';
 import { stringsOf } from '../../../plugins/display/system-view/strings/index.ts';
+import { OPTIONAL, without } from '../../fixtures/debian.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
 import { homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, painted, pngOf } from '../../fixtures/pictures.ts';
@@ -18,7 +18,7 @@ import { item, question } from './fixture.ts';
 after(leakCheck());
 
 /** Of the machine: the Core ships letters of Latin, Greek and Cyrillic. */
-const ARABIC = '/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf';
+const [ARABIC] = OPTIONAL['fonts-dejavu-core'].files;
 const EN = stringsOf('en');
 const NOON = Date.UTC(2024, 4, 9, 12, 0);
 const TITLE = 'مدير المواعيد والتذكيرات الذكي لجميع أفراد العائلة';
@@ -87,7 +87,7 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
     await assertPicture('system-view/consent-no-font', await painted(surfaces, { at: 2_000 }));
   });
 
-  it('the same with a font pack', { skip: existsSync(ARABIC) ? false : `${ARABIC} is not here` }, async () => {
+  it('the same with a font pack', { skip: without('fonts-dejavu-core') }, async () => {
     const fonts = [{ family: 'DejaVu Sans', path: ARABIC }];
     const surfaces = await withMeasure({ fonts }, (display) => asked(display, { title: TITLE }));
     await assertPicture('system-view/consent-arabic', await painted(surfaces, { fonts, at: 2_000 }));

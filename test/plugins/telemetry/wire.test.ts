@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { type MetricData, metrics } from '@device-core/plugin-api/telemetry';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../../fixtures/core.ts';
+import { without } from '../../fixtures/debian.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { Collector } from './fakes.ts';
 import { checkOtlp } from './otlp-shape.ts';
@@ -18,7 +19,6 @@ const PLUGINS = {
   ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', http: '^1.0.0', ledger: '^1.0.0', outbox: '^1.0.0' },
   ...{ metrics: '^1.0.0', traces: '^1.0.0' },
 };
-const PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 const NASTY = [
   ...['"', '\\', '\n', '\\n', '"} 1\nforged 2', '# HELP x', '\r', '\0', '\ud800', '\u2028', 'é😀', '', ' ', '{a="b"}'],
   ...['x'.repeat(10_000), '\u202eabc', "'; --"],
@@ -72,7 +72,7 @@ describe('a whole Core', () => {
   });
 
   it('tells Prometheus what its own tool takes, without a word of complaint', {
-    skip: PROMTOOL ? false : 'promtool is not installed (apt install prometheus)',
+    skip: without('prometheus'),
   }, async () => {
     const said = await ask(core, '/metrics');
     assert.match(said, /^device_nasty_total\{/m);

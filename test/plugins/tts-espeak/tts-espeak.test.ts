@@ -10,21 +10,14 @@ import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-ap
 import { plugin, tagsOf } from '../../../plugins/voice/tts-espeak/index.ts';
 import { WavStream } from '../../../plugins/voice/tts-espeak/wav-stream.ts';
 import { spoken, ttsContract } from '../../contracts/tts.ts';
+import { without } from '../../fixtures/debian.ts';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
 const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/tts-espeak.yaml');
-const installed = (() => {
-  try {
-    execFileSync('espeak-ng', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-const skip = installed ? false : 'Debian package espeak-ng is not installed';
+const skip = without('espeak-ng');
 
 async function start(config: object = {}) {
   const registry = new EngineRegistry();
