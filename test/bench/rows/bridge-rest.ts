@@ -3,7 +3,7 @@
  * round trip beside the neighbour to the round trip alone, in turns. The simulated wire has no clock, so both ends share two cores with the bench.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,35 +12,10 @@ import { Worker } from 'node:worker_threads';
 import { CoreProcess } from '../../fixtures/core-process.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 import { type Goal, type Measured, microseconds, quartiles, type Row } from '../harness.ts';
+import { placed, slowBus } from '../sku-data.ts';
 import type { Greed } from '../workloads/greedy.ts';
 
 const GREEDY = new URL('../workloads/greedy.ts', import.meta.url);
-
-const SKU = `skuVersion: 1
-id: bench
-title: Bench
-simulated: true
-plugins:
-  operations: ^1.0.0
-  identity: ^1.0.0
-  system: ^1.0.0
-  http: ^1.0.0
-  limits: { version: ^1.0.0, config: { generous: true } }
-  rpc:
-    version: ^1.0.0
-    config: { apps: [{ id: com.example.greedy, name: greedy, capabilities: ["bridges.spi:slow"] }] }
-  port-sim: ^1.0.0
-  endpoints: ^1.0.0
-  cbp: ^1.0.0
-  spi:
-    version: ^1.0.0
-    config:
-      handles:
-        - { name: flash, endpoint: spi0, cs: 0, speed: 8000000, mode: 0 }
-        - { name: slow, endpoint: spi1, cs: 0, speed: 125000, mode: 0 }
-  i2c: { version: ^1.0.0, config: { handles: [{ name: memory, endpoint: i2c0, address: 0x50 }] } }
-  gpio: { version: ^1.0.0, config: { handles: [{ name: button, endpoint: gpio0, line: 8, direction: in }] } }
-`;
 
 const PROBES = {
   GPIO: ['/GPIO_read', { handle: 'button' }],
@@ -61,9 +36,7 @@ class Bench implements AsyncDisposable {
 
   static async open(): Promise<Bench> {
     const bench = new Bench();
-    const sku = join(bench.#root, 'bench.yaml');
-    writeFileSync(sku, SKU);
-    bench.#core = await CoreProcess.start(bench.#root, '--sku', sku, '--no-tcp');
+    bench.#core = await CoreProcess.start(bench.#root, '--sku', placed(bench.#root, slowBus()), '--no-tcp');
     bench.sim = await SimControl.open(join(bench.#root, 'run'));
     return bench;
   }

@@ -3,18 +3,18 @@
  * loopback; the attacker is another thread of this process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over
  * REST, one over the socket of its app, and one waits for an event that it published.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { parse, stringify } from 'yaml';
 import { culprits } from '../../fixtures/culprits.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { SpawnedCore } from '../../fixtures/spawned-core.ts';
 import { RawClient } from '../../plugins/rpc/fixture.ts';
 import type { Goal, Measured, Row } from '../harness.ts';
+import { placed, withGuests } from '../sku-data.ts';
 import type { Attack, Flood } from '../workloads/flood.ts';
 
 const ATTACKER = new URL('../workloads/flood.ts', import.meta.url);
@@ -30,7 +30,6 @@ const APPS = ['agenda', 'flash-reader'];
 /** What the apps offer once they are there. */
 const FUNCTIONS = ['agenda.next', 'flash.id'];
 const FLASH = 'com.example.flash-reader';
-const SKU = resolve(import.meta.dirname, '../../../manifests/skus/simulator.yaml');
 
 const FLOODS: readonly (readonly [title: string, Flood | 'guest'])[] = [
   ['40 x 300 documents unread', { connections: 40, requests: 300, text: get('/openapi.json'), reads: false }],
@@ -71,12 +70,9 @@ export const rows: readonly Row[] = FLOODS.map(([title, flood], index) => ({
 async function measure(flood: Flood | 'guest', probes: number): Promise<Readonly<Record<string, Measured>>> {
   const folder = mkdtempSync(join(tmpdir(), 'dc-'));
   try {
-    const sku = join(folder, 'sku.yaml');
-    const base = parse(readFileSync(SKU, 'utf8')) as { readonly plugins: object };
     const guests = flood === 'guest' ? culprits(folder, ['flood'], 'worker') : {};
-    writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...guests } }));
     const apps = APPS.flatMap((app) => ['--app', resolve(import.meta.dirname, '../../../docs/examples', app)]);
-    await using core = await SpawnedCore.start('--sku', sku, ...apps);
+    await using core = await SpawnedCore.start('--sku', placed(folder, withGuests(guests)), ...apps);
     return await measureOn(core, flood, probes);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -26,6 +26,7 @@ import {
   type Skipped,
   skipped,
 } from '../harness.ts';
+import { headlessWithoutTcp, placed } from '../sku-data.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const SKU = 'headless-io';
@@ -43,13 +44,9 @@ async function cpuToReady(node: string, words: readonly string[], root: string):
   return cpu;
 }
 
-/** What both rows start: no port is opened, and the SKU itself says so, for what the command line sets no image can know beforehand. */
+/** What both rows start. */
 function built(checkout: Checkout, folder: string) {
-  const file = join(folder, `${SKU}.yaml`);
-  const http = 'http: { version: ^1.0.0, essential: true';
-  const text = checkout.text(skuPlace(SKU));
-  if (!text.includes(http)) throw new Error(`${SKU} has http in other words`);
-  writeFileSync(file, text.replace(http, `${http}, config: { tcp: false }`));
+  const file = placed(folder, headlessWithoutTcp());
   return { file, ...buildImage(checkout, { sku: file, severity: 'normal' }) };
 }
 

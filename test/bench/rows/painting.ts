@@ -1,16 +1,16 @@
 /** Rows 75 to 79: what the screen costs. The panel is memory of 16 bits a pixel; conversion and the write to it are part of each frame. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NIGHT } from '@device-core/plugin-api/scene';
-import { parse, stringify } from 'yaml';
 import { addon } from '../../../plugins/display/render-skia/canvas.ts';
 import { convert } from '../../../plugins/display/render-skia/pixels.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
 import { SpawnedCore } from '../../fixtures/spawned-core.ts';
 import { alternate, type Measured, processMemory, quartiles, type Row } from '../harness.ts';
+import { placed, simulator, withoutScreen } from '../sku-data.ts';
 import { screen, talk } from '../workloads/screen.ts';
 
 const load = (): string => `load ${loadavg()[0]!.toFixed(1)}`;
@@ -111,18 +111,11 @@ function bare(count: number): () => Promise<void> {
   };
 }
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-
 async function resident(without: boolean): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'dc-screen-'));
   try {
-    const sku = parse(readFileSync(join(ROOT, 'manifests/skus/simulator.yaml'), 'utf8')) as {
-      readonly plugins: Readonly<Record<string, unknown>>;
-    };
-    const kept = Object.entries(sku.plugins).filter(([id]) => !without || !SCREEN.test(id));
-    const file = join(folder, 'sku.yaml');
-    writeFileSync(file, stringify({ ...sku, plugins: Object.fromEntries(kept) }));
-    await using core = await SpawnedCore.start('--sku', file);
+    const sku = without ? withoutScreen() : simulator();
+    await using core = await SpawnedCore.start('--sku', placed(folder, sku));
     await sleep(8_000);
     return processMemory(core.pid) / (1 << 20);
   } finally {
@@ -131,7 +124,6 @@ async function resident(without: boolean): Promise<number> {
 }
 
 /** Plugins of the wing. */
-const SCREEN = /^(display|render-.*|panel-.*|input-.*|notify|system-view|home|character)$/;
 
 export const rows: readonly Row[] = [
   {

@@ -2,18 +2,16 @@
  * Row 80: from a finger that is lifted to the notification at the app's socket. The finger is an operation, so a request over HTTP is part of it; beside
  * it stands a request that does nothing, in turns in the same run. The whole device runs as a process of its own and paints meanwhile.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse, stringify } from 'yaml';
 import { SpawnedCore } from '../../fixtures/spawned-core.ts';
 import { shows, speaksFor, TouchedApp } from '../../fixtures/touched-app.ts';
 import { type Measured, quartiles, type Row } from '../harness.ts';
+import { placed, touched } from '../sku-data.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const SCREEN = ['render-soft', 'render-skia', 'display', 'input-sim', 'panel-sim'];
 const STILL = {
   scene: 1,
   nodes: [{ kind: 'rect', id: 'n', x: 200, y: 200, w: 320, h: 320, fill: '@accent', tap: 'hit', label: 'hit' }],
@@ -40,15 +38,8 @@ interface Found {
 async function measure(taps: number): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'dc-'));
   try {
-    const sku = join(folder, 'sku.yaml');
-    const base = parse(readFileSync(join(ROOT, 'manifests/skus/simulator.yaml'), 'utf8')) as {
-      readonly plugins: object;
-    };
-    const screen = Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0']));
-    const shown = { version: '^1.0.0', config: { autoShow: ['*'] } };
-    writeFileSync(sku, stringify({ ...base, plugins: { ...base.plugins, ...screen, display: shown } }));
     using app = new TouchedApp();
-    await using core = await SpawnedCore.start('--sku', sku, '--app', app.folder);
+    await using core = await SpawnedCore.start('--sku', placed(folder, touched()), '--app', app.folder);
     return await measureOn(core, taps);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectApp } from '@device-core/plugin-api/app';
 import { noise } from '../../fixtures/speech.ts';
 import { type Goal, type Measured, processMemory, quartiles, type Row, wholeCpu } from '../harness.ts';
+import { throughCloud as viaCloud } from '../sku-data.ts';
 import { meaningOf, type Said, VoiceRoom } from '../workloads/voice-room.ts';
 import {
   type Alarms,
@@ -72,16 +73,10 @@ async function cloud(): Promise<{ readonly port: number; close(): void }> {
 
 async function throughCloud(quick: boolean): Promise<Measured> {
   const stub = await cloud();
-  const change = (sku: string) =>
-    sku
-      .replace(/^ {2}voice:.*$/m, '  voice: { version: ^1.0.0, config: { router: { local: false } } }')
-      .replace(
-        /^grants:/m,
-        `  stt-cloud: { version: ^1.0.0, config: { endpoint: "http://127.0.0.1:${stub.port}/v1" } }\ngrants:`,
-      );
+  const sku = viaCloud(stub.port);
   try {
     await using rooms = new AsyncDisposableStack();
-    const two = await Promise.all(VOICES.map(async () => rooms.use(await VoiceRoom.open(change))));
+    const two = await Promise.all(VOICES.map(async () => rooms.use(await VoiceRoom.open(sku))));
     const said = await commands(two, quick);
     const sent = said.filter(({ turn }) => turn?.stage === 'cloud').length;
     return latency(said, `, ${sent} by the cloud`);

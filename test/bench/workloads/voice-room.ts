@@ -1,12 +1,13 @@
 /** A device that listens in a process of its own, and what is said to it: the truth about when was measured here, not there. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CAPTURE_RATE, type IntentPlan, monotonicMs, type VoiceTurn } from '@device-core/plugin-api';
+import { CAPTURE_RATE, type IntentPlan, monotonicMs, type SkuManifest, type VoiceTurn } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { CoreProcess } from '../../fixtures/core-process.ts';
 import { type Colour, join as concatenate, noise, say, silence, type Voice } from '../../fixtures/speech.ts';
+import { placed, simulator } from '../sku-data.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const START_MS = 60_000;
@@ -53,13 +54,11 @@ export class VoiceRoom implements AsyncDisposable {
   #core!: CoreProcess;
   #noise: { readonly level: number; readonly colour: Colour; seed: number; until: number } | undefined;
 
-  /** `change` rewrites the SKU of the simulator. Resolves when it listens and has settled. */
-  static async open(change: (sku: string) => string = (sku) => sku): Promise<VoiceRoom> {
+  /** Resolves when it listens and has settled. */
+  static async open(sku: SkuManifest = simulator()): Promise<VoiceRoom> {
     const room = new VoiceRoom();
-    const sku = join(room.#root, 'voice.yaml');
-    writeFileSync(sku, change(readFileSync(join(ROOT, 'manifests/skus/simulator.yaml'), 'utf8')));
     const app = join(ROOT, 'docs/examples/agenda');
-    room.#core = await CoreProcess.start(room.#root, '--sku', sku, '--no-tcp', '--app', app);
+    room.#core = await CoreProcess.start(room.#root, '--sku', placed(room.#root, sku), '--no-tcp', '--app', app);
     const settled = monotonicMs() + SETTLE_MS;
     await room.#until('the chain', START_MS, () => room.#ready());
     await sleep(Math.max(0, settled - monotonicMs()));

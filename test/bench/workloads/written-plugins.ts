@@ -2,6 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { SkuPlugin } from '@device-core/plugin-api';
+import { placed, small } from '../sku-data.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const REAL = ['operations', 'identity', 'system', 'http'];
@@ -20,7 +22,7 @@ export interface WorkloadOptions {
 /** Plugins of three modules of about a hundred lines, and a SKU of them. */
 export class Workload implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'db-'));
-  readonly sku = join(this.folder, 'sku.yaml');
+  readonly sku: string;
   readonly listens: boolean;
   /** Main modules of those that were written. */
   readonly modules: readonly string[];
@@ -28,18 +30,19 @@ export class Workload implements Disposable {
   constructor(plugins: number, { last = 'inline', shared = false, timers = 0, without = [] }: WorkloadOptions = {}) {
     this.listens = !without.includes('http');
     const written = plugins - REAL.length;
-    const lines = REAL.filter((id) => !without.includes(id)).map((id) => `  ${id}: ^1.0.0`);
     this.modules = Array.from({ length: written }, (_, index) =>
       this.#write(`bench${index}`, index === written - 1 ? timers : 0),
     );
-    const level = (index: number) => {
-      if (shared && index >= written - 2) return 'worker, share: bench';
-      return index === written - 1 ? last : 'inline';
+    const level = (index: number): Pick<SkuPlugin, 'isolation' | 'share'> => {
+      if (shared && index >= written - 2) return { isolation: 'worker', share: 'bench' };
+      return { isolation: index === written - 1 ? last : 'inline' };
     };
-    for (let i = 0; i < written; i++)
-      lines.push(`  bench${i}: { version: ^1.0.0, path: bench${i}, isolation: ${level(i)} }`);
-    const head = ['skuVersion: 1', 'id: bench', 'title: Bench', 'simulated: true', 'plugins:'];
-    writeFileSync(this.sku, [...head, ...lines, ''].join('\n'));
+    const lines = Array.from(
+      { length: written },
+      (_, i) => [`bench${i}`, { version: '^1.0.0', path: `bench${i}`, ...level(i) }] as const,
+    );
+    const real = REAL.filter((id) => !without.includes(id));
+    this.sku = placed(this.folder, small(real, Object.fromEntries(lines)));
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules')); // for the peer's plain imports
   }
 
