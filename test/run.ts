@@ -1,8 +1,6 @@
 /**
  * The suite. `npm test` runs the unit lane and a slice of the whole Cores, with small counts of the random tests;
  * `npm run test:rest` runs what that leaves, with full counts. The lanes and their minutes stand in runner/lanes.ts.
- *
- *   node test/run.ts [--rest | --lane NAME | --changed [BASE] | FILES...] [--top N]
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,6 +11,7 @@ import { changedFiles, suitesOf } from './runner/changed.ts';
 import { CpuList, cpuMs } from './runner/cpu.ts';
 import { filesOf, LANES, type Lane, MOST_WARNINGS, ROOT } from './runner/lanes.ts';
 import { type Counts, closing, pass, sum } from './runner/pass.ts';
+import { readUsage } from './runner/usage.ts';
 
 /** Beyond so many the machine or the change is wrong, not the luck of a test. */
 const MOST_AGAIN = 5;
@@ -22,27 +21,49 @@ interface Work {
   readonly files: readonly string[];
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rest: { type: 'boolean', default: false },
-    lane: { type: 'string' },
-    changed: { type: 'boolean', default: false },
-    top: { type: 'string' },
-  },
+const HELP = `usage: node test/run.ts [--rest | --lane NAME | --changed [BASE] | FILES...] [--top N]
+
+Without arguments: what \`npm test\` runs after the checks, with small counts of the random tests.
+  FILES           these test files; patterns are taken
+  --rest          what \`npm test\` leaves of the lanes, with full counts
+  --lane NAME     one lane as a whole, with full counts: ${LANES.map(({ name }) => name).join(' ')}
+  --changed BASE  the unit suites that differ from where this branch left BASE (main)
+  --top N         lists the N files that cost most CPU
+`;
+
+const { values, work } = readUsage('test/run.ts', HELP, process.argv.slice(2), (args) => {
+  const { values: options, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      rest: { type: 'boolean', default: false },
+      lane: { type: 'string' },
+      changed: { type: 'boolean', default: false },
+      top: { type: 'string' },
+    },
+  });
+  if (options.top !== undefined && !(Number(options.top) > 0))
+    throw new Error(`cannot list the dearest ${options.top} files: --top takes a number`);
+  return { values: options, work: planned(options, positionals) };
 });
 
-function planned(): readonly Work[] {
+interface Options {
+  readonly rest: boolean;
+  readonly lane?: string | undefined;
+  readonly changed: boolean;
+}
+
+function planned(options: Options, positionals: readonly string[]): readonly Work[] {
   const free = (name: string, files: readonly string[]): readonly Work[] => [
     { lane: { name, minutes: 45, holds: '', files }, files },
   ];
-  if (values.lane !== undefined) {
-    const lane = LANES.find(({ name }) => name === values.lane);
+  if (options.lane !== undefined) {
+    const lane = LANES.find(({ name }) => name === options.lane);
     if (lane === undefined)
-      throw new Error(`no lane ${values.lane}; there are ${LANES.map(({ name }) => name).join(' ')}`);
+      throw new Error(`no lane ${options.lane}; there are ${LANES.map(({ name }) => name).join(' ')}`);
     return [{ lane, files: filesOf(lane, 'whole') }];
   }
-  if (values.changed) {
+  if (options.changed) {
     const changed = changedFiles(positionals[0] ?? 'main');
     const files = suitesOf(changed);
     console.log(`${changed.length} changed files touch ${files.length} suites`);
@@ -53,17 +74,10 @@ function planned(): readonly Work[] {
     if (files.length === 0) throw new Error(`no test file is like ${positionals.join(' ')}`);
     return free('named', files);
   }
-  const part = values.rest ? 'rest' : 'short';
+  const part = options.rest ? 'rest' : 'short';
   return LANES.filter(({ apart }) => !apart).map((lane) => ({ lane, files: filesOf(lane, part) }));
 }
 
-let work: readonly Work[];
-try {
-  work = planned();
-} catch (error) {
-  console.error((error as Error).message);
-  process.exit(2);
-}
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/device-core-test');
 if (values.rest || values.lane !== undefined) process.env[FULL_COUNTS] = '1';
 const began = performance.now();

@@ -1,18 +1,16 @@
-/**
- * `npm run bench [-- rows] [--quick] [--against COMMIT]`: rows as `3`, `1-5`, `1-5,9` or a group such as `voice`; all of them if none are named. `board`
- * confines the Core to a small board. `--markdown` prints what is kept and puts it into docs/performance.md, `--profile start|idle` makes a picture. Needs the peers, which it installs once.
- */
+/** The bench: measures rows and keeps what they say. Needs the peers, which it installs once. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { readUsage } from '../runner/usage.ts';
 import { CACHE, checkoutOf, HERE, thisCheckout } from './checkout.ts';
 import { confine } from './confine.ts';
 import type { Row, RunOptions } from './harness.ts';
 import { profile } from './profile.ts';
 import { type Circumstances, type Kept, keyOf, markdown, ResultsFolder, withFigures } from './results.ts';
 import { runRow } from './run-row.ts';
-import { readWanted, type Wanted } from './selection.ts';
+import { HELP, readWanted, type Wanted } from './selection.ts';
 import { format, summary } from './verdict.ts';
 
 const here = import.meta.dirname;
@@ -83,7 +81,7 @@ function writeFigures(): void {
   say(tables);
 }
 
-const wanted = readWanted(process.argv.slice(2));
+const wanted = readUsage('test/bench/run.ts', HELP, process.argv.slice(2), readWanted);
 if (wanted.markdown) writeFigures();
 else if (wanted.profile) say(`made ${(await profile(wanted.profile, wanted.sku, say)).join(' and ')}`);
 else await run(wanted);

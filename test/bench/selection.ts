@@ -66,3 +66,19 @@ function rowNumbers(named: string): number[] {
 }
 
 const expected = `expected a number, a range such as 1-5, or one of ${[...Object.keys(GROUPS), BOARD].join(', ')}`;
+
+export const HELP = `usage: npm run bench [-- ROWS...] [--quick] [--against COMMIT]
+       npm run bench -- --profile start|idle [--sku NAME|FILE]
+       npm run bench -- --markdown
+
+ROWS are as 3, 1-5 or 1-5,9, or a group; all if none are named. The groups:
+${Object.entries(GROUPS)
+  .map(([name, rows]) => `  ${name.padEnd(10)} ${rows}`)
+  .join('\n')}
+  ${BOARD.padEnd(10)} the group small, with the Core confined to a small board
+
+  --quick            fewer rounds: a look, not a verdict
+  --against COMMIT   measures another commit beside this checkout
+  --profile          makes a CPU profile and a picture of it
+  --markdown         prints what is kept, and puts it into docs/performance.md
+`;

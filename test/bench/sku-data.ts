@@ -15,7 +15,11 @@ type Line = string | SkuPlugin;
 function over(name: string, lines: Readonly<Record<string, Line>>, keep = (_id: string) => true): SkuManifest {
   const { value } = readSkuFamily(join(TREE, `${name}.yaml`));
   const kept = Object.entries(value.plugins).filter(([id]) => keep(id));
-  return { ...value, plugins: { ...Object.fromEntries(kept), ...lines } as SkuManifest['plugins'] };
+  return {
+    ...value,
+    plugins: { ...Object.fromEntries(kept), ...lines } as SkuManifest['plugins'],
+    ...(value.safeMode === undefined ? {} : { safeMode: value.safeMode.filter(keep) }),
+  };
 }
 
 /** The line of a plugin as the SKU has it, with more configuration. Throws where the SKU has no such plugin. */

@@ -1,5 +1,6 @@
 /** The runner: every test file has one lane, the lanes fit into the time that CI has, and a change finds its suites. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { suitesOf } from './changed.ts';
@@ -76,6 +77,32 @@ describe('a change finds its suites', () => {
       for (const file of has) assert.ok(suites.includes(file), `${file} is not among ${suites.join(' ')}`);
       for (const file of hasNot) assert.ok(!suites.includes(file), file);
     });
+});
+
+describe('the command line of', () => {
+  const call = (...words: readonly string[]) => spawnSync(process.execPath, words, { cwd: ROOT, encoding: 'utf8' });
+
+  for (const [program, has] of [
+    ['test/run.ts', /--changed BASE[\s\S]*--top N/],
+    ['test/bench/run.ts', /voice\s+14-15,17,28-30[\s\S]*--quick/],
+  ] as const) {
+    test(`${program} has a help`, () => {
+      for (const flag of ['--help', '-h']) {
+        const { status, stdout, stderr } = call(program, flag);
+        assert.deepEqual([status, stderr], [0, '']);
+        assert.match(stdout, /^usage: /);
+        assert.match(stdout, has);
+      }
+    });
+
+    test(`${program} refuses what it does not know in one line`, () => {
+      for (const words of [['--fast'], ['--rest=no'], ['--lane'], ['nowhere.nothing'], ['--quick', '--top']]) {
+        const { status, stdout, stderr } = call(program, ...words);
+        assert.deepEqual([status, stdout], [2, ''], `${words.join(' ')}: ${stderr}`);
+        assert.match(stderr, new RegExp(`^${program}: [^\\n]+; --help lists what there is\\n$`), words.join(' '));
+      }
+    });
+  }
 });
 
 test('the closing lines are those of node’s runner, of all files together', () => {
