@@ -1,11 +1,11 @@
 /**
  * The tests of every plugin, with the plugin in a process, or in a worker where it refuses that: what they say of it does not depend on where it runs.
- * Both borders speak the same protocol, so one plugin at both is enough for a run; DEVICE_SOAK=1 runs each at both (docs/adr/0038).
- * `npm test` runs those of one plugin at each level, `npm run test:rest` every second one, by turns: a run of the other half is a commit away.
+ * Both borders speak the same protocol, so one plugin at both is enough for a run; DEVICE_SOAK=1 runs each at both (docs/adr/0038, 0165).
+ * `npm test` runs those of one plugin at each level, `npm run test:rest` those of all.
  * Costs processes: the suites of each plugin once more.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -23,8 +23,6 @@ const TESTS = join(ROOT, 'test/plugins');
 const SLICE = 'bme280';
 /** Every plugin at both levels. */
 const BOTH = process.env.DEVICE_SOAK === '1';
-/** Which half of the plugins a run takes: the number of commits decides, so that the same commit runs the same. */
-const TURN = Number(spawnSync('git', ['rev-list', '--count', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).stdout) % 2 || 0;
 /** The suites of one plugin hang beyond it. */
 const LONGEST_MS = 400_000;
 
@@ -61,13 +59,11 @@ async function run(files: readonly string[], level: string): Promise<{ code: num
 
 for (const level of ['worker', 'process'] as const) {
   describe(`in a ${level}`, { concurrency: 2 }, () => {
-    for (const [place, id] of (FULL ? readdirSync(TESTS).sort() : [SLICE]).entries()) {
+    for (const id of FULL ? readdirSync(TESTS).sort() : [SLICE]) {
       const file = TREE.get(id)!;
       const manifest = parse(readFileSync(file, 'utf8')) as PluginManifest;
       const other = level === 'worker' && !BOTH && id !== SLICE && refusal(manifest, 'process') === undefined;
-      const later = id !== SLICE && !BOTH && place % 2 !== TURN;
-      const reason =
-        refusal(manifest, level) ?? (other ? 'a process runs them' : later ? 'the next run takes it' : undefined);
+      const reason = refusal(manifest, level) ?? (other ? 'a process runs them' : undefined);
       const files = suites(id);
       if (reason !== undefined || files.length === 0) {
         it(`${id} is not run: ${reason ?? 'its tests start it as a part of a whole Core'}`, () => {

@@ -5,34 +5,49 @@
  * The machine itself stays as it is. Where they cannot be hidden the command is not run, and this ends with code 3.
  */
 import { type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
-import { lstatSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { foundOf, HIDDEN } from '../fixtures/debian.ts';
+import { LANES } from './lanes.ts';
 
 const CANNOT_HIDE = 3;
-const INSIDE = '--inside';
+/** Followed by the mount namespace outside, so that nothing is ever mounted or removed there; and by a folder for what changes. */
+const INSIDE = '--inside=';
+const MARK = '.device-core-bare';
 /** Folders with programs and libraries; where /usr is merged the others are links into it. */
 const ROOTS = ['/usr', '/bin', '/sbin', '/lib', '/lib64', '/opt'];
 
 if (import.meta.main) main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
-  const inside = words[0] === INSIDE;
-  const [command, ...args] = inside ? words.slice(1) : words;
+  const outside = words[0]?.startsWith(INSIDE) ? words[0].slice(INSIDE.length) : undefined;
+  const inside = outside !== undefined;
+  const [command, ...args] = inside ? words.slice(2) : words;
   if (command === undefined || (!inside && command.startsWith('-'))) {
     console.error('usage: node test/runner/bare.ts COMMAND [ARGS...]');
     process.exit(2);
   }
   if (inside) {
     try {
-      hide();
+      if (mountNamespace() === outside) throw new Error('there is no mount namespace of this command alone');
+      hide(words[1]!);
     } catch (thrown) {
       refuse((thrown as Error).message);
     }
     run(command, args);
     return;
   }
+  process.on('exit', told);
   const there = HIDDEN.filter((name) => foundOf(name).length > 0);
   if (there.length === 0) {
     console.log('bare: nothing optional is installed here');
@@ -41,39 +56,40 @@ function main(words: readonly string[]): void {
   }
   if (process.geteuid?.() !== 0) refuse(`only root can, and these are installed: ${there.join(', ')}`);
   console.log(`bare: hides ${there.join(', ')}`);
-  run('unshare', [
-    '--mount',
-    '--propagation',
-    'private',
-    '--',
-    process.execPath,
-    import.meta.filename,
-    INSIDE,
-    command,
-    ...args,
-  ]);
+  const changes = mkdtempSync(join(tmpdir(), 'bare-'));
+  process.on('exit', () => rmSync(changes, { recursive: true, force: true }));
+  const again = [process.execPath, import.meta.filename, `${INSIDE}${mountNamespace()}`, changes, command, ...args];
+  run('unshare', ['--mount', '--propagation', 'private', '--', ...again]);
+}
+
+/** As test/run.ts does for the other lanes. */
+function told(): void {
+  const { minutes } = LANES.find(({ name }) => name === 'bare')!;
+  const took = performance.now() / 60_000;
+  console.log(`bare: ${took.toFixed(1)} of ${minutes} min`);
+  if (took > minutes) console.log(`::warning::the lane bare took ${took.toFixed(1)} min, more than its ${minutes}`);
 }
 
 /** Removes what is found from overlays, and looks again. Throws with what cannot be hidden. */
-export function hide(): void {
+function hide(changes: string): void {
   const real = [...new Set(ROOTS.flatMap((root) => realOf(root) ?? []))];
   const roots = real.filter((root) => !real.some((other) => isBelow(root, other)));
   const hidden = HIDDEN.filter((name) => foundOf(name).length > 0);
   const paths = [...new Set([...hidden.flatMap((name) => foundOf(name)), ...filesOf(hidden)])];
-  const changes = join(tmpdir(), 'device-core-bare');
-  mkdirSync(changes, { recursive: true });
   must('mount', '-t', 'tmpfs', '-o', 'mode=700', 'bare', changes);
   for (const [index, root] of roots.entries()) {
     if (!paths.some((path) => isBelow(resolved(path), root))) continue;
     const [upper, work] = [join(changes, `${index}-upper`), join(changes, `${index}-work`)];
     mkdirSync(upper);
     mkdirSync(work);
+    writeFileSync(join(upper, MARK), '');
     must('mount', '-t', 'overlay', '-o', `lowerdir=${root},upperdir=${upper},workdir=${work}`, 'bare', root);
   }
+  const overlays = roots.filter((root) => existsSync(join(root, MARK)));
   for (const path of paths) {
     const place = resolved(path);
     // Never outside of the overlays: there it would be the machine's own file.
-    if (roots.some((root) => isBelow(place, root))) rmSync(place, { recursive: true, force: true });
+    if (overlays.some((root) => isBelow(place, root))) rmSync(place, { recursive: true, force: true });
   }
   const left = HIDDEN.flatMap((name) => foundOf(name));
   if (left.length > 0) throw new Error(`${left.join(', ')} can still be found`);
@@ -108,6 +124,10 @@ function isFile(path: string): boolean {
 
 function isBelow(path: string, root: string): boolean {
   return path.startsWith(`${root}/`);
+}
+
+function mountNamespace(): string {
+  return readlinkSync('/proc/self/ns/mnt');
 }
 
 function must(program: string, ...args: readonly string[]): void {

@@ -15,6 +15,7 @@ import { buildImage } from '../../../plugins/life/maker/image/build/index.ts';
 import { loaderOf } from '../../../plugins/life/maker/image/install/index.ts';
 import { placeDevice } from '../../../plugins/life/maker/image/install/place.ts';
 import { unpack, writeImage } from '../../../plugins/life/maker/image/write.ts';
+import { without } from '../../fixtures/debian.ts';
 import { testKey } from '../../fixtures/image-folder.ts';
 import {
   type Measured,
@@ -68,7 +69,7 @@ function cpuOf(program: string, words: readonly string[]): number {
 
 /** The least that starting twice and reading all can cost: a Node that does nothing, and a program in C over the same files. */
 function floorOf(node: string, folder: string, slot: string): (() => number) | undefined {
-  if (spawnSync('openssl', ['version']).status !== 0) return undefined;
+  if (without('openssl') !== false) return undefined;
   const nothing = join(folder, 'nothing.mjs');
   writeFileSync(nothing, '');
   const words = ['-c', 'find "$0" -type f -exec openssl dgst -sha256 {} +', slot];
