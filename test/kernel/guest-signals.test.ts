@@ -81,12 +81,14 @@ for (const by of ['bubblewrap', 'namespaces', 'user', 'none'] as const)
         assert.deepEqual(await running.ended, { code: null, signal: 'SIGKILL', stderr: '' });
       });
 
-      it(`ends with the process outside, ${who}`, { skip: by === 'user' || by === 'none' }, async () => {
-        const running = await run(by, 'exec sleep 60', uid);
-        const pid = await program(running);
-        running.child.kill('SIGKILL');
-        await running.ended;
-        await eventually(() => !alive(pid), 'the end of the program');
-      });
+      // The others have no process outside.
+      if (by === 'bubblewrap' || by === 'namespaces')
+        it(`ends with the process outside, ${who}`, async () => {
+          const running = await run(by, 'exec sleep 60', uid);
+          const pid = await program(running);
+          running.child.kill('SIGKILL');
+          await running.ended;
+          await eventually(() => !alive(pid), 'the end of the program');
+        });
     }
   });

@@ -41,7 +41,7 @@ describe('a command on a bare machine', () => {
       process.exit(7);`;
     const { status, stdout } = bare([process.execPath, '--input-type=module-typescript', '-e', code]);
     assert.equal(status, 7, 'it ends as the command does');
-    const { found, still, python, reason } = JSON.parse(stdout.trim().split('\n').at(-1)!);
+    const { found, still, python, reason } = JSON.parse(stdout.split('\n').find((line) => line.startsWith('{'))!);
     assert.deepEqual([found, still], [[], []]);
     assert.equal(python, foundOf('python3').length > 0);
     assert.equal(reason, 'Debian package espeak-ng is not installed');

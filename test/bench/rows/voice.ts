@@ -76,7 +76,7 @@ async function throughCloud(quick: boolean): Promise<Measured> {
   const sku = viaCloud(stub.port);
   try {
     await using rooms = new AsyncDisposableStack();
-    const two = await Promise.all(VOICES.map(async () => rooms.use(await VoiceRoom.open(sku))));
+    const two = await VoiceRoom.openSome(VOICES.length, rooms, sku);
     const said = await commands(two, quick);
     const sent = said.filter(({ turn }) => turn?.stage === 'cloud').length;
     return latency(said, `, ${sent} by the cloud`);

@@ -80,7 +80,7 @@ async function hold(quick: boolean): Promise<Session> {
   mkdirSync(join(LOG, '..'), { recursive: true });
   rmSync(LOG, { force: true });
   await using rooms = new AsyncDisposableStack();
-  const four = await Promise.all(COLOURS.map(async () => rooms.use(await VoiceRoom.open())));
+  const four = await VoiceRoom.openSome(COLOURS.length, rooms);
   const seconds = quick ? 10 : 40;
   const talk = await speechWithoutPhrase(seconds);
   const inSpeech = await alarms(four, (index) => rotated(talk, index / four.length));
