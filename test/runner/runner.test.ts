@@ -87,16 +87,14 @@ describe('the command line of', () => {
     ['test/bench/run.ts', /voice\s+14-15,17,28-30[\s\S]*--quick/],
   ] as const) {
     test(`${program} has a help`, () => {
-      for (const flag of ['--help', '-h']) {
-        const { status, stdout, stderr } = call(program, flag);
-        assert.deepEqual([status, stderr], [0, '']);
-        assert.match(stdout, /^usage: /);
-        assert.match(stdout, has);
-      }
+      const { status, stdout, stderr } = call(program, '--help');
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.match(stdout, /^usage: /);
+      assert.match(stdout, has);
     });
 
     test(`${program} refuses what it does not know in one line`, () => {
-      for (const words of [['--fast'], ['--rest=no'], ['--lane'], ['nowhere.nothing'], ['--quick', '--top']]) {
+      for (const words of [['--fast'], ['nowhere.nothing']]) {
         const { status, stdout, stderr } = call(program, ...words);
         assert.deepEqual([status, stdout], [2, ''], `${words.join(' ')}: ${stderr}`);
         assert.match(stderr, new RegExp(`^${program}: [^\\n]+; --help lists what there is\\n$`), words.join(' '));
