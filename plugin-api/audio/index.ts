@@ -15,4 +15,5 @@ export {
   toSample,
 } from './pcm.ts';
 export { Resampler, resample } from './resampler.ts';
+export { speakablePart } from './speakable.ts';
 export { decodeWav, encodeWav, WAV_HEADER_BYTES, wavHeader } from './wav.ts';

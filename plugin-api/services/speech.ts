@@ -57,6 +57,8 @@ export interface WakeEngine {
     frames: AsyncIterable<AudioFrame>,
     options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
   ): AsyncIterable<WakeHit>;
+  /** Those of the phrases that it cannot look for: it is not asked for them. Absent: it can look for any. */
+  unspeakable?(phrases: readonly string[]): Promise<readonly string[]>;
 }
 
 /** The sentences that may be said, for engines that need to know: made by the intents from one source. */
@@ -97,6 +99,8 @@ export interface TranscribeOptions {
 export interface SttEngine {
   /** What was said from the first frame to the last. */
   transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript>;
+  /** Those of the words that it has no pronunciation of: it gets grammars without the sentences that need them. Absent: it can hear any word. */
+  unspeakable?(words: readonly string[], language: string): Promise<readonly string[]>;
 }
 
 export interface SpeakOptions {
@@ -153,9 +157,11 @@ export interface Speech {
     frames: AsyncIterable<AudioFrame>,
     options: TranscribeOptions & { readonly stage?: 'local' | 'cloud'; readonly engine?: string },
   ): Promise<Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' }>;
+  /** Those of the words that the local engine whose turn it is cannot hear; none where there is no such engine. */
+  unspeakable(words: readonly string[], language: string): Promise<readonly string[]>;
   speak(text: string, options: SpeakOptions & { readonly stage?: 'local' | 'cloud' }): AsyncIterable<PcmChunk>;
   /** After an engine came, went, failed or recovered. */
   onChange(listener: () => void): Disposable;
 }
 
-export const speech = serviceRef<Speech>('speech', '1.0.0');
+export const speech = serviceRef<Speech>('speech', '1.1.0');

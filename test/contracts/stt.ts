@@ -12,6 +12,7 @@ import {
 import { codeOf, grammarOf, HOUSE } from '../fixtures/commands.ts';
 import { eventually, pace, stays } from '../fixtures/eventually.ts';
 import { framesOf, join, noise, say, silence } from '../fixtures/speech.ts';
+import { TITLES } from '../fixtures/titles.ts';
 
 export interface SttUnderTest extends AsyncDisposable {
   readonly engine: SttEngine;
@@ -255,6 +256,21 @@ function grammars(fresh: Fresh, understands: Understands): void {
       const none = engine.transcribe(framesOf(QUIET), { language: 'en', signal: NEVER });
       assert.equal(await codeOf(none), 'PARAMS_INVALID');
       await understands(engine);
+    }),
+  );
+
+  it(
+    'names the words for which it refuses a grammar, and no others',
+    fresh(async (engine) => {
+      for (const word of ['stop', 'kitchen', 'blickwood', '42', ...TITLES.map(({ title }) => title.toLowerCase())]) {
+        const [lost] = (await engine.unspeakable?.([word], 'en')) ?? [];
+        const grammar = grammarOf(`only ${word}`, `public <command> = play | ${word};`);
+        const code = await hear(engine, new Int16Array(), { grammar }).then(
+          () => undefined,
+          (error: CoreError) => error.code,
+        );
+        assert.deepEqual([lost, code], lost === undefined ? [undefined, undefined] : [word, 'PARAMS_INVALID'], word);
+      }
     }),
   );
 

@@ -240,6 +240,14 @@ export function wakeContract(open: () => Promise<WakeUnderTest>, traits: WakeTra
       await finds(engine);
     }),
   );
+
+  it(
+    'names the phrases that it cannot know among those that it can',
+    fresh(async (engine) => {
+      if (!engine.unspeakable) return;
+      assert.deepEqual(await engine.unspeakable([phrase, ...traits.impossible, other]), traits.impossible);
+    }),
+  );
 }
 
 async function* given(frames: readonly AudioFrame[]): AsyncGenerator<AudioFrame> {

@@ -37,19 +37,25 @@ export function addPhrases(intents: Intents, scope: Scope, says: Says): void {
     }
 }
 
-/** Titles as they are said: letters and digits alone. */
+/** A title as it is said, letters of every script with their marks, digits and apostrophes within words; empty where nothing of it can be said. */
 const spoken = (title: string): string =>
   title
-    .toLocaleLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(/[\u2018\u2019\u02bc`]/g, "'")
+    .replaceAll(/[^\p{L}\p{M}\p{N}']+/gu, ' ')
+    .replaceAll(/'(?!\p{L})|(?<![\p{L}\p{M}])'/gu, ' ')
     .trim();
+
+/** Equal for titles that sound alike: `USB3` and `usb 3`. */
+const sound = (said: string): string => said.replaceAll(/[ ']/g, '');
 
 /** Of the apps that are there now; the answer ends them. */
 export async function addApps(intents: Intents, apps: readonly Opened[], says: Says): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
   const values = apps.map(({ id, title }) => ({ in: spoken(title), out: id })).filter((value) => value.in !== '');
   // Of two apps that are called the same neither can be meant.
-  const unique = values.filter((value) => values.filter((one) => one.in === value.in).length === 1);
+  const unique = values.filter((value) => values.filter((one) => sound(one.in) === sound(value.in)).length === 1);
   if (unique.length === 0) return stack;
   for (const [language, strings] of Object.entries(LANGUAGES)) {
     stack.use(

@@ -130,7 +130,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     const base = baseLanguage(language);
     const known = this.#grammars.get(base);
     if (known) return known;
-    const nodes = this.#of(base).flatMap(({ compiled }) => compiled.sentences.map(({ node }) => node));
+    const nodes = this.awake(base).flatMap(({ compiled }) => compiled.sentences.map(({ node }) => node));
     const made = makeGrammar(base, nodes);
     if (made) this.#grammars.set(base, made);
     return made;
@@ -174,7 +174,12 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     return { [Symbol.dispose]: () => void this.#listeners.delete(own) };
   }
 
-  #of(language: string): readonly Row[] {
+  get languages(): readonly string[] {
+    return [...new Set([...this.#rows.values()].map(({ compiled }) => compiled.language))];
+  }
+
+  /** Rows of a language that can be said now. */
+  awake(language: string): readonly Row[] {
     return [...this.#rows.values()].filter(({ awake, compiled }) => awake && compiled.language === language);
   }
 
@@ -183,7 +188,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     if (known) return known;
     const byWord = new Map<string, Row[]>();
     const others: Row[] = [];
-    for (const row of this.#of(language)) {
+    for (const row of this.awake(language)) {
       const { first } = row.compiled.automaton;
       if (!first) others.push(row);
       for (const word of first ?? []) {

@@ -1,12 +1,22 @@
 import { join } from 'node:path';
 import type { Audio } from '@device-core/plugin-api';
-import { appSockets, audio, definePlugin, device, functions, intents, operations } from '@device-core/plugin-api';
+import {
+  appSockets,
+  audio,
+  definePlugin,
+  device,
+  functions,
+  intents,
+  operations,
+  speech,
+} from '@device-core/plugin-api';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';
 import { addAudio, addGeneral } from './device-intents.ts';
 import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
 import { Timers } from './timers.ts';
+import { UnspokenSentences } from './unspoken.ts';
 
 interface Settings {
   readonly language: string;
@@ -41,6 +51,13 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       });
       addAudio(catalogue, scope, service);
     });
+    const unspoken = new UnspokenSentences(catalogue);
+    host.when(speech, (service, scope) => {
+      unspoken.engines = service;
+      scope.defer('engines in use', () => {
+        unspoken.engines = undefined;
+      });
+    });
     let look = (): void => undefined;
     host.when(functions, (service, scope) => {
       look = apps.follow(service, scope);
@@ -54,7 +71,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     });
     host.bus.subscribe('plugin.changed', () => look());
     host.tap('function.register', ({ app, entry }) => apps.check(app, entry));
-    host.tap('health.collect', (report) => {
+    host.tap('health.collect', async (report) => {
       const { size } = catalogue;
       report.add('intent', { status: 'okay', message: `${size} intents, ${timers.list.length} timers` });
       timers.tell(report);
@@ -64,6 +81,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
           'UTTERANCES_LEFT_OUT',
           `${apps.leftOut.length} functions of apps cannot be said; ${first.function} of ${first.app}: ${first.reason}`,
         );
+      await unspoken.tell(report);
     });
     host.provide(intents, {
       add: (definition, run, owner) => catalogue.add(definition, run, owner),
@@ -77,7 +95,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       interpret: (text, { language, interpreter, signal }) =>
         interpreters.interpret(text, interpreter, language, signal),
     });
-    for (const operation of intentOperations(catalogue, apps, capabilities, language))
+    for (const operation of intentOperations({ catalogue, apps, unspoken, capabilities, language }))
       scope.use(`operation ${operation.name}`, services.operations.add(operation));
   },
 });

@@ -2,6 +2,7 @@ import type { Capabilities, IntentMatch, JsonSchema, Operation, SpeechGrammar } 
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppIntents, LeftOut } from './app-intents.ts';
 import type { Catalogue } from './catalogue.ts';
+import type { Unspoken, UnspokenSentences } from './unspoken.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const LANGUAGE: JsonSchema = {
@@ -24,23 +25,29 @@ interface Language {
 interface ListResult {
   readonly intents: Awaited<ReturnType<Catalogue['list']>>;
   readonly leftOut: readonly LeftOut[];
+  readonly unspoken: readonly Unspoken[];
 }
 
-export function intentOperations(
-  catalogue: Catalogue,
-  apps: AppIntents,
-  capabilities: Capabilities,
-  language: string,
-): readonly Operation<never, unknown>[] {
+export interface IntentParts {
+  readonly catalogue: Catalogue;
+  readonly apps: AppIntents;
+  readonly unspoken: UnspokenSentences;
+  readonly capabilities: Capabilities;
+  readonly language: string;
+}
+
+export function intentOperations(parts: IntentParts): readonly Operation<never, unknown>[] {
+  const { catalogue, apps, unspoken, capabilities, language } = parts;
   const list: Operation<Language, ListResult> = {
     name: 'intents.list',
     summary: 'List what can be said now, with an example each',
     description:
-      '`leftOut` names functions whose utterances are not used, with the reason; an app sees its own, who holds `audio` sees all.',
+      '`leftOut` names functions whose utterances are not used, with the reason. `unspoken` names words without a pronunciation: sentences that need one are matched as text and never heard. An app sees its own, a holder of `audio` sees all.',
     params: exactly({ language: LANGUAGE }, []),
     result: exactly({
       intents: { type: 'array', items: exactly({ id: TEXT, title: TEXT, owner: TEXT, example: TEXT }) },
       leftOut: { type: 'array', items: exactly({ app: TEXT, function: TEXT, reason: TEXT }) },
+      unspoken: { type: 'array', items: exactly({ intent: TEXT, owner: TEXT, words: { type: 'array', items: TEXT } }) },
     }),
     cli: {
       columns: [['INTENT', '{id}'], 'example', 'owner', 'title'],
@@ -50,8 +57,10 @@ export function intentOperations(
     errors: [],
     async run(params, { caller }) {
       const everything = capabilities.holds(caller, 'audio');
-      const leftOut = apps.leftOut.filter(({ app }) => everything || (caller.kind === 'app' && caller.id === app));
-      return { intents: await catalogue.list(params), leftOut };
+      const owns = (app: string) => everything || (caller.kind === 'app' && `app.${caller.id}` === app);
+      const leftOut = apps.leftOut.filter(({ app }) => owns(`app.${app}`));
+      const lost = (await unspoken.list()).filter(({ owner }) => owns(owner));
+      return { intents: await catalogue.list(params), leftOut, unspoken: lost };
     },
   };
   const match: Operation<Language & { readonly text: string }, IntentMatch> = {

@@ -111,6 +111,7 @@ export function engineMakers(config: Settings, scope: Scope) {
       const description = { ...described(settings), title: 'sherpa-onnx keyword spotter', streaming: true };
       const engine: Engines['wake'] = {
         detect: (frames, options) => spotter.detect(scope.until(frames, options.signal), options),
+        unspeakable: (phrases) => spotter.unspeakable(phrases),
       };
       return { description, engine };
     };

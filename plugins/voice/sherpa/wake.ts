@@ -63,10 +63,18 @@ export class PhraseSpotter implements WakeEngine {
     }
   }
 
+  async unspeakable(phrases: readonly string[]): Promise<readonly string[]> {
+    return phrases.filter((phrase) => !this.#tokensOf(plain(phrase)));
+  }
+
+  #tokensOf(words: string): Phrases[number] | undefined {
+    return this.#settings.phrases.find((one) => one.phrase.toLowerCase() === words);
+  }
+
   /** Throws PARAMS_INVALID: tokens are not made of words here, the vocabulary is the model's. */
   #known({ phrase, threshold }: WakePhrase): Phrases[number] {
-    const words = phrase.trim().toLowerCase().split(/\s+/).join(' ');
-    const found = this.#settings.phrases.find((one) => one.phrase.toLowerCase() === words);
+    const words = plain(phrase);
+    const found = this.#tokensOf(words);
     if (!found)
       throw new CoreError('PARAMS_INVALID', {
         where: phrase,
@@ -103,6 +111,8 @@ export async function withPhrases<T>(
     await rm(folder, { recursive: true });
   }
 }
+
+const plain = (phrase: string): string => phrase.trim().toLowerCase().split(/\s+/).join(' ');
 
 function linesOf(phrases: Phrases): string {
   return phrases.map(({ tokens, threshold }, index) => `${tokens} #${threshold} @${index}\n`).join('');

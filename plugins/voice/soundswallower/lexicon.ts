@@ -12,6 +12,8 @@ const LETTERS: Readonly<Record<string, (word: string) => string | undefined>> = 
 };
 /** Words whose pronunciations are kept. */
 const KEPT = 5_000;
+/** Letters of the longest word whose pronunciation is guessed. */
+const MOST_LETTERS = 40;
 
 export class Lexicon {
   readonly #dictionary: string;
@@ -34,14 +36,24 @@ export class Lexicon {
     }
   }
 
-  /** At least one, phones with spaces between. Throws PARAMS_INVALID for what nobody can pronounce. */
+  /** At least one, phones with spaces between. Throws PARAMS_INVALID where the word has none. */
   pronounce(word: string): readonly string[] {
+    const found = this.#pronunciations(word);
+    if (found.length === 0)
+      throw new CoreError('PARAMS_INVALID', { where: 'words', reason: `${word} has no pronunciation` });
+    return found;
+  }
+
+  /** The letters come first: the dictionary is a text of megabytes. */
+  isSpeakable(word: string): boolean {
+    return this.#parts(word) !== undefined || this.#pronunciations(word).length > 0;
+  }
+
+  #pronunciations(word: string): readonly string[] {
     const known = this.#found.get(word);
     if (known) return known;
     const found = this.#lookUp(word);
     const guessed = found.length > 0 ? undefined : this.#parts(word);
-    if (found.length === 0 && guessed === undefined)
-      throw new CoreError('PARAMS_INVALID', { where: 'words', reason: `nobody knows how to pronounce ${word}` });
     const pronunciations = guessed === undefined ? found : [guessed];
     if (this.#found.size >= KEPT) this.#found.clear();
     this.#found.set(word, pronunciations);
@@ -69,8 +81,10 @@ export class Lexicon {
 
   /** `e-mail` is said as its parts are. */
   #parts(word: string): string | undefined {
+    if (word.length > MOST_LETTERS) return undefined;
     const parts = word.split('-').filter((part) => part !== '');
-    if (parts.length < 2) return this.#letters(word);
-    return parts.map((part) => this.pronounce(part)[0]).join(' ');
+    if (parts.length < 2) return this.#letters(word) || undefined;
+    const said = parts.map((part) => this.#pronunciations(part)[0]);
+    return said.every((part) => part !== undefined) ? said.join(' ') : undefined;
   }
 }

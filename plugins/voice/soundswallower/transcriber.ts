@@ -69,6 +69,11 @@ export class Transcriber implements SttEngine {
       throw new CoreError('SPEECH_FAILED', { engine: 'soundswallower', reason: reasonOf(error) }, { cause: error });
     }
   }
+
+  async unspeakable(words: readonly string[], language: string): Promise<readonly string[]> {
+    const voice = this.#voices.get(language.toLowerCase().split('-')[0]!);
+    return voice ? words.filter((word) => !voice.lexicon.isSpeakable(word)) : [];
+  }
 }
 
 /** The plugin stops in the middle. */

@@ -83,6 +83,14 @@ export class Waker implements WakeEngine {
     }
   }
 
+  async unspeakable(phrases: readonly string[]): Promise<readonly string[]> {
+    const { lexicon } = this.#voice;
+    return phrases.filter((phrase) => {
+      const words = plainWords(phrase);
+      return words.length === 0 || !words.every((word) => lexicon.isSpeakable(word));
+    });
+  }
+
   #wanted({ phrase, threshold = this.#settings.threshold }: WakePhrase): Wanted {
     const words = plainWords(phrase);
     if (words.length === 0) throw invalid(`${JSON.stringify(phrase)} has no words`);

@@ -15,6 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { Record } from './record.ts';
 import type { Registry, Row, Wanted } from './registry.ts';
+import { Speakable } from './speakable.ts';
 
 export interface Limits {
   /** Milliseconds for a result after the last frame, and for the first sound of an answer. */
@@ -32,6 +33,7 @@ export class Chain {
   readonly #registry: Registry;
   readonly #scope: Scope;
   readonly #limits: Limits;
+  readonly #speakable = new Speakable();
 
   constructor(registry: Registry, scope: Scope, limits: Limits) {
     this.#registry = registry;
@@ -52,8 +54,11 @@ export class Chain {
     frames: AsyncIterable<AudioFrame>,
     options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
   ): AsyncGenerator<WakeHit, void, undefined> {
-    const open = (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) =>
-      row.engine.detect(copy, { phrases: options.phrases, signal });
+    const speakable = this.#speakable;
+    const open = async function* (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) {
+      const phrases = await speakable.phrases(row, options.phrases);
+      yield* row.engine.detect(copy, { phrases, signal });
+    };
     return this.#follow('wake', frames, options.signal, open, false);
   }
 
@@ -71,7 +76,8 @@ export class Chain {
         if (record.lost > 0) throw failure(row, 'the speech before was too long to be heard again');
         using late = new Late(this.#scope, row, this.#limits.resultMs);
         const copy = watched(record.copy(signal), late);
-        const work = () => row.engine.transcribe(copy, { ...asked, signal });
+        const work = async () =>
+          row.engine.transcribe(copy, { ...asked, ...(await this.#speakable.asked(row, asked)), signal });
         const ends = AbortSignal.any([outer, late.signal]);
         const answer = this.#scope.within('the transcription', Number.POSITIVE_INFINITY, work, { signal: ends });
         const transcript = await answer.catch((error: unknown) => {
@@ -82,6 +88,19 @@ export class Chain {
     } finally {
       record.close();
     }
+  }
+
+  async unspeakable(words: readonly string[], language: string): Promise<readonly string[]> {
+    const [row] = this.#registry.fitting('stt', { language, stage: 'local' });
+    return (await row?.engine.unspeakable?.(words, language)) ?? [];
+  }
+
+  /** Wake phrases that no engine was asked for, with the engine that cannot look for them. */
+  phrasesLeftOut(): readonly { readonly engine: string; readonly phrases: readonly string[] }[] {
+    return this.#registry.fitting('wake', {}).flatMap((row) => {
+      const phrases = this.#speakable.leftOut(row);
+      return phrases.length > 0 ? [{ engine: row.description.id, phrases }] : [];
+    });
   }
 
   async *speak(text: string, options: SpeakOptions & Pick<Wanted, 'stage'>): AsyncGenerator<PcmChunk, void, undefined> {

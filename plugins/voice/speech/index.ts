@@ -31,6 +31,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Config>({
       detectSpeech: (frames, options) => chain.detectSpeech(frames, options),
       detectWake: (frames, options) => chain.detectWake(frames, options),
       transcribe: (frames, options) => chain.transcribe(frames, options),
+      unspeakable: (words, language) => chain.unspeakable(words, language),
       speak: (text, options) => chain.speak(text, options),
       onChange: (listener) => registry.onChange(listener),
     });
@@ -39,6 +40,11 @@ export const plugin = definePlugin<{ operations: typeof operations }, Config>({
     const began = monotonicMs();
     host.tap('health.collect', (report) => {
       tell(report, registry);
+      for (const { engine, phrases } of chain.phrasesLeftOut())
+        report.warn(
+          'PHRASES_LEFT_OUT',
+          `${phrases.map((phrase) => JSON.stringify(phrase)).join(', ')}: wake engine ${engine} has no pronunciation of it and listens for the other phrases`,
+        );
       // Engines need a moment to load; one that is not there then is misspelt, or waits for something: it says for what.
       const absent = monotonicMs() - began < config.absentAfterMs ? [] : absentOf(config.order, registry);
       if (absent.length > 0)

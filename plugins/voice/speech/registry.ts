@@ -94,17 +94,22 @@ export class Registry {
   /** Those that fit and are well, the first to be asked first. Throws ENGINE_MISSING, which says why there is none. */
   choose<K extends EngineKind>(kind: K, wanted: Wanted): readonly Row<K>[] {
     const { language, stage, engine } = wanted;
-    const fitting = this.#ranked(kind).filter(
+    const fitting = this.fitting(kind, wanted);
+    const well = fitting.filter(({ pause }) => pause === undefined);
+    if (well.length > 0) return well;
+    const asked = [engine, stage, language && `for ${language}`].filter(Boolean).join(', ');
+    const reason = fitting.map(({ description, problem }) => `${description.id} is put aside: ${problem}`).join('; ');
+    throw new CoreError('ENGINE_MISSING', { kind, reason: reason || `none is registered${asked && ` (${asked})`}` });
+  }
+
+  /** Those that fit, well or not, the first to be asked first. */
+  fitting<K extends EngineKind>(kind: K, { language, stage, engine }: Wanted): readonly Row<K>[] {
+    return this.#ranked(kind).filter(
       ({ description }) =>
         (engine === undefined || description.id === engine) &&
         (stage === undefined || description.stage === stage) &&
         (language === undefined || knows(description, language)),
-    );
-    const well = fitting.filter(({ pause }) => pause === undefined);
-    if (well.length > 0) return well as unknown as readonly Row<K>[];
-    const asked = [engine, stage, language && `for ${language}`].filter(Boolean).join(', ');
-    const reason = fitting.map(({ description, problem }) => `${description.id} is put aside: ${problem}`).join('; ');
-    throw new CoreError('ENGINE_MISSING', { kind, reason: reason || `none is registered${asked && ` (${asked})`}` });
+    ) as unknown as readonly Row<K>[];
   }
 
   began(row: Row): void {

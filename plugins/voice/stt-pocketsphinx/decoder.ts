@@ -51,13 +51,18 @@ export class Decoder implements Disposable {
     for (const [index, word] of GARBAGE.entries()) ps.ps_add_word(decoder, word, PHONES[index]!, 0);
   }
 
+  /** In the dictionary, or of letters that have a sound. */
+  isSpeakable(word: string): boolean {
+    return pronounce(word) !== undefined || this.#ps.ps_lookup_word(this.#decoder, word) !== null;
+  }
+
   /** Makes a pronunciation where the dictionary has none. Throws PARAMS_INVALID for what cannot be said. */
   know(words: readonly string[]): void {
     for (const word of words) {
       if (this.#ps.ps_lookup_word(this.#decoder, word) !== null) continue;
       const phones = pronounce(word);
       if (phones === undefined || this.#ps.ps_add_word(this.#decoder, word, phones, 0) < 0)
-        throw new CoreError('PARAMS_INVALID', { where: word, reason: 'nobody knows how it is pronounced' });
+        throw new CoreError('PARAMS_INVALID', { where: word, reason: 'it has no pronunciation' });
     }
   }
 

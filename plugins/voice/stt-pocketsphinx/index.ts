@@ -39,7 +39,10 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
           services.speech.register(
             'stt',
             { ...of, title, needsGrammar: true },
-            { transcribe: (frames, options) => stt.transcribe(frames, options) },
+            {
+              transcribe: (frames, options) => stt.transcribe(frames, options),
+              unspeakable: (words) => stt.unspeakable(words),
+            },
             owner,
           ),
         );
@@ -48,7 +51,10 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
           services.speech.register(
             'wake',
             { ...of, title },
-            { detect: (frames, options) => wake.detect(frames, options) },
+            {
+              detect: (frames, options) => wake.detect(frames, options),
+              unspeakable: (phrases) => wake.unspeakable(phrases),
+            },
             owner,
           ),
         );

@@ -12,6 +12,7 @@ import { checkRules } from '@device-core/plugin-api/audio';
 import { type Decoder, ENGINE, failed } from './decoder.ts';
 import { commandOf, withGarbage } from './grammar.ts';
 import { cancelled, type Pool } from './pool.ts';
+import { pronounce } from './pronounce.ts';
 
 /** Frames between two looks at what was understood up to now: 100 ms. */
 const PARTIAL = 5;
@@ -54,6 +55,13 @@ export class Recogniser implements SttEngine {
       const text = await this.#hear(decoder, frames, prefix, options);
       return { text: text ?? '', language: grammar.language, inGrammar: text !== undefined };
     });
+  }
+
+  async unspeakable(words: readonly string[]): Promise<readonly string[]> {
+    // Most grammars have no such word: no decoder is needed to see that.
+    const strange = words.filter((word) => pronounce(word) === undefined);
+    if (strange.length === 0) return [];
+    return this.#pool.use(this.#scope.signal, async (decoder) => strange.filter((word) => !decoder.isSpeakable(word)));
   }
 
   async #hear(

@@ -12,6 +12,7 @@ import {
 } from '@device-core/plugin-api';
 import { type Decoder, failed, type Segment } from './decoder.ts';
 import type { Pool } from './pool.ts';
+import { pronounce } from './pronounce.ts';
 
 /** Powers of ten between the phrase and a loop of phones: what strictness 0 and 1 ask for. */
 const LENIENT = -75;
@@ -27,6 +28,8 @@ const REMEMBERED = 256;
 const BREATH = 25;
 /** Without a hit the search begins anew now and then, or its times would outgrow what is remembered. */
 const MOST_FRAMES = 30_000;
+
+const WORDS = /^[\p{L}\p{M}' .-]+$/u;
 
 interface Known extends WakePhrase {
   readonly exponent: number;
@@ -60,6 +63,15 @@ export class PhraseSpotter implements WakeEngine {
     }
   }
 
+  async unspeakable(phrases: readonly string[]): Promise<readonly string[]> {
+    const wordsOf = (phrase: string) => phrase.trim().toLowerCase().split(/\s+/);
+    const strange = phrases.filter((phrase) => wordsOf(phrase).some((word) => pronounce(word) === undefined));
+    if (strange.length === 0) return [];
+    return this.#pool.use(this.#scope.signal, async (decoder) =>
+      strange.filter((phrase) => !wordsOf(phrase).every((word) => WORDS.test(word) && decoder.isSpeakable(word))),
+    );
+  }
+
   async *#spot(
     decoder: Decoder,
     frames: AsyncIterable<AudioFrame>,
@@ -91,8 +103,7 @@ export class PhraseSpotter implements WakeEngine {
   #check({ phrase, threshold = this.#threshold }: WakePhrase): Known {
     const words = phrase.trim().toLowerCase().split(/\s+/).join(' ');
     const where = `phrase ${JSON.stringify(phrase)}`;
-    if (!/^[\p{L}\p{M}' .-]+$/u.test(words))
-      throw new CoreError('PARAMS_INVALID', { where, reason: 'it is not made of words' });
+    if (!WORDS.test(words)) throw new CoreError('PARAMS_INVALID', { where, reason: 'it is not made of words' });
     if (!(threshold >= 0 && threshold <= 1))
       throw new CoreError('PARAMS_INVALID', { where, reason: 'its threshold is not 0 to 1' });
     return { phrase: words, threshold, exponent: Math.round(LENIENT + (STRICT - LENIENT) * threshold) };

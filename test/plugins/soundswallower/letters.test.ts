@@ -12,6 +12,7 @@ import { Lexicon } from '../../../plugins/voice/soundswallower/lexicon.ts';
 import { Library } from '../../../plugins/voice/soundswallower/library.ts';
 import { grammarOf } from '../../fixtures/commands.ts';
 import { runs } from '../../fixtures/runs.ts';
+import { TITLES } from '../../fixtures/titles.ts';
 
 fc.configureGlobal({ numRuns: runs(100) });
 
@@ -204,4 +205,26 @@ describe('the gate', () => {
       }),
     );
   });
+});
+
+describe('words that a lexicon can pronounce', () => {
+  const lexicon = new Lexicon('hello HH AH L OW\nnaïve N AY IY V\n漢字 K AA N JH IY\n', 'en');
+
+  for (const [what, word, speakable] of [
+    ['of the dictionary', 'hello', true],
+    ['of the dictionary, in another script', '漢字', true],
+    ['of Latin letters', 'blick', true],
+    ['of letters with accents', 'žižkov', true],
+    ['with a hyphen', 'e-mail', true],
+    ['with a hyphen, half of it in another script', 'e-日本', false],
+    ['longer than any that is said', 'a'.repeat(10_000), false],
+    ['of digits', '42', false],
+    ['of nothing', '', false],
+    ['of a joiner', '\u200d', false],
+    ...TITLES.filter(({ latin }) => !latin).map(({ script, title }) => [script, title.toLowerCase(), false] as const),
+  ] as const)
+    it(`${what}: ${speakable}`, () => {
+      assert.equal(lexicon.isSpeakable(word), speakable);
+      if (!speakable) assert.throws(() => lexicon.pronounce(word), { code: 'PARAMS_INVALID' });
+    });
 });

@@ -20,6 +20,7 @@ import {
   virtualClock,
 } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/speech/index.ts';
+import { grammarOf } from '../../fixtures/commands.ts';
 import { pace, turns } from '../../fixtures/eventually.ts';
 import { collect, framesOf, silence } from '../../fixtures/speech.ts';
 
@@ -339,6 +340,58 @@ describe('speech', () => {
       ['stt', { ...named('two'), languages: 'en' }],
     ];
     for (const [kind, description] of cases) assert.equal(await code(register(kind, description)), 'PARAMS_INVALID');
+  });
+
+  it('gives an engine the sentences and phrases that it can pronounce, and health names the others', async () => {
+    await using device = await start();
+    const isLatin = (word: string) => /^[a-z ]+$/.test(word);
+    const asked: unknown[] = [];
+    const unspeakable = async (words: readonly string[]) => words.filter((word) => !isLatin(word));
+    const stt: SttEngine = {
+      unspeakable,
+      async transcribe(_frames, { grammar, prefix }) {
+        asked.push([grammar?.words, prefix]);
+        return { text: '', language: 'en' };
+      },
+    };
+    const wake: WakeEngine = {
+      unspeakable,
+      async *detect(frames, { phrases }) {
+        asked.push(phrases.map(({ phrase }) => phrase));
+        for await (const _ of frames);
+      },
+    };
+    device.register('stt', named('one'), stt, 'plugin.test');
+    device.register('wake', named('one'), wake, 'plugin.test');
+    const grammar = grammarOf('test', 'public <command> = stop | open (tea | 日本語);');
+    await device.service.transcribe(framesOf(silence(20)), { ...HI, grammar, prefix: ['hey device', 'やあ'] });
+    const spot = async (...phrases: readonly string[]) =>
+      await collect(
+        device.service.detectWake(framesOf(silence(20)), {
+          phrases: phrases.map((phrase) => ({ phrase })),
+          signal: NEVER,
+        }),
+      );
+    await spot('hey device', 'やあ');
+    assert.deepEqual(asked.splice(0), [[['open', 'stop', 'tea'], ['hey device']], ['hey device']]);
+    assert.deepEqual(await device.service.unspeakable(grammar.words, 'en'), ['日本語']);
+    assert.deepEqual(await device.service.unspeakable(grammar.words, 'xx'), []);
+    const warned = async () => {
+      const warnings: string[] = [];
+      await device.host.hook('health.collect').promise({
+        add: () => undefined,
+        bridge: () => undefined,
+        warn: (code, message) => void warnings.push(`${code} ${message}`),
+      });
+      return warnings.filter((warning) => warning.startsWith('PHRASES_LEFT_OUT'));
+    };
+    assert.match((await warned())[0] ?? '', /"やあ".*wake engine one/);
+    // The phrase is not asked for any more: the warning goes with it.
+    await spot('hey device');
+    assert.deepEqual(await warned(), []);
+    // A phrase alone that cannot be heard is the engine's to refuse.
+    await spot('やあ');
+    assert.deepEqual(asked.at(-1), ['やあ']);
   });
 });
 

@@ -228,6 +228,7 @@ export class FakeSpeech {
             ]
           : [];
       },
+      unspeakable: async () => [],
       async *detectSpeech(frames, { signal }) {
         self.detecting++;
         if (self.missing) {

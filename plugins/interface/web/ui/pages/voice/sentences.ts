@@ -18,6 +18,7 @@ interface Intent {
 interface Intents {
   readonly intents: readonly Intent[];
   readonly leftOut: readonly { readonly app: string; readonly function: string; readonly reason: string }[];
+  readonly unspoken: readonly { readonly intent: string; readonly words: readonly string[] }[];
 }
 interface Plan {
   readonly intent: string;
@@ -63,7 +64,7 @@ export function Sentences() {
   ) => {
     event.preventDefault();
     if (text.trim() !== '') void look(text.trim());
-  }}><${TextField} label=${words('sentence')} value=${text} placeholder=${words('writeExample')} onInput=${setText} /><${Button} writes type="submit" disabled=${text.trim() === ''}>${words('look')}<//></form><div role="status">${match && html`<${Meaning} match=${match} />`}</div>${error !== undefined && html`<${Problem} error=${error} />`}<//><${Card} title=${words('sentences')}><${Answer} of=${all}>${({ intents, leftOut }: Intents) => html`<${Table} label=${words('sentences')} columns=${columns} rows=${intents} rowKey=${({ id }: Intent) => id} />${leftOut.length > 0 && html`<h3>${words('leftOut')}</h3><ul class="lines">${leftOut.map((one) => html`<li key=${`${one.app} ${one.function}`}><code>${one.app}</code> ${one.function}: ${one.reason}</li>`)}</ul>`}`}<//><//>`;
+  }}><${TextField} label=${words('sentence')} value=${text} placeholder=${words('writeExample')} onInput=${setText} /><${Button} writes type="submit" disabled=${text.trim() === ''}>${words('look')}<//></form><div role="status">${match && html`<${Meaning} match=${match} />`}</div>${error !== undefined && html`<${Problem} error=${error} />`}<//><${Card} title=${words('sentences')}><${Answer} of=${all}>${({ intents, leftOut, unspoken }: Intents) => html`<${Table} label=${words('sentences')} columns=${columns} rows=${intents} rowKey=${({ id }: Intent) => id} />${leftOut.length > 0 && html`<h3>${words('leftOut')}</h3><ul class="lines">${leftOut.map((one) => html`<li key=${`${one.app} ${one.function}`}><code>${one.app}</code> ${one.function}: ${one.reason}</li>`)}</ul>`}${unspoken.length > 0 && html`<h3>${words('unspoken')}</h3><ul class="lines">${unspoken.map((one) => html`<li key=${one.intent}><code>${one.intent}</code> ${one.words.join(', ')}</li>`)}</ul>`}`}<//><//>`;
 }
 
 function Meaning({ match }: { match: Match }) {
