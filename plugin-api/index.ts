@@ -447,6 +447,7 @@ export {
   type WakePhrase,
 } from './services/speech.ts';
 export { type Spi, type SpiHandle, type SpiHandleInfo, spi } from './services/spi.ts';
+export { type Timer, type Timers, type TimersState, timers } from './services/timers.ts';
 export {
   type Uart,
   type UartChunk,

@@ -151,7 +151,7 @@ export interface Apps {
   file(app: string, path: string, limit: number): Promise<Uint8Array>;
   /** Looks for apps anew: those that went are stopped, changed ones begin anew, new ones start. Resolves when that is done. */
   refresh(): Promise<void>;
-  /** After each change of a state. */
+  /** After each change of a state, and of the list: an app that came, and one that went, which `list` no longer has. */
   onChange(listener: (status: AppStatus) => void): Disposable;
 }
 

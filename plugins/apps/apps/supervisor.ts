@@ -150,7 +150,13 @@ export class Supervisor implements Apps {
       // Known until it has stopped: nobody may take a name whose processes still run.
       if (!now) this.#options.around.consents.withdraw(id);
       const stopped = app.stop(now ? changeOf(app, text, now) : 'its folder is gone');
-      going.push(stopped.then(() => void this.#apps.delete(id)));
+      going.push(
+        stopped.then(() => {
+          this.#apps.delete(id);
+          // Its last state was told while it was still in the list: a listener that asks for the list now sees that it went.
+          if (!now) this.#tell(app.status());
+        }),
+      );
     }
     await Promise.all(going);
     const fresh = catalog.apps.filter(({ manifest }) => !this.#apps.has(manifest.id));
@@ -205,6 +211,7 @@ export class Supervisor implements Apps {
     this.#apps.set(manifest.id, { app, text });
     this.#complain(app, complaint);
     if (app.state === 'quarantined') this.#changed(app);
+    else this.#tell(app.status());
     void app.describe();
   }
 
@@ -224,7 +231,11 @@ export class Supervisor implements Apps {
     for (const { folder, error } of bad)
       if (!this.#bad.some((known) => known.folder === folder && known.error.message === error.message))
         this.#options.around.log.error({ folder, code: error.code }, `an app cannot be used: ${error.message}`);
+    const former = this.#bad;
     this.#bad = bad;
+    const differ = (one: readonly BadApp[], other: readonly BadApp[]) =>
+      one.filter(({ id }) => !this.#apps.has(id) && !other.some((known) => known.id === id));
+    for (const one of [...differ(bad, former), ...differ(former, bad)]) this.#tell(statusOfBad(one));
   }
 
   #changed(app: App): void {
@@ -241,6 +252,10 @@ export class Supervisor implements Apps {
       ...(app.crashPlace === undefined ? {} : { crash: app.crashPlace }),
     };
     this.#options.publish(event, status.reason);
+    this.#tell(status);
+  }
+
+  #tell(status: AppStatus): void {
     for (const listener of this.#listeners) {
       try {
         listener(status);

@@ -15,6 +15,7 @@ import { Catalogue } from './catalogue.ts';
 import { addAudio, addGeneral } from './device-intents.ts';
 import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
+import { timerOperations } from './timer-operations.ts';
 import { Timers } from './timers.ts';
 import { UnspokenSentences } from './unspoken.ts';
 
@@ -95,7 +96,17 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       interpret: (text, { language, interpreter, signal }) =>
         interpreters.interpret(text, interpreter, language, signal),
     });
-    for (const operation of intentOperations({ catalogue, apps, unspoken, capabilities, language }))
-      scope.use(`operation ${operation.name}`, services.operations.add(operation));
+    host.provide(timersRef, {
+      state: async () => timers.state,
+      set: (seconds) => timers.set(seconds),
+      cancel: (id) => timers.cancel(id),
+      silence: async () => timers.silence(),
+      onChange: (listener) => timers.onChange(listener),
+    });
+    const offered = [
+      ...intentOperations({ catalogue, apps, unspoken, capabilities, language }),
+      ...timerOperations(timers),
+    ];
+    for (const operation of offered) scope.use(`operation ${operation.name}`, services.operations.add(operation));
   },
 });

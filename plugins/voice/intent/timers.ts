@@ -1,13 +1,15 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
-import { CoreError, type HealthReport, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type HealthReport,
+  type Logger,
+  reasonOf,
+  type Scope,
+  type Timer,
+  type TimersState,
+} from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
-
-export interface Timer {
-  readonly id: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number;
-  readonly seconds: number;
-}
+import { Listeners } from '@device-core/plugin-api/operation-kit';
 
 const FORM: KeptForm<readonly Timer[]> = {
   form: 1,
@@ -17,7 +19,8 @@ const FORM: KeptForm<readonly Timer[]> = {
   parse: ({ timers }) => (Array.isArray(timers) ? timers : undefined),
 };
 
-export type TimerChange = 'set' | 'rang' | 'cancelled';
+/** `stopped`: its alarm is over. */
+export type TimerChange = 'set' | 'rang' | 'stopped' | 'cancelled';
 
 export interface TimersOptions {
   readonly file: string;
@@ -34,6 +37,7 @@ export const LONGEST_SECONDS = 24 * 3_600;
 const LATEST_MS = 3_600_000;
 const RING_MS = 30_000;
 const PAUSE_MS = 1_000;
+const CHANGE = 'change';
 
 interface Running {
   readonly timer: Timer;
@@ -45,13 +49,18 @@ interface Running {
 export class Timers {
   readonly #options: TimersOptions;
   readonly #timers = new Map<string, Running>();
-  #ringing: AbortController | undefined;
+  /** First that rang first. */
+  #ringing: readonly Timer[] = [];
+  #alarm: AbortController | undefined;
+  #limit: Disposable | undefined;
+  readonly #listeners: Listeners<TimersState>;
   readonly #file: KeptFile<readonly Timer[]>;
   #count = 0;
 
   private constructor(options: TimersOptions, file: KeptFile<readonly Timer[]>) {
     this.#options = options;
     this.#file = file;
+    this.#listeners = new Listeners(options.log);
   }
 
   static async open(options: TimersOptions): Promise<Timers> {
@@ -74,8 +83,12 @@ export class Timers {
     return dues.map((due) => Math.max(0, Math.round((due - now) / 1_000)));
   }
 
-  get ringing(): boolean {
-    return this.#ringing !== undefined;
+  get state(): TimersState {
+    return { running: this.list, ringing: this.#ringing };
+  }
+
+  onChange(listener: (state: TimersState) => void): Disposable {
+    return this.#listeners.add(CHANGE, listener);
   }
 
   tell(report: HealthReport): void {
@@ -91,7 +104,7 @@ export class Timers {
     const now = this.#options.scope.clock.now();
     const timer: Timer = { id: `${now.toString(36)}-${this.#count}`, at: now + seconds * 1_000, seconds };
     this.#start(timer);
-    this.#options.told('set', timer);
+    this.#tell('set', timer);
     return { ...timer, kept: await this.#save() };
   }
 
@@ -100,17 +113,45 @@ export class Timers {
     this.#timers.clear();
     for (const { timer, clock } of all) {
       clock[Symbol.dispose]();
-      this.#options.told('cancelled', timer);
+      this.#tell('cancelled', timer);
     }
     if (all.length > 0) await this.#save();
     return all.length;
   }
 
+  /** One that runs or rings. False where there is none of this id. */
+  async cancel(id: string): Promise<boolean> {
+    const rang = this.#ringing.find((timer) => timer.id === id);
+    if (rang && this.#ringing.length === 1) return this.silence();
+    if (rang) {
+      this.#ringing = this.#ringing.filter((timer) => timer !== rang);
+      this.#tell('stopped', rang);
+      return true;
+    }
+    const running = this.#timers.get(id);
+    if (!running) return false;
+    this.#timers.delete(id);
+    running.clock[Symbol.dispose]();
+    this.#tell('cancelled', running.timer);
+    await this.#save();
+    return true;
+  }
+
   /** Ends the alarm. True where there was one. */
   silence(): boolean {
-    const was = this.#ringing !== undefined;
-    this.#ringing?.abort();
-    return was;
+    const rang = this.#ringing;
+    this.#ringing = [];
+    this.#limit?.[Symbol.dispose]();
+    this.#alarm?.abort();
+    this.#alarm = undefined;
+    for (const timer of rang) this.#tell('stopped', timer);
+    return rang.length > 0;
+  }
+
+  #tell(change: TimerChange, timer: Timer): void {
+    if (this.#options.scope.signal.aborted) return;
+    this.#options.told(change, timer);
+    this.#listeners.tell(CHANGE, this.state);
   }
 
   /** From here on the time of day may be set as anybody likes: a timer is a length. */
@@ -123,33 +164,42 @@ export class Timers {
 
   /** `late`: milliseconds since it should have rung, when the plugin began. */
   async #end(timer: Timer, late: number): Promise<void> {
+    const rings = late <= LATEST_MS;
     this.#timers.delete(timer.id);
-    this.#options.told('rang', timer);
-    if (late > LATEST_MS)
-      this.#options.log.warn({ timer, late }, 'a timer ended while the device was off, too long ago to ring');
-    await Promise.all([this.#save(), late > LATEST_MS ? undefined : this.#ring()]);
+    if (rings) this.#ringing = [...this.#ringing, timer];
+    this.#tell('rang', timer);
+    if (!rings) this.#options.log.warn({ timer, late }, 'a timer ended while the device was off, too long ago to ring');
+    await Promise.all([this.#save(), rings ? this.#ring() : undefined]);
   }
 
-  /** One alarm at a time, whatever ends meanwhile. */
+  /** One alarm at a time; a timer that ends meanwhile prolongs it. */
   async #ring(): Promise<void> {
-    if (this.#ringing) return;
-    const ringing = new AbortController();
-    this.#ringing = ringing;
+    const { scope } = this.#options;
+    this.#limit?.[Symbol.dispose]();
+    this.#limit = scope.timeout('end of the alarm', RING_MS, () => void this.silence());
+    if (this.#alarm) return;
+    const alarm = new AbortController();
+    this.#alarm = alarm;
+    const sound = (signal: AbortSignal) => this.#sound(signal);
+    await scope
+      .within('the alarm', Number.POSITIVE_INFINITY, sound, { signal: alarm.signal })
+      .catch((error: unknown) => {
+        if (!alarm.signal.aborted && !scope.signal.aborted) throw error;
+      });
+  }
+
+  /** Without a sound it rings all the same, for whoever sees it. */
+  async #sound(signal: AbortSignal): Promise<void> {
     const { scope, alarm, log } = this.#options;
-    using _limit = scope.timeout('end of the alarm', RING_MS, () => ringing.abort());
-    const ring = async (signal: AbortSignal) => {
-      while (!signal.aborted) {
-        await alarm(signal);
-        await scope.clock.sleep(PAUSE_MS, signal);
+    for (let heard = true; !signal.aborted; ) {
+      try {
+        if (heard) await alarm(signal);
+      } catch (error) {
+        if (signal.aborted || scope.signal.aborted) return;
+        heard = false;
+        log.warn({ error: reasonOf(error) }, 'the alarm of a timer cannot be heard');
       }
-    };
-    try {
-      await scope.within('the alarm', Number.POSITIVE_INFINITY, ring, { signal: ringing.signal });
-    } catch (error) {
-      const silenced = ringing.signal.aborted || scope.signal.aborted;
-      if (!silenced) log.warn({ error: reasonOf(error) }, 'the alarm of a timer cannot be heard');
-    } finally {
-      this.#ringing = undefined;
+      await scope.clock.sleep(PAUSE_MS, signal);
     }
   }
 

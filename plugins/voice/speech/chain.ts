@@ -26,6 +26,8 @@ export interface Limits {
 
 /** Frames that a VAD may keep to itself, and that a wake engine hears again when it takes the place of another. */
 const RECENT = 100;
+/** What every engine for speech has a sound for. */
+const LATIN = /[\p{Script=Latin}\p{N}]/u;
 /** What says that the question is wrong, not the engine. */
 const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);
 
@@ -127,7 +129,8 @@ export class Chain {
           this.#registry.served(row);
           return;
         }
-        throw failure(row, 'it gave no sound');
+        // Nor is a text of another script: the next engine may have a sound for it, and it is no reason to pass over this one.
+        if (LATIN.test(text)) throw failure(row, 'it gave no sound');
       } catch (error) {
         const told = this.#judge(row, error, outer);
         if (begun || index === rows.length - 1 || outer.aborted) throw told;

@@ -23,6 +23,7 @@ import { plugin } from '../../../plugins/voice/speech/index.ts';
 import { grammarOf } from '../../fixtures/commands.ts';
 import { pace, turns } from '../../fixtures/eventually.ts';
 import { collect, framesOf, silence } from '../../fixtures/speech.ts';
+import { TITLES } from '../../fixtures/titles.ts';
 
 const MANIFEST = 'manifests/plugins/voice/speech.yaml';
 after(leakCheck());
@@ -278,6 +279,23 @@ describe('speech', () => {
       hits.map(({ phrase }) => phrase),
       ['hey computer'],
     );
+  });
+
+  it('does not blame a voice for a text of a script that it has no sound for', async () => {
+    await using device = await start({ order: { tts: ['latin', 'any'] } });
+    const chunk = { rate: 16_000, samples: new Int16Array(160) };
+    const speak = (knows: RegExp) =>
+      async function* (text: string) {
+        if (knows.test(text)) yield chunk;
+      };
+    device.register('tts', named('latin'), { speak: speak(/[a-z]/i) } as never, 'plugin.test');
+    for (const { title, latin } of TITLES)
+      assert.equal((await collect(device.service.speak(title, { language: 'en' }))).length, latin ? 1 : 0, title);
+    device.register('tts', named('any'), { speak: speak(/./) } as never, 'plugin.test');
+    for (const { title } of TITLES)
+      assert.equal((await collect(device.service.speak(title, { language: 'en' }))).length, 1, title);
+    for (const { id, failures, problem } of await device.service.list('tts'))
+      assert.deepEqual([failures, problem], [0, undefined], id);
   });
 
   it('speaks with the next voice when the first gives no sound', async () => {
