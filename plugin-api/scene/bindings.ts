@@ -1,4 +1,4 @@
-/** Bindings in texts: what shows time, date, countdown and progress without an app that ticks. */
+/** Bindings in texts: time, date, countdown, elapsed time and progress without an app that ticks. */
 import { nearest } from '../nearest.ts';
 
 export interface BindingWorld {
@@ -18,7 +18,7 @@ export interface Bound {
 }
 
 const BINDING = /\{\{|\{([a-z]+)(?::([^{}]*))?\}/g;
-const NAMES = ['time', 'date', 'countdown', 'progress'] as const;
+const NAMES = ['time', 'date', 'countdown', 'elapsed', 'progress'] as const;
 const TIME_WORDS = /HH|H|hh|h|mm|ss|a/g;
 const DATE_WORDS = /EEEE|EEE|MMMM|MMM|MM|M|yyyy|yy|dd|d/g;
 const MINUTE = 60_000;
@@ -33,6 +33,8 @@ export function bindingProblem(text: string): string | undefined {
     }
     if (name === 'countdown' && !/^\d{1,16}$/.test(argument ?? ''))
       return 'a countdown names the milliseconds since the Unix epoch of its end';
+    if (name === 'elapsed' && !/^\d{1,16}$/.test(argument ?? ''))
+      return 'elapsed names the milliseconds since the Unix epoch of its beginning';
     if ((name === 'time' || name === 'date') && (argument ?? '').length > 64)
       return `the format of ${name} is longer than 64`;
   }
@@ -61,6 +63,8 @@ function values(name: string, argument: string | undefined, world: BindingWorld)
       return dateText(argument ?? '', world);
     case 'countdown':
       return countdownText(Number(argument), world.now);
+    case 'elapsed':
+      return elapsedText(Number(argument), world.now);
     case 'progress':
       return { text: formatter(world.locale, { style: 'percent' }).format(world.progress ?? 0) };
     default:
@@ -124,9 +128,18 @@ function countdownText(until: number, now: number): Bound {
   const left = until - now;
   if (left <= 0) return { text: '0:00' };
   const seconds = Math.ceil(left / 1_000);
+  return { text: figures(seconds), next: until - (seconds - 1) * 1_000 };
+}
+
+function elapsedText(since: number, now: number): Bound {
+  const seconds = Math.max(0, Math.floor((now - since) / 1_000));
+  return { text: figures(seconds), next: since + (seconds + 1) * 1_000 };
+}
+
+/** `4:05`, `1:04:05`. */
+function figures(seconds: number): string {
   const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
-  const text = hours > 0 ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
-  return { text, next: until - (seconds - 1) * 1_000 };
+  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
 }
 
 const pad = (value: number): string => String(value).padStart(2, '0');

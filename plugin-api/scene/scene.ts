@@ -86,7 +86,7 @@ export type TextRole = 'hero' | 'display' | 'title' | 'heading' | 'body' | 'labe
 
 export interface TextNode extends NodeBase {
   readonly kind: 'text';
-  /** May hold bindings: `{time:HH:mm}`, `{date:EEEE d MMMM}`, `{countdown:<epoch ms>}`, `{progress}`. A brace is written twice. At most 2,000 code units. */
+  /** May hold bindings: `{time:HH:mm}`, `{date:EEEE d MMMM}`, `{countdown:<epoch ms>}`, `{elapsed:<epoch ms>}`, `{progress}`. A brace is written twice. At most 2,000 code units. */
   readonly text: string;
   /** `body` if neither role nor size is given. Roles follow the text scale by reflow; sizes do, too, within w and h. */
   readonly role?: TextRole;

@@ -9,6 +9,8 @@ const STEP = 0.1;
 /** A screen that is darker could not be made lighter by who looks at it. */
 const DARKEST = 0.1;
 const BY = 'person';
+/** What `+1 min` sets. */
+const MORE_SECONDS = 60;
 
 export interface Company {
   readonly senses: Senses;
@@ -20,7 +22,7 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
   const { hands } = senses;
   const failed = (problem: Problem, thrown: unknown) => {
     log.warn({ code: problem.code, reason: reasonOf(thrown) }, `cannot do what was asked for on the screen`);
-    senses.change({ problem });
+    senses.change({ mishap: problem });
     void guide().go('problem');
   };
   const codeOf = (thrown: unknown) => (thrown instanceof CoreError ? thrown.code : 'INTERNAL');
@@ -52,6 +54,12 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
       const muted = senses.facts.microphone === 'on';
       attempt('setting', 'microphone', () => (hands.voice ? hands.voice.mute(muted) : hands.audio?.setMuted(muted)));
     },
+    'ring.stop': () => attempt('setting', 'timer', () => hands.timers?.silence()),
+    'ring.more': () =>
+      attempt('setting', 'timer', async () => {
+        await hands.timers?.silence();
+        await hands.timers?.set(MORE_SECONDS);
+      }),
     'do.join': () => withNetwork((network, ssid) => network.join(ssid)),
     'do.forget': () => withNetwork((network, ssid) => network.forget(ssid)),
     'note.all': () =>
@@ -91,7 +99,8 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
     else if (kind === 'app') {
       const app = senses.facts.apps[Number(rest)];
       if (app) open(app.id, app.title);
-    } else if (kind === 'wifi') {
+    } else if (kind === 'timer') attempt('setting', 'timer', () => hands.timers?.cancel(rest));
+    else if (kind === 'wifi') {
       const found = senses.facts.wifi?.[Number(rest)];
       if (!found) return;
       senses.change({ chosen: { ssid: found.ssid, ...(senses.facts.chosen?.busy && { busy: true }) } });

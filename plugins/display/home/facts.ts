@@ -5,6 +5,7 @@ import type {
   DisplayState,
   Notification,
   Surroundings,
+  Timer,
   WifiNetwork,
 } from '@device-core/plugin-api';
 
@@ -16,20 +17,15 @@ export interface Opened {
   readonly running: boolean;
 }
 
-export interface RunningTimer {
-  readonly id: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number;
-  readonly seconds: number;
-}
-
 /** Something that a person can be told to do something about. */
 export interface Problem {
   readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi';
   /** Of the table, or a state: `failed`. */
   readonly code: string;
-  /** Plugin, app or setting. */
+  /** Plugins, an app or a setting. */
   readonly what?: string;
+  /** How many plugins, where it is more than one. */
+  readonly count?: number;
 }
 
 export interface Facts {
@@ -37,7 +33,9 @@ export interface Facts {
   readonly notifications: readonly Notification[];
   readonly apps: readonly Opened[];
   /** Soonest first. */
-  readonly timers: readonly RunningTimer[];
+  readonly timers: readonly Timer[];
+  /** Those whose alarm sounds. */
+  readonly ringing: readonly Timer[];
   readonly audio?: AudioState;
   readonly display?: DisplayState;
   /** Addresses by the name of their interface; empty: no network. */
@@ -59,8 +57,10 @@ export interface Facts {
     readonly simulated: boolean;
     readonly startedAt: number;
   };
-  /** The worst that is wrong now. */
+  /** What is wrong as long as it lasts. */
   readonly problem?: Problem;
+  /** What a touch could not do: seen once, and over when the person has left it. */
+  readonly mishap?: Problem;
   readonly pairing?: { readonly url: string; readonly until: number };
 }
 

@@ -35,6 +35,8 @@ export interface GuideOptions {
   readonly deed: (tap: string) => void;
   /** Before a screen is drawn that somebody goes to. */
   readonly entering: (screen: ScreenName) => Promise<void> | undefined;
+  /** Another screen is shown from now on. */
+  readonly left: (screen: ScreenName) => void;
 }
 
 export class Guide implements Disposable {
@@ -138,7 +140,9 @@ export class Guide implements Disposable {
   }
 
   async #goTo(place: Place, motion: Motion): Promise<void> {
+    const { screen } = this.#place;
     this.#place = place;
+    if (screen !== place.screen) this.#options.left(screen);
     this.#watchIdle();
     await this.draw(motion);
   }

@@ -3,6 +3,7 @@ import { doer } from './deeds.ts';
 import { Guide, SURFACE } from './guide.ts';
 import { homeOperations } from './operations.ts';
 import { addApps, addPhrases, type Says } from './phrases.ts';
+import { RING_SURFACE, RingFace } from './ring-face.ts';
 import { Senses } from './senses.ts';
 
 interface HomeConfig {
@@ -22,6 +23,7 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
     const senses = new Senses(host, display, info, () => {
       appsChanged();
       void guide.draw();
+      void ring.look();
     });
     const deed = doer({ senses, guide: () => guide, log });
     const guide: Guide = scope.use(
@@ -32,12 +34,17 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
           if (screen === 'network') void senses.lookRound();
           return LOOKED_UP.has(screen) ? senses.look() : undefined;
         },
+        left: (screen) => {
+          if (screen === 'problem') senses.change({ mishap: undefined });
+        },
       }),
     );
+    const ring = new RingFace({ display, log, facts: () => senses.facts });
     scope.use(
       'touches',
       display.onInput((surface, input) => {
         if (surface === SURFACE) guide.input(input);
+        else if (surface === RING_SURFACE && input.phase === 'tap' && input.tap !== undefined) deed(input.tap);
       }),
     );
     senses.listen();
@@ -53,7 +60,10 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
     );
     scope.use(
       'surroundings',
-      display.onSurroundings((surroundings) => guide.surroundings(surroundings)),
+      display.onSurroundings((surroundings) => {
+        guide.surroundings(surroundings);
+        void ring.look();
+      }),
     );
     guide.surroundings(await display.surroundings());
     await guide.draw();

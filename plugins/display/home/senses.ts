@@ -18,10 +18,13 @@ import {
   notifications,
   type PluginHost,
   reasonOf,
+  type Timers,
+  type TimersState,
+  timers,
   type Voice,
   voice,
 } from '@device-core/plugin-api';
-import type { Facts, Problem, RunningTimer } from './facts.ts';
+import type { Facts, Problem } from './facts.ts';
 
 /** What deeds are done with. */
 export interface Hands {
@@ -32,6 +35,7 @@ export interface Hands {
   config?: Config | undefined;
   ledger?: DeparturesLedger | undefined;
   notifications?: Notifications | undefined;
+  timers?: Timers | undefined;
   /** Where networks may be joined and forgotten on the panel. */
   network?: Network | undefined;
 }
@@ -46,7 +50,6 @@ export class Senses {
   readonly #wifi: boolean;
   #round = 0;
   readonly #broken = new Map<string, string>();
-  readonly #timers = new Map<string, RunningTimer>();
   #facts: Facts;
 
   constructor(host: PluginHost<{ readonly wifi: boolean }>, display: Display, device: DeviceInfo, changed: () => void) {
@@ -55,7 +58,7 @@ export class Senses {
     this.#changed = changed;
     this.#wifi = host.config.wifi;
     this.#facts = {
-      ...{ notifications: [], apps: [], timers: [], departures: [], microphone: 'none' },
+      ...{ notifications: [], apps: [], timers: [], ringing: [], departures: [], microphone: 'none' },
       addresses: addresses(),
       device: {
         title: device.sku.title,
@@ -127,7 +130,9 @@ export class Senses {
       const told = () =>
         void service.list().then(
           (list) =>
-            this.change({ apps: list.map(({ id, title, state }) => ({ id, title, running: state === 'running' })) }),
+            this.change({
+              apps: list.map(({ id, title, state }) => ({ id, title: title || id, running: state === 'running' })),
+            }),
           (thrown: unknown) => this.#cannot('list apps', thrown),
         );
       scope.use('apps', service.onChange(told));
@@ -181,16 +186,17 @@ export class Senses {
         this.hands.ledger = undefined;
       });
     });
-    host.bus.subscribe('plugin.intent.timer', ({ payload }) =>
-      this.#timer(payload as { state: string } & RunningTimer),
-    );
+    host.when(timers, (service, scope) => {
+      this.hands.timers = service;
+      const told = ({ running, ringing }: TimersState) => this.change({ timers: running, ringing });
+      scope.use('timers', service.onChange(told));
+      scope.defer('timers', () => {
+        this.hands.timers = undefined;
+        this.change({ timers: [], ringing: [] });
+      });
+      void service.state().then(told, (thrown: unknown) => this.#cannot('list timers', thrown));
+    });
     host.bus.subscribe('plugin.state', ({ payload }) => this.#plugin(payload as { plugin: string; state: string }));
-  }
-
-  #timer({ state, id, at, seconds }: { readonly state: string } & RunningTimer): void {
-    if (state === 'set') this.#timers.set(id, { id, at, seconds });
-    else this.#timers.delete(id);
-    this.change({ timers: [...this.#timers.values()].sort((one, other) => one.at - other.at) });
   }
 
   #plugin({ plugin, state }: { readonly plugin: string; readonly state: string }): void {
@@ -199,7 +205,10 @@ export class Senses {
     else this.#broken.delete(plugin);
     if (before === 0 && this.#broken.size === 0) return;
     const [first] = this.#broken;
-    this.change({ problem: first && ({ kind: 'failed', what: first[0], code: first[1] } satisfies Problem) });
+    const count = this.#broken.size;
+    const what = [...this.#broken.keys()].join(', ');
+    const problem: Problem | undefined = first && { kind: 'failed', what, code: first[1], ...(count > 1 && { count }) };
+    this.change({ problem });
   }
 
   #cannot(what: string, thrown: unknown): void {

@@ -9,6 +9,7 @@ import {
   intents,
   operations,
   speech,
+  timers as timersRef,
 } from '@device-core/plugin-api';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';

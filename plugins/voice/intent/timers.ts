@@ -180,7 +180,7 @@ export class Timers {
     if (this.#alarm) return;
     const alarm = new AbortController();
     this.#alarm = alarm;
-    const sound = (signal: AbortSignal) => this.#sound(signal);
+    const sound = (signal: AbortSignal) => this.#play(signal);
     await scope
       .within('the alarm', Number.POSITIVE_INFINITY, sound, { signal: alarm.signal })
       .catch((error: unknown) => {
@@ -189,7 +189,7 @@ export class Timers {
   }
 
   /** Without a sound it rings all the same, for whoever sees it. */
-  async #sound(signal: AbortSignal): Promise<void> {
+  async #play(signal: AbortSignal): Promise<void> {
     const { scope, alarm, log } = this.#options;
     for (let heard = true; !signal.aborted; ) {
       try {

@@ -43,6 +43,10 @@ describe('a binding', () => {
     [`{countdown:${NOON}}`, '0:00'],
     [`{countdown:${NOON + 65_001}}`, '1:06'],
     [`{countdown:${NOON + 3_600_000}}`, '1:00:00'],
+    [`{elapsed:${NOON}}`, '0:00'],
+    [`{elapsed:${NOON + 5_000}}`, '0:00'],
+    [`{elapsed:${NOON - 65_999}}`, '1:05'],
+    [`{elapsed:${NOON - 3_605_000}}`, '1:00:05'],
     ['{progress}', '42%', { progress: 0.42 }],
     ['{{time} is {time:mm}', '{time} is 34'],
     ['none', 'none'],
@@ -50,7 +54,14 @@ describe('a binding', () => {
     test(`${text} reads ${says}`, () => assert.equal(bind(text, world(more)).text, says));
 
   test('says when it looks different next, and until then it does not', () => {
-    const binding = fc.constantFrom('{time:HH:mm}', '{time:ss}', '{date}', '{date:EEEE d MMMM}', `{countdown:${NOON}}`);
+    const binding = fc.constantFrom(
+      '{time:HH:mm}',
+      '{time:ss}',
+      '{date}',
+      '{date:EEEE d MMMM}',
+      `{countdown:${NOON}}`,
+      `{elapsed:${NOON}}`,
+    );
     const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/New_York', 'Australia/Lord_Howe');
     const now = fc.integer({ min: NOON - 400 * 86_400_000, max: NOON + 400 * 86_400_000 });
     fc.assert(

@@ -62,6 +62,7 @@ const BAD: readonly (readonly [title: string, value: unknown, where: string, rea
   ['a control character', scene(text({ text: 'a\u001b[31mb' })), '/nodes/0/text', /control character/],
   ['2,001 code units of text', scene(text({ text: 'a'.repeat(2_001) })), '/nodes/0/text', /2000 are the limit/],
   ['an unknown binding', scene(text({ text: '{tiem:HH}' })), '/nodes/0/text', /did you mean \{time\}\?/],
+  ['a time since nowhere', scene(text({ text: '{elapsed:soon}' })), '/nodes/0/text', /milliseconds/],
   ['a countdown to nowhere', scene(text({ text: '{countdown:soon}' })), '/nodes/0/text', /milliseconds/],
   ['path data that ends in a command', scene({ kind: 'path', d: 'M0 0L1' }), '/nodes/0/d', /lacks a number/],
   [

@@ -12,8 +12,10 @@ const ASLEEP = manifestOf(ID, { lifecycle: { autostart: false } });
 /** The list as a listener knows it. */
 function follow(bench: Bench) {
   let seen: readonly string[] = [];
-  const look = () => void bench.apps.list().then((list) => void (seen = list.map(({ id }) => id)));
-  return { listener: bench.apps.onChange(look), seen: () => seen };
+  const look = async () => {
+    seen = (await bench.apps.list()).map(({ id }) => id);
+  };
+  return { listener: bench.apps.onChange(() => void look()), seen: () => seen };
 }
 
 for (const [what, manifest] of [

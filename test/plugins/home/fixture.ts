@@ -19,6 +19,8 @@ import {
   network,
   notifications,
   operations,
+  type TimersState,
+  timers,
   voice,
   type WifiNetwork,
 } from '@device-core/plugin-api';
@@ -58,6 +60,13 @@ export interface Bench extends AsyncDisposable {
   /** `volume 0.5`, `mute true`, `set display.theme "day"`, `dismiss n1`, `start com.example.agenda`. */
   readonly asked: string[];
   notify(list: readonly Notification[]): void;
+  timers(state: Partial<TimersState>): void;
+  /** Apps that are there from now on: id and title. */
+  /** It went, and nobody has told yet. */
+  gone(id: string): void;
+  /** Titles that an intent knows, as they are said; undefined where it cannot be said. */
+  said(id: string): string | undefined;
+  apps(list: readonly (readonly [id: string, title: string])[]): void;
   sound(state: Partial<AudioState>): void;
   say(sentence: string, slots?: Readonly<Record<string, string>>): Promise<unknown>;
   run(name: string, params?: object, caller?: Caller): Promise<unknown>;
@@ -70,7 +79,15 @@ export interface Bench extends AsyncDisposable {
   slow: Promise<void>;
 }
 
-export async function boot(options: { readonly screen?: FakeDisplay; readonly config?: object } = {}): Promise<Bench> {
+export interface BootOptions {
+  readonly screen?: FakeDisplay;
+  readonly config?: object;
+  /** What is there before it starts. */
+  readonly timers?: TimersState;
+  readonly notifications?: readonly Notification[];
+}
+
+export async function boot(options: BootOptions = {}): Promise<Bench> {
   const screen = options.screen ?? new FakeDisplay();
   const table = new TestOperations();
   const clock = new VirtualClock({ now: NOW });
@@ -79,6 +96,9 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
   const said = new Map<string, { definition: IntentDefinition; run: (run: IntentRun) => Promise<unknown> }>();
   const states = new Set<(state: AudioState) => void>();
   const lists = new Set<(list: readonly Notification[]) => void>();
+  const timed = new Set<(state: TimersState) => void>();
+  let times: TimersState = options.timers ?? { running: [], ringing: [] };
+  const appListeners = new Set<(status: AppStatus) => void>();
   const watchers = new Set<(change: ConfigChange) => void>();
   let sounds: AudioState = { volume: 0.4, muted: false, capturing: [], playing: [] };
   const sound = (state: Partial<AudioState>) => {
@@ -91,6 +111,7 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
   };
   const status = (id: string, title: string, state: AppStatus['state']) =>
     ({ id, name: title, title, state }) as AppStatus;
+  let there = [status('com.example.agenda', 'Agenda', 'running'), status('com.example.radio', 'Radio', 'stopped')];
   const bench = { refuses: false, air: AIR, slow: Promise.resolve() };
   const changeAir = async (what: string, ssid: string, change: (one: WifiNetwork) => Partial<WifiNetwork>) => {
     asked.push(`${what} ${ssid}`);
@@ -114,15 +135,23 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
           }) as never,
       }),
       given(apps, {
-        list: async () => [
-          status('com.example.agenda', 'Agenda', 'running'),
-          status('com.example.radio', 'Radio', 'stopped'),
-        ],
+        list: async () => there,
         start: async (app) => {
           asked.push(`start ${app}`);
+          if (!there.some(({ id }) => id === app)) throw new CoreError('APP_NOT_FOUND', { app });
           return status(app, app, 'running');
         },
-        onChange: (listener) => following(new Set(), listener),
+        onChange: (listener) => following(appListeners, listener),
+      }),
+      given(timers, {
+        state: async () => times,
+        set: async (seconds) => {
+          asked.push(`timer ${seconds}`);
+          return { id: 't9', at: NOW + seconds * 1_000, seconds, kept: true };
+        },
+        cancel: async (id) => asked.push(`cancel ${id}`) > 0,
+        silence: async () => asked.push('silence') > 0,
+        onChange: (listener) => following(timed, listener),
       }),
       given(audio, {
         setVolume: async (volume) => {
@@ -167,7 +196,7 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
         ],
       }),
       given(notifications, {
-        list: async () => [],
+        list: async () => options.notifications ?? [],
         dismiss: async (id) => void asked.push(`dismiss ${id}`),
         onChange: (listener) => following(lists, listener),
       }),
@@ -181,6 +210,21 @@ export async function boot(options: { readonly screen?: FakeDisplay; readonly co
   });
   return Object.assign(bench, {
     ...{ host, screen, clock, asked, sound },
+    timers: (state: Partial<TimersState>) => {
+      times = { ...times, ...state };
+      for (const listener of [...timed]) listener(times);
+    },
+    gone: (id: string) => {
+      there = there.filter((one) => one.id !== id);
+    },
+    said: (id: string) => {
+      const slot = said.get(id)?.definition.slots?.app;
+      return slot?.kind === 'list' ? slot.values.map((value) => value.in).join(', ') : undefined;
+    },
+    apps: (list: readonly (readonly [id: string, title: string])[]) => {
+      there = list.map(([id, title]) => status(id, title, 'running'));
+      for (const listener of [...appListeners]) listener(status('any', 'any', 'stopped'));
+    },
     notify: (list: readonly Notification[]) => {
       for (const listener of [...lists]) listener(list);
     },

@@ -226,22 +226,88 @@ suite('home', () => {
     await using bench = await boot();
     await shows(bench, 'Home');
     bench.host.publish('plugin.state', { plugin: 'nfc', state: 'failed', reason: 'no chip' });
-    await has(bench, '[Something is wrong]');
+    await has(bench, '[nfc has stopped]');
+    bench.host.publish('plugin.state', { plugin: 'i2c', state: 'failed', reason: 'stuck' });
+    await has(bench, '[2 parts have stopped]');
     bench.tap('go.problem');
-    await shows(bench, 'nfc has stopped');
+    await shows(bench, '2 parts have stopped');
+    await has(bench, 'nfc, i2c. The rest of the device goes on. It is tried again; an operator sees the reason.');
     bench.host.publish('plugin.state', { plugin: 'nfc', state: 'active' });
+    await shows(bench, 'i2c has stopped');
+    bench.host.publish('plugin.state', { plugin: 'i2c', state: 'active' });
     bench.tap('back');
     await has(bench, '[Nothing new]');
   });
 
+  test('an app that went leaves the launcher and what can be said, and what a touch could not do is over with its screen', async () => {
+    await using bench = await boot();
+    await bench.run('home.show', { screen: 'apps' });
+    await has(bench, '[Radio]');
+    await eventually(() => bench.said('home.open.en'), 'the apps can be opened by voice');
+    bench.host.publish('plugin.state', { plugin: 'nfc', state: 'failed', reason: 'no chip' });
+    // Touched in the moment in which it goes.
+    bench.gone('com.example.radio');
+    bench.tap('app.1');
+    await shows(bench, 'Radio has stopped');
+    bench.apps([['com.example.agenda', 'Agenda']]);
+    bench.tap('back');
+    await shows(bench, 'Apps');
+    await eventually(() => !bench.screen.says('home').includes('[Radio]'), 'it leaves the launcher');
+    await eventually(() => bench.said('home.open.en') === 'agenda', 'it leaves what can be said');
+    bench.tap('back');
+    await has(bench, '[nfc has stopped]');
+  });
+
+  const FIVE = { id: 't1', at: NOW + 300_000, seconds: 300 };
+
   test('a timer counts on home by itself until it rang', async () => {
     await using bench = await boot();
-    bench.host.publish('plugin.intent.timer', { state: 'set', id: 't1', at: NOW + 300_000, seconds: 300 });
+    bench.timers({ running: [FIVE] });
     await eventually(() => bench.screen.texts('home').includes(`{countdown:${NOW + 300_000}}`), 'the timer');
     await bench.run('home.show', { screen: 'timers' });
     await shows(bench, 'Timers');
-    bench.host.publish('plugin.intent.timer', { state: 'rang', id: 't1', at: NOW + 300_000, seconds: 300 });
+    await has(bench, '[Stop the timer of 5 minutes]');
+    bench.tap('timer.t1');
+    await eventually(() => bench.asked.includes('cancel t1'), 'its end');
+    bench.timers({ running: [] });
     await eventually(() => !bench.screen.texts('home').some((text) => text.includes('countdown')), 'its end');
+  });
+
+  test('a home that starts anew asks for the timers and the notifications that are there', async () => {
+    await using bench = await boot({ timers: { running: [FIVE], ringing: [] }, notifications: [notification()] });
+    await eventually(() => bench.screen.texts('home').includes(`{countdown:${NOW + 300_000}}`), 'the timer');
+    await eventually(() => bench.screen.says('home').some((line) => line.includes('Dentist')), 'the notification');
+  });
+
+  test('a timer that rings has a face above whatever is seen, which ends it or gives it a minute more', async () => {
+    await using bench = await boot();
+    const rang = { ...FIVE, at: NOW };
+    for (const [tap, asked] of [
+      ['ring.stop', ['silence']],
+      ['ring.more', ['silence', 'timer 60']],
+    ] as const) {
+      bench.asked.length = 0;
+      bench.timers({ running: [], ringing: [rang] });
+      await eventually(() => bench.screen.says('ringing').includes('[Stop]'), 'its face');
+      assert.ok(bench.screen.asked.includes('wake timer'));
+      const { surface } = bench.screen.surfaces.get('ringing')!;
+      assert.deepEqual([surface.layer, surface.modal], ['voice', true]);
+      assert.ok(bench.screen.texts('ringing').includes('5 minutes'));
+      assert.ok(bench.screen.texts('ringing').includes(`{elapsed:${NOW}}`));
+      bench.timers({ ringing: [rang, { id: 't2', at: NOW + 1_000, seconds: 600 }] });
+      await eventually(() => bench.screen.texts('ringing').includes('5 minutes · 10 minutes'), 'the second');
+      bench.screen.touch('ringing', { phase: 'tap', tap });
+      await eventually(() => bench.asked.length === asked.length, 'what was touched');
+      assert.deepEqual(bench.asked, asked);
+      bench.timers({ ringing: [] });
+      await eventually(() => !bench.screen.surfaces.has('ringing'), 'the end of its face');
+    }
+    const { length } = bench.screen.asked;
+    bench.sound({ volume: 0.2 });
+    assert.ok(
+      !bench.screen.asked.slice(length).some((one) => one.includes('ringing')),
+      'nothing is drawn of it at rest',
+    );
   });
 
   test('after a while without a touch it is home again', async () => {

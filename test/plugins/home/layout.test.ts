@@ -1,9 +1,9 @@
 /** What holds of every screen of the device, at any text size, in any language and theme. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { describeScene, THEMES } from '@device-core/plugin-api/scene';
+import { describeScene, GRID, nodesOf, THEMES } from '@device-core/plugin-api/scene';
 import fc from 'fast-check';
-import { drawScreen, SCREENS, type ScreenName } from '../../../plugins/display/home/screens/index.ts';
+import { drawRinging, drawScreen, SCREENS, type ScreenName } from '../../../plugins/display/home/screens/index.ts';
 import { LANGUAGES } from '../../../plugins/display/home/strings/index.ts';
 import { FakeDisplay, SURROUNDINGS } from '../../fixtures/fake-display.ts';
 import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
@@ -87,6 +87,30 @@ suite('every screen of the device', () => {
         assertUsable(scene, screen);
       }),
       { numRuns: runs(600) },
+    );
+  });
+
+  test('has the same where a timer rings, however many and long they are', async () => {
+    const timer = fc.record({ id: fc.uuid(), at: fc.nat(2 * EVENING), seconds: fc.integer({ min: 1, max: 86_400 }) });
+    const given = fc.record({
+      timers: fc.array(timer, { minLength: 1, maxLength: 20 }),
+      textScale: fc.constantFrom(1, 1.25, 1.5, 2),
+      locale: fc.constantFrom('en-US', 'de-DE', 'fr', 'ar', 'he'),
+      theme: fc.constantFrom(...THEMES),
+    });
+    await fc.assert(
+      fc.asyncProperty(given, async ({ timers, ...around }) => {
+        const display = new FakeDisplay();
+        const surroundings = { ...SURROUNDINGS, ...around };
+        display.surroundings = surroundings;
+        const scene = await drawRinging(timers, surroundings, (texts) => display.service.measure(texts));
+        assertUsable(scene, 'ringing');
+        const stop = targets(scene.nodes).find(({ tap }) => tap === 'ring.stop');
+        const texts = [...nodesOf(scene.nodes)].filter(({ kind, w }) => kind === 'text' && (w ?? 0) > 600);
+        for (const { y = 0, h = 0 } of texts) assert.ok(y >= 0 && y + h <= (stop?.y ?? 0), 'no text under a button');
+        assert.ok(stop && (stop.w ?? 0) >= 2 * GRID.target && (stop.h ?? 0) >= GRID.target);
+      }),
+      { numRuns: runs(100) },
     );
   });
 

@@ -6,7 +6,13 @@ import { after, suite, test } from 'node:test';
 import { type Card, CONTRAST, DAY } from '@device-core/plugin-api/scene';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import type { ScreenName } from '../../../plugins/display/home/screens/index.ts';
-import { cardPicture, EVENING, type ScreenOptions, screenPicture } from '../../fixtures/home-screens.ts';
+import {
+  cardPicture,
+  EVENING,
+  ringingPicture,
+  type ScreenOptions,
+  screenPicture,
+} from '../../fixtures/home-screens.ts';
 import { assertPicture, NO_PICTURES, type Picture, pixelsOf, pngOf, sideBySide } from '../../fixtures/pictures.ts';
 
 after(leakCheck());
@@ -101,6 +107,15 @@ async function photo(): Promise<Uint8Array> {
 suite('screens of the device', { skip: NO_PICTURES }, () => {
   for (const [name, screen, options] of SCREENS)
     test(name, async () => assertPicture(`home/${name}`, await screenPicture(screen, options)));
+
+  const rang = { id: 't', at: EVENING - 12_000, seconds: 300 };
+  for (const [name, timers, around] of [
+    ['ringing', [rang], {}],
+    ['ringing-day', [rang, { ...rang, id: 'u', seconds: 5_400 }], { theme: DAY, locale: 'de-DE' }],
+    ['ringing-large', [rang], { textScale: 2 }],
+    ['ringing-large-right-to-left', [rang], { textScale: 2, locale: 'ar', theme: CONTRAST }],
+  ] as const)
+    test(name, async () => assertPicture(`home/${name}`, await ringingPicture(timers, around)));
 });
 
 suite('cards', { skip: NO_PICTURES }, () => {

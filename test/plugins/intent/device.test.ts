@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { audio, CoreError, device } from '@device-core/plugin-api';
+import { audio, CoreError, device, type Timer, type TimersState, timers } from '@device-core/plugin-api';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { stays } from '../../fixtures/eventually.ts';
 import { eventually, start } from './start.ts';
@@ -108,6 +108,72 @@ suite('intents of the device', () => {
     });
   }
 
+  test('the timers can be asked for, and each is ended by itself: while it runs, and while it rings', async () => {
+    const clock = virtualClock();
+    await using started = await start({ clock });
+    const service = started.host.service(timers);
+    const told: TimersState[] = [];
+    using _ = service.onChange((state) => void told.push(state));
+    const first = await service.set(60);
+    const second = await service.set(60);
+    await service.set(600);
+    const idsOf = (list: readonly Timer[]) => list.map(({ id }) => id);
+    assert.deepEqual(idsOf((await service.state()).running).slice(0, 2), [first.id, second.id]);
+    assert.equal(await service.cancel('nobody'), false);
+    await clock.advance(60_000);
+    await eventually('both ring', async () => ((await service.state()).ringing.length === 2 ? true : undefined));
+    assert.deepEqual(idsOf(told.at(-1)!.ringing), [first.id, second.id]);
+    assert.equal(await service.cancel(first.id), true);
+    assert.deepEqual(idsOf((await service.state()).ringing), [second.id]);
+    assert.equal(await service.cancel(second.id), true);
+    assert.deepEqual((await service.state()).ringing, []);
+    assert.equal(await service.silence(), false);
+    const [third] = (await service.state()).running;
+    assert.equal(await service.cancel(third!.id), true);
+    assert.deepEqual(await service.state(), { running: [], ringing: [] });
+    assert.deepEqual(told.at(-1), { running: [], ringing: [] });
+    const states = started.host.published.map(({ payload }) => (payload as { state: string }).state);
+    assert.deepEqual(states, ['set', 'set', 'set', 'rang', 'rang', 'stopped', 'stopped', 'cancelled']);
+  });
+
+  test('a timer that ends while another rings prolongs the alarm, which ends by itself, heard or not', async () => {
+    for (const broken of [undefined, new CoreError('AUDIO_UNAVAILABLE', { verb: 'play', reason: 'no speaker' })]) {
+      const clock = virtualClock();
+      await using started = await start({ clock });
+      started.speaker.broken = broken;
+      const service = started.host.service(timers);
+      await service.set(10);
+      await service.set(30);
+      await clock.advance(10_000);
+      await clock.advance(25_000);
+      assert.equal((await service.state()).ringing.length, 2, 'after 25 s');
+      await clock.advance(20_000);
+      assert.equal((await service.state()).ringing.length, 2, 'after 45 s');
+      await clock.advance(6_000);
+      assert.deepEqual(await service.state(), { running: [], ringing: [] });
+    }
+  });
+
+  test('tools list, set and end timers', async () => {
+    const clock = virtualClock();
+    await using started = await start({ clock });
+    const set = (await started.table.run('timers.set', { seconds: 60 })) as Timer;
+    const again = (await started.table.run('timers.set', { seconds: 5 })) as Timer;
+    const list = async () => (await started.table.run('timers.list', {})) as TimersState;
+    assert.deepEqual(
+      (await list()).running.map(({ id }) => id),
+      [again.id, set.id],
+    );
+    await started.table.run('timers.cancel', { timer: set.id });
+    await assert.rejects(started.table.run('timers.cancel', { timer: set.id }), { code: 'PARAMS_INVALID' });
+    await clock.advance(5_000);
+    assert.equal((await list()).ringing.length, 1);
+    assert.deepEqual(await started.table.run('timers.silence', {}), { silenced: true });
+    assert.deepEqual(await started.table.run('timers.silence', {}), { silenced: false });
+    for (const seconds of [0, -1, 1.5, 86_401])
+      await assert.rejects(started.table.run('timers.set', { seconds }), { code: 'PARAMS_INVALID' });
+  });
+
   test('timers are bounded', async () => {
     await using started = await start({ config: { maxTimers: 2 } });
     await started.say('set a timer for one minute');
@@ -120,11 +186,11 @@ suite('intents of the device', () => {
     const { var: folder, ...paths } = first.host.device.paths;
     await first.say('set a timer for one minute');
     const file = join(folder, 'intent', 'timers.json');
-    const { timers } = JSON.parse(await readFile(file, 'utf8'));
-    assert.equal(timers.length, 1);
+    const { timers: kept } = JSON.parse(await readFile(file, 'utf8'));
+    assert.equal(kept.length, 1);
     const late = { id: 'late', at: Date.now() - 60_000, seconds: 5 };
     const old = { id: 'old', at: Date.now() - 86_400_000, seconds: 5 };
-    await writeFile(file, JSON.stringify({ timers: [...timers, late, old, { id: 7 }] }));
+    await writeFile(file, JSON.stringify({ timers: [...kept, late, old, { id: 7 }] }));
     const info = { ...first.host.device, paths: { ...paths, var: folder } };
     await using second = await start({
       services: [[device as never, { info: async () => info }]],

@@ -12,6 +12,7 @@ import {
 } from '@device-core/plugin-api/scene';
 import type { Drawing } from '../facts.ts';
 import { WIDTH, wholeScreen } from '../page.ts';
+import { problemTitle } from '../problem-text.ts';
 import type { Strings } from '../strings/index.ts';
 
 const CLOCK = { top: 40, height: 208 } as const;
@@ -111,7 +112,7 @@ async function bottom(
           tap: 'go.problem',
           icon: 'warn',
           colour: '@warn',
-          text: problem.kind === 'offline' ? strings.problem.offline : strings.problem.title,
+          text: problemTitle(problem, strings),
         },
         wide,
         layout,

@@ -1,11 +1,12 @@
-import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api';
+import type { Surroundings, TextQuestion, TextSize, Timer } from '@device-core/plugin-api';
 import { cardWords, directionOfLocale, Layout, type Scene } from '@device-core/plugin-api/scene';
 import type { Drawing } from '../facts.ts';
-import { type Strings, stringsOf } from '../strings/index.ts';
+import { localeOfWords, type Strings, stringsOf } from '../strings/index.ts';
 import { face } from './face.ts';
 import { departureList, launcher, notificationList, timerList } from './lists.ts';
 import { pairingScreen, problemScreen } from './messages.ts';
 import { network, wifi } from './network.ts';
+import { ringing } from './ringing.ts';
 import { about, look, privacy, settings, sound } from './settings.ts';
 
 type Screen = (drawing: Drawing, strings: Strings, layout: Layout) => Promise<Scene>;
@@ -28,12 +29,18 @@ export const SCREENS = {
 } as const satisfies Readonly<Record<string, Screen>>;
 export type ScreenName = keyof typeof SCREENS;
 
-export function drawScreen(
-  name: ScreenName,
-  drawing: Drawing,
-  measure: (texts: readonly TextQuestion[]) => Promise<readonly TextSize[]>,
-): Promise<Scene> {
-  const { theme, textScale, locale }: Surroundings = drawing.surroundings;
-  const layout = new Layout({ theme, textScale, measure, dir: directionOfLocale(locale), words: cardWords(locale) });
-  return SCREENS[name](drawing, stringsOf(locale), layout);
+type Measure = (texts: readonly TextQuestion[]) => Promise<readonly TextSize[]>;
+
+function layoutOf({ theme, textScale, locale }: Surroundings, measure: Measure): Layout {
+  return new Layout({ theme, textScale, measure, dir: directionOfLocale(locale), words: cardWords(locale) });
+}
+
+export function drawRinging(timers: readonly Timer[], surroundings: Surroundings, measure: Measure): Promise<Scene> {
+  const { locale } = surroundings;
+  return ringing(timers, localeOfWords(locale), stringsOf(locale), layoutOf(surroundings, measure));
+}
+
+export function drawScreen(name: ScreenName, drawing: Drawing, measure: Measure): Promise<Scene> {
+  const { surroundings } = drawing;
+  return SCREENS[name](drawing, stringsOf(surroundings.locale), layoutOf(surroundings, measure));
 }

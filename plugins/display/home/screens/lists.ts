@@ -1,10 +1,12 @@
 /** Screens that are lists: notifications, apps, timers, what left the device. */
+import type { Timer } from '@device-core/plugin-api';
 import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
-import { buttons, GRID, ground, iconNode, literal, onGrid, target } from '@device-core/plugin-api/scene';
+import { buttons, GRID, ground, literal, onGrid, target } from '@device-core/plugin-api/scene';
 import type { Drawing, Opened } from '../facts.ts';
+import { lengthText } from '../length.ts';
 import { page } from '../page.ts';
 import { note, row } from '../parts/part.ts';
-import type { Strings } from '../strings/index.ts';
+import { localeOfWords, type Strings } from '../strings/index.ts';
 
 const LEVEL_ICONS = { info: 'info', success: 'check', warn: 'warn', error: 'error' } as const;
 
@@ -117,36 +119,85 @@ async function tiles(
   return { nodes, height };
 }
 
-export async function timerList({ facts, page: at }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
+export async function timerList(
+  { facts, page: at, surroundings }: Drawing,
+  strings: Strings,
+  layout: Layout,
+): Promise<Scene> {
   const { title, none } = strings.timers;
   const parts = (width: number) =>
     Promise.all(
-      facts.timers.map(async ({ at: until }): Promise<Part> => {
-        const height = onGrid(Math.max(152, layout.line('display') + 32));
-        const fit = await layout.fitted('00:00:00', 'display', { width: width - 152, height: height - 32 });
-        return {
-          height,
-          nodes: [
-            ground(width, height),
-            iconNode('timer', { x: 36, y: (height - 64) / 2, size: 64 }, { colour: '@accent' }),
-            {
-              kind: 'text',
-              x: 132,
-              y: (height - fit.height) / 2,
-              w: width - 152,
-              h: fit.height,
-              text: `{countdown:${until}}`,
-              role: 'display',
-              size: fit.size,
-              weight: 700,
-              lines: 1,
-              tabular: true,
-            },
-          ],
-        };
-      }),
+      facts.timers.map((timer) =>
+        timerRow(timer, lengthText(timer.seconds, localeOfWords(surroundings.locale)), strings, width, layout),
+      ),
     );
   return page({ title, parts, empty: await note(none, 600, layout) }, at, strings, layout);
+}
+
+/** What is left, the length that was set, and Stop. */
+async function timerRow(
+  { id, at: until }: Timer,
+  length: string,
+  { timers: { stop, stopLabel } }: Strings,
+  width: number,
+  layout: Layout,
+): Promise<Part> {
+  const start = 28;
+  const button = { w: Math.max(GRID.target, Math.round(width * 0.28)), h: GRID.target };
+  const inner = width - start - button.w - 40;
+  const [caption] = await layout.blocks({
+    text: literal(length),
+    role: 'caption',
+    width: inner,
+    lines: 1,
+    colour: '@text-soft',
+  });
+  const height = onGrid(Math.max(152, layout.line('display') + caption.height + 24));
+  const figures = await layout.fitted('00:00:00', 'display', { width: inner, height: height - caption.height - 24 });
+  const y = Math.round((height - figures.height - caption.height) / 2);
+  const word = await layout.fitted(stop, 'label', { width: button.w - 24, height: layout.line('label') });
+  return {
+    height,
+    nodes: [
+      ground(width, height),
+      {
+        kind: 'text',
+        x: start,
+        y,
+        w: inner,
+        h: figures.height,
+        text: `{countdown:${until}}`,
+        role: 'display',
+        size: figures.size,
+        weight: 700,
+        lines: 1,
+        tabular: true,
+      },
+      caption.at(start, y + figures.height),
+      target(
+        `timer-${id}`,
+        `timer.${id}`,
+        { x: width - button.w - 24, y: Math.round((height - button.h) / 2), ...button },
+        [
+          ground(button.w, button.h, '@sunken', button.h / 2),
+          {
+            kind: 'text',
+            x: 12,
+            y: Math.round((button.h - word.height) / 2),
+            w: button.w - 24,
+            h: word.height,
+            text: stop,
+            role: 'label',
+            size: word.size,
+            weight: 700,
+            align: 'center',
+            lines: 1,
+          },
+        ],
+        stopLabel(length),
+      ),
+    ],
+  };
 }
 
 export async function departureList(

@@ -1,31 +1,17 @@
 /** Screens with one thing to say: what is wrong and what to do, and the code to scan. */
 import type { Layout, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { buttons, GRID, PANEL_UNITS } from '@device-core/plugin-api/scene';
-import type { Drawing, Problem } from '../facts.ts';
+import type { Drawing } from '../facts.ts';
 import { WIDTH, wholeScreen } from '../page.ts';
+import { problemSays, problemTitle } from '../problem-text.ts';
 import { qrPath } from '../qr.ts';
 import type { Strings } from '../strings/index.ts';
 
-function said(problem: Problem, strings: Strings): { readonly title: string; readonly says: string } {
-  const text = strings.problem;
-  switch (problem.kind) {
-    case 'offline':
-      return { title: text.offline, says: text.offlineSays };
-    case 'failed':
-      return { title: text.failed(problem.what ?? ''), says: text.failedSays };
-    case 'setting':
-      return { title: text.title, says: text.settingSays };
-    case 'wifi':
-      return { title: text.wifi(problem.what ?? ''), says: text.wifiSays };
-    case 'app':
-      return { title: text.failed(problem.what ?? ''), says: text.appSays };
-  }
-}
-
 /** A face that says how it is, the code for whoever can help, and what to do. */
 export async function problemScreen({ facts }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
-  const problem = facts.problem ?? { kind: 'failed' as const, code: 'UNAVAILABLE', what: '' };
-  const { title, says } = said(problem, strings);
+  const problem = facts.mishap ?? facts.problem ?? { kind: 'failed' as const, code: 'UNAVAILABLE', what: '' };
+  const title = problemTitle(problem, strings);
+  const says = problemSays(problem, strings);
   const foot = await buttons(
     problem.kind === 'offline'
       ? [

@@ -6,7 +6,13 @@ export const de: Strings = {
   quiet: 'Nichts Neues',
   apps: { title: 'Apps', none: 'Noch keine Apps. Wer das Gerät betreut, installiert sie.' },
   notifications: { title: 'Nachrichten', none: 'Nichts Neues. Alles ist ruhig.', clear: 'Alle entfernen' },
-  timers: { title: 'Wecker', none: 'Kein Wecker läuft. Sag: „Stelle einen Wecker auf fünf Minuten“.' },
+  timers: {
+    title: 'Wecker',
+    none: 'Kein Wecker läuft. Sag: „Stelle einen Wecker auf fünf Minuten“.',
+    stop: 'Stopp',
+    stopLabel: (length) => `Wecker über ${length} stoppen`,
+  },
+  ring: { title: 'Die Zeit ist um', stop: 'Stopp', more: '+1 min', moreLabel: 'Eine Minute länger' },
   settings: { title: 'Einstellungen' },
   network: {
     title: 'Netzwerk',
@@ -72,6 +78,7 @@ export const de: Strings = {
     offline: 'Kein Netzwerk',
     offlineSays: 'Sprache und Apps auf diesem Gerät gehen weiter. Sieh nach Kabel oder Zugangspunkt.',
     failed: (what) => `${what} läuft nicht mehr`,
+    several: (count) => `${count} Teile laufen nicht mehr`,
     failedSays: 'Der Rest des Geräts läuft weiter. Es wird wieder versucht; wer es betreut, sieht den Grund.',
     settingSays: 'Diese Einstellung konnte nicht gespeichert werden. Versuche es gleich noch einmal.',
     appSays: 'Die App konnte nicht geöffnet werden. Versuche es gleich noch einmal.',

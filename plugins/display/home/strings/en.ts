@@ -6,7 +6,13 @@ export const en: Strings = {
   quiet: 'Nothing new',
   apps: { title: 'Apps', none: 'No apps yet. An operator installs them.' },
   notifications: { title: 'Notifications', none: 'Nothing new. All is quiet.', clear: 'Clear all' },
-  timers: { title: 'Timers', none: 'No timer is running. Say “set a timer for five minutes”.' },
+  timers: {
+    title: 'Timers',
+    none: 'No timer is running. Say “set a timer for five minutes”.',
+    stop: 'Stop',
+    stopLabel: (length) => `Stop the timer of ${length}`,
+  },
+  ring: { title: 'Time is up', stop: 'Stop', more: '+1 min', moreLabel: 'One more minute' },
   settings: { title: 'Settings' },
   network: {
     title: 'Network',
@@ -72,6 +78,7 @@ export const en: Strings = {
     offline: 'No network',
     offlineSays: 'Speech and apps on this device go on working. Look at the cable or the access point.',
     failed: (what) => `${what} has stopped`,
+    several: (count) => `${count} parts have stopped`,
     failedSays: 'The rest of the device goes on. It is tried again; an operator sees the reason.',
     settingSays: 'This setting could not be kept. Try again in a moment.',
     appSays: 'The app could not be opened. Try again in a moment.',

@@ -6,7 +6,13 @@ export const fr: Strings = {
   quiet: 'Rien de nouveau',
   apps: { title: 'Applications', none: 'Pas encore d’applications. L’opérateur les installe.' },
   notifications: { title: 'Notifications', none: 'Rien de nouveau. Tout est calme.', clear: 'Tout effacer' },
-  timers: { title: 'Minuteurs', none: 'Aucun minuteur. Dites « mets un minuteur de cinq minutes ».' },
+  timers: {
+    title: 'Minuteurs',
+    none: 'Aucun minuteur. Dites « mets un minuteur de cinq minutes ».',
+    stop: 'Arrêter',
+    stopLabel: (length) => `Arrêter le minuteur de ${length}`,
+  },
+  ring: { title: 'C’est l’heure', stop: 'Arrêter', more: '+1 min', moreLabel: 'Une minute de plus' },
   settings: { title: 'Réglages' },
   network: {
     title: 'Réseau',
@@ -72,6 +78,7 @@ export const fr: Strings = {
     offline: 'Pas de réseau',
     offlineSays: 'La parole et les applications de l’appareil continuent. Vérifiez le câble ou le point d’accès.',
     failed: (what) => `${what} s’est arrêté`,
+    several: (count) => `${count} parties se sont arrêtées`,
     failedSays: 'Le reste de l’appareil continue. On réessaie ; l’opérateur en voit la raison.',
     settingSays: 'Ce réglage n’a pas pu être gardé. Réessayez dans un instant.',
     appSays: 'L’application n’a pas pu s’ouvrir. Réessayez dans un instant.',

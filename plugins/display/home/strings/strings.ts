@@ -5,7 +5,14 @@ export interface Strings {
   readonly quiet: string;
   readonly apps: { readonly title: string; readonly none: string };
   readonly notifications: { readonly title: string; readonly none: string; readonly clear: string };
-  readonly timers: { readonly title: string; readonly none: string };
+  readonly timers: {
+    readonly title: string;
+    readonly none: string;
+    readonly stop: string;
+    readonly stopLabel: (length: string) => string;
+  };
+  /** A timer that rings. */
+  readonly ring: { readonly title: string; readonly stop: string; readonly more: string; readonly moreLabel: string };
   readonly settings: { readonly title: string };
   readonly network: {
     readonly title: string;
@@ -71,6 +78,7 @@ export interface Strings {
     readonly offline: string;
     readonly offlineSays: string;
     readonly failed: (what: string) => string;
+    readonly several: (count: number) => string;
     readonly failedSays: string;
     readonly settingSays: string;
     readonly appSays: string;

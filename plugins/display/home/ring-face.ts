@@ -1,0 +1,60 @@
+/** The face of a timer that rings: above whatever app is seen, until the alarm is over. */
+import { type Display, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Facts } from './facts.ts';
+import { drawRinging } from './screens/index.ts';
+
+export const RING_SURFACE = 'ringing';
+const FADE_MS = 160;
+
+export interface RingFaceOptions {
+  readonly display: Display;
+  readonly log: Logger;
+  readonly facts: () => Facts;
+}
+
+export class RingFace {
+  readonly #options: RingFaceOptions;
+  /** The scene that is seen, as text. */
+  #shown: string | undefined;
+  #again = false;
+  #drawing = false;
+
+  constructor(options: RingFaceOptions) {
+    this.#options = options;
+  }
+
+  /** Something may have changed. */
+  async look(): Promise<void> {
+    this.#again = true;
+    if (this.#drawing || (this.#shown === undefined && this.#options.facts().ringing.length === 0)) return;
+    this.#drawing = true;
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#draw();
+      }
+    } catch (thrown) {
+      this.#options.log.warn({ reason: reasonOf(thrown) }, 'cannot show the timer that rings');
+    } finally {
+      this.#drawing = false;
+    }
+  }
+
+  async #draw(): Promise<void> {
+    const { display, facts } = this.#options;
+    const { ringing } = facts();
+    if (ringing.length === 0) {
+      if (this.#shown === undefined) return;
+      this.#shown = undefined;
+      return await display.remove(RING_SURFACE);
+    }
+    const surroundings = await display.surroundings();
+    const scene = await drawRinging(ringing, surroundings, (texts) => display.measure(texts));
+    const text = JSON.stringify(scene);
+    if (text === this.#shown) return;
+    const isNew = this.#shown === undefined;
+    if (isNew) await display.wake('timer');
+    await display.put({ id: RING_SURFACE, layer: 'voice', scene, modal: true, ...(isNew && { fadeMs: FADE_MS }) });
+    this.#shown = text;
+  }
+}
