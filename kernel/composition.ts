@@ -72,7 +72,8 @@ export class Composition {
       const change = { ...planned, stale: this.#stale(next), device: !isDeepStrictEqual(former, info) };
       if (check) return change;
       this.sets = { ...this.sets, desired: next };
-      if (planned.affected.length === 0 && !change.device) return change;
+      const live = this.#lifecycle.live(next.plugins, also);
+      if (planned.affected.length === 0 && !change.device && live.length === 0) return change;
       await this.#lifecycle.apply(next.plugins, also, (undo) => {
         this.info = undo ? former : info;
         this.sets = { ...this.sets, running: undo ? running : next }; // who starts may ask what it runs with

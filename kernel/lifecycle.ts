@@ -12,6 +12,7 @@ import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { EndedWith } from './isolation/launched.ts';
+import { isLiveChange } from './live-change.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
 import type { PluginEntry } from './resolved.ts';
 import type { Watch } from './usage/watch.ts';
@@ -87,10 +88,24 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     return true;
   }
 
+  /** Plugins that run and take what is different of them without a restart. */
+  live(
+    entries: readonly PluginEntry[],
+    also: readonly string[],
+  ): readonly { readonly record: PluginRecord; readonly next: PluginEntry }[] {
+    return entries.flatMap((next) => {
+      const record = this.#records.all.find(({ entry }) => entry.id === next.id);
+      if (!record?.run?.configure || record.state !== 'active' || also.includes(next.id)) return [];
+      return isLiveChange(record.entry, next) ? [{ record, next }] : [];
+    });
+  }
+
   /** What would change if this were the set; `also` names plugins that are the same, but have to start again. */
   difference(entries: readonly PluginEntry[], also: readonly string[]): Difference & { affected: readonly string[] } {
     const former = this.#records.all.map(({ entry }) => entry);
-    const difference = differenceOf(former, entries, also);
+    const live = new Map(this.live(entries, also).map(({ record }) => [record.entry.id, record.entry]));
+    const next = entries.map((entry) => live.get(entry.id) ?? entry);
+    const difference = differenceOf(former, next, also);
     const { added, changed, removed } = difference;
     const affected = this.#records.withDependents([...changed, ...removed]).map(({ entry }) => entry.id);
     return { ...difference, affected: [...affected, ...added] };
@@ -110,12 +125,14 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
       const difference = this.difference(entries, also);
       const { added, changed, removed, affected } = difference;
       const active = former.filter(({ state }) => state === 'active').map(({ entry }) => entry.id);
+      const configured = this.#configure(this.live(entries, also));
       await this.#replace(entries, [...added, ...changed], affected, () => between(false));
       const failed = this.#records.all.find((record) => this.#worse(record, difference, active));
       if (!failed || this.#ended) return difference;
       const { entry } = failed;
       const { reason = `it is ${failed.state}`, code } = this.#records.status(failed);
       const old = former.map((one) => one.entry);
+      this.#configure(configured);
       await this.#replace(old, [...removed, ...changed], affected, () => {
         between(true);
         for (const one of former) {
@@ -126,6 +143,24 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
       const why = reason.includes(`plugin ${entry.id}`) ? reason : `plugin ${entry.id}: ${reason}`;
       throw new CoreError('CHANGE_UNDONE', { plugin: entry.id, reason: why, code });
     });
+  }
+
+  /** Answers with what takes it back. Throws CHANGE_UNDONE where a plugin does not take its new configuration: then each has its former one. */
+  #configure(changes: ReturnType<Lifecycle['live']>): ReturnType<Lifecycle['live']> {
+    const done: { readonly record: PluginRecord; readonly next: PluginEntry }[] = [];
+    for (const { record, next } of changes) {
+      const former = record.entry;
+      done.unshift({ record, next: former });
+      record.entry = next;
+      try {
+        record.run?.configure?.(next.config);
+      } catch (thrown) {
+        this.#configure(done);
+        const { code, message: reason } = failureOf('PLUGIN_START_FAILED', record, thrown);
+        throw new CoreError('CHANGE_UNDONE', { plugin: next.id, reason, code }, { cause: thrown });
+      }
+    }
+    return done;
   }
 
   /** Does the plugin fare worse for the change? What failed before may go on failing, and what was switched off may be missing. */
@@ -291,7 +326,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
       services[name] = service;
     }
     this.#parts.log.info({ plugin: id, state: 'starting' }, 'plugin setup'); // of a start that hangs, the last one is to blame
-    await run.meter.measured('lifecycle', () => definition.setup(run.host, services as never))();
+    const made = await run.meter.measured('lifecycle', () => definition.setup(run.host, services as never))();
+    if (made && entry.isolation === 'inline')
+      run.configure = run.meter.measured('lifecycle', (config: object) => made.configure(config));
     await Promise.all(run.whens);
   }
 

@@ -10,6 +10,7 @@ import type { CallContext, Session } from './caller.ts';
 import type { CoreError } from './errors.ts';
 import type { EventEnvelope } from './events.ts';
 import type { Isolation, PluginBudget, PluginManifest } from './manifest.ts';
+import type { Configurable } from './plugin.ts';
 import type { ServiceRefs } from './service-ref.ts';
 import type { ReadyMessage } from './services/app-sockets.ts';
 import type { FunctionCall, FunctionRegistration } from './services/functions.ts';
@@ -38,7 +39,7 @@ export interface PluginSource {
 /** What hook plugin.load is answered with: every PluginDefinition is one. */
 export interface LoadedPlugin {
   readonly requires?: ServiceRefs;
-  setup(host: never, services: never): void | Promise<void>;
+  setup(host: never, services: never): void | Configurable<never> | Promise<void | Configurable<never>>;
 }
 
 export interface HookMap {

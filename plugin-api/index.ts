@@ -75,6 +75,7 @@ export { didYouMean, nearest } from './nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
 export {
   type Capabilities,
+  type Configurable,
   definePlugin,
   PLUGIN_STATES,
   type PluginDefinition,

@@ -9,7 +9,16 @@ import { parseFilter } from './topics.ts';
 import { API_VERSION } from './version.ts';
 import { isRange, isVersion, satisfies } from './versions.ts';
 
-export { isSkuOnly, PLAIN_TEXT, SCHEMA_WORDS, SKU_ONLY, textFault, UNIQUE_ITEM_PROPERTIES } from './schema-words.ts';
+export {
+  isLive,
+  isSkuOnly,
+  LIVE,
+  PLAIN_TEXT,
+  SCHEMA_WORDS,
+  SKU_ONLY,
+  textFault,
+  UNIQUE_ITEM_PROPERTIES,
+} from './schema-words.ts';
 
 export interface ManifestProblem {
   /** Where in the manifest. */

@@ -23,7 +23,7 @@ export interface PluginHost<C = unknown> {
   readonly scope: Scope;
   /** The time, and timers that end with the plugin. Nothing else in a plugin knows the time. */
   readonly clock: Clock;
-  /** Its validated section, defaults filled in; a change restarts the plugin. */
+  /** Its validated section as it was at the start, defaults filled in; a change restarts the plugin, but for the members that setup() returned a `configure` for. */
   readonly config: Readonly<C>;
   readonly log: Logger;
   readonly bus: Bus;
@@ -38,11 +38,20 @@ export interface PluginHost<C = unknown> {
   hook<K extends HookId>(id: K): HookCaller<K>;
 }
 
+/** What setup() may return: takes changes of the members of the configuration whose schema says `live: true`. */
+export interface Configurable<C = unknown> {
+  /** Called with the whole configuration as it is now. Throwing undoes the change: it is then called with the former one. */
+  configure(config: Readonly<C>): void;
+}
+
 export interface PluginDefinition<R extends ServiceRefs = ServiceRefs, C = unknown> {
   /** Must agree with the manifest; checkManifest() compares them. */
   readonly requires?: R;
-  /** Returning means ready. Throwing releases the scope and marks the plugin failed. */
-  setup(host: PluginHost<C>, services: Resolved<R>): void | Promise<void>;
+  /**
+   * Returning means ready. Throwing releases the scope and marks the plugin failed. What it returns takes changes of the configuration; only a plugin in
+   * the thread of the Core is asked, at the other levels each change is a restart.
+   */
+  setup(host: PluginHost<C>, services: Resolved<R>): void | Configurable<C> | Promise<void | Configurable<C>>;
 }
 
 // biome-ignore lint/complexity/noBannedTypes: the empty object is "requires nothing"

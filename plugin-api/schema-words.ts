@@ -30,13 +30,25 @@ const unique: SchemaValidateFunction = (names: readonly string[], items: readonl
 /** `skuOnly: true` of a member: whoever holds `system.config` cannot set it on the device. What is trusted, run or listened on is the SKU's word. */
 export const SKU_ONLY = 'skuOnly';
 
+/** `live: true` of a member: setup() of the plugin returns what takes a change of it, so that nothing restarts for it. */
+export const LIVE = 'live';
+
 /** Does the schema of a plugin's configuration keep this member, `trust` or `trust.keys`, for the SKU? Pure. */
 export function isSkuOnly(schema: unknown, member: string): boolean {
+  return isMarked(schema, member, SKU_ONLY);
+}
+
+/** Can a plugin take a change of this member while it runs? Pure. */
+export function isLive(schema: unknown, member: string): boolean {
+  return isMarked(schema, member, LIVE);
+}
+
+function isMarked(schema: unknown, member: string, word: string): boolean {
   let at: unknown = schema;
   for (const name of member.split('.')) {
     const properties: unknown = Object(at).properties;
     at = Object.hasOwn(Object(properties), name) ? Object(properties)[name] : undefined;
-    if (Object(at)[SKU_ONLY] === true) return true;
+    if (Object(at)[word] === true) return true;
   }
   return false;
 }
@@ -79,4 +91,5 @@ export const SCHEMA_WORDS: FuncKeywordDefinition[] = [
     validate: plain,
   },
   { keyword: SKU_ONLY, metaSchema: { const: true }, validate: () => true },
+  { keyword: LIVE, metaSchema: { const: true }, validate: () => true },
 ];

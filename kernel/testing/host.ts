@@ -1,5 +1,6 @@
 import type {
   Clock,
+  Configurable,
   DeviceInfo,
   EventEnvelope,
   HookCaller,
@@ -74,6 +75,8 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** It goes: resolves when the scope of when() is released. A plugin that requires it is stopped. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
+  /** Another configuration, as a change on the device: taken by what setup() returned where only live members differ, else the plugin restarts. Throws CHANGE_UNDONE. */
+  configure(config: object): Promise<void>;
   /** Resolves when events, callbacks and what follows from them have arrived, wherever the plugin runs. */
   settle(): Promise<void>;
   /** Ends the scope; idempotent. Throws PLUGIN_STOP_TIMEOUT where a release hangs for the manifest's `stopTimeoutMs` (5,000). */
@@ -111,7 +114,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     async setup(host, given) {
       scope = host.scope as PluginScope;
       try {
-        await observed(plugin, host as PluginHost<C>, given as Resolved<R>)();
+        return (await observed(plugin, host as PluginHost<C>, given as Resolved<R>)()) as void | Configurable;
       } catch (error) {
         thrown = { error };
         throw error;
@@ -119,7 +122,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     },
   });
   const inline = isolation === 'inline' ? noting(definition) : undefined;
-  const tested = testedEntry(manifest, { file, isolation, config, definition: inline });
+  let tested = testedEntry(manifest, { file, isolation, config, definition: inline });
   const givers = new Map<string, PluginEntry>();
   for (const [service, [ref, implementation]] of services) {
     if (!(service in KERNEL_SERVICES)) givers.set(service, giverEntry(ref as ServiceRef<object>, implementation));
@@ -196,6 +199,10 @@ export async function createTestHost<R extends ServiceRefs, C>(
       await change();
     },
     disappear,
+    async configure(config) {
+      tested = { ...tested, config: resolveConfig(manifest, config) };
+      await change();
+    },
     settle: inline ? turns : () => border.settle(),
     stop,
     usage: () => parts.watch.usage.of(id).usage(),

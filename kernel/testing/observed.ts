@@ -44,7 +44,7 @@ export function observed<R extends ServiceRefs, C>(
   plugin: PluginDefinition<R, C>,
   host: PluginHost<C>,
   services: Resolved<R>,
-): () => void | Promise<void> {
+): () => ReturnType<PluginDefinition<R, C>['setup']> {
   const file = process.env[OBSERVED_VARIABLE];
   if (file === undefined) return () => plugin.setup(host, services);
   const note = noteInto(file, host.id);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import { type CoreError, device, type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
@@ -300,4 +300,72 @@ test('an essential plugin that runs and is disabled by a change undoes it', asyn
   await using lab = await start([vital]);
   await assert.rejects(lab.core.apply([lab.a, lab.b, lab.c, { ...vital, enabled: false }]), { code: 'CHANGE_UNDONE' });
   assert.equal((await lab.core.states()).vital, 'active');
+});
+
+suite('a member of the configuration that is live', () => {
+  const schema = { properties: { scale: { live: true }, look: { live: true }, depth: {} } };
+  /** Notes what it is configured with, and refuses a scale below 0. */
+  function display(seen: string[], takes = true): MemoryPlugin {
+    const base = link('display', [], seen);
+    const plugin: MemoryPlugin['plugin'] = {
+      ...base.plugin,
+      async setup(host, services) {
+        await base.plugin?.setup?.(host, services);
+        if (!takes) return;
+        return {
+          configure(config) {
+            seen.push(`=${JSON.stringify(config)}`);
+            if ((config as { scale?: number }).scale! < 0) throw new RangeError('there is no such scale');
+          },
+        };
+      },
+    };
+    return { ...base, plugin, schema, settings: { scale: 1, look: { day: 1 }, depth: 1 } };
+  }
+  async function started(takes = true) {
+    const seen: string[] = [];
+    const [one, home] = [display(seen, takes), link('home', ['display'], seen)] as const;
+    const core = memoryKernel([one, home]);
+    await core.kernel.start();
+    seen.length = 0;
+    const set = (settings: object) => core.apply([{ ...one, settings: { ...one.settings, ...settings } }, home]);
+    return { core, one, home, seen, set, [Symbol.asyncDispose]: () => core[Symbol.asyncDispose]() };
+  }
+
+  for (const [what, settings, takes, seen] of [
+    ['is taken without a restart', { scale: 2 }, true, ['={"scale":2,"look":{"day":1},"depth":1}']],
+    ['may be a group', { look: { day: 2 } }, true, ['={"scale":1,"look":{"day":2},"depth":1}']],
+    ['is not asked for where nothing changed', { scale: 1 }, true, []],
+    ['restarts with another that is not', { scale: 2, depth: 2 }, true, ['-home', '-display', '+display', '+home']],
+    ['restarts a plugin that takes none', { scale: 2 }, false, ['-home', '-display', '+display', '+home']],
+  ] as const)
+    test(what, async () => {
+      await using lab = await started(takes);
+      const { affected } = await lab.set(settings);
+      assert.deepEqual(lab.seen, seen);
+      assert.deepEqual(affected, seen.length > 1 ? ['display', 'home'] : []);
+      lab.seen.length = 0;
+      await lab.core.kernel.restart('display');
+      assert.deepEqual(lab.seen, ['-home', '-display', '+display', '+home']);
+    });
+
+  test('is given back where the plugin refuses it, and where another plugin of the change does not start', async () => {
+    await using lab = await started();
+    const { core, one, home, seen } = lab;
+    await assert.rejects(lab.set({ scale: -1 }), (error: CoreError) => {
+      assert.equal(error.code, 'CHANGE_UNDONE');
+      return /display.*there is no such scale/.test(error.message);
+    });
+    const former = '={"scale":1,"look":{"day":1},"depth":1}';
+    assert.deepEqual(seen.splice(0), ['={"scale":-1,"look":{"day":1},"depth":1}', former]);
+    const broken = link('broken', [], seen, { settings: { broken: true } });
+    await assert.rejects(core.apply([{ ...one, settings: { ...one.settings, scale: 2 } }, home, broken]), {
+      code: 'CHANGE_UNDONE',
+    });
+    assert.deepEqual(
+      seen.filter((mark) => mark.startsWith('=')),
+      ['={"scale":2,"look":{"day":1},"depth":1}', former],
+    );
+    assert.equal(await generations(core), 'display1,home1');
+  });
 });

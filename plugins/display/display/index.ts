@@ -67,5 +67,6 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
       const glyphs = [...screen.missingGlyphs];
       if (glyphs.length > 0) report.warn('GLYPHS_MISSING', `no font has ${glyphs.slice(0, MOST_NAMED).join(' ')}`);
     });
+    return { configure: (next) => looks.configure(next) };
   },
 });

@@ -1,7 +1,7 @@
 /** What each key is, and what every layer says of it. */
 
 import { type AppStatus, CoreError, type JsonSchema } from '@device-core/plugin-api';
-import { isSkuOnly } from '@device-core/plugin-api/manifest-check';
+import { isLive, isSkuOnly } from '@device-core/plugin-api/manifest-check';
 import { keyFault } from './keys.ts';
 import type { LayerValue } from './layers.ts';
 import type { Lock } from './locks.ts';
@@ -233,7 +233,7 @@ export class Descriptions {
       writable: lock === undefined && !skuOnly && keyFault(key) === undefined,
       ...(lock && { locked: lock }),
       ...(skuOnly && { skuOnly }),
-      applies: kind === 'plugin' ? 'restart' : 'live',
+      applies: kind === 'plugin' && !isLive(section?.schema, name) ? 'restart' : 'live',
     };
   }
 }

@@ -45,6 +45,60 @@ class Settings implements Partial<Config> {
   }
 }
 
+describe('members of the configuration that are live', () => {
+  it('are taken without a restart: who draws is told, and what a person chose still holds', async () => {
+    const clock = virtualClock({ now: Date.UTC(2026, 5, 1, 12) });
+    const settings = new Settings();
+    await using bench = await boot({ clock, services: [given(configService, settings)] });
+    await clock.advance(100);
+    const { display } = bench;
+    let told = 0;
+    using _ = display.onSurroundings(() => {
+      told += 1;
+    });
+    const before = told;
+    await display.put({ id: 'page', layer: 'home', scene: scene('here') });
+    const base = { locale: 'en-GB', timeZone: 'UTC' };
+    for (const [config, seen] of [
+      [{ textScale: 2 }, { textScale: 2 }],
+      [{ theme: 'day' }, { theme: THEMES.find(({ id }) => id === 'day') }],
+      [
+        { reducedMotion: true, fps: 10 },
+        { reducedMotion: true, fps: 10 },
+      ],
+      [{ locale: 'de-DE' }, { locale: 'de-DE' }],
+      [{ timeZone: 'Europe/Berlin' }, { timeZone: 'Europe/Berlin' }],
+      [{}, { textScale: 1, reducedMotion: false, fps: 30, ...base }],
+    ] as const) {
+      await bench.host.configure({ ...base, ...config });
+      const now: object = await display.surroundings();
+      for (const [name, value] of Object.entries(seen)) assert.deepEqual(Object(now)[name], value, name);
+    }
+    assert.ok(told > before);
+    await bench.shows(['here']);
+    await bench.host.configure({ ...base, brightness: 0.5 });
+    assert.equal((await bench.state()).brightness, 0.5);
+    await settings.set({}, 'display.brightness', 0.3);
+    await settings.set({}, 'display.textScale', 1.25);
+    await clock.advance(1_000);
+    await bench.host.configure({ ...base, brightness: 0.7, textScale: 2 });
+    assert.equal((await bench.state()).brightness, 0.3);
+    assert.equal((await display.surroundings()).textScale, 1.25);
+    await bench.host.configure({ ...base, dimMs: 2_000 });
+    await clock.advance(2_500);
+    assert.equal((await bench.state()).power, 'dim');
+    assert.equal(bench.host.leaks().length > 0, true, 'it runs');
+  });
+
+  it('that cannot be are given back', async () => {
+    await using bench = await boot();
+    await assert.rejects(bench.host.configure({ locale: 'en-GB', timeZone: 'Nowhere/Nothing' }), {
+      code: 'CHANGE_UNDONE',
+    });
+    assert.equal((await bench.display.surroundings()).timeZone, 'UTC');
+  });
+});
+
 describe('settings of the device', () => {
   async function device(config: object = {}) {
     const settings = new Settings();

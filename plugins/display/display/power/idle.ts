@@ -10,7 +10,7 @@ export interface IdleSettings {
 }
 
 export class Idle {
-  readonly #settings: IdleSettings;
+  #settings: IdleSettings;
   #presence: Presence = 'unknown';
   /** Since when nobody was there, nothing was done and nothing held it. */
   #since: number;
@@ -21,6 +21,10 @@ export class Idle {
   constructor(settings: IdleSettings, now: number) {
     this.#settings = settings;
     this.#since = now;
+  }
+
+  use({ dimMs, offMs }: IdleSettings): void {
+    this.#settings = { dimMs, offMs };
   }
 
   /** A touch, a wake word, a prompt: the panel is lit, and the pauses begin anew. */

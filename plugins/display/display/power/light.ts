@@ -101,6 +101,12 @@ export class PanelLight implements Light {
     void this.#shine(SET_MS);
   }
 
+  /** Other times of rest. */
+  idleAfter(settings: IdleSettings): void {
+    this.#idle.use(settings);
+    void this.#look();
+  }
+
   touched(): void {
     this.#idle.act(this.#now);
     void this.#look();

@@ -18,6 +18,7 @@ export interface LookOptions {
   readonly seam: SurroundingsSeam;
   readonly themes: Themes;
   readonly hours: NightHours;
+  /** What holds where nobody chose another. */
   readonly defaults: Defaults;
   /** It is night now, or no longer. */
   readonly night: (night: boolean) => void;
@@ -26,6 +27,7 @@ export interface LookOptions {
 export class Look {
   readonly #options: LookOptions;
   #settings: DeviceSettings = {};
+  #defaults: Defaults;
   #low = false;
   #night: boolean | undefined;
   #asleep = false;
@@ -33,11 +35,18 @@ export class Look {
 
   constructor(options: LookOptions) {
     this.#options = options;
+    this.#defaults = options.defaults;
     this.#look();
   }
 
   use(settings: DeviceSettings): void {
     this.#settings = settings;
+    this.#look();
+  }
+
+  /** The configuration says something else. */
+  useDefaults(defaults: Defaults): void {
+    this.#defaults = defaults;
     this.#look();
   }
 
@@ -55,7 +64,8 @@ export class Look {
   }
 
   #look(): void {
-    const { scope, seam, themes, hours, defaults, night } = this.#options;
+    const { scope, seam, themes, hours, night } = this.#options;
+    const defaults = this.#defaults;
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     if (this.#asleep) return;

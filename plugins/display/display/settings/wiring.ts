@@ -3,13 +3,15 @@ import { type Config, config as configService, intents, type PluginHost, reasonO
 import { type DisplayConfig, surroundingsOf } from '../configuration.ts';
 import type { PanelLight } from '../power/light.ts';
 import type { SurroundingsSeam } from '../seams.ts';
-import { PREFIX, settingsOf } from './device-settings.ts';
-import { Look } from './look.ts';
+import { type DeviceSettings, PREFIX, settingsOf } from './device-settings.ts';
+import { type Defaults, Look } from './look.ts';
 import { type Spoken, speakScreen } from './spoken.ts';
 import { themesOf } from './themes.ts';
 
 export interface Looks {
   readonly look: Look;
+  /** Takes the members of the configuration that are live. */
+  configure(config: DisplayConfig): void;
   /** Keeps a brightness as the setting of the device. */
   keep(level: number): Promise<void>;
 }
@@ -20,16 +22,17 @@ export function openLook(
   parts: { readonly seam: SurroundingsSeam & Spoken; readonly light: () => PanelLight },
 ): Looks {
   const { scope, log, bus, config } = host;
-  const { locale, timeZone } = surroundingsOf(config);
-  const { theme, textScale, reducedMotion, fps, night } = config;
+  const { night } = config;
   const look = new Look({
     ...{ scope, seam: parts.seam, themes: themesOf(config.themes), hours: night },
-    defaults: { theme, textScale, reducedMotion, fps, locale, timeZone },
+    defaults: defaultsOf(config),
     night: (dark) => parts.light().night(dark ? night.brightness : undefined),
   });
   bus.subscribe('system.power', ({ payload }) => look.low((payload as { readonly state?: unknown }).state === 'low'));
 
   let kept: Config | undefined;
+  let chosen: DeviceSettings = {};
+  let { brightness } = config;
   let problems: readonly string[] = [];
   host.when(configService, async (service, part) => {
     kept = service;
@@ -41,8 +44,9 @@ export function openLook(
       for (const problem of found.problems)
         if (!problems.includes(problem)) log.warn({}, `a setting means nothing: ${problem}`);
       problems = found.problems;
-      look.use(found.settings);
-      parts.light().set(found.settings.brightness ?? config.brightness);
+      chosen = found.settings;
+      look.use(chosen);
+      parts.light().set(chosen.brightness ?? brightness);
     };
     part.use(
       'changes of the configuration',
@@ -59,8 +63,20 @@ export function openLook(
   host.when(intents, (service, part) => speakScreen(service, part, parts.seam));
   return {
     look,
+    configure(next) {
+      brightness = next.brightness;
+      look.useDefaults(defaultsOf(next));
+      parts.light().set(chosen.brightness ?? brightness);
+      parts.light().idleAfter(next);
+    },
     async keep(level) {
       await kept?.set({}, `${PREFIX}.brightness`, level, { by: `plugin.${host.id}` });
     },
   };
+}
+
+function defaultsOf(config: DisplayConfig): Defaults {
+  const { theme, textScale, reducedMotion, fps } = config;
+  const { locale, timeZone } = surroundingsOf(config);
+  return { theme, textScale, reducedMotion, fps, locale, timeZone };
 }
