@@ -1,19 +1,21 @@
-/** When something may be shown: not during a voice turn, not below a question, not on a dark panel. Its clock stands still during the first two. */
+/** When something may be shown: not without a screen, during a voice turn, below a question, or on a dark panel. Its clock stands still but for the last. */
 import type { Clock } from '@device-core/plugin-api';
 
-export type Holder = 'voice' | 'prompt';
+export type Holder = 'voice' | 'prompt' | 'screen';
 
 export class Floor {
   readonly #clock: Clock;
   readonly #changed: () => void;
-  readonly #holders = new Set<Holder>();
+  /** There is no screen until one is told of. */
+  readonly #holders = new Set<Holder>(['screen']);
   #dark = false;
-  #heldSince = 0;
+  #heldSince: number;
   #heldMs = 0;
 
   constructor(clock: Clock, changed: () => void) {
     this.#clock = clock;
     this.#changed = changed;
+    this.#heldSince = clock.monotonic();
   }
 
   get open(): boolean {

@@ -17,6 +17,7 @@ import { AppTitles } from './app-titles.ts';
 import { bannerOf, toastOf } from './asked.ts';
 import { type Answer, BannerBoard } from './banner-board.ts';
 import { Floor } from './floor.ts';
+import { Glass } from './glass.ts';
 import { History } from './history.ts';
 import { Losses } from './losses.ts';
 import { notifyOperations } from './operations.ts';
@@ -39,7 +40,7 @@ const TALKING: readonly unknown[] = ['listening', 'thinking', 'speaking'];
 /** Who listens to the list is told so often. */
 const TELL_MS = 100;
 
-const requires = { display, operations };
+const requires = { operations };
 
 export const plugin = definePlugin<typeof requires, NotifyConfig>({
   requires,
@@ -77,10 +78,11 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
     });
     const losses = scope.use('losses', new Losses(clock, (app, loss) => tell(app, 'ui.dropped', loss)));
 
+    const glass = new Glass();
     const floor: Floor = new Floor(clock, () => look());
     const titles = new AppTitles((app) => banners.goneWith(app));
     const company: Company = {
-      ...{ host, display: services.display, floor, history, titles, losses, device: config.title },
+      ...{ host, display: glass, floor, history, titles, losses, device: config.title },
       newKey: () => `${run}-${++counter}`,
     };
     const toasts = new Toaster(company, config.toasts);
@@ -92,7 +94,7 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
     const answered = ({ app, own, ...answer }: Answer) => {
       if (own) tell(app, 'ui.action', answer);
       if (answer.action !== 'press') return;
-      services.display
+      glass
         .open(app)
         .catch((thrown: unknown) => log.warn({ app, reason: reasonOf(thrown) }, 'cannot open the app of a banner'));
     };
@@ -130,24 +132,34 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
       return ask();
     });
     host.when(apps, (service, during) => titles.follow(service, during));
-    scope.use(
-      'state of the panel',
-      services.display.onState(({ power }) => floor.dark(power === 'off')),
-    );
-    scope.use(
-      'touches',
-      services.display.onInput((surface, input) => {
-        if (surface === 'banner') banners.touched(input);
-        else if (surface === 'toast' && (input.phase === 'tap' || input.phase === 'swipe')) toasts.dismissShown();
-      }),
-    );
-    scope.use(
-      'surroundings',
-      services.display.onSurroundings(() => {
-        toasts.stage.again();
-        banners.stage.again();
-      }),
-    );
+    host.when(display, (service, during) => {
+      glass.use(service);
+      during.use(
+        'state of the panel',
+        service.onState(({ power }) => floor.dark(power === 'off')),
+      );
+      during.use(
+        'touches',
+        service.onInput((surface, input) => {
+          if (surface === 'banner') banners.touched(input);
+          else if (surface === 'toast' && (input.phase === 'tap' || input.phase === 'swipe')) toasts.dismissShown();
+        }),
+      );
+      during.use(
+        'surroundings',
+        service.onSurroundings(() => {
+          toasts.stage.again();
+          banners.stage.again();
+        }),
+      );
+      during.defer('the screen', () => {
+        glass.use(undefined);
+        toasts.stage.lost();
+        banners.stage.lost();
+        floor.hold('screen', true);
+      });
+      floor.hold('screen', false);
+    });
 
     const dismiss = (id: string) => {
       const known = history.get(id);

@@ -14,7 +14,7 @@ export interface Drawing extends Pick<PluginSurface, 'scene'> {
 }
 
 export interface StageOptions<T extends Wanted> {
-  readonly display: Display;
+  readonly display: Pick<Display, 'put' | 'patch' | 'remove'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -68,6 +68,12 @@ export class Stage<T extends Wanted> {
     this.#round += 1;
     this.#failed = undefined;
     this.look();
+  }
+
+  /** The screen went, and all that it showed: what is wanted is drawn on the next one. */
+  lost(): void {
+    this.#shown = undefined;
+    this.#failed = undefined;
   }
 
   async #follow(): Promise<void> {

@@ -1,8 +1,9 @@
 /** Toasts from being asked for to being seen: one at a time, each for its time. */
-import type { Clock, Display, Notification, PluginHost } from '@device-core/plugin-api';
+import type { Clock, Notification, PluginHost } from '@device-core/plugin-api';
 import type { AppTitles } from './app-titles.ts';
 import type { Asked } from './asked.ts';
 import type { Floor } from './floor.ts';
+import type { Screen } from './glass.ts';
 import type { History } from './history.ts';
 import type { Losses } from './losses.ts';
 import { Stage } from './stage.ts';
@@ -18,7 +19,7 @@ const SEEN_MS = 1_000;
 /** What toasts and banners share. */
 export interface Company {
   readonly host: Pick<PluginHost, 'scope' | 'log'> & { readonly clock: Clock };
-  readonly display: Display;
+  readonly display: Screen;
   readonly floor: Floor;
   readonly history: History;
   readonly titles: AppTitles;

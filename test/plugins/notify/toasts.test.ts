@@ -304,3 +304,38 @@ it('works wherever the plugin runs', async () => {
   await eventually(() => shown(bench) === 'hello', 'the toast');
   assert.ok(bench.host.service(display));
 });
+
+describe('a display that starts again', () => {
+  it('finds the list, the banner that is not dismissed, and the toasts that nobody has seen', async () => {
+    const clock = virtualClock({ turns: 2 });
+    await using bench = await boot({ clock });
+    bench.publish(AGENDA, 'ui.banner', { text: 'Loading', level: 'info', action: 'show', id: 'load' });
+    bench.publish(AGENDA, 'ui.toast', toast('Seen', { durationMs: 1_000 }));
+    await clock.advance(3_000);
+    await bench.host.disappear(display);
+    bench.screen.surfaces.clear();
+    bench.publish(EAR, 'ui.toast', toast('While it is away'));
+    // Longer than a toast stays fresh: without a screen its time stands still.
+    await clock.advance(60_000);
+    const states = async () => (await bench.list()).map(({ text, state }) => [text, state]);
+    assert.deepEqual(await states(), [
+      ['While it is away', 'waiting'],
+      ['Seen', 'shown'],
+      ['Loading', 'waiting'],
+    ]);
+    await bench.host.appear(display, bench.screen.service);
+    await clock.advance(600);
+    assert.equal(shown(bench), 'While it is away');
+    assert.ok(bench.screen.texts('banner').includes('Loading'));
+    await clock.advance(4_000);
+    assert.deepEqual(await states(), [
+      ['While it is away', 'shown'],
+      ['Seen', 'shown'],
+      ['Loading', 'showing'],
+    ]);
+    assert.deepEqual(
+      bench.host.logged.filter(({ level }) => level === 'error'),
+      [],
+    );
+  });
+});

@@ -110,7 +110,7 @@ export function SettingRow(props: {
     html`<div class="row"><${Button} kind="main" writes=${true} disabled=${!draft.whole || draft.value === undefined} label=${words('saveOf', { name: title })} onClick=${() => save(draft.revision)}>${words('save')}<//><${Button} kind="quiet" onClick=${() => {
       setDraft(undefined);
       setErrors([]);
-    }}>${words('discard')}<//>${setting.applies === 'restart' && html`<span class="note">${words('restarts', { id: setting.section.id })}</span>`}</div>`
+    }}>${words('discard')}<//>${setting.applies === 'restart' && html`<span class="note">${setting.section.id === 'display' ? words('restartsScreen') : words('restarts', { id: setting.section.id })}</span>`}</div>`
   }${
     conflict &&
     draft &&

@@ -39,7 +39,9 @@ export const words = catalogue({
     skuOnly: 'The manufacturer alone decides this: it says what the device trusts, runs or listens on.',
     locked: 'Locked by the manufacturer',
     lockedBy: 'The manufacturer keeps this setting at its default ({pattern}).',
-    restarts: 'Saving starts {id} again for a moment.',
+    restarts: 'Saving restarts {id} and the plugins that need it, for a moment.',
+    restartsScreen:
+      'Saving restarts the screen for a moment. Timers and notifications stay; an app has to show its screen again.',
     running: 'It runs with {value} now.',
     misfit: 'Not used: {reason}',
     save: 'Save',
@@ -100,7 +102,9 @@ export const words = catalogue({
     skuOnly: 'Das entscheidet der Hersteller allein: Es sagt, wem das Gerät traut, was es ausführt und wo es zuhört.',
     locked: 'Vom Hersteller gesperrt',
     lockedBy: 'Der Hersteller hält diese Einstellung auf ihrem Standard ({pattern}).',
-    restarts: 'Beim Speichern startet {id} kurz neu.',
+    restarts: 'Beim Speichern starten {id} und die Plugins, die es brauchen, kurz neu.',
+    restartsScreen:
+      'Beim Speichern startet der Bildschirm kurz neu. Wecker und Mitteilungen bleiben; eine App muss sich neu zeigen.',
     running: 'Im Betrieb gilt gerade {value}.',
     misfit: 'Nicht verwendet: {reason}',
     save: 'Speichern',
@@ -161,7 +165,9 @@ export const words = catalogue({
     skuOnly: 'Le fabricant décide seul : il s’agit de ce que l’appareil croit, exécute ou écoute.',
     locked: 'Verrouillé par le fabricant',
     lockedBy: 'Le fabricant maintient ce réglage à sa valeur par défaut ({pattern}).',
-    restarts: 'L’enregistrement redémarre brièvement {id}.',
+    restarts: 'L’enregistrement redémarre brièvement {id} et les plugins qui en ont besoin.',
+    restartsScreen:
+      'L’enregistrement redémarre brièvement l’écran. Minuteurs et notifications restent ; une application doit se montrer à nouveau.',
     running: 'Il fonctionne actuellement avec {value}.',
     misfit: 'Non utilisé : {reason}',
     save: 'Enregistrer',
