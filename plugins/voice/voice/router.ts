@@ -87,6 +87,8 @@ const UNSENT = 50;
 
 export class Router {
   readonly #parts: RouterParts;
+  /** Utterances for which somebody in the cloud was asked. */
+  readonly #asked = new WeakSet<Utterance>();
   readonly #early = new WeakMap<Utterance, Promise<Reading>>();
   readonly #others: Others;
   #unsent: Unsent[] = [];
@@ -129,7 +131,8 @@ export class Router {
     if (refusal !== undefined) return this.#withoutCloud(await local, turn, rule, refusal);
     const reading = await this.#both(utterance, turn, rule, local, first, signal);
     signal.throwIfAborted();
-    return { reading, cloud: { rule } };
+    // A device without a cloud has asked nobody, whatever the rule would have been.
+    return this.#asked.has(utterance) ? { reading, cloud: { rule } } : { reading };
   }
 
   async #cloudAlone(utterance: Utterance, turn: string, signal: AbortSignal): Promise<Understood> {
@@ -159,7 +162,10 @@ export class Router {
       if (first) {
         // Words are asked about before the sound: they are less to send, and it is well known what they are.
         const meant = first.outcome === 'none' && (await this.#meant(first, turn, 'cloud', signal));
-        if (meant) return meant;
+        if (meant) {
+          this.#asked.add(utterance);
+          return meant;
+        }
         const reading = await this.#cloud(utterance, turn, rule, AbortSignal.any([signal, stop.signal]));
         return reading.outcome === 'failed' || (reading.outcome === 'empty' && first.outcome !== 'failed')
           ? first
@@ -217,6 +223,7 @@ export class Router {
       // A device that has no cloud, and needs none, is not told each time that nothing was sent.
       if (!engine && utterance.local) return failed(missing);
       if (!engine) throw missing;
+      this.#asked.add(utterance);
       const entry = { turn, to: `${engine.id} (${engine.title})`, what: 'audio', rule } as const;
       let told = 0;
       const tell = async (frames: number) => {

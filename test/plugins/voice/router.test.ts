@@ -196,6 +196,21 @@ describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
       );
     });
 
+  for (const [what, cloudThere, note] of [
+    ['says for what a cloud was asked', true, /^cloud for out-of-grammar$/],
+    ['says nothing of a cloud that the device does not have', false, undefined],
+  ] as const)
+    it(`the trace ${what}`, async () => {
+      const { turn } = await command({}, (engines) => {
+        engines.cloudThere = cloudThere;
+        engines.stt.local.hears = () => ({ text: '', inGrammar: false });
+      });
+      const stt = turn.spans.find(({ name }) => name === 'stt');
+      assert.ok(stt);
+      if (note) assert.match(stt.note ?? '', note);
+      else assert.equal(stt.note, undefined);
+    });
+
   it('sends the wake phrase and what follows, and nothing that was said before', async () => {
     const talk = 'one two three four five six seven eight nine ten';
     const { turn, sent, told } = await command({ local: false }, () => undefined, 'next', {}, talk);
