@@ -2,17 +2,18 @@
 import { type BindingWorld, bind } from './bindings.ts';
 import { nodesOf } from './check.ts';
 import type { Scene, SceneNode } from './scene.ts';
+import { undirected } from './text-layout.ts';
 
 /** Texts with their bindings filled in, and labels of what has no text. What can be tapped says so by brackets: `[Remind me]`. */
 export function describeScene(scene: Scene, world: Omit<BindingWorld, 'progress'>): readonly string[] {
-  const lines = scene.title === undefined ? [] : [scene.title];
+  const lines = scene.title === undefined ? [] : [undirected(scene.title)];
   for (const node of visible(scene.nodes)) {
     const line =
       node.label ?? (node.kind === 'text' ? bind(node.text, { ...world, progress: scene.progress }).text : '');
+    const said = undirected(node.tap === undefined ? line : `[${line}]`);
     if (line === '') continue;
-    const said = node.tap === undefined ? line : `[${line}]`;
     // The text of a button stands in its label already.
-    if (lines.at(-1) === `[${line}]` || lines.at(-1) === said) continue;
+    if (lines.at(-1) === undirected(`[${line}]`) || lines.at(-1) === said) continue;
     lines.push(said);
   }
   return lines;

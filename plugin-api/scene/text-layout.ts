@@ -40,9 +40,14 @@ export function directionOf(text: string, otherwise: 'ltr' | 'rtl' = 'ltr'): 'lt
   return otherwise;
 }
 
+/** Without marks of direction: a text that is spoken, or read line by line. */
+export function undirected(text: string): string {
+  return text.replace(DIRECTIONS, '');
+}
+
 /** A text of somebody else within a sentence: without marks of direction of its own, and without influence on what stands beside it. */
 export function isolated(text: string): string {
-  return `\u2068${text.replace(DIRECTIONS, '')}\u2069`;
+  return `\u2068${undirected(text)}\u2069`;
 }
 
 /** Breaks at words, and inside of one only where it is longer than a line. What does not fit ends in an ellipsis, at a word where there is one. */
@@ -73,31 +78,38 @@ export function layoutText(text: string, bounds: TextBounds, measure: (piece: st
 /** As much of the beginning as a line holds, at least one character. */
 function fitting(text: string, width: number, measure: (piece: string) => number): string {
   if (measure(text) <= width) return text;
-  const ends = breaks(text, words);
+  const ends = breaks(text);
   const fit = lastThat(ends, (end) => measure(text.slice(0, end).trimEnd()) <= width);
   if (fit !== undefined) return text.slice(0, fit);
-  const inside = breaks(text.slice(0, ends[0]), graphemes);
+  const inside = pieces(text.slice(0, ends[0]));
   return text.slice(0, lastThat(inside, (end) => measure(text.slice(0, end)) <= width) ?? inside[0]);
 }
 
 function shortened(text: string, width: number, measure: (piece: string) => number): TextLine {
   const line = (end: number): string => text.slice(0, end).replace(/[\s.,;:!?\-–—]+$/u, '') + ELLIPSIS;
   const fits = (end: number): boolean => measure(line(end)) <= width;
-  const end = lastThat(breaks(text, words), fits) ?? lastThat(breaks(text, graphemes), fits) ?? 0;
+  const end = lastThat(breaks(text), fits) ?? lastThat(pieces(text), fits) ?? 0;
   const short = line(end);
   return { text: short, width: measure(short) };
 }
 
-/** Where segments end. Spaces belong to the word before them. */
-function breaks(text: string, by: Intl.Segmenter): readonly number[] {
+/** Where words end. Spaces belong to the word before them. */
+function breaks(text: string): readonly number[] {
   const ends: number[] = [];
-  for (const { index, segment } of by.segment(text)) {
+  for (const { index, segment } of words.segment(text)) {
     const end = index + segment.length;
-    // A full stop or a bracket does not begin a line.
-    if (ends.length > 0 && /^[\s\p{P}]+$/u.test(segment) && !/^[([{«“‘¿¡]/u.test(segment)) ends[ends.length - 1] = end;
+    // A full stop or a bracket does not begin a line; a word of signs, as letters without a glyph are, does.
+    const isSign = /^[\s\p{P}]+$/u.test(segment) && !/^[([{«“‘¿¡]/u.test(segment);
+    const isWord = /\S/.test(segment) && /\s/.test(text[index - 1] ?? '') && /\S/.test(text[end] ?? '');
+    if (ends.length > 0 && isSign && !isWord) ends[ends.length - 1] = end;
     else ends.push(end);
   }
   return ends;
+}
+
+/** Where characters end: inside of a word that is longer than a line. */
+function pieces(text: string): readonly number[] {
+  return [...graphemes.segment(text)].map(({ index, segment }) => index + segment.length);
 }
 
 /** The greatest of ascending numbers for which it is true, where it is true for those below, too. */

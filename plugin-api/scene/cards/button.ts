@@ -1,5 +1,6 @@
 /** Buttons: round ends, one filled with the accent at most, beside each other where their titles fit. */
 import type { GroupNode, RectNode, SceneNode } from '../scene.ts';
+import { undirected } from '../text-layout.ts';
 import { GRID } from '../theme.ts';
 import type { Layout, Part } from './layout.ts';
 import { onGrid } from './layout.ts';
@@ -66,7 +67,7 @@ export async function buttons(specs: readonly ButtonSpec[], width: number, layou
         ground(wide, height, primary ? '@accent' : '@raised', height / 2),
         ...(block ? [block.at(PADDING, Math.round((height - block.height) / 2))] : []),
       ],
-      title,
+      undirected(title).replaceAll('{{', '{'),
     );
   });
   return { nodes, height: beside ? height : specs.length * height + (specs.length - 1) * GRID.gap };

@@ -14,7 +14,7 @@ import {
   type Timeline,
 } from '@device-core/plugin-api/scene';
 import type { Banner } from './banner-queue.ts';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 
 const W = WIDTH - 2 * EDGE;
@@ -49,6 +49,8 @@ export async function bannerScene(
   { title: real, device, former, more }: BannerView,
 ): Promise<Drawing> {
   const { locale, textScale, theme } = await display.surroundings();
+  // Buttons of large letters stand below each other: with more lines above them the last one would leave the panel.
+  const lines = (banner.buttons?.length ?? 0) > 0 ? 2 : linesOf(textScale);
   const dir = directionOfLocale(locale);
   const title = await legible(display, real, banner.app);
   const name = foreignText(title ?? device) + (more > 0 ? `  ·  +${more}` : '');
@@ -56,7 +58,7 @@ export async function bannerScene(
   const width = W - 2 * PAD - SIGN - GAP - CROSS - GAP;
   const [head, body] = await display.measure([
     { text: name, role: 'caption', width, lines: 1 },
-    { text, role: 'body', width, lines: 2 },
+    { text, role: 'body', width, lines },
   ]);
   const headHeight = Math.ceil(head?.height ?? 34);
   const bodyHeight = Math.ceil(body?.height ?? 44);
@@ -69,7 +71,7 @@ export async function bannerScene(
       ...{ kind: 'text', x, y: top, w: width, h: headHeight, text: name, role: 'caption' },
       ...{ colour: '@text-soft', lines: 1 },
     },
-    { kind: 'text', x, y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+    { kind: 'text', x, y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines },
   ];
   let h = PAD + inner;
   const label = foreignLabel(title ?? device, LEVEL_WORDS[banner.level], banner.text);

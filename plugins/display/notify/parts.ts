@@ -22,6 +22,9 @@ export const COME_MS = 280;
 export const GO_MS = 180;
 export const CARD = 'card';
 
+/** Lines of a text: large letters need more of them for the same words. */
+export const linesOf = (textScale: number): number => Math.round(2 * textScale);
+
 /** Said before the text where the level is more than a colour. */
 export const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   info: '',

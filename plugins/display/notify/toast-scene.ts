@@ -10,7 +10,7 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';
 
@@ -31,6 +31,7 @@ export async function toastScene(
   }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
 ): Promise<Drawing> {
   const { locale, textScale } = await display.surroundings();
+  const lines = linesOf(textScale);
   const title = await legible(display, real, toast.app);
   const name = foreignText(title ?? device);
   const text = foreignText(toast.text);
@@ -38,7 +39,7 @@ export async function toastScene(
   const width = W - 2 * PAD - SIGN - GAP;
   const [head, body, badge] = await display.measure([
     { text: name, role: 'caption', width, lines: 1 },
-    { text, role: 'body', width, lines: 2 },
+    { text, role: 'body', width, lines },
     { text: times ?? '', role: 'caption', weight: 700 },
   ]);
   const headHeight = Math.ceil(head?.height ?? 34);
@@ -57,7 +58,7 @@ export async function toastScene(
     },
     sign(title, toast, { x: PAD, y: PAD + (inner - SIGN) / 2, textScale }),
     { ...caption, x, w: width - badgeWidth, text: name, colour: '@text-soft' },
-    { kind: 'text', x, y: y + headHeight, w: width, h: bodyHeight, text, role: 'body', lines: 2 },
+    { kind: 'text', x, y: y + headHeight, w: width, h: bodyHeight, text, role: 'body', lines },
   ];
   if (times !== undefined)
     laid.push({

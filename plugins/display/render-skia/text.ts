@@ -1,6 +1,6 @@
 /** Lines of text: laid out once, and kept until text, width, font or scale change. */
 import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api';
-import { layoutText, type TextNode, type TextRole } from '@device-core/plugin-api/scene';
+import { directionOf, layoutText, type TextNode, type TextRole } from '@device-core/plugin-api/scene';
 import type { Context } from './canvas.ts';
 import { canvasOf } from './canvas.ts';
 import type { Fonts } from './fonts.ts';
@@ -85,6 +85,11 @@ export class Texts {
     return made;
   }
 
+  /** The letters say it, also where no font has them. */
+  #directed({ dir, otherwise }: Pick<Bounds, 'dir' | 'otherwise'>, text: string, shown: string): Bounds['dir'] {
+    return shown === text || dir === 'ltr' || dir === 'rtl' ? dir : directionOf(text, otherwise);
+  }
+
   /** Of a node: as many lines as it says, or as its box holds. */
   of(node: TextNode, text: string, drawn: Drawn, otherwise: 'ltr' | 'rtl'): Lines {
     // Before its style: a font may be opened for it.
@@ -92,13 +97,15 @@ export class Texts {
     const style = this.style(node, drawn);
     const held = node.h === undefined ? 1 : Math.max(1, Math.floor((node.h + 0.5) / style.line));
     const lines = node.lines === undefined ? held : node.h === undefined ? node.lines : Math.min(node.lines, held);
-    return this.#lines(shown, style, { width: node.w, lines, dir: node.dir, otherwise });
+    const dir = this.#directed({ dir: node.dir, otherwise }, text, shown);
+    return this.#lines(shown, style, { width: node.w, lines, dir, otherwise });
   }
 
   measure(question: TextQuestion, drawn: Drawn, otherwise: 'ltr' | 'rtl'): TextSize {
     const { text, width, lines } = question;
     const shown = this.#fonts.printable(text);
-    const laid = this.#lines(shown, this.style(question, drawn), { width, lines, otherwise });
+    const dir = this.#directed({ otherwise }, text, shown);
+    const laid = this.#lines(shown, this.style(question, drawn), { width, lines, dir, otherwise });
     const size = { width: laid.width, height: laid.height, lines: laid.lines.length, cut: laid.cut };
     const missing = shown === text ? 0 : this.#fonts.missingIn(text);
     return missing > 0 ? { ...size, missing } : size;

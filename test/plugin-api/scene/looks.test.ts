@@ -165,6 +165,18 @@ describe('lines of text', () => {
     );
     assert.equal(cut, true);
   });
+  test('break between and inside of words of signs, as letters without a glyph are', () => {
+    const lines = (text: string, width: number) => layoutText(text, { width }, measure).lines.map((line) => line.text);
+    assert.deepEqual(lines('???? ?????? ?? ???', 8), ['????', '??????', '?? ???']);
+    assert.deepEqual(lines('?'.repeat(20), 8), ['????????', '????????', '????']);
+    assert.deepEqual(lines('Vraiment ? Oui, « bien » sûr.', 12), ['Vraiment ?', 'Oui, «', 'bien » sûr.']);
+    fc.assert(
+      fc.property(fc.stringMatching(/^[?a. ]{1,60}$/), fc.integer({ min: 4, max: 20 }), (text, width) => {
+        for (const line of layoutText(text, { width }, measure).lines) assert.ok(line.width <= width, line.text);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
   test('break inside a word that is longer than a line, and never inside a character', () => {
     const { lines } = layoutText(`${'👩‍👩‍👧‍👦'.repeat(3)}`, { width: 10 }, measure);
     assert.deepEqual(

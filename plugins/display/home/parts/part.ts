@@ -127,20 +127,20 @@ export interface SliderSpec {
 
 /** A share between two buttons. */
 export async function slider(spec: SliderSpec, width: number, layout: Layout): Promise<Part> {
-  const [title, value] = await layout.blocks(
-    { text: spec.title, role: 'label', width: Math.round(width * 0.6), lines: 1 },
-    {
-      text: spec.value,
-      role: 'label',
-      width: Math.round(width * 0.35),
-      lines: 1,
-      align: 'end',
-      weight: 400,
-      colour: '@text-soft',
-      tabular: true,
-    },
-  );
-  const top = 20 + Math.max(title.height, ICON);
+  const [value] = await layout.blocks({
+    text: spec.value,
+    role: 'label',
+    width: Math.round(width * 0.35),
+    lines: 1,
+    align: 'end',
+    weight: 400,
+    colour: '@text-soft',
+    tabular: true,
+  });
+  // The title has what the figure leaves, in smaller letters where it needs more.
+  const space = width - START - PADDING - 16 - value.width;
+  const title = await layout.fitted(spec.title, 'label', { width: space, height: layout.line('label') });
+  const top = 20 + Math.max(layout.line('label'), ICON);
   const height = onGrid(top + 8 + GRID.target + 16);
   const side = GRID.target;
   const y = top + 8;
@@ -160,8 +160,19 @@ export async function slider(spec: SliderSpec, width: number, layout: Layout): P
     nodes: [
       ground(width, height),
       iconNode(spec.icon, { x: PADDING, y: 20, size: ICON }, { colour: '@accent', dir: layout.dir }),
-      title.at(START, 20 + (ICON - layout.line('label')) / 2),
-      value.at(width - PADDING - Math.round(width * 0.35), 20 + (ICON - layout.line('label')) / 2),
+      {
+        kind: 'text',
+        x: START,
+        y: 20 + (ICON - title.height) / 2,
+        w: space,
+        h: title.height,
+        text: spec.title,
+        role: 'label',
+        size: title.size,
+        weight: 700,
+        lines: 1,
+      },
+      value.at(width - PADDING - value.width, 20 + (ICON - layout.line('label')) / 2, { w: value.width }),
       button(spec.less.tap, 'minus', 16, spec.less.title),
       {
         kind: 'rect',

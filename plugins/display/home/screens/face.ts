@@ -104,7 +104,8 @@ async function bottom(
   const side = GRID.target;
   const gap = 12;
   const wide = WIDTH - 2 * (side + gap);
-  const [news] = notifications;
+  // What stands above home as a banner or a toast is not said twice.
+  const news = notifications.find(({ state }) => state !== 'showing');
   const [timer] = timers;
   const main = problem
     ? await pill(
