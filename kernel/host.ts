@@ -40,8 +40,7 @@ export class PluginRun {
   readonly provided = new Map<string, object>();
   /** First runs of when(): part of the start. */
   readonly whens: Promise<void>[] = [];
-  /** Takes changes of the members of its configuration that are live. */
-  configure: ((config: object) => void) | undefined;
+  configure: ((config: object) => void) | undefined; // of live members
 
   constructor(entry: PluginEntry, parts: KernelParts) {
     const { id, manifest } = entry;

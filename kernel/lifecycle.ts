@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Clock,
   CoreError,
@@ -7,16 +8,17 @@ import {
   reasonOf,
   spentText,
 } from '@device-core/plugin-api';
+import { isLiveChange } from '@device-core/plugin-api/manifest-check';
 import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { EndedWith } from './isolation/launched.ts';
-import { isLiveChange } from './live-change.ts';
 import { folderOf, type PluginRecord, Records } from './records.ts';
 import type { PluginEntry } from './resolved.ts';
 import type { Watch } from './usage/watch.ts';
 
+type LiveChange = { readonly record: PluginRecord; readonly next: PluginEntry };
 const STILL_RUNS = 'its former start still runs';
 
 /** Of a definition that stands for a plugin in a worker or process: what that lost, in the manner of afterOwnTime(). */
@@ -89,14 +91,12 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   }
 
   /** Plugins that run and take what is different of them without a restart. */
-  live(
-    entries: readonly PluginEntry[],
-    also: readonly string[],
-  ): readonly { readonly record: PluginRecord; readonly next: PluginEntry }[] {
+  live(entries: readonly PluginEntry[], also: readonly string[]): readonly LiveChange[] {
     return entries.flatMap((next) => {
       const record = this.#records.all.find(({ entry }) => entry.id === next.id);
       if (!record?.run?.configure || record.state !== 'active' || also.includes(next.id)) return [];
-      return isLiveChange(record.entry, next) ? [{ record, next }] : [];
+      const isSame = isDeepStrictEqual({ ...record.entry, config: next.config }, next);
+      return isSame && isLiveChange(next.manifest.config, record.entry.config, next.config) ? [{ record, next }] : [];
     });
   }
 
@@ -132,7 +132,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
       const { entry } = failed;
       const { reason = `it is ${failed.state}`, code } = this.#records.status(failed);
       const old = former.map((one) => one.entry);
-      this.#configure(configured);
+      this.#configure(configured, true);
       await this.#replace(old, [...removed, ...changed], affected, () => {
         between(true);
         for (const one of former) {
@@ -145,22 +145,22 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     });
   }
 
-  /** Answers with what takes it back. Throws CHANGE_UNDONE where a plugin does not take its new configuration: then each has its former one. */
-  #configure(changes: ReturnType<Lifecycle['live']>): ReturnType<Lifecycle['live']> {
-    const done: { readonly record: PluginRecord; readonly next: PluginEntry }[] = [];
+  /** Answers with what takes it back. Throws CHANGE_UNDONE where a plugin refuses: then each has its former configuration. */
+  #configure(changes: readonly LiveChange[], undoes = false): readonly LiveChange[] {
+    const former = changes.map(({ record }) => ({ record, next: record.entry }));
     for (const { record, next } of changes) {
-      const former = record.entry;
-      done.unshift({ record, next: former });
       record.entry = next;
       try {
         record.run?.configure?.(next.config);
       } catch (thrown) {
-        this.#configure(done);
+        if (undoes && record.run) this.#crash(record, record.run, thrown);
+        if (undoes) continue;
+        this.#configure(former, true);
         const { code, message: reason } = failureOf('PLUGIN_START_FAILED', record, thrown);
         throw new CoreError('CHANGE_UNDONE', { plugin: next.id, reason, code }, { cause: thrown });
       }
     }
-    return done;
+    return former;
   }
 
   /** Does the plugin fare worse for the change? What failed before may go on failing, and what was switched off may be missing. */

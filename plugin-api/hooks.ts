@@ -7,10 +7,10 @@ import type {
   SyncWaterfallHook,
 } from 'tapable';
 import type { CallContext, Session } from './caller.ts';
+import type { Configurable } from './configurable.ts';
 import type { CoreError } from './errors.ts';
 import type { EventEnvelope } from './events.ts';
 import type { Isolation, PluginBudget, PluginManifest } from './manifest.ts';
-import type { Configurable } from './plugin.ts';
 import type { ServiceRefs } from './service-ref.ts';
 import type { ReadyMessage } from './services/app-sockets.ts';
 import type { FunctionCall, FunctionRegistration } from './services/functions.ts';

@@ -24,6 +24,7 @@ export {
   unknownCapability,
 } from './capabilities.ts';
 export type { Clock } from './clock.ts';
+export type { Configurable } from './configurable.ts';
 export { type CrashLimits, CrashPolicy, type CrashState } from './crash-policy.ts';
 export {
   CoreError,
@@ -75,7 +76,6 @@ export { didYouMean, nearest } from './nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
 export {
   type Capabilities,
-  type Configurable,
   definePlugin,
   PLUGIN_STATES,
   type PluginDefinition,

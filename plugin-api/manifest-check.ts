@@ -11,6 +11,7 @@ import { isRange, isVersion, satisfies } from './versions.ts';
 
 export {
   isLive,
+  isLiveChange,
   isSkuOnly,
   LIVE,
   PLAIN_TEXT,

@@ -2,6 +2,7 @@
 import type { Caller } from './caller.ts';
 import type { CapabilityId } from './capabilities.ts';
 import type { Clock } from './clock.ts';
+import type { Configurable } from './configurable.ts';
 import type { Bus } from './events.ts';
 import type { HookCaller, HookId, Tap } from './hooks.ts';
 import type { Logger } from './logger.ts';
@@ -36,12 +37,6 @@ export interface PluginHost<C = unknown> {
   tap<K extends HookId>(id: K, fn: Tap<K>, order?: { readonly stage?: number }): void;
   /** The owner's end; refused to others (HOOK_UNDECLARED). */
   hook<K extends HookId>(id: K): HookCaller<K>;
-}
-
-/** What setup() may return: takes changes of the members of the configuration whose schema says `live: true`. */
-export interface Configurable<C = unknown> {
-  /** Called with the whole configuration as it is now. Throwing undoes the change: it is then called with the former one. */
-  configure(config: Readonly<C>): void;
 }
 
 export interface PluginDefinition<R extends ServiceRefs = ServiceRefs, C = unknown> {

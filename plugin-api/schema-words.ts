@@ -1,4 +1,5 @@
 /** Words that schemas of plugin configurations may use beside those of JSON Schema. */
+import { isDeepStrictEqual } from 'node:util';
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import { firstUnseen } from './characters.ts';
 
@@ -41,6 +42,13 @@ export function isSkuOnly(schema: unknown, member: string): boolean {
 /** Can a plugin take a change of this member while it runs? Pure. */
 export function isLive(schema: unknown, member: string): boolean {
   return isMarked(schema, member, LIVE);
+}
+
+/** Do two configurations differ, and in nothing but members that are live? Pure. */
+export function isLiveChange(schema: unknown, was: object, is: object): boolean {
+  const members = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const changed = members.filter((name) => !isDeepStrictEqual(Object(was)[name], Object(is)[name]));
+  return changed.length > 0 && changed.every((name) => isLive(schema, name));
 }
 
 function isMarked(schema: unknown, member: string, word: string): boolean {

@@ -21,8 +21,6 @@ import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/sku-family';
 import { treeManifests } from '@device-core/plugin-api/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import { deepFreeze } from '../freeze.ts';
-import { cyclesOf, providersOf } from '../graph.ts';
 import {
   graphNode,
   KERNEL_SERVICES,
@@ -33,7 +31,9 @@ import {
 } from '../resolved.ts';
 import { addressPasswords } from './address-passwords.ts';
 import type { Setting } from './arguments.ts';
+import { cyclesOf, providersOf } from './conflicts.ts';
 import { checkFlags } from './flags.ts';
+import { deepFreeze } from './freeze.ts';
 import { configure, readManifest, readSku, type Source, shown, topOf } from './manifests.ts';
 import { secretHint } from './secret-hint.ts';
 import { isolationProblem, manifestOf, setMember, shareOf, withHeaps } from './sku-line.ts';

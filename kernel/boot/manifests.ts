@@ -8,7 +8,7 @@ import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { CORE_VERSION } from '../composition.ts';
-import { deepFreeze } from '../freeze.ts';
+import { deepFreeze } from './freeze.ts';
 import { KnownGood } from './known-good.ts';
 
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);

@@ -2,8 +2,8 @@ import type { PluginManifest, ServiceRefs } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { deepFreeze } from '../boot/freeze.ts';
 import { configure, misfits, readManifest as readSource } from '../boot/manifests.ts';
-import { deepFreeze } from '../freeze.ts';
 
 /** A manifest given as it is, or read from a YAML file. Throws MANIFEST_INVALID where it does not fit its schema, as the Core does. */
 export function readManifest(manifest: PluginManifest | string): PluginManifest {

@@ -1,6 +1,6 @@
 import type { PluginHost, PluginManifest, ServiceRef } from '@device-core/plugin-api';
 import { CoreError, HOOKS, type HookCaller, type HookId } from '@device-core/plugin-api';
-import { deepFreeze } from '../../freeze.ts';
+import { deepFreeze } from '../../boot/freeze.ts';
 import { PluginScope } from '../../scope.ts';
 import type { Peer } from '../remote/index.ts';
 import { GuestBus } from './bus.ts';
