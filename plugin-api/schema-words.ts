@@ -1,5 +1,4 @@
 /** Words that schemas of plugin configurations may use beside those of JSON Schema. */
-import { isDeepStrictEqual } from 'node:util';
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import { firstUnseen } from './characters.ts';
 
@@ -44,10 +43,10 @@ export function isLive(schema: unknown, member: string): boolean {
   return isMarked(schema, member, LIVE);
 }
 
-/** Do two configurations differ, and in nothing but members that are live? Pure. */
+/** Do two configurations differ, and in nothing but members that are live? They are JSON. Pure. */
 export function isLiveChange(schema: unknown, was: object, is: object): boolean {
   const members = [...new Set([...Object.keys(was), ...Object.keys(is)])];
-  const changed = members.filter((name) => !isDeepStrictEqual(Object(was)[name], Object(is)[name]));
+  const changed = members.filter((name) => JSON.stringify(Object(was)[name]) !== JSON.stringify(Object(is)[name]));
   return changed.length > 0 && changed.every((name) => isLive(schema, name));
 }
 
