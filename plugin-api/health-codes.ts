@@ -20,6 +20,8 @@ export const HEALTH_CODES = {
   ORPHANS_UNKNOWN: 'a process that leaves its app cannot be told from the operator',
   FUNCTIONS_LEFT_OUT: 'functions that apps offer cannot be called',
   UTTERANCES_LEFT_OUT: 'functions of apps cannot be called by voice',
+  WORDS_LEFT_OUT: 'sentences need words that the speech engine has no pronunciation of',
+  PHRASES_LEFT_OUT: 'the wake engine has no pronunciation of a phrase',
   // ---- settings, secrets, flags ----
   CONFIG_REPAIRED: 'a file of settings was damaged and was repaired',
   SETTING_INVALID: 'a setting of the panel has a value that is not used',
