@@ -7,6 +7,23 @@ export type CallerKind = 'app' | 'operator' | 'plugin' | 'anonymous';
 /** What an operator in a browser may do: look, or all. */
 export type OperatorRole = 'viewer' | 'operator';
 
+/** The two ends of a TCP connection, as the server's end sees them. */
+export interface TcpConnection {
+  readonly localAddress: string;
+  readonly localPort: number;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
+
+/** A caller without identity, as far as its connection tells. */
+export interface CallerPeer {
+  /** Why nobody is trusted there, and what helps. */
+  readonly reason?: string;
+  readonly tcp?: TcpConnection;
+  /** User of the process at the other end of a Unix socket, where that process is known to be no guest. */
+  readonly uid?: number;
+}
+
 /** Who calls: the subject of every capability check. `id` is the app id, the plugin id, or the operator's name. */
 export interface Caller {
   readonly kind: CallerKind;
@@ -18,6 +35,8 @@ export interface Caller {
     /** What this one request brings to show that a person confirmed it: the id of CONFIRMATION_REQUIRED. */
     readonly confirmation?: string;
   };
+  /** Of an anonymous caller alone. */
+  readonly peer?: CallerPeer;
 }
 
 export const ANONYMOUS: Caller = { kind: 'anonymous', id: 'anonymous' };

@@ -6,9 +6,11 @@ export {
   type CallContext,
   type Caller,
   type CallerKind,
+  type CallerPeer,
   callerName,
   type OperatorRole,
   type Session,
+  type TcpConnection,
 } from './caller.ts';
 export {
   CAPABILITIES,
@@ -270,7 +272,6 @@ export {
   type Identity,
   identity,
   type PeerCredentials,
-  type TcpConnection,
 } from './services/identity.ts';
 export {
   type InputDescription,

@@ -9,19 +9,35 @@ export interface ProcessEntry {
   readonly session: number;
   /** Clock ticks since boot: with the pid it names one process for ever. */
   readonly startTime: string;
+  /** The number is that of a thread beside the first one of its process. Told where `whole` was asked for. */
+  readonly thread?: boolean;
+  /** It lives in a pid namespace below ours. Told where `whole` was asked for. */
+  readonly nested?: boolean;
 }
 
-export type ReadProcess = (pid: number) => ProcessEntry | undefined;
+/** `whole` costs a second file of /proc. */
+export type ReadProcess = (pid: number, whole?: boolean) => ProcessEntry | undefined;
 
 /** Undefined when it has gone or cannot be read: both mean that nothing is known of it. */
-export function readProcess(pid: number): ProcessEntry | undefined {
+export function readProcess(pid: number, whole = false): ProcessEntry | undefined {
   const text = pid > 0 ? readProc(`${pid}/stat`) : undefined;
   if (text === undefined) return undefined;
   // The name in the second field may hold blanks and brackets: count from its last bracket.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, startTime] = [fields[0], fields[19]];
   if (state === undefined || startTime === undefined) return undefined;
-  return { state, parent: Number(fields[1]), session: Number(fields[3]), startTime };
+  const entry = { state, parent: Number(fields[1]), session: Number(fields[3]), startTime };
+  return whole ? withStatus(pid, entry) : entry;
+}
+
+/** /proc shows a thread by its number as it shows a process. */
+function withStatus(pid: number, entry: ProcessEntry): ProcessEntry | undefined {
+  const status = readProc(`${pid}/status`);
+  if (status === undefined) return undefined;
+  const group = /^Tgid:\s*(\d+)$/m.exec(status)?.[1];
+  // One number for each pid namespace from ours down to its own.
+  const numbers = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.split(/\s+/) ?? [];
+  return { ...entry, thread: group !== String(pid), nested: numbers.length > 1 };
 }
 
 export function processIds(): number[] {

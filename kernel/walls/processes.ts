@@ -17,18 +17,22 @@ const REMEMBERED_ENDED = 1024;
 const MAX_ANCESTORS = 256;
 /** A line of ancestors that changes while it is followed is followed again. */
 const ATTEMPTS = 8;
+/** proc(5): a zombie, and two that are nearly gone. */
+const DEAD: ReadonlySet<string> = new Set(['Z', 'X', 'x']);
 
 /** Of a search through all of them: others have their turn in between. */
 const PROCESSES_PER_TURN = 16;
 
 const CORE: ProcessOwner = Object.freeze({ kind: 'core' });
 const STRANGER: ProcessOwner = Object.freeze({ kind: 'stranger' });
-const UNKNOWN: ProcessOwner = Object.freeze({ kind: 'unknown' });
+const ENDED: ProcessOwner = Object.freeze({ kind: 'unknown', why: 'ended' });
+const ELSEWHERE: ProcessOwner = Object.freeze({ kind: 'unknown', why: 'elsewhere' });
+const HIDDEN: ProcessOwner = Object.freeze({ kind: 'unknown', why: 'hidden' });
 
 interface Run {
   readonly guest: Guest;
   readonly pid: number;
-  readonly startTime: string | undefined;
+  readonly startTime: string;
   /** It leads a session of its own. */
   readonly leads: boolean;
   ended: boolean;
@@ -70,7 +74,9 @@ export class ProcessBook implements Processes {
     if (uid !== undefined) this.#users.set(uid, guest);
     if (pid === undefined) return;
     const entry = this.#read(pid);
-    this.#runs.push({ guest, pid, startTime: entry?.startTime, leads: entry?.session === pid, ended: false });
+    // A number without a start time would make a guest of whichever process has it next.
+    if (!entry) return;
+    this.#runs.push({ guest, pid, startTime: entry.startTime, leads: entry.session === pid, ended: false });
   }
 
   async end(guest: Guest): Promise<void> {
@@ -86,14 +92,14 @@ export class ProcessBook implements Processes {
   }
 
   async ownerOf({ pid, uid, startTime }: PeerCredentials): Promise<ProcessOwner> {
-    const owner = this.#owner(pid, startTime);
+    const owner = pid > 0 ? this.#owner(pid, startTime) : ELSEWHERE;
     const user = owner.kind === 'stranger' || owner.kind === 'unknown' ? this.#users.get(uid) : undefined;
     return user ? { ...user, ended: false } : owner;
   }
 
   async ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner> {
     const socket = socketOf(connection);
-    if (socket === undefined) return isFromHere(connection) ? UNKNOWN : STRANGER;
+    if (socket === undefined) return isFromHere(connection) ? ENDED : STRANGER;
     const entries = new Map<number, ProcessEntry | undefined>();
     const once = (pid: number) => {
       if (!entries.has(pid)) entries.set(pid, this.#read(pid));
@@ -101,49 +107,56 @@ export class ProcessBook implements Processes {
     };
     for (const [index, pid] of processIds().entries()) {
       if (index % PROCESSES_PER_TURN === PROCESSES_PER_TURN - 1) await immediate();
-      const owner = this.#follow(pid, undefined, once) ?? this.#owner(pid);
+      const owner = this.#follow(pid, once(pid), once) ?? this.#owner(pid, once(pid)?.startTime);
       if (owner.kind === 'stranger' || owner.kind === 'unknown') continue;
       await immediate(); // a guest may have many files open
-      const held = holds(pid, socket);
+      const held = holds(pid, socket.name);
       if (held === 'yes') return owner;
       // It hides what it has open: only a guest that wants to would.
-      if (held === 'hidden') return UNKNOWN;
+      if (held === 'hidden') return HIDDEN;
     }
-    return STRANGER;
+    return { kind: 'stranger', uid: socket.uid };
   }
 
-  #owner(pid: number, startTime?: string): ProcessOwner {
+  #owner(pid: number, startTime: string | undefined): ProcessOwner {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const owner = this.#follow(pid, startTime, this.#read);
+      const entry = this.#read(pid, true);
+      // Whoever is dead, without a start time or with another one is not who connected; and no thread ever connects by its own number.
+      if (!entry || entry.startTime !== startTime || entry.thread || DEAD.has(entry.state)) return ENDED;
+      const owner = this.#follow(pid, entry, this.#read);
       if (owner) return owner;
     }
-    return UNKNOWN;
+    return HIDDEN;
   }
 
   /** From a process to its ancestors. Undefined when one of them went meanwhile: its children have another parent now. */
-  #follow(pid: number, startTime: string | undefined, read: ReadProcess): ProcessOwner | undefined {
+  #follow(pid: number, first: ProcessEntry | undefined, read: ReadProcess): ProcessOwner | undefined {
+    if (!first) return ENDED;
     let at = pid;
-    let entry = read(pid);
-    if (!entry || (startTime !== undefined && entry.startTime !== startTime)) return UNKNOWN;
+    let entry = first;
     for (let depth = 0; depth < MAX_ANCESTORS; depth++) {
       const run = this.#runOf(at, entry.startTime) ?? this.#runOfSession(entry.session, read);
       if (run) return { ...run.guest, ended: run.ended };
       if (at === this.#root) return CORE;
-      if (entry.parent <= 0) return this.#inGroup(pid) ? CORE : STRANGER;
+      if (entry.parent <= 0) return this.#outside(pid, first);
       const parent = read(entry.parent);
       const again = read(at);
       if (!parent || again?.startTime !== entry.startTime || again.parent !== entry.parent) return undefined;
       at = entry.parent;
       entry = parent;
     }
-    return UNKNOWN;
+    return HIDDEN;
+  }
+
+  /** Nothing that descends from the Core. A namespace of its own may be a container: its users are not those of this machine. */
+  #outside(pid: number, { nested }: ProcessEntry): ProcessOwner {
+    if (this.#inGroup(pid)) return CORE;
+    return nested ? ELSEWHERE : STRANGER;
   }
 
   /** Newest first. A process id that was given to another process since is told by its start time. */
   #runOf(pid: number, startTime: string): Run | undefined {
-    return this.#runs.findLast(
-      (run) => run.pid === pid && (run.startTime === undefined || run.startTime === startTime),
-    );
+    return this.#runs.findLast((run) => run.pid === pid && run.startTime === startTime);
   }
 
   /** A leader that is gone may still have a session. */

@@ -4,8 +4,14 @@ import { isIPv4 } from 'node:net';
 import type { TcpConnection } from '@device-core/plugin-api';
 import { readProc, usersOf } from './process-table.ts';
 
-/** What /proc/<pid>/fd shows for the client's socket; undefined when it is not of this network namespace or already closed. */
-export function socketOf({ localAddress, localPort, remoteAddress, remotePort }: TcpConnection): string | undefined {
+export interface TcpSocket {
+  /** What /proc/<pid>/fd shows for it. */
+  readonly name: string;
+  readonly uid: number;
+}
+
+/** The client's socket; undefined when it is not of this network namespace or already closed. */
+export function socketOf({ localAddress, localPort, remoteAddress, remotePort }: TcpConnection): TcpSocket | undefined {
   for (const [table, form] of [
     ['net/tcp', v4],
     ['net/tcp6', v6],
@@ -17,8 +23,9 @@ export function socketOf({ localAddress, localPort, remoteAddress, remotePort }:
     const found = text.indexOf(ends);
     if (found === -1) continue;
     // After the ends: state, queues, timer, retransmits, uid, timeout, inode.
-    const inode = text.slice(found + ends.length, text.indexOf('\n', found)).split(/\s+/)[6];
-    if (inode !== undefined && inode !== '0') return `socket:[${inode}]`;
+    const fields = text.slice(found + ends.length, text.indexOf('\n', found)).split(/\s+/);
+    const [uid, inode] = [Number(fields[4]), fields[6]];
+    if (inode !== undefined && inode !== '0') return { name: `socket:[${inode}]`, uid };
   }
   return undefined;
 }

@@ -20,6 +20,8 @@ const TEMPLATE = /^(?<family>[^:{]+)(?<mark>[.:])\{(?<param>\w+)\}$/;
 /** Only what can stand in a capability id is looked up as a scope; anything else is for the handler to explain. */
 const SCOPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+const NO_IDENTITY = 'bring a token or call over a socket that tells who you are';
+
 /** Throws CAPABILITY_UNKNOWN. */
 export function authorization(
   capability: string | undefined,
@@ -28,7 +30,7 @@ export function authorization(
 ): Authorization {
   const identified = (caller: Caller): void => {
     if (caller.kind === 'anonymous' && !anonymous)
-      throw new CoreError('UNAUTHENTICATED', { reason: 'bring a token or call over a socket that tells who you are' });
+      throw new CoreError('UNAUTHENTICATED', { reason: caller.peer?.reason ?? NO_IDENTITY });
   };
   if (capability === undefined) return { family: identified, exact: identified };
 

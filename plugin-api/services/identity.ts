@@ -1,5 +1,8 @@
-import type { Caller } from '../caller.ts';
+import type { Caller, TcpConnection } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
+import type { ProcessOwner } from './processes.ts';
+
+export type { TcpConnection } from '../caller.ts';
 
 /** SO_PEERCRED of a Unix socket, frozen at connect. */
 export interface PeerCredentials {
@@ -8,14 +11,8 @@ export interface PeerCredentials {
   readonly gid: number;
   /** When the process began, in clock ticks since boot, read as the connection came: its pid may be given to another one later. */
   readonly startTime?: string;
-}
-
-/** The two ends of a TCP connection, as the server's end sees them. */
-export interface TcpConnection {
-  readonly localAddress: string;
-  readonly localPort: number;
-  readonly remoteAddress: string;
-  readonly remotePort: number;
+  /** Whose process it was as the connection came: settled then, and never asked for again. */
+  readonly owner?: ProcessOwner;
 }
 
 /**
@@ -51,8 +48,8 @@ export interface Identity {
   /** Tell which processes an app runs as. */
   launched(launch: AppLaunch): Promise<void>;
   /**
-   * SO_PEERCRED of a connected Unix socket by its file descriptor, read in the turn of the call; undefined where it cannot be read (then nobody is
-   * trusted by it).
+   * SO_PEERCRED of a connected Unix socket by its file descriptor, and whose process that is. Call it in the turn of the accept, and keep the answer with
+   * the connection. Undefined where it cannot be read (then nobody is trusted by it).
    */
   peerOf(fd: number): Promise<PeerCredentials | undefined>;
   /** Called when a caller's identity ended: cut its connections. */

@@ -13,10 +13,13 @@ export type ProcessOwner =
   | (Guest & { readonly ended: boolean })
   /** The Core itself, or what it started and no guest answers for: a tool, or a process that slipped away from its guest. */
   | { readonly kind: 'core' }
-  /** Nothing that the Core started. */
-  | { readonly kind: 'stranger' }
-  /** Gone, or in another pid namespace: whose it was cannot be told. */
-  | { readonly kind: 'unknown' };
+  /** Nothing that the Core started. `uid`, of a TCP connection of this machine: its user. */
+  | { readonly kind: 'stranger'; readonly uid?: number }
+  /**
+   * Nobody can tell, and a later look tells no more. `ended`: the process had ended, or another one may have its number. `elsewhere`: it is in another
+   * pid namespace, and no guest. `hidden`: it keeps its ancestors or its open files from the Core.
+   */
+  | { readonly kind: 'unknown'; readonly why?: 'ended' | 'elsewhere' | 'hidden' };
 
 /**
  * Every process that the Core started, by pid and start time, and by descent, session, control group and user. Nothing of it is ever taken for the
@@ -29,7 +32,10 @@ export interface Processes {
   end(guest: Guest): Promise<void>;
   /** Clock ticks since boot: with the pid they name one process for ever. Undefined when it is gone. Read in the turn of the call. */
   startOf(pid: number): Promise<string | undefined>;
-  /** Read in the turn of the call. A process with another start time than the peer's is `unknown`. */
+  /**
+   * Read in the turn of the call. A process without a start time, or with another one than the peer's, is `unknown`: its number may belong to another
+   * process by now. A user of a guest's own tells the guest all the same.
+   */
   ownerOf(peer: PeerCredentials): Promise<ProcessOwner>;
   /** Who holds the other end of a TCP connection of this machine. It looks at every open file of every guest: ask once per connection. */
   ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner>;

@@ -15,7 +15,8 @@ import { runs } from '../fixtures/runs.ts';
 const CORE = 100;
 const APP: Guest = { kind: 'app', id: 'com.example.a' };
 const OTHER: Guest = { kind: 'plugin', id: 'guest' };
-const peer = (pid: number, startTime?: string) => ({ pid, uid: 1000, gid: 1000, ...(startTime && { startTime }) });
+/** As it was read when the connection came; the table gives each process its number as its start time. */
+const peer = (pid: number, startTime = `${pid}`) => ({ pid, uid: 1000, gid: 1000, startTime });
 
 /** A table that can be changed while it is read. */
 class Table {
@@ -23,8 +24,8 @@ class Table {
   reads = 0;
   onRead: () => void = () => undefined;
 
-  put(pid: number, parent: number, { session = pid, startTime = `${pid}` } = {}): this {
-    this.entries.set(pid, { state: 'S', parent, session, startTime });
+  put(pid: number, parent: number, { session = pid, startTime = `${pid}`, ...more }: Partial<ProcessEntry> = {}): this {
+    this.entries.set(pid, { state: 'S', ...more, parent, session, startTime });
     return this;
   }
 
@@ -87,7 +88,7 @@ test('a process id that was given again is not the guest that had it', async () 
   const book = table.book();
   await book.add(APP, { pid: 200 });
   table.put(200, 50, { session: 50, startTime: '9000' });
-  assert.equal((await book.ownerOf(peer(200))).kind, 'stranger');
+  assert.equal((await book.ownerOf(peer(200, '9000'))).kind, 'stranger');
   assert.equal((await book.ownerOf(peer(200, '200'))).kind, 'unknown', 'the peer was the one before');
   await book.add(OTHER, { pid: 200 });
   assert.equal((await book.ownerOf(peer(200, '9000'))).kind, 'plugin');
@@ -100,6 +101,90 @@ test('a user of its own tells an app, wherever its process comes from, and gives
   assert.equal((await book.ownerOf(peer(300))).kind, 'core');
   await book.end(APP);
   assert.equal((await book.ownerOf(peer(51))).kind, 'stranger');
+});
+
+/** Who held a number as it connected, and what the machine has under that number as it is looked at. */
+const nobodies: readonly (readonly [
+  title: string,
+  pid: number,
+  startTime: string | undefined,
+  now: Partial<ProcessEntry> | undefined,
+  why: string,
+])[] = [
+  ['is gone', 400, undefined, undefined, 'ended'],
+  ['is gone, and was seen', 400, '400', undefined, 'ended'],
+  ['is gone, and whose number a stranger has', 51, undefined, {}, 'ended'],
+  ['is gone, and whose number a stranger of another start has', 51, '7', {}, 'ended'],
+  ['began in the same tick as none', 51, '', {}, 'ended'],
+  ['has ended and waits for its parent', 51, '51', { state: 'Z' }, 'ended'],
+  ['is being taken away', 51, '51', { state: 'X' }, 'ended'],
+  ['is gone, and whose number a thread of a stranger has', 51, '51', { thread: true }, 'ended'],
+  ['has no number here', 0, undefined, undefined, 'elsewhere'],
+  ['has no number here, whatever time it names', 0, '1', undefined, 'elsewhere'],
+  ['is in a namespace of its own', 51, '51', { nested: true }, 'elsewhere'],
+  ['has a number that no process has', -1, '1', undefined, 'elsewhere'],
+];
+for (const [title, pid, startTime, now, why] of nobodies)
+  test(`a process that ${title} is unknown, and is so at every later look`, async () => {
+    const table = machine();
+    const book = table.book();
+    await book.add(APP, { pid: 200 });
+    if (now) table.put(pid, 50, { session: 50, ...now });
+    const who = { pid, uid: 0, gid: 0, ...(startTime === undefined ? {} : { startTime }) };
+    for (const parent of [50, 200, CORE, 1]) {
+      assert.deepEqual(await book.ownerOf(who), { kind: 'unknown', why }, `while ${parent} has a child`);
+      // The number goes from hand to hand: to a guest, to a tool of the Core, to a program of the operator.
+      table.put(400, parent, { session: parent, startTime: `${9_000 + parent}` });
+    }
+  });
+
+test('a guest stays one in a pid namespace of its own, and so does a tool of the Core', async () => {
+  const table = machine().put(201, 200, { session: 201, nested: true }).put(300, CORE, { session: CORE, nested: true });
+  const book = table.book();
+  await book.add(APP, { pid: 200 });
+  assert.deepEqual(await book.ownerOf(peer(201)), { ...APP, ended: false });
+  assert.equal((await book.ownerOf(peer(300))).kind, 'core');
+  await book.add(OTHER, { uid: 1000 });
+  assert.deepEqual(await book.ownerOf({ pid: 0, uid: 1000, gid: 0 }), { ...OTHER, ended: false }, 'by its user');
+});
+
+test('a guest that was gone before it was entered makes no guest of whoever has its number next', async () => {
+  const table = machine();
+  const book = table.book();
+  await book.add(APP, { pid: 777 });
+  table.put(777, 50, { session: 50 });
+  assert.equal((await book.ownerOf(peer(777))).kind, 'stranger');
+});
+
+test('whatever number wraps to whom, a peer is who connected or nobody', async () => {
+  const step = fc.record({
+    pid: fc.integer({ min: 400, max: 403 }),
+    parent: fc.constantFrom(1, 50, CORE, 200),
+    dies: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const table = machine();
+      const book = table.book();
+      await book.add(APP, { pid: 200 });
+      let tick = 1_000;
+      const held: { peer: ReturnType<typeof peer>; kind: string }[] = [];
+      for (const { pid, parent, dies } of steps) {
+        table.entries.delete(pid);
+        if (!dies) {
+          table.put(pid, parent, { session: parent, startTime: `${++tick}` });
+          const kind = parent === 200 ? 'app' : parent === CORE ? 'core' : 'stranger';
+          held.push({ peer: peer(pid, `${tick}`), kind });
+        }
+        for (const one of held) {
+          const { kind } = await book.ownerOf(one.peer);
+          const there = table.entries.get(one.peer.pid)?.startTime === one.peer.startTime;
+          assert.equal(kind, there ? one.kind : 'unknown');
+        }
+      }
+    }),
+    { numRuns: runs(300) },
+  );
 });
 
 test('a parent that goes while its child is looked up leaves nobody a stranger', async () => {

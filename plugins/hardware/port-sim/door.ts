@@ -93,7 +93,7 @@ export class Door implements Disposable {
     // Of the Core's own plugins, and of tests.
     if (peer.pid === process.pid) return undefined;
     if (peer.uid !== 0 && peer.uid !== process.getuid?.()) return `its user is ${peer.uid}`;
-    const owner = await this.#options.processes.ownerOf(peer);
+    const owner = peer.owner ?? (await this.#options.processes.ownerOf(peer));
     switch (owner.kind) {
       case 'stranger':
         return undefined;

@@ -18,7 +18,9 @@ export function credentialsOf(request: IncomingMessage, connection: Connection):
     const shown = token === undefined ? { transport } : { transport, token };
     return peer.then((known) => (known ? { ...shown, peer: known } : shown));
   }
-  return token === undefined ? { transport } : { transport, token, tcp: endsOf(request, connection) };
+  if (transport === 'unix') return token === undefined ? { transport } : { transport, token };
+  const tcp = endsOf(request, connection);
+  return token === undefined ? { transport, tcp } : { transport, token, tcp };
 }
 
 function tokenOf(authorization: string): string {

@@ -1,25 +1,32 @@
 /** Every open connection: where it came in, who its peer is, and which apps have spoken on it. */
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type Clock,
+  CoreError,
   descriptorOf,
   type Identity,
   type Logger,
   OwnTimeLimit,
   type PeerCredentials,
+  type ProcessOwner,
   reasonOf,
   type TcpConnection,
 } from '@device-core/plugin-api';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
+import { rejectSocket } from './responses.ts';
 
 export interface Connection {
   readonly transport: 'tcp' | 'unix';
   /** Absent on Unix sockets, which no browser reaches. */
   readonly origin?: OriginCheck;
-  /** Asked for once: it is frozen at connect. */
+  /** Asked for in the turn of the accept, and kept: who comes later under the number of its process is somebody else. */
   readonly peer?: Promise<PeerCredentials | undefined>;
-  /** Of a TCP connection on which a token came. */
+  /** Whose it is, once the peer is known: one name for all connections of one owner. Absent: the operator, or nobody can be told from another. */
+  owner?: string;
+  /** It has one answer, and no more: nobody can tell whose it is, or its app has ended. */
+  brief?: boolean;
   ends?: TcpConnection;
   /** Sessions of pages that have spoken on it. */
   readonly signedIn: Set<string>;
@@ -35,6 +42,13 @@ interface Progress {
   readonly limit: OwnTimeLimit;
 }
 
+export interface ConnectionLimits {
+  /** Of each listener. */
+  readonly maxConnections: number;
+  /** Of each owner on the Unix socket but the operator. */
+  readonly maxConnectionsPerOwner: number;
+}
+
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
   /** Only of clients for whom something waits. */
@@ -45,14 +59,14 @@ export class Connections {
   refused = 0;
   readonly #identity: Identity;
   readonly #log: Logger;
-  readonly #limit: number;
+  readonly #limits: ConnectionLimits;
   readonly #came: () => void;
 
-  /** `limit` holds per listener, `came` is called at each connection. */
-  constructor(identity: Identity, log: Logger, limit: number, came: () => void = () => undefined) {
+  /** `came` is called at each connection. */
+  constructor(identity: Identity, log: Logger, limits: ConnectionLimits, came: () => void = () => undefined) {
     this.#identity = identity;
     this.#log = log;
-    this.#limit = limit;
+    this.#limits = limits;
     this.#came = came;
   }
 
@@ -66,7 +80,14 @@ export class Connections {
   }
 
   overUnix(socket: Socket): void {
-    this.#track(socket, { transport: 'unix', peer: this.#peerOf(socket), apps: new Set(), signedIn: new Set() });
+    const peer = this.#peerOf(socket);
+    const connection: Connection = { transport: 'unix', peer, apps: new Set(), signedIn: new Set() };
+    if (this.#track(socket, connection)) void peer.then((known) => known && this.#belongs(socket, connection, known));
+  }
+
+  /** A connection that nobody can be told to own must not wait for a time at which its number is somebody's. */
+  answering(socket: Socket, response: ServerResponse): void {
+    if (this.#open.get(socket)?.brief) response.setHeader('connection', 'close');
   }
 
   of(socket: Socket): Connection | undefined {
@@ -108,10 +129,11 @@ export class Connections {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  #track(socket: Socket, connection: Connection): void {
+  /** False where there is no room for it. */
+  #track(socket: Socket, connection: Connection): boolean {
     if (!this.#makeRoom(connection.origin)) {
       socket.destroy();
-      return;
+      return false;
     }
     this.#open.set(socket, connection);
     this.#came();
@@ -119,6 +141,40 @@ export class Connections {
       this.#open.delete(socket);
       this.#progress.delete(socket);
     });
+    return true;
+  }
+
+  /** What follows from its owner, in the turn of the accept: before anything is read of it. */
+  #belongs(socket: Socket, connection: Connection, { uid, owner }: PeerCredentials): void {
+    if (!owner) return;
+    connection.brief = owner.kind !== 'stranger' && !(owner.kind === 'app' && !owner.ended);
+    // It ends with its app, whether or not the app has said a word on it.
+    if (owner.kind === 'app') connection.apps.add(owner.id);
+    const name = ownerName(owner, uid);
+    if (name === undefined) return;
+    const own = [...this.#open].filter(([, one]) => one.owner === name);
+    connection.owner = name;
+    if (own.length < this.#limits.maxConnectionsPerOwner) return;
+    this.#turnedAway(name, this.#limits.maxConnectionsPerOwner);
+    const idle = own.find(([other]) => isIdle(other));
+    if (idle) {
+      this.#cut(idle[0]);
+      return;
+    }
+    this.#open.delete(socket);
+    const limit = `${this.#limits.maxConnectionsPerOwner} connections of ${name} (http.maxConnectionsPerOwner)`;
+    rejectSocket(socket, new CoreError('BUSY', { what: 'another one', limit }));
+  }
+
+  #turnedAway(owner: string, limit: number): void {
+    // Every power of ten, lest a flood fills the log, too.
+    if (Number.isInteger(Math.log10(++this.refused)))
+      this.#log.warn({ refused: this.refused, limit, owner }, 'too many connections');
+  }
+
+  #cut(socket: Socket): void {
+    this.#open.delete(socket);
+    socket.destroy();
   }
 
   /**
@@ -126,18 +182,15 @@ export class Connections {
    * who they are is closed, else the oldest idle one. False when all are at work.
    */
   #makeRoom(listener: OriginCheck | undefined): boolean {
-    if (this.#open.size < this.#limit) return true;
+    const { maxConnections } = this.#limits;
+    if (this.#open.size < maxConnections) return true;
     const there = [...this.#open].filter(([, { origin }]) => origin === listener);
-    if (there.length < this.#limit) return true;
-    // Every power of ten, lest a flood fills the log, too.
-    if (Number.isInteger(Math.log10(++this.refused)))
-      this.#log.warn({ refused: this.refused, limit: this.#limit }, 'too many connections');
-    // Bytes that wait are a request whose turn has not come.
-    const idle = there.filter(([socket]) => !currentResponse(socket) && socket.readableLength === 0);
+    if (there.length < maxConnections) return true;
+    this.#turnedAway('all', maxConnections);
+    const idle = there.filter(([socket]) => isIdle(socket));
     const victim = (idle.find(([, { known }]) => !known) ?? idle[0])?.[0];
     if (!victim) return false;
-    this.#open.delete(victim);
-    victim.destroy();
+    this.#cut(victim);
     return true;
   }
 
@@ -152,6 +205,17 @@ export class Connections {
       return undefined;
     }
   }
+}
+
+/** Bytes that wait are a request whose turn has not come. */
+const isIdle = (socket: Socket): boolean => !currentResponse(socket) && socket.readableLength === 0;
+
+/** Undefined for who has no limit but that of the listener: root and the Core's user, where they are no guest. */
+function ownerName(owner: ProcessOwner, uid: number): string | undefined {
+  if (owner.kind === 'app' || owner.kind === 'plugin') return `${owner.kind} ${owner.id}`;
+  if (owner.kind === 'core') return 'the Core';
+  if (owner.kind === 'unknown') return 'processes that nobody can tell';
+  return uid === 0 || uid === process.getuid?.() ? undefined : `user ${uid}`;
 }
 
 /** A number that changes with every byte that the client takes. */

@@ -10,7 +10,7 @@ import {
   sessions,
 } from '@device-core/plugin-api';
 import { type ArrivalLimits, Arrivals } from './arrivals.ts';
-import { Connections } from './connections.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners, refuse } from './listeners.ts';
@@ -22,8 +22,7 @@ import { Turns } from './turns.ts';
 
 const requires = { operations, identity, device };
 
-interface HttpConfig extends ListenerConfig, ArrivalLimits {
-  readonly maxConnections: number;
+interface HttpConfig extends ListenerConfig, ArrivalLimits, ConnectionLimits {
   readonly tcp: boolean;
   readonly tcpRequired: boolean;
   readonly port: number;
@@ -47,14 +46,17 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       },
     });
     const arrivals = new Arrivals(config, host.clock, refuse);
-    const connections = new Connections(services.identity, log, config.maxConnections, came);
+    const connections = new Connections(services.identity, log, config, came);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
     const frontEnd = new FrontEnd(services, connections, streams, bodies, log);
     const mounts = new Mounts(connections, log);
     const pages = new PageSocketServer(connections, log);
     const router = new Router(frontEnd, mounts, log);
-    const turns = new Turns(router.handle);
+    const turns = new Turns((request, response) => {
+      connections.answering(request.socket, response);
+      router.handle(request, response);
+    });
     scope.use(
       'operations watch',
       services.operations.watch((table) => router.update(table)),

@@ -2,6 +2,7 @@ import {
   ANONYMOUS,
   type AppLaunch,
   type Caller,
+  type CallerPeer,
   CoreError,
   type Credentials,
   callerName,
@@ -10,16 +11,25 @@ import {
   type ProcessOwner,
   type TcpConnection,
 } from '@device-core/plugin-api';
+import type { PeerReader } from './peer-credentials.ts';
+import { settledPeer } from './settled-peer.ts';
 import type { Tokens } from './tokens.ts';
 
 const OPERATOR: Caller = Object.freeze({ kind: 'operator', id: 'operator' });
 const STOPPED = 'the app has stopped';
+
+interface Settled {
+  readonly owner: ProcessOwner;
+  /** Endings of apps until then. */
+  readonly at: number;
+}
 
 export interface ResolverOptions {
   readonly tokens: Tokens;
   /** The operator in a browser. */
   readonly sessions: { callerOf(token: string): Caller | undefined };
   readonly processes: Processes;
+  readonly peers: PeerReader;
   /** The Core's own user. */
   readonly uid: number;
   /** Whoever proves nothing is the operator. */
@@ -31,8 +41,12 @@ export interface ResolverOptions {
 export class CallerResolver {
   readonly #options: ResolverOptions;
   readonly #listeners = new Set<(app: string) => void>();
-  /** What was found for a connection's peer; forgotten whenever an app comes or goes. */
-  #seen = new WeakMap<PeerCredentials, Caller>();
+  /** The peers of connections, settled as they came. An app that has ended since is nobody on them. */
+  readonly #settled = new WeakMap<PeerCredentials, Settled>();
+  /** Of each app that ended: how many had ended by then. */
+  readonly #endings = new Map<string, number>();
+  #ended = 0;
+  readonly #anonymous = new WeakMap<object, Caller>();
   /** Who holds the other end of a TCP connection. */
   readonly #holders = new WeakMap<TcpConnection, ProcessOwner>();
 
@@ -48,13 +62,29 @@ export class CallerResolver {
       refuseGuest(holder instanceof Promise ? await holder : holder, caller);
       return caller;
     }
-    const { peer } = credentials;
-    if (credentials.transport !== 'unix' || !peer) return this.#options.open ? OPERATOR : ANONYMOUS;
-    const seen = this.#seen.get(peer);
-    if (seen) return seen;
-    const caller = this.#byPeer(peer, await this.#options.processes.ownerOf(peer));
-    this.#seen.set(peer, caller);
-    return caller;
+    const { transport, peer, tcp } = credentials;
+    if (transport === 'unix' && peer) return this.#byPeer(peer, await this.#ownerOf(peer));
+    if (this.#options.open) return OPERATOR;
+    return transport === 'tcp' && tcp ? this.#nobody(tcp, { tcp }) : ANONYMOUS;
+  }
+
+  /** In the turn of the accept. */
+  async peerOf(fd: number): Promise<PeerCredentials | undefined> {
+    const at = this.#ended;
+    const peer = await settledPeer(fd, this.#options.peers, this.#options.processes);
+    if (peer?.owner) this.#settled.set(peer, { owner: peer.owner, at });
+    return peer;
+  }
+
+  /** One name for every connection of the same peer, to count by; what costs a look at open files is asked for here alone. */
+  async nameOf({ kind, signedIn, peer, ...caller }: Caller): Promise<string> {
+    if (signedIn) return `session ${signedIn.id}`;
+    if (kind !== 'anonymous') return callerName({ kind, ...caller });
+    if (!peer?.tcp) return peer?.uid === undefined ? 'unknown' : `user ${peer.uid}`;
+    const holder = await this.#holderOf(peer.tcp);
+    if (holder.kind === 'app' || holder.kind === 'plugin') return callerName(holder);
+    if (holder.kind !== 'stranger') return holder.kind;
+    return holder.uid === undefined ? `address ${peer.tcp.remoteAddress}` : `user ${holder.uid}`;
   }
 
   async issue(app: string): Promise<string> {
@@ -70,14 +100,13 @@ export class CallerResolver {
       ...(pid === undefined ? {} : { pid }),
       ...(own || uid === undefined ? {} : { uid }),
     });
-    this.#seen = new WeakMap();
     await known;
   }
 
   async revoke(app: string): Promise<void> {
     this.#options.tokens.revoke(app, STOPPED);
+    this.#endings.set(app, ++this.#ended);
     await this.#options.processes.end({ kind: 'app', id: app });
-    this.#seen = new WeakMap();
     for (const listener of this.#listeners) {
       try {
         listener(app);
@@ -105,14 +134,35 @@ export class CallerResolver {
     throw new CoreError('UNAUTHENTICATED', { reason: 'the token is not one of this device' });
   }
 
+  /** As it was settled. Whoever brings a peer that no connection of ours had is looked up now, by its start time. */
+  async #ownerOf(peer: PeerCredentials): Promise<ProcessOwner> {
+    const settled = this.#settled.get(peer);
+    if (!settled) return peer.owner ?? this.#options.processes.ownerOf(peer);
+    const { owner, at } = settled;
+    const over = owner.kind === 'app' && (this.#endings.get(owner.id) ?? 0) > at;
+    return over ? { ...owner, ended: true } : owner;
+  }
+
   #byPeer(peer: PeerCredentials, owner: ProcessOwner): Caller {
     const { uid, open } = this.#options;
     if (owner.kind === 'app' && !owner.ended) return { kind: 'app', id: owner.id };
     if (owner.kind !== 'unknown') refuseGuest(owner, OPERATOR);
     const administrator = peer.uid === 0 || peer.uid === uid;
     if (administrator && owner.kind === 'stranger') return OPERATOR;
-    // A process that is gone may have been a guest's; one of another pid namespace, which has no number here, is outside of the Core.
-    return open && !(owner.kind === 'unknown' && peer.pid > 0) ? OPERATOR : ANONYMOUS;
+    // A process that is gone may have been a guest's; one of another pid namespace descends from no guest.
+    if (open && (owner.kind !== 'unknown' || owner.why === 'elsewhere')) return OPERATOR;
+    if (owner.kind !== 'unknown') return this.#nobody(peer, { uid: peer.uid });
+    return this.#nobody(peer, { reason: `${described(owner)}; ${remedyOf(owner)}` });
+  }
+
+  /** One object for each connection: it is asked for with every request. */
+  #nobody(connection: object, peer: CallerPeer): Caller {
+    let caller = this.#anonymous.get(connection);
+    if (!caller) {
+      caller = Object.freeze({ ...ANONYMOUS, peer: Object.freeze(peer) });
+      this.#anonymous.set(connection, caller);
+    }
+    return caller;
   }
 
   /**
@@ -123,8 +173,12 @@ export class CallerResolver {
     caller: Caller,
     { transport, peer, tcp }: Credentials,
   ): ProcessOwner | undefined | Promise<ProcessOwner | undefined> {
-    if (transport === 'unix') return peer && peer.pid > 0 ? this.#options.processes.ownerOf(peer) : undefined;
+    if (transport === 'unix') return peer && this.#ownerOf(peer);
     if (!tcp || caller.kind !== 'operator') return undefined;
+    return this.#holderOf(tcp);
+  }
+
+  #holderOf(tcp: TcpConnection): ProcessOwner | Promise<ProcessOwner> {
     return this.#holders.get(tcp) ?? this.#findHolder(tcp);
   }
 
@@ -138,12 +192,26 @@ export class CallerResolver {
 /** Throws UNAUTHENTICATED where a guest, or who cannot be told from one, comes as somebody else. */
 function refuseGuest(owner: ProcessOwner | undefined, caller: Caller): void {
   if (!owner || owner.kind === 'stranger') return;
+  // It descends from no guest, so that a token in its hands was given to it.
+  if (owner.kind === 'unknown' && owner.why === 'elsewhere') return;
   if (owner.kind === caller.kind && owner.id === caller.id && !owner.ended) return;
   throw new CoreError('UNAUTHENTICATED', { reason: `${described(owner)}, not ${callerName(caller)}` });
 }
 
+const UNKNOWN = {
+  ended: 'the process that made this connection had ended before the Core could look at it',
+  elsewhere: 'the process of the caller is in another pid namespace, and its user alone makes nobody the operator',
+  hidden: 'the process of the caller cannot be told',
+} as const;
+
+/** How whoever is in the right comes in all the same. */
+function remedyOf({ why }: ProcessOwner & { readonly kind: 'unknown' }): string {
+  if (why === 'ended') return 'the process that connects has to wait for its answer';
+  return 'bring a token: "devicectl token" prints that of the operator, for the header Authorization: Bearer';
+}
+
 function described(owner: ProcessOwner): string {
-  if (owner.kind === 'unknown') return 'the process of the caller cannot be told';
+  if (owner.kind === 'unknown') return UNKNOWN[owner.why ?? 'hidden'];
   if (owner.kind === 'stranger') return 'the caller is a process of its own';
   if (owner.kind === 'core') return 'the caller is a process that the Core started';
   const { kind, id, ended } = owner;

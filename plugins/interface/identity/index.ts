@@ -33,6 +33,7 @@ export const plugin = definePlugin({
       tokens: new Tokens(token),
       sessions: browsers,
       processes,
+      peers,
       uid: process.getuid?.() ?? 0,
       open,
       onListenerError,
@@ -62,12 +63,7 @@ export const plugin = definePlugin({
       issue: (app) => resolver.issue(app),
       revoke: (app) => resolver.revoke(app),
       launched: (launch) => resolver.launched(launch),
-      async peerOf(fd) {
-        const peer = peers.read(fd);
-        // In the same turn: a process that goes later is not taken for the next one with its number.
-        const startTime = peer && (await processes.startOf(peer.pid));
-        return startTime === undefined ? peer : Object.freeze({ ...peer, startTime });
-      },
+      peerOf: (fd) => resolver.peerOf(fd),
       onRevoked: (listener) => resolver.onRevoked(listener),
     });
   },

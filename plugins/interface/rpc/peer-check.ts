@@ -47,7 +47,7 @@ export class PeerCheck {
       // An app that somebody else started, under a user of its own.
       return peer.uid === app.uid && peer.uid !== process.getuid?.()
         ? undefined
-        : 'nobody can tell whose process it is';
+        : (caller?.peer?.reason ?? 'nobody can tell whose process it is');
     } catch (thrown) {
       return reasonOf(thrown);
     }

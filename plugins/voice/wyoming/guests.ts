@@ -19,11 +19,15 @@ export class Guests {
     if (localAddress && localPort !== undefined && remoteAddress && remotePort !== undefined)
       return await this.processes?.ownerOfTcp({ localAddress, localPort, remoteAddress, remotePort });
     const fd = descriptorOf(socket);
-    const [peer, own] = await Promise.all([
-      fd === undefined ? undefined : this.identity?.peerOf(fd),
-      this.processes?.ownerOf({ pid: process.pid, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
-    ]);
+    const [peer, own] = await Promise.all([fd === undefined ? undefined : this.identity?.peerOf(fd), this.#own()]);
     // In a process of its own a descriptor means nothing to the Core: the mode of the socket alone decides.
-    return peer && own?.kind !== 'plugin' ? await this.processes?.ownerOf(peer) : undefined;
+    if (!peer || own?.kind === 'plugin') return undefined;
+    return peer.owner ?? (await this.processes?.ownerOf(peer));
+  }
+
+  async #own(): Promise<ProcessOwner | undefined> {
+    const self = { pid: process.pid, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const startTime = await this.processes?.startOf(process.pid);
+    return startTime === undefined ? undefined : this.processes?.ownerOf({ ...self, startTime });
   }
 }

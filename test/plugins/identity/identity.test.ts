@@ -9,12 +9,15 @@ import { join } from 'node:path';
 import { after, mock, test } from 'node:test';
 import { type Credentials, descriptorOf, device, identity, type PeerCredentials } from '@device-core/plugin-api';
 import { createTestHost } from '@device-core/plugin-api/testing';
+import { readProcess } from '../../../kernel/walls/process-table.ts';
 import { plugin } from '../../../plugins/interface/identity/index.ts';
 import { Tokens } from '../../../plugins/interface/identity/tokens.ts';
 
 const manifest = new URL('../../../manifests/plugins/interface/identity.yaml', import.meta.url).pathname;
 const startHost = () => createTestHost(plugin, { manifest });
 const uid = process.getuid?.() ?? 0;
+/** As `peerOf` tells it of a process that is there. */
+const peerOfProcess = (pid = process.pid) => ({ pid, uid, gid: 0, startTime: readProcess(pid)?.startTime ?? '' });
 const children: ChildProcess[] = [];
 
 import { part } from '../../fixtures/scope.ts';
@@ -36,7 +39,7 @@ test('the token decides, whoever the peer is', async () => {
   await using host = await startHost();
   const service = host.service(identity);
   const token = await service.issue('com.example.agenda');
-  const peer = { pid: process.pid, uid, gid: 0 };
+  const peer = peerOfProcess();
   assert.equal((await service.authenticate({ transport: 'unix', token, peer })).kind, 'app');
   await assert.rejects(service.authenticate({ transport: 'unix', token: 'wrong', peer }), { code: 'UNAUTHENTICATED' });
 });
@@ -193,7 +196,11 @@ const anonymous: readonly (readonly [string, Credentials])[] = [
   ['TCP, whatever peer it claims', { transport: 'tcp', peer: { pid: process.pid, uid, gid: 0 } }],
   ['a Unix socket whose peer cannot be read', { transport: 'unix' }],
   ['a foreign user', { transport: 'unix', peer: { pid: process.pid, uid: 54321, gid: 54321 } }],
-  ['a process that has gone', { transport: 'unix', peer: { pid: 0x3fffff, uid, gid: 0 } }],
+  ['a process that has gone', { transport: 'unix', peer: { pid: 0x3fffff, uid, gid: 0, startTime: '1' } }],
+  ['a process without a start time', { transport: 'unix', peer: { pid: process.pid, uid, gid: 0 } }],
+  ['a process that began at another time', { transport: 'unix', peer: { ...peerOfProcess(), startTime: '1' } }],
+  ['a root that has gone', { transport: 'unix', peer: { pid: 0x3fffff, uid: 0, gid: 0, startTime: '1' } }],
+  ['whoever was settled as unknown', { transport: 'unix', peer: { ...peerOfProcess(), owner: { kind: 'unknown' } } }],
   ['a process of another namespace', { transport: 'unix', peer: { pid: 0, uid, gid: 0 } }],
 ];
 for (const [name, credentials] of anonymous)
@@ -238,8 +245,7 @@ test("every process of an app's session is the app although its user is the Core
   const service = host.service(identity);
   const leader = launch('sh', ['-c', 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait']);
   const [inside, outside] = await numbers(leader, 2);
-  const credentials = (pid: number | undefined) =>
-    ({ transport: 'unix', peer: { pid: pid ?? 0, uid, gid: 0 } }) as const;
+  const credentials = (pid: number | undefined) => ({ transport: 'unix', peer: peerOfProcess(pid) }) as const;
 
   assert.equal((await service.authenticate(credentials(inside))).kind, 'operator');
   await service.launched({ app: 'com.example.agenda', pid: leader.pid ?? 0, uid });

@@ -31,6 +31,7 @@ function device(peerOf: Identity['peerOf'], owner: ProcessOwner) {
   });
 }
 
+const GONE: ProcessOwner = { kind: 'unknown', why: 'ended' };
 const other = { pid: 2 ** 30, uid, gid: 0 };
 
 describe('the control socket of the simulator', () => {
@@ -41,6 +42,12 @@ describe('the control socket of the simulator', () => {
     ['that slipped away from its guest', async () => other, { kind: 'core' }, /the Core started/],
     ['that nobody knows', async () => other, { kind: 'unknown' }, /nobody can tell/],
     ['of another user', async () => ({ ...other, uid: 54_321 }), { kind: 'stranger' }, /its user is 54321/],
+    [
+      'whose owner was settled as the connection came',
+      async () => ({ ...other, owner: GONE }),
+      { kind: 'stranger' },
+      /nobody can tell/,
+    ],
     ['whose credentials cannot be read', nobody, { kind: 'stranger' }, /nobody can tell/],
   ];
   for (const [title, peerOf, owner, reason] of refused) {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, type ProcessOwner } from '@device-core/plugin-api';
 import { type DBusValue, Variant } from '@device-core/plugin-api/dbus';
 import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
@@ -347,7 +347,7 @@ describe('what guests left', () => {
 describe('the token of a launch', () => {
   const UNIT = '\x000123456789abcdef/unit/app-a.service/token';
   /** A socket that systemd would have made, and somebody who connects by this name and user. */
-  async function asked(peer: string, uid: number, times = 1): Promise<readonly string[]> {
+  async function asked(peer: string, uid: number, times = 1, owner?: ProcessOwner): Promise<readonly string[]> {
     const path = join(folder, 'credentials.sock');
     const real = await loadSocketNames();
     const server = createServer();
@@ -356,7 +356,7 @@ describe('the token of a launch', () => {
     assert.equal(real.own(fd), path);
     await using own = part();
     const names = { own: (one: number) => (one === 7 ? path : ''), peer: () => peer, copy: () => real.copy(fd) };
-    const peerOf = async () => ({ pid: 1, uid, gid: 0 });
+    const peerOf = async () => ({ pid: 1, uid, gid: 0, ...(owner && { owner }) });
     {
       using credentials = new Credentials({ path, names, identity: { peerOf }, log: own.log });
       using _ = credentials.offer('app-a', 'secret');
@@ -379,6 +379,14 @@ describe('the token of a launch', () => {
     assert.deepEqual(await asked(UNIT.slice(1), 0), ['']);
     assert.deepEqual(await asked(`${UNIT}x`, 0), ['']);
     assert.deepEqual(await asked('', 0), ['']);
+  });
+  test('is handed to nobody whom the Core started, though it is root', async () => {
+    assert.deepEqual(await asked(UNIT, 0, 1, { kind: 'stranger' }), ['secret']);
+    const others: readonly ProcessOwner[] = [
+      ...(['app', 'plugin'] as const).map((kind) => ({ kind, id: 'com.example.a', ended: false })),
+      ...[{ kind: 'core' } as const, { kind: 'unknown', why: 'ended' } as const],
+    ];
+    for (const owner of others) assert.deepEqual(await asked(UNIT, 0, 1, owner), [''], owner.kind);
   });
   test('cannot be given where systemd handed no socket over', async () => {
     await using own = part();

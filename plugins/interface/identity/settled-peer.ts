@@ -1,0 +1,21 @@
+/** Whose process is at the other end of a Unix socket: settled once, as the connection comes (decisions D1a). */
+import type { PeerCredentials, Processes } from '@device-core/plugin-api';
+import type { PeerReader } from './peer-credentials.ts';
+
+/** To be called in the turn of the accept. Nothing here waits for more than the book of processes, which answers in the same turn. */
+export async function settledPeer(
+  fd: number,
+  reader: PeerReader,
+  processes: Pick<Processes, 'startOf' | 'ownerOf'>,
+): Promise<PeerCredentials | undefined> {
+  const peer = reader.read(fd);
+  if (!peer) return undefined;
+  using held = reader.hold(fd);
+  const startTime = await processes.startOf(peer.pid);
+  const told = startTime === undefined ? peer : { ...peer, startTime };
+  const owner = await processes.ownerOf(told);
+  // What was found under the number of a process that is gone is said of somebody else; its user alone still holds.
+  if (held && peer.pid > 0 && !held.isThere(peer.pid))
+    return Object.freeze({ ...peer, owner: await processes.ownerOf(peer) });
+  return Object.freeze({ ...told, owner });
+}
