@@ -30,10 +30,15 @@ export interface Sessions {
   invite(role: OperatorRole): Promise<SignIn>;
   /**
    * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code, late, used) and RATE_LIMITED (five
-   * wrong ones, then nothing for ten minutes). With `key`, a point of P-256 in base64url, the browser stays signed in: the session names it as `browser`,
+   * wrong ones at this code of the peer of `caller`: all connections of one app, or of one user, are one peer). With `key`, a point of P-256 in base64url, the browser stays signed in: the session names it as `browser`,
    * and does not where the disk refused it. Rejects with PARAMS_INVALID for what is no key; the code is good still.
    */
-  open(code: string, name: string, key?: string): Promise<{ readonly token: string; readonly session: SignedIn }>;
+  open(
+    code: string,
+    name: string,
+    key?: string,
+    caller?: Caller,
+  ): Promise<{ readonly token: string; readonly session: SignedIn }>;
   /** The browser of this session stays signed in, in its role; a former key of the session is void. Rejects with CALLER_DENIED (no session) and PARAMS_INVALID. */
   stay(caller: Caller, name: string, key: string): Promise<StayingBrowser>;
   /** For one proof, within a minute, of this browser at this origin. Nothing is kept for it. Rejects with BROWSER_UNKNOWN. */
@@ -45,7 +50,7 @@ export interface Sessions {
   /** A code that confirms one act of a page; it signs nobody in. The former one that nobody used is void. */
   confirmationCode(): Promise<SignIn>;
   /** Takes such a code away. Rejects with UNAUTHENTICATED and RATE_LIMITED, as `open`. */
-  takeConfirmation(code: string): Promise<void>;
+  takeConfirmation(code: string, caller?: Caller): Promise<void>;
   /** Newest first. */
   list(): Promise<readonly SignedIn[]>;
   /** `id`: of a session or of a browser. Throws SESSION_NOT_FOUND. */

@@ -25,6 +25,7 @@ export const plugin = definePlugin({
     const keys = await BrowserKeys.open({ path: join(paths.var, 'browsers/keys.json'), scope, log, clock });
     const browsers = await BrowserSessions.open({
       ...{ path: join(paths.run, 'sessions.json'), scope, log, clock, browsers: keys },
+      peerName: (caller) => resolver.nameOf(caller),
       onListenerError,
     });
 

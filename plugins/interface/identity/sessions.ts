@@ -1,6 +1,7 @@
 /** Browsers that signed in as the operator. Hashes of their tokens outlive a restart of the Core, so that an open page goes on. */
 import { timingSafeEqual } from 'node:crypto';
 import {
+  ANONYMOUS,
   type BrowserProof,
   type Caller,
   type Clock,
@@ -56,6 +57,8 @@ export interface SessionsOptions {
   readonly scope: Scope;
   readonly log: Logger;
   readonly clock: Clock;
+  /** One name for all connections of a caller's peer. */
+  readonly peerName: (caller: Caller) => Promise<string>;
   readonly onListenerError: (thrown: unknown) => void;
 }
 
@@ -69,11 +72,15 @@ export class BrowserSessions implements Sessions {
   readonly #callers = new Map<string, Caller>();
   readonly #listeners = new Set<(id: string) => void>();
   readonly #onListenerError: (thrown: unknown) => void;
+  readonly #peerName: (caller: Caller) => Promise<string>;
   readonly #scope: Scope;
   /** Until the next one may end by its time: who listens is told then, not when somebody asks. */
   #timer: Disposable | undefined;
 
-  private constructor(file: KeptFile<readonly Kept[]>, { browsers, clock, onListenerError, scope }: SessionsOptions) {
+  private constructor(
+    file: KeptFile<readonly Kept[]>,
+    { browsers, clock, onListenerError, peerName, scope }: SessionsOptions,
+  ) {
     this.#browsers = browsers;
     this.#file = file;
     this.#clock = clock;
@@ -82,6 +89,7 @@ export class BrowserSessions implements Sessions {
     this.#codes = new OneTimeCodes(clock, { what: 'signing in', command: 'devicectl web' });
     this.#confirmations = new OneTimeCodes(clock, { what: 'confirming', command: 'devicectl web confirm' });
     this.#onListenerError = onListenerError;
+    this.#peerName = peerName;
   }
 
   static async open(options: SessionsOptions): Promise<BrowserSessions> {
@@ -127,13 +135,13 @@ export class BrowserSessions implements Sessions {
     return this.#confirmations.make(true);
   }
 
-  async takeConfirmation(code: string): Promise<void> {
-    this.#confirmations.take(code, 'a page');
+  async takeConfirmation(code: string, caller: Caller = ANONYMOUS): Promise<void> {
+    await this.#confirmations.take(code, () => this.#peerName(caller));
   }
 
-  async open(code: string, name: string, key?: string) {
+  async open(code: string, name: string, key?: string, caller: Caller = ANONYMOUS) {
     if (key !== undefined) checkKey(key);
-    const role = this.#codes.take(code, 'a page');
+    const role = await this.#codes.take(code, () => this.#peerName(caller));
     // Who cannot be kept is signed in all the same; the session says so.
     const browser = key === undefined ? undefined : await this.#keepBrowser({ name, role, key }).catch(() => undefined);
     return this.#begin(role, name, browser);

@@ -1,5 +1,5 @@
 /** Which rate applies to a call (decisions D8): the operation's own over every front end, else that of REST. */
-import { type CallContext, type Clock, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Clock, CoreError, callerName } from '@device-core/plugin-api';
 import { type Rate, TokenBuckets } from './token-buckets.ts';
 
 /** Simulators and test benches ask more than a device in the field. */
@@ -36,11 +36,18 @@ export class RateLimits {
     if (!own && session) return undefined;
     const rate = own ?? this.#rest;
     const name = callerName(caller);
-    const retryAfterMs = this.#buckets.take(own ? `${name} ${operation}` : name, rate);
+    const key = keyOf(caller, name);
+    const retryAfterMs = this.#buckets.take(own ? `${key} ${operation}` : key, rate);
     if (retryAfterMs === 0) return undefined;
     this.refused++;
     const limit = `${rate.perMinute} a minute (${rate.burst} at once)`;
     const what = own ? operation : 'REST requests';
     return new CoreError('RATE_LIMITED', { caller: name, limit, what, retryAfterMs });
   }
+}
+
+/** Callers without identity have a rate for each connection: one of them must not use up that of a person who signs in. */
+function keyOf({ peer }: Caller, name: string): string {
+  if (peer?.tcp) return `${name} ${peer.tcp.remoteAddress} ${peer.tcp.remotePort}`;
+  return peer?.uid === undefined ? name : `${name} ${peer.uid}`;
 }

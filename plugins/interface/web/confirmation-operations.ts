@@ -61,7 +61,7 @@ export function confirmationOperations(
   const confirm: Operation<{ readonly id: string; readonly code: string }, unknown> = {
     name: 'sessions.confirm',
     summary: 'confirm with a code what this page asked for',
-    description: 'Five wrong codes close the door for ten minutes.',
+    description: 'A page that sent five wrong codes has to wait for the next code.',
     params: exactly({ id: ID, code: { type: 'string', minLength: 1, maxLength: 32 } }),
     result: { type: 'object', properties: {} },
     access: 'The page that asked.',
@@ -70,7 +70,7 @@ export function confirmationOperations(
     errors: ['CALLER_DENIED', 'RATE_LIMITED'],
     async run({ id, code: typed }, { caller }) {
       confirmations.check(id, caller.signedIn?.id);
-      await sessions.takeConfirmation(typed).catch((thrown: unknown) => {
+      await sessions.takeConfirmation(typed, caller).catch((thrown: unknown) => {
         // No question of who it is: the session goes on.
         if (thrown instanceof CoreError && thrown.code === 'UNAUTHENTICATED')
           throw denied('confirm it', String(thrown.details.reason));

@@ -86,7 +86,7 @@ export function operationsOf(
       name: 'sessions.open',
       summary: 'sign in with a code',
       description:
-        'Answers with a token for the header `Authorization: Bearer`. Five wrong codes close the door for ten minutes.',
+        'Answers with a token for the header `Authorization: Bearer`. Who sent five wrong codes has to wait for the next code; others do not.',
       params: object(['code'], {
         code: { type: 'string', maxLength: 32 },
         name: { ...NAME, default: 'a browser' },
@@ -99,9 +99,9 @@ export function operationsOf(
       cli: { hide: true },
       errors: ['UNAUTHENTICATED', 'RATE_LIMITED', 'CALLER_DENIED', 'PARAMS_INVALID'],
       async run({ code, name, key }, { caller }) {
-        // Wrong codes of an app would close the door for the operator.
+        // No app becomes a page of the operator.
         refuseApp(caller);
-        return sessions.open(code, name, key);
+        return sessions.open(code, name, key, caller);
       },
     }),
     row<object>({

@@ -149,7 +149,7 @@ describe('a connection that nobody can be told to own', () => {
     await using http = await front([NOBODY]);
     const socket = await http.open();
     socket.write('GET /mine HTTP/1.1\r\nhost: localhost\r\n\r\n');
-    assert.match(await rest(socket), /^HTTP\/1\.1 401 [^]*UNAUTHENTICATED: no identity: it had ended/);
+    assert.match(await rest(socket), /^HTTP\/1\.1 401 [\s\S]*UNAUTHENTICATED: no identity: it had ended/);
   });
 });
 
@@ -180,7 +180,7 @@ describe('connections of one owner', () => {
     const text = await rest(await http.open());
     assert.match(
       text,
-      /^HTTP\/1\.1 429 [^]*"BUSY[^]*2 connections of app com\.example\.agenda \(http\.maxConnectionsPerOwner\)/,
+      /^HTTP\/1\.1 429 [\s\S]*"BUSY[\s\S]*2 connections of app com\.example\.agenda \(http\.maxConnectionsPerOwner\)/,
     );
     assert.equal(first.destroyed || second.destroyed, false);
   });

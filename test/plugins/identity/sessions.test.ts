@@ -3,14 +3,40 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { type DeviceInfo, device, identity, sessions } from '@device-core/plugin-api';
+import {
+  ANONYMOUS,
+  type Caller,
+  type CallerPeer,
+  type CoreError,
+  type DeviceInfo,
+  device,
+  identity,
+  sessions,
+} from '@device-core/plugin-api';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/identity/index.ts';
+import { OneTimeCodes } from '../../../plugins/interface/identity/one-time-codes.ts';
 
 after(leakCheck());
 
 const manifest = new URL('../../../manifests/plugins/interface/identity.yaml', import.meta.url).pathname;
 const MINUTE = 60_000;
+
+const from = (peer?: CallerPeer): Caller => ({ ...ANONYMOUS, ...(peer && { peer }) });
+const tcp = (remoteAddress: string, remotePort: number) => ({
+  tcp: { localAddress: '192.0.2.9', localPort: 55_280, remoteAddress, remotePort },
+});
+/** Two who are not the same. */
+const PEERS: readonly (readonly [Caller, Caller])[] = [
+  [from({ uid: 1_000 }), from({ uid: 1_001 })],
+  [from(tcp('192.0.2.1', 1)), from(tcp('192.0.2.2', 1))],
+  [from({ uid: 1_000 }), from(tcp('192.0.2.1', 1))],
+  [from(), from({ uid: 1_000 })],
+  [
+    { kind: 'app', id: 'com.example.a' },
+    { kind: 'app', id: 'com.example.b' },
+  ],
+];
 
 /** `info`: of the device; on its folders it finds what a former one left. */
 async function started(info?: DeviceInfo) {
@@ -53,21 +79,91 @@ describe('a code is refused', () => {
     await first.service.invite('viewer');
     await assert.rejects(first.service.open(code, 'x'), { code: 'UNAUTHENTICATED' });
   });
-  test('after five wrong ones, for ten minutes, right ones too', async () => {
+  test('of a peer that sent five wrong ones, until the next code; all others sign in', async () => {
+    for (const [peer, other] of PEERS) {
+      await using first = await started();
+      const { code } = await first.service.invite('operator');
+      for (let times = 0; times < 5; times += 1)
+        await assert.rejects(first.service.open('AAAA-AAAA', 'x', undefined, peer), { code: 'UNAUTHENTICATED' });
+      for (const tried of ['AAAA-AAAA', code])
+        await assert.rejects(
+          first.service.open(tried, 'x', undefined, peer),
+          (error: { code: string; message: string; details: { retryAfterMs: number } }) => {
+            assert.equal(error.code, 'RATE_LIMITED');
+            assert.match(error.message, /"devicectl web" makes a new one/);
+            return error.details.retryAfterMs <= 2 * MINUTE;
+          },
+        );
+      await first.service.open(code, 'x', undefined, other);
+      const next = await first.service.invite('viewer');
+      assert.equal((await first.service.open(next.code, 'x', undefined, peer)).session.role, 'viewer');
+    }
+  });
+  test('and wrong ones while none is open count for nothing', async () => {
     await using first = await started();
-    await first.service.invite('operator');
+    const wrong = () => assert.rejects(first.service.open('AAAA-AAAA', 'x'), { code: 'UNAUTHENTICATED' });
+    for (let times = 0; times < 50; times += 1) await wrong();
+    await first.service.open((await first.service.invite('viewer')).code, 'x');
+    for (let times = 0; times < 50; times += 1) await wrong();
+    await first.service.open((await first.service.invite('viewer')).code, 'x');
+  });
+  test('that confirms, of the session that sent five wrong ones alone', async () => {
+    await using first = await started();
+    const page = (id: string): Caller => ({ kind: 'operator', id: 'operator', signedIn: { id, role: 'operator' } });
+    const { code } = await first.service.confirmationCode();
     for (let times = 0; times < 5; times += 1)
-      await assert.rejects(first.service.open('AAAA-AAAA', 'x'), { code: 'UNAUTHENTICATED' });
-    const { code } = await first.service.invite('operator');
-    await assert.rejects(
-      first.service.open(code, 'x'),
-      (error: { code: string; details: { retryAfterMs: number } }) => {
-        assert.equal(error.code, 'RATE_LIMITED');
-        return error.details.retryAfterMs > 9 * MINUTE;
-      },
-    );
-    await first.clock.advance(10 * MINUTE);
-    await first.service.open((await first.service.invite('operator')).code, 'x');
+      await assert.rejects(first.service.takeConfirmation('AAAA-AAAA', page('one')), { code: 'UNAUTHENTICATED' });
+    await assert.rejects(first.service.takeConfirmation(code, page('one')), { code: 'RATE_LIMITED' });
+    await first.service.takeConfirmation(code, page('other'));
+    await first.service.takeConfirmation((await first.service.confirmationCode()).code, page('one'));
+  });
+});
+
+describe('a flood of wrong codes', () => {
+  const codes = () => new OneTimeCodes<string>(virtualClock(), { what: 'signing in', command: 'devicectl web' });
+  const outcome = (taken: Promise<string>) => taken.catch(({ code }: CoreError) => code as string);
+
+  test('costs a bounded number of looks, and keeps nobody out who has the right one', async () => {
+    for (const peers of [1, 3, 10_000]) {
+      const door = codes();
+      const { code } = door.make('in');
+      let looks = 0;
+      const flood = Array.from({ length: 10_000 }, (_, at) =>
+        outcome(
+          door.take('AAAA-AAAA', async () => {
+            looks++;
+            return `peer ${at % peers}`;
+          }),
+        ),
+      );
+      assert.equal((await Promise.all(flood)).includes('in'), false);
+      assert.ok(looks <= 64, `${looks} looks`);
+      assert.equal(await door.take(code, async () => 'a person'), 'in');
+    }
+  });
+  test('that come at once is five of one peer, though each waits for its peer to be known', async () => {
+    const door = codes();
+    const { code } = door.make('in');
+    const tries = [...Array<string>(20).fill('AAAA-AAAA'), code];
+    const outcomes = await Promise.all(tries.map((one) => outcome(door.take(one, async () => 'a guest'))));
+    assert.equal(outcomes.filter((one) => one === 'UNAUTHENTICATED').length, 5);
+    assert.equal(outcomes.filter((one) => one === 'RATE_LIMITED').length, 16);
+  });
+  test('and the right one twice at once signs one in', async () => {
+    const door = codes();
+    const { code } = door.make('in');
+    const outcomes = await Promise.all(['a', 'b'].map((peer) => outcome(door.take(code, async () => peer))));
+    assert.deepEqual(outcomes.toSorted(), ['UNAUTHENTICATED', 'in']);
+  });
+  test('while the code is made anew ends with the former code', async () => {
+    const door = codes();
+    door.make('former');
+    const release = Promise.withResolvers<string>();
+    const late = Array.from({ length: 9 }, () => outcome(door.take('AAAA-AAAA', () => release.promise)));
+    const { code } = door.make('new');
+    release.resolve('a guest');
+    await Promise.all(late);
+    assert.equal(await door.take(code, async () => 'a guest'), 'new');
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { CallContext, Caller, CoreError, Session } from '@device-core/plugin-api';
+import { ANONYMOUS, type CallContext, type Caller, type CoreError, type Session } from '@device-core/plugin-api';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/limits/index.ts';
 import { TokenBuckets } from '../../../plugins/interface/limits/token-buckets.ts';
@@ -87,6 +87,21 @@ describe('limits', () => {
     await using limits = await start();
     await limits.burst('functions.register', 11);
     assert.equal((await limits.burst('functions.register', 5, OTHER)).passed, 5);
+  });
+
+  it('counts callers without identity by their connection: a flood on one keeps nobody from signing in on another', async () => {
+    await using limits = await start();
+    const tcp = (remotePort: number, remoteAddress = '127.0.0.1'): Caller => ({
+      ...ANONYMOUS,
+      peer: { tcp: { localAddress: '127.0.0.1', localPort: 55_280, remoteAddress, remotePort } },
+    });
+    const user = (uid: number): Caller => ({ ...ANONYMOUS, peer: { uid } });
+    const peers = [tcp(40_000), tcp(40_001), tcp(40_000, '::1'), user(1_000), user(1_001), ANONYMOUS];
+    for (const peer of peers) {
+      const { passed, refusal } = await limits.burst('sessions.open', 300, peer);
+      assert.ok(passed >= 100 && passed < 200, `${passed} of ${JSON.stringify(peer)}`);
+      assert.match(refusal?.message ?? '', /^anonymous exceeded/);
+    }
   });
 });
 
