@@ -17,6 +17,7 @@ import {
 import { authorization } from './capability-template.ts';
 import { Departed } from './departed.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
+import { checkOperation, checkStream } from './form.ts';
 import { closed, type Schemas } from './schema.ts';
 
 /** A caller may send a name of any length. */
@@ -63,6 +64,7 @@ export class Table {
   }
 
   add(operation: Operation<never, unknown>, user?: ServiceUser): Disposable {
+    checkOperation(operation, user);
     const { run, about, ...described } = operation;
     const { name } = operation;
     const given: OperationInfo = { ...described, params: closed(operation.params), ...ownerOf(user) };
@@ -98,6 +100,7 @@ export class Table {
   }
 
   addStream(endpoint: StreamEndpoint<never>, user?: ServiceUser): Disposable {
+    checkStream(endpoint, user);
     const { run, ...described } = endpoint;
     const info: StreamInfo = { ...described, params: closed(endpoint.params), ...ownerOf(user) };
     this.#checkName(endpoint.name);
