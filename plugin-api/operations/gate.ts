@@ -15,7 +15,7 @@ import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';
 import { actOf } from './sensitive-act.ts';
-import type { Table } from './table.ts';
+import { shownName, type Table } from './table.ts';
 
 /** What a handler that keeps its deadline may take beyond it, to say what it has done. */
 const GRACE_MS = 400;
@@ -28,7 +28,13 @@ export interface GateOptions {
   readonly checkResults: () => boolean;
   /** Called at each refusal of a capability. */
   readonly refused?: () => void;
+  /** Plugins that are on their way up, whose operations nobody knows yet; asked for where there is none by a name. */
+  readonly starting?: () => readonly string[];
 }
+
+/** Milliseconds until a plugin that starts may be there. */
+const RETRY_START_MS = 1_000;
+const NAMED = 3;
 
 export class Gate {
   readonly #table: Table;
@@ -38,10 +44,13 @@ export class Gate {
   readonly #log: Logger;
   readonly #checkResults: () => boolean;
   readonly #refused: GateOptions['refused'];
+  readonly #starting: () => readonly string[];
   /** Answers that came after their deadline or cancellation, and were dropped. */
   late = 0;
 
-  constructor(table: Table, inFlight: InFlight, { before, confirm, log, checkResults, refused }: GateOptions) {
+  constructor(table: Table, inFlight: InFlight, options: GateOptions) {
+    const { before, confirm, log, checkResults, refused, starting = () => [] } = options;
+    this.#starting = starting;
     this.#table = table;
     this.#inFlight = inFlight;
     this.#before = before;
@@ -54,19 +63,30 @@ export class Gate {
   permitted(name: string, { caller }: Invocation): CoreError | undefined {
     const there = this.#table.operation(name);
     const entry = there ?? this.#table.departed.get(name);
-    if (!entry) return this.#table.unknown(name);
+    if (!entry) return this.#missing(name);
     try {
       mayCall(entry, caller);
       entry.authorization.family(caller);
-      return there ? undefined : this.#table.missing(name);
+      return there ? undefined : this.#missing(name);
     } catch (thrown) {
       return this.#explain(thrown, entry);
     }
   }
 
+  /** While a plugin starts nobody can tell a mistake in a name from an operation that is still to come. One that waits, or has failed, adds nothing soon. */
+  #missing(name: string): CoreError {
+    const departed = this.#table.departed.missing(name);
+    if (departed) return departed;
+    const starting = this.#starting();
+    if (starting.length === 0) return this.#table.unknown(name);
+    const more = starting.length > NAMED ? ` and ${starting.length - NAMED} more` : '';
+    const reason = `plugins that may bring it are starting: ${starting.slice(0, NAMED).join(', ')}${more}`;
+    return new CoreError('UNAVAILABLE', { what: shownName(name), reason, retryAfterMs: RETRY_START_MS, starting: true });
+  }
+
   invoke(name: string, params: unknown, invocation: Invocation): Promise<unknown> {
     const entry = this.#table.operation(name);
-    if (!entry) return Promise.reject(this.#table.missing(name));
+    if (!entry) return Promise.reject(this.#missing(name));
     return new Promise((resolve, reject) => {
       this.#guard(entry, params ?? {}, this.#admit(entry, invocation, resolve, reject), undefined);
     });
@@ -79,7 +99,7 @@ export class Gate {
     invocation: Invocation,
   ): Promise<{ readonly done: Promise<void> }> {
     const entry = this.#table.stream(name);
-    if (!entry) return Promise.reject(this.#table.missing(name));
+    if (!entry) return Promise.reject(this.#missing(name));
     return new Promise((resolve, reject) => {
       const call = this.#admit(entry, invocation, resolve as (value: unknown) => void, reject);
       this.#guard(entry, params ?? {}, call, channel);

@@ -20,11 +20,14 @@ import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import { checkOperation, checkStream } from './form.ts';
 import { closed, type Schemas } from './schema.ts';
 
-/** A caller may send a name of any length. */
 const LONGEST_SHOWN = 200;
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
 const PATH = /^(\/(:[A-Za-z][A-Za-z0-9]*|[A-Za-z0-9_.-]+))+$/;
 const TIMEOUT_MS = 30_000;
+
+/** A caller may send a name of any length. */
+export const shownName = (name: string): string =>
+  name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}...` : name;
 
 export class Table {
   readonly #operations = new Map<string, OperationEntry>();
@@ -131,14 +134,9 @@ export class Table {
   }
 
   /** Why a call by this name cannot be served. */
-  missing(name: string): CoreError {
-    return this.departed.missing(name) ?? this.unknown(name);
-  }
-
   unknown(name: string): CoreError {
     const suggestion = didYouMean(name, this.#operations.keys());
-    const shown = name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}...` : name;
-    return new CoreError('METHOD_NOT_FOUND', { name: shown, suggestion });
+    return new CoreError('METHOD_NOT_FOUND', { name: shownName(name), suggestion });
   }
 
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable {

@@ -1,6 +1,7 @@
 /** What one request goes through, in the order of decisions D1: host and origin, identity, capability, content type and body, the gate. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  ANONYMOUS,
   type Caller,
   CoreError,
   type Identity,
@@ -111,6 +112,11 @@ export class FrontEnd {
   /** No route. `there` is what the path has for other methods. */
   async missing(there: readonly RestBinding[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200);
+    // A path is the name of no operation: the gate says whether there is none, or whether it may still be to come.
+    const absent = await this.#operations.permitted(path, {
+      ...{ caller: ANONYMOUS, signal: new AbortController().signal, deadline: Number.MAX_SAFE_INTEGER },
+    });
+    if (absent?.details.starting === true) return this.refuse(absent, request, reply);
     const allowed = [...new Set(there.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
     if (allowed.length === 0) return this.refuse(new CoreError('METHOD_NOT_FOUND', { name: path }), request, reply);
     const details = { method: request.method, path, allowed: allowed.join(', ') };

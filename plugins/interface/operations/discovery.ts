@@ -24,7 +24,11 @@ const SHORT_LIST = {
   },
 };
 
-export function discoveryOperations(table: Table, device: DeviceInfo): readonly Operation<never, unknown>[] {
+export function discoveryOperations(
+  table: Table,
+  device: DeviceInfo,
+  starting: () => readonly string[] = () => [],
+): readonly Operation<never, unknown>[] {
   const asList = remembered((operations) => ({ operations: operations.map(inShort) }));
   const asOpenapi = remembered((operations) => openapi(operations, device));
   /** The table of topics does not change while the Core runs: one document, and one text of it, made when somebody asks. */
@@ -68,12 +72,17 @@ export function discoveryOperations(table: Table, device: DeviceInfo): readonly 
     {
       name: 'rpc.discover',
       summary: 'OpenRPC 1.3 document of the JSON-RPC interface as it is now',
+      description: 'While plugins start, `x-starting` names them: their operations are still to come.',
       params: { type: 'object' },
       result: ANY_DOCUMENT,
       cli: { hide: true },
       rest: { method: 'GET', path: '/openrpc.json', bare: true },
       errors: [],
-      run: async () => asOpenrpc(table.list()),
+      async run() {
+        const document = asOpenrpc(table.list());
+        const coming = starting();
+        return coming.length === 0 ? document : { ...document, 'x-starting': coming };
+      },
     },
   ];
 }

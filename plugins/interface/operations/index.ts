@@ -31,11 +31,19 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
     const refused = refusalTeller(scope, (count) => void host.bus.publish('system.refused', { count }));
     const tracer = new Tracer(host.clock);
     host.when(traces, (service, part) => tracer.use(service, part));
-    const gate = operationGate({ capabilities, scope, log, before, confirm, checkResults, refused, tracer });
+    const coming = new Set<string>();
+    host.bus.subscribe('plugin.state', ({ payload }) => {
+      const { plugin: id, state } = payload as { readonly plugin: string; readonly state: string };
+      if (state === 'starting' && id !== host.id) coming.add(id);
+      else coming.delete(id);
+    });
+    const starting = (): readonly string[] => [...coming];
+    const options = { capabilities, scope, log, before, confirm, checkResults, refused, tracer, starting };
+    const gate = operationGate(options);
 
     // Its own do not come through the service, where the host would measure them.
     const self: ServiceUser = { plugin: host.id, measured: (_kind, fn) => fn, failed: () => undefined };
-    for (const operation of discoveryOperations(gate.table, info)) gate.table.add(operation, self);
+    for (const operation of discoveryOperations(gate.table, info, starting)) gate.table.add(operation, self);
     host.tap('health.collect', (report) => {
       const late = gate.late();
       const message = `${late} answers came too late and were dropped`;

@@ -108,10 +108,7 @@ export class AppRequests {
     };
     const { Method, Server } = jayson();
     const method = new Method({ useContext: true, handler: handler as MethodHandlerContext });
-    this.#core = new Server(
-      {},
-      { maxBatchLength: limits.batch, router: (name) => (this.#knows(name) ? method : undefined) as never },
-    );
+    this.#core = new Server({}, { maxBatchLength: limits.batch, router: () => method as never });
     this.#core.on('request', (request: JsonRpcRequest) => {
       this.#current = request;
     });
@@ -130,7 +127,7 @@ export class AppRequests {
   /** A request, a notification, a batch, or something that is none of them. */
   handle(message: unknown, attachment: Buffer | undefined): void {
     // What is plainly a request has nothing to learn from jayson's core, and that takes as long as most operations.
-    if (isRequest(message) && this.#knows(message.method)) this.#run(message, attachment, undefined);
+    if (isRequest(message)) this.#run(message, attachment, undefined);
     else this.#protocol(message, attachment);
   }
 
@@ -163,6 +160,10 @@ export class AppRequests {
   /** `batch` is where the answer goes, if not straight to the app. */
   #run(request: JsonRpcRequest, attachment: Buffer | undefined, batch: Batch | undefined): void {
     const { method, params } = request;
+    if (!this.#knows(method)) {
+      this.#missing(request, batch);
+      return;
+    }
     let input: Record<string, unknown>;
     let deadline: number;
     try {
@@ -193,6 +194,16 @@ export class AppRequests {
         this.#fail(request, thrown, batch);
         if (this.#open.length === 0) this.#port.idle();
       },
+    );
+  }
+
+  /** What this front end hides is not there for it; what is not there may still be to come. */
+  #missing(request: JsonRpcRequest, batch: Batch | undefined): void {
+    const name = request.method;
+    const absent = new CoreError('METHOD_NOT_FOUND', { name });
+    this.#operations.permitted(name, new AppRequest(this.#port, request, 0)).then(
+      (refusal) => this.#fail(request, refusal?.details.starting === true ? refusal : absent, batch),
+      (thrown: unknown) => this.#fail(request, thrown, batch),
     );
   }
 

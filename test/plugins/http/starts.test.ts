@@ -1,17 +1,19 @@
 /** A start of http that is ended at any moment leaves no server behind: the next one finds its addresses free. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { get } from 'node:http';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get, request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pino } from 'pino';
 import { stringify } from 'yaml';
 import { resolveSku } from '../../../kernel/boot/check.ts';
 import { Kernel } from '../../../kernel/kernel.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 
 after(leakCheck());
 
@@ -104,4 +106,102 @@ test('whoever is answered over TCP finds the Unix socket there, and after the st
   assert.equal(await status({ socketPath: join(root, 'http.sock') }), 404);
   assert.equal(await status({ host: '127.0.0.1', port }), 404);
   await kernel.stop();
+});
+
+/** Plugins of a folder each: `slow` adds an operation when the test lets it, `stuck` waits for a service that nobody has. */
+function withSlowPlugins(): string {
+  const manifest = (id: string, requires: object) => ({
+    ...{ id, version: '1.0.0', summary: 'for a test', api: '^1.0.0', main: 'index.js', requires },
+  });
+  const operation = `{
+    name: 'slow.ask', summary: 'is there late', params: { type: 'object' }, result: { type: 'object' }, errors: [],
+    anonymous: true, rest: { method: 'GET', path: '/slow/ask' }, run: async () => ({}),
+  }`;
+  const code = `export const plugin = {
+    requires: { operations: { id: 'operations', version: '1.0.0' } },
+    async setup(host, { operations }) {
+      await globalThis.slowPlugin;
+      operations.add(${operation});
+    },
+  };`;
+  for (const [id, requires, text] of [
+    ['slow', { operations: '^1.0.0' }, code],
+    ['stuck', { 'never-there': '^1.0.0' }, 'export const plugin = { setup() {} };'],
+  ] as const) {
+    mkdirSync(join(root, id), { recursive: true });
+    writeFileSync(join(root, id, 'plugin.yaml'), stringify(manifest(id, requires)));
+    writeFileSync(join(root, id, 'index.js'), text);
+  }
+  const http = { version: '*', config: { port, tcpRequired: true, socket: join(root, 'http.sock') } };
+  const others = Object.fromEntries(['slow', 'stuck'].map((id) => [id, { version: '*', path: id }]));
+  const sku = join(root, 'slow.yaml');
+  const plugins = { operations: '*', identity: '*', http, ...others };
+  writeFileSync(sku, stringify({ skuVersion: 1, id: 'slow', title: 'Slow', simulated: true, plugins }));
+  return sku;
+}
+
+interface Told {
+  readonly status: number | undefined;
+  readonly retry: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server said
+  readonly body: any;
+}
+
+const ask = (method: string, path: string): Promise<Told> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ socketPath: join(root, 'http.sock'), method, path, agent: false }, async (answer) => {
+      const text = await readText(answer);
+      resolve({ status: answer.statusCode, retry: answer.headers['retry-after'], body: text && JSON.parse(text) });
+    });
+    sent.on('error', reject).end();
+  });
+
+test('an operation of a plugin on its way is UNAVAILABLE, and a mistake is one as soon as all are settled', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  Object.assign(globalThis, { slowPlugin: promise });
+  const kernel = new Kernel({ resolved: resolveSku(withSlowPlugins()), paths, log: pino({ level: 'silent' }) });
+  const started = kernel.start();
+  try {
+    await eventually(
+      async () => (await kernel.status()).plugins.some(({ id, state }) => id === 'slow' && state === 'starting'),
+      'a start',
+    );
+    const coming: readonly (readonly [method: string, path: string])[] = [
+      ...([
+        ['GET', '/slow/ask'],
+        ['POST', '/slow/ask'],
+        ['GET', '/v1/slow/ask?a=b'],
+        ['PUT', '/secrets/x'],
+      ] as const),
+      ...([
+        ['GET', '/ui/'],
+        ['POST', '/operations'],
+        ['GET', '/'],
+      ] as const),
+    ];
+    for (const [method, path] of coming) {
+      const { status, retry, body } = await ask(method, path);
+      assert.deepEqual([status, retry, body.code], [503, '1', 'UNAVAILABLE'], `${method} ${path}`);
+      assert.match(body.error, /plugins that may bring it are starting: slow$/);
+      assert.equal(body.details.starting, true);
+    }
+    assert.equal((await ask('GET', '/operations')).status, 200, 'what is there answers');
+    assert.deepEqual((await ask('GET', '/openrpc.json')).body['x-starting'], ['slow']);
+    release();
+    await started;
+    await eventually(async () => (await ask('GET', '/slow/ask')).status === 200, 'the operation');
+    for (const [method, path, code] of [
+      ['GET', '/slow/aks', 404],
+      ['PUT', '/secrets/x', 404],
+      ['POST', '/operations', 405],
+    ] as const)
+      assert.equal((await ask(method, path)).status, code, `${method} ${path}, though stuck waits for ever`);
+    const { stuck } = Object.fromEntries((await kernel.status()).plugins.map(({ id, state }) => [id, state]));
+    assert.equal(stuck, 'waiting');
+    assert.equal((await ask('GET', '/openrpc.json')).body['x-starting'], undefined);
+  } finally {
+    release();
+    await started;
+    await kernel.stop();
+  }
 });

@@ -12,6 +12,7 @@ import {
   type Operation,
   type Operations,
   operations,
+  type PluginState,
   type StreamEndpoint,
 } from '@device-core/plugin-api';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
@@ -30,6 +31,8 @@ export interface Fixture extends AsyncDisposable {
   readonly sockets: AppSockets;
   readonly path: string;
   client(path?: string): Promise<RawClient>;
+  /** As the kernel tells the state of another plugin. */
+  tell(plugin: string, state: PluginState): Promise<void>;
   /** Resolves when a change of the table has reached the clients' side. */
   settle(): Promise<void>;
   /** Ends every connection of this process's Core side, as a crash would. */
@@ -79,6 +82,10 @@ export async function startRpc(options: FixtureOptions = {}): Promise<Fixture> {
     sockets,
     path,
     settle,
+    async tell(plugin, state) {
+      core.publish('plugin.state', { plugin, state });
+      await settle();
+    },
     async client(other = path) {
       const client = await RawClient.connect(other);
       clients.push(client);

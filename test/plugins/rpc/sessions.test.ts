@@ -219,6 +219,40 @@ test('methods appear and disappear while an app is connected', async () => {
   }
 });
 
+test('a method of a plugin on its way is UNAVAILABLE, also by position, in a batch, and as a notification', async () => {
+  await using core = await startRpc();
+  const client = await core.client();
+  await client.ready();
+  const batch = [
+    { jsonrpc: '2.0', id: 'a', method: 'voice.say', params: ['hello'] },
+    { jsonrpc: '2.0', id: 'b', method: 'system.openapi' },
+    { jsonrpc: '2.0', method: 'voice.say' },
+  ];
+  const codes = async (): Promise<readonly unknown[]> => {
+    const alone = [await client.request('voice.say', { text: 'hello' }), await client.request('voice.say', ['hello'])];
+    client.write(`${JSON.stringify(batch)}\n`);
+    const answers = [...alone, ...(await client.next())].map(({ error }) => error?.data.code);
+    return [...answers, alone[0].error?.data.details.retryAfterMs];
+  };
+  const absent = 'METHOD_NOT_FOUND';
+  const later = 'UNAVAILABLE';
+  assert.deepEqual(await codes(), [absent, absent, absent, undefined, undefined]);
+  const hidden = core.table.add(operation('echo.hidden', async () => 1, { rpc: false }));
+  for (const plugin of ['voice', 'audio', 'secrets', 'spi', 'home']) await core.tell(plugin, 'starting');
+  assert.deepEqual(await codes(), [later, later, later, undefined, 1_000]);
+  const { message } = (await client.request('voice.say')).error;
+  assert.match(message, /^UNAVAILABLE: cannot reach voice\.say: .* are starting: voice, audio, secrets and 2 more$/);
+  assert.equal((await client.request('echo.hidden')).error.data.code, absent, 'what is hidden is not to come');
+  assert.deepEqual((await client.request('rpc.discover')).result['x-starting'].length, 5);
+  for (const [plugin, state] of [
+    ...[['voice', 'active'] as const, ['audio', 'waiting'] as const, ['secrets', 'failed'] as const],
+    ...[['spi', 'stopped'] as const, ['home', 'quarantined'] as const],
+  ])
+    await core.tell(plugin, state);
+  assert.deepEqual(await codes(), [absent, absent, absent, undefined, undefined]);
+  hidden[Symbol.dispose]();
+});
+
 test('errors of operations travel with code, text and details', async () => {
   await using core = await startRpc({
     operations: [

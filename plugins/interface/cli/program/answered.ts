@@ -38,6 +38,7 @@ function hintFor(code: string, details: Readonly<Record<string, unknown>>, text:
     case 'PLUGIN_NOT_FOUND':
     case 'METHOD_NOT_FOUND':
     case 'UNAVAILABLE':
+      if (details.starting === true) return 'the device is still starting; which plugins: devicectl plugin list';
       return 'the plugin that offers it may not run; see: devicectl plugin list';
     case 'CONFIG_KEY_NOT_FOUND':
       return 'see: devicectl config list';

@@ -8,6 +8,7 @@ import {
   type ProgramClient,
   type ProgramRequest,
   type ProgramStreamItem,
+  pause,
 } from '@device-core/plugin-api/program';
 import { answered } from './answered.ts';
 import type { Target } from './target.ts';
@@ -44,13 +45,21 @@ export class CoreClient implements ProgramClient {
     // Who logs in somewhere first has the time to.
     await this.target.reach();
     using patience = new Patience(options.timeoutMs ?? TIMEOUT_MS);
-    const response = await this.#send(method, path, options, patience.signal, { went: () => patience.renew() });
-    const status = response.statusCode ?? 0;
-    const text = await this.#read(response);
-    const body = parse(text);
+    let { status, text, body } = await this.#ask(method, path, options, patience);
+    for (let ms = untilStarted(body); ms !== undefined; ms = untilStarted(body)) {
+      // Whoever asks a device that starts means to wait for it; what is not there was not begun either.
+      if (!(await waited(ms, patience.signal))) break;
+      ({ status, text, body } = await this.#ask(method, path, options, patience));
+    }
     if (status >= 400 && !options.accept?.includes(status)) throw answered(status, text, body);
     if (body === undefined) throw this.#unreachable(`its answer to ${method} ${path} is not a JSON object`);
     return { status, text: text.trimEnd(), body };
+  }
+
+  async #ask(method: string, path: string, options: RequestOptions, patience: Patience) {
+    const response = await this.#send(method, path, options, patience.signal, { went: () => patience.renew() });
+    const text = await this.#read(response);
+    return { status: response.statusCode ?? 0, text, body: parse(text) };
   }
 
   get(path: string, options?: ProgramRequest): Promise<ProgramAnswer> {
@@ -155,6 +164,19 @@ export class CoreClient implements ProgramClient {
     });
   }
 }
+
+/** Milliseconds after which to ask again, of an answer that says that plugins are still starting. */
+function untilStarted(body: Readonly<Record<string, unknown>> | undefined): number | undefined {
+  const { starting, retryAfterMs } = Object(body?.details) as Readonly<Record<string, unknown>>;
+  return starting === true && typeof retryAfterMs === 'number' ? retryAfterMs : undefined;
+}
+
+/** False where there is no time left for it. */
+const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  pause(ms, signal).then(
+    () => true,
+    () => false,
+  );
 
 /** How long the Core may be silent: a file that goes on is no silence, however large it is. */
 class Patience implements Disposable {

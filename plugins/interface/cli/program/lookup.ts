@@ -1,15 +1,21 @@
 /** Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and what needs no Core. */
-import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
+import { EXIT, Failure, pause, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
 import { Commands, type Found, operationCommands, programCommands, singular } from './commands.ts';
 import { corePrograms, type ProgramPlace, treePlugins, treePrograms } from './programs.ts';
 import { nearest } from './suggest.ts';
 import { type Method, readTable } from './table.ts';
 
+/** A device that starts is looked at again for half a minute. */
+const LOOKS = 60;
+const LOOK_MS = 500;
+
 export interface Looked {
   readonly commands: Commands;
   /** The table, those included that are no command of their own. */
   readonly methods: readonly Method[];
+  /** Plugins of the Core are on their way, and may bring more. */
+  readonly starting?: boolean;
   /** Why the Core could not be asked. */
   readonly unreachable?: Failure;
 }
@@ -21,15 +27,25 @@ export async function allCommands(client: CoreClient, timeoutMs?: number): Promi
 
 /** Asks for no more than it needs. Throws a Failure where there is no such command, or it cannot be known without the Core. */
 export async function findCommand(client: CoreClient, words: readonly string[]): Promise<Found> {
+  for (let looks = 0; ; looks++) {
+    const found = await look(client, words, looks < LOOKS);
+    if (found) return found;
+    await pause(LOOK_MS);
+  }
+}
+
+/** Undefined where it may still be to come, as long as one is `patient`. Throws a Failure. */
+async function look(client: CoreClient, words: readonly string[], patient: boolean): Promise<Found | undefined> {
   const running = corePrograms(client);
   const quick = await running.then(
     (programs) => quickly(programs, words),
     () => undefined, // the same promise says below why
   );
   if (quick) return quick;
-  const { commands, unreachable } = await everything(client, () => running);
+  const { commands, starting, unreachable } = await everything(client, () => running);
   const found = commands.find(words);
   if (found && !(unreachable && needsCore(found))) return found;
+  if (starting && patient) return undefined;
   if (unreachable && !isOfTheDesk(words, commands)) throw unreachable;
   throw unknown(words, commands, unreachable && 'no Core is reached, which may know more');
 }
@@ -42,8 +58,8 @@ async function everything(
   const tree = await treePrograms();
   try {
     const programs = await running();
-    const methods = await readTable(client, timeoutMs);
-    return { commands: merged(programs, tree, methods), methods };
+    const { methods, starting } = await readTable(client, timeoutMs);
+    return { commands: merged(programs, tree, methods), methods, starting };
   } catch (error) {
     if (!(error instanceof Failure) || error.exit !== EXIT.unreachable) throw error;
     return { commands: new Commands(programCommands(tree)), methods: [], unreachable: error };

@@ -37,10 +37,13 @@ interface OpenRpcMethod {
 
 const TIMEOUT_MS = 30_000;
 
-/** Those that can be called over REST. */
-export async function readTable(client: CoreClient, timeoutMs?: number): Promise<readonly Method[]> {
+/** Those that can be called over REST; `starting`: more of them may be to come. */
+export async function readTable(
+  client: CoreClient,
+  timeoutMs?: number,
+): Promise<{ readonly methods: readonly Method[]; readonly starting: boolean }> {
   const { body } = await client.get('/openrpc.json', timeoutMs === undefined ? {} : { timeoutMs });
-  return methodsOf(body);
+  return { methods: methodsOf(body), starting: body['x-starting'] !== undefined };
 }
 
 export function methodsOf(document: object): readonly Method[] {
