@@ -25,6 +25,8 @@ export function restPage(input: Input): string {
       '- **Answers.** Success is `{"ok": true, ...}`; failure is `{"ok": false, "error": "<CODE>: <text>", "code", "details"}`, see [errors](errors.md).',
       '- **Versions.** The bare paths are version 1 and stand under `/v1`, too. Every response carries `Device-Api-Version: 1`.',
       '- **Limits.** Too many requests are 429 with `Retry-After`.',
+      '- **Deadline.** `Device-Deadline-Ms: 250` says for how many milliseconds the answer is worth something, counted from the head of the request. The call ends with `TIMEOUT` (504) then. It only shortens the limit that the operation has. What is no number of milliseconds is 400. [JSON-RPC](rpc.md) has the same as `meta.deadlineMs`.',
+      '- **Start.** While plugins start, what is not there yet is `UNAVAILABLE` (503) with `Retry-After`, `details.starting: true`.',
     ].join('\n'),
     'Every operation has a request and the answer that the simulated device gave to it. A test asks it again. `...` stands for what was left out; times are all the same.',
     areas(input)

@@ -14,6 +14,7 @@ export function rpcPage({ operations, streams }: Input): string {
     'Every app has a Unix socket of its own, `<run>/apps/<name>/rpc.sock`; the environment variable `DEVICE_RPC_SOCKET` names it. Who connects there is that app, without a token. The Core describes itself with the method `rpc.discover` (OpenRPC).',
     [
       '- JSON-RPC 2.0, UTF-8, one message a line; messages that follow each other without a newline are read, too. A line is at most 1 MiB, a batch at most 32 messages. A request without `id`, or with `null` as its `id`, is a notification: nothing answers it.',
+      '- `meta: {"deadlineMs": 250}` beside `params` says for how many milliseconds the answer is worth something, counted from the arrival of the request. The call ends with `TIMEOUT` then. It only shortens the limit that the operation has. What is no number of milliseconds is `REQUEST_INVALID`. [REST](rest.md) has the same as the header `Device-Deadline-Ms`.',
       '- The methods are the operations of [REST](rest.md) under their dotted names, with the same parameters, checks, limits and errors. The result is the answer without `ok`.',
       '- An error carries the number of [the table](errors.md), and `data.code`, `data.details`.',
     ].join('\n'),

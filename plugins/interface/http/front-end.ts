@@ -78,8 +78,8 @@ export class FrontEnd {
         reply.raw,
       );
       const refusal = await this.#operations.permitted(operation.name, call);
-      if (operation.rest.raw) return await this.#receive(call, refusal, route, request, reply);
-      const wrong = refusal ?? contentTypeRefusal(request.raw);
+      if (operation.rest.raw) return await this.#receive(call, refusal ?? call.wrong, route, request, reply);
+      const wrong = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
       if (refusal && isUnnamed(refusal)) call.refusal = refusal;
       else if (wrong) throw wrong;
       request.deviceCall = call;
@@ -100,7 +100,8 @@ export class FrontEnd {
       const connection = this.#connectionOf(request);
       const caller = await this.#authenticate(request, connection);
       const call = new RequestCall(operation, known(caller, connection), request, response);
-      const wrong = (await this.#operations.permitted(operation.name, call)) ?? contentTypeRefusal(request);
+      const refusal = await this.#operations.permitted(operation.name, call);
+      const wrong = refusal ?? contentTypeRefusal(request) ?? call.wrong;
       if (wrong) throw wrong;
       sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
     } catch (thrown) {

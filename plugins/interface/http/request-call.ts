@@ -1,13 +1,24 @@
 /** One request as the gate sees it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Caller, CoreError, type Invocation, LazyAbort, type OperationInfo } from '@device-core/plugin-api';
+import {
+  type Caller,
+  CoreError,
+  type Invocation,
+  LazyAbort,
+  type OperationInfo,
+  steadyMs,
+} from '@device-core/plugin-api';
 import { parseTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
+
+/** How long the answer is worth something (decisions D9b), as `meta.deadlineMs` over JSON-RPC; the operation's own limit holds anyway. */
+const DEADLINE = 'device-deadline-ms';
+const MS = /^\d{1,15}(\.\d{1,9})?$/;
 
 export class RequestCall implements Invocation {
   readonly operation: OperationInfo;
   readonly caller: Caller;
-  /** A REST caller sets none: the operation's own time limit applies. */
-  readonly deadline = Number.MAX_SAFE_INTEGER;
+  /** NaN where the header cannot be read: `wrong` says so before anything begins. */
+  readonly deadline: number;
   /** Who calls may not, whatever the params; they are read only to name what is missing. */
   refusal: CoreError | undefined;
   /** What the header `traceparent` names. Only the operator's is the parent of what is done here. */
@@ -19,8 +30,18 @@ export class RequestCall implements Invocation {
     this.operation = operation;
     this.caller = caller;
     this.#response = response;
-    const { traceparent } = request.headers;
+    const { traceparent, [DEADLINE]: ms } = request.headers;
+    this.deadline =
+      ms === undefined ? Number.MAX_SAFE_INTEGER : steadyMs() + (MS.test(String(ms)) ? Number(ms) : Number.NaN);
     this.trace = traceparent === undefined ? undefined : traceOf(traceparent, caller);
+  }
+
+  /** Why the request cannot be taken as it is, whatever its operation. */
+  get wrong(): CoreError | undefined {
+    if (!Number.isNaN(this.deadline)) return undefined;
+    return new CoreError('REQUEST_INVALID', {
+      reason: 'the header Device-Deadline-Ms must be a number of milliseconds',
+    });
   }
 
   /** Aborted when the client goes away before it has its answer. Made when first asked for: most requests are done by then. */

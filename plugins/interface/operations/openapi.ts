@@ -25,7 +25,8 @@ export function openapi(operations: readonly OperationInfo[], device: DeviceInfo
     info: {
       title: `${device.sku.title}: REST interface`,
       version: device.core.version,
-      description: 'The bare paths are version 1; the same routes stand under /v1.',
+      description:
+        'The bare paths are version 1; the same routes stand under /v1. Every operation takes the header of `components.parameters.DeviceDeadlineMs`.',
     },
     servers: [{ url: '/' }, { url: '/v1' }],
     security: [{ token: [] }],
@@ -36,10 +37,17 @@ export function openapi(operations: readonly OperationInfo[], device: DeviceInfo
         DeviceApiVersion: { description: 'major version of the interface', schema: { type: 'string', const: '1' } },
         RetryAfter: { description: 'seconds', schema: { type: 'integer', minimum: 1 } },
       },
+      parameters: { DeviceDeadlineMs: DEADLINE },
       schemas: { Failure: failureSchema(routed), BareFailure: BARE_FAILURE },
     },
   };
 }
+
+const DEADLINE = {
+  ...{ name: 'Device-Deadline-Ms', in: 'header', required: false, schema: { type: 'number', minimum: 0 } },
+  description:
+    'milliseconds for which the answer is worth something; the call ends with TIMEOUT then. It only shortens the limit of the operation.',
+};
 
 /** With the codes of the table and those that plugins define for their operations. */
 function failureSchema(operations: readonly Routed[]): object {

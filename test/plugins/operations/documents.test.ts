@@ -180,6 +180,17 @@ describe('the documents', () => {
     assert.deepEqual(get.security, [{}, { token: [] }]);
   });
 
+  it('describe the deadline that every route takes', async () => {
+    await using fixture = await start();
+    const { info, components } = (await fixture.table.invoke('system.openapi', {}, call())) as OpenApi;
+    const { name, in: place, required, schema } = components.parameters.DeviceDeadlineMs!;
+    assert.deepEqual(
+      [name, place, required, schema],
+      ['Device-Deadline-Ms', 'header', false, { type: 'number', minimum: 0 }],
+    );
+    assert.match(info.description, /Every operation takes the header of `components\.parameters\.DeviceDeadlineMs`/);
+  });
+
   it('hold only references that resolve', async () => {
     await using fixture = await start();
     fixture.table.add(ROUTED);
@@ -241,6 +252,8 @@ describe('the documents', () => {
 
 interface OpenApi {
   openapi: string;
+  info: { description: string };
+  components: { parameters: Record<string, { name: string; in: string; required: boolean; schema: object }> };
   paths: Record<
     string,
     Record<

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AppCall, Caller } from '@device-core/plugin-api';
-import { identity as identityRef } from '@device-core/plugin-api';
+import { identity as identityRef, steadyMs } from '@device-core/plugin-api';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { pace } from '../../fixtures/eventually.ts';
 import { APP, operation, sleep, startRpc, until } from './fixture.ts';
@@ -271,6 +271,25 @@ test('errors of operations travel with code, text and details', async () => {
   const broken = (await client.request('echo.broken')).error;
   assert.deepEqual([broken.code, broken.data.code], [-32603, 'INTERNAL']);
   assert.ok(!JSON.stringify(broken).includes('secret'));
+});
+
+test('a deadline that a request brings only shortens the limit of its operation', async () => {
+  const left = operation('wait.left', async (_, { deadline }) => deadline - steadyMs(), { timeoutMs: 2_000 });
+  await using core = await startRpc({ operations: [left] });
+  const client = await core.client();
+  await client.ready();
+  for (const [deadlineMs, most] of [
+    [500.5, 501],
+    [1_000, 1_000],
+    [60_000, 2_000],
+    [1e300, 2_000],
+  ] as const) {
+    const { result } = await client.request('wait.left', {}, { meta: { deadlineMs } });
+    assert.ok(result > 0 && result <= most, `${result} of ${deadlineMs}`);
+  }
+  assert.equal((await client.request('wait.left', {}, { meta: { deadlineMs: 0 } })).error.data.code, 'TIMEOUT');
+  for (const deadlineMs of ['250', -1, null, true, [], {}])
+    assert.equal((await client.request('wait.left', {}, { meta: { deadlineMs } })).error.data.code, 'REQUEST_INVALID');
 });
 
 test('a deadline that a request brings shortens its time', async () => {
