@@ -22,6 +22,12 @@ export interface TransfersOptions {
   readonly scope: Scope;
 }
 
+/** What is known of the bus of an endpoint: the request that began last and worked, and the one that found it stuck. */
+interface Known {
+  worked: number;
+  stuck: number;
+}
+
 export class Transfers {
   readonly #table: HandleTable<I2cHandle>;
   readonly #user: BusUser<I2cHandle>;
@@ -30,6 +36,9 @@ export class Transfers {
   readonly #scope: Scope;
   /** Endpoint -> a recovery that is under way: who finds the bus stuck meanwhile waits for it. */
   readonly #recovering = new Map<string, Promise<void>>();
+  /** Requests are carried out in the order in which they begin here, and told of in any. */
+  #begun = 0;
+  readonly #known = new Map<string, Known>();
 
   constructor({ table, user, speeds, log, scope }: TransfersOptions) {
     this.#table = table;
@@ -46,20 +55,21 @@ export class Transfers {
     const body = transferBody(row.handle, segments);
     const { endpoint } = row.handle;
     const own = { ...limitOf(row.handle, segments, this.#speeds[endpoint]), answerBytes: readLength(segments) };
-    const send = () => this.#user.request(row, { ...limits, op: OP.transfer, body, ...own });
-    try {
-      const bytes = await send();
-      this.#user.clear(endpoint);
+    const send = async () => {
+      const began = ++this.#begun;
+      const bytes = await this.#user.request(row, { ...limits, op: OP.transfer, body, ...own });
+      this.#works(endpoint, began);
       return bytes;
+    };
+    try {
+      return await send();
     } catch (error) {
       if (!isStuck(error)) throw error;
       const recovered = await this.recover(row, limits).then(() => true, isOver);
       if (!recovered) throw error;
       this.#log.warn({ endpoint }, `the I2C bus ${endpoint} was stuck and was recovered`);
       if ((repeat ?? row.handle.repeat) !== 'safe') throw error;
-      const bytes = await send();
-      this.#user.clear(endpoint);
-      return bytes;
+      return await send();
     }
   }
 
@@ -77,18 +87,37 @@ export class Transfers {
 
   async #recover(row: HandleRow<I2cHandle>): Promise<void> {
     const { endpoint } = row.handle;
+    const began = ++this.#begun;
     try {
       await this.#user.request(row, { op: OP.recover, body: EMPTY, deadlineMs: RECOVER_MS });
-      this.#user.clear(endpoint);
+      this.#works(endpoint, began);
     } catch (error) {
-      if (isStuck(error)) {
-        const message = `something holds the I2C bus ${endpoint} down`;
-        this.#user.trouble(endpoint, { status: 'error', code: 'BUS_STUCK', message });
-      }
+      if (isStuck(error)) this.#isStuck(endpoint, began);
       throw error;
     } finally {
       this.#recovering.delete(endpoint);
     }
+  }
+
+  /** Who began before the bus was found stuck says nothing of it, however late it is heard of. */
+  #works(endpoint: string, began: number): void {
+    const known = this.#knownOf(endpoint);
+    known.worked = Math.max(known.worked, began);
+    if (known.worked > known.stuck) this.#user.clear(endpoint);
+  }
+
+  #isStuck(endpoint: string, began: number): void {
+    const known = this.#knownOf(endpoint);
+    known.stuck = Math.max(known.stuck, began);
+    if (known.worked > known.stuck) return;
+    const message = `something holds the I2C bus ${endpoint} down`;
+    this.#user.trouble(endpoint, { status: 'error', code: 'BUS_STUCK', message });
+  }
+
+  #knownOf(endpoint: string): Known {
+    const known = this.#known.get(endpoint) ?? { worked: 0, stuck: 0 };
+    this.#known.set(endpoint, known);
+    return known;
   }
 }
 
