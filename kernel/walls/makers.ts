@@ -50,7 +50,8 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   const system = systemFiles();
   const trial = await tryOut(
     bwrap,
-    bwrapOf(askSpec(readlink), { system, ...(architecture ? { seccomp: 0 } : {}) }),
+    // Without a process 1 of bubblewrap's own, which would outlive it and be left to the Core.
+    ['--as-pid-1', ...bwrapOf(askSpec(readlink), { system, ...(architecture ? { seccomp: 0 } : {}) })],
     architecture && seccompOf({ network: 'none' }, architecture),
   );
   const own = ownNamespaces(trial);
