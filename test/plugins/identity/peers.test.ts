@@ -1,9 +1,11 @@
 /** Whose process connects to a Unix socket, settled as the connection comes: real processes, and a kernel of our own that says what no real one does twice. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
@@ -35,6 +37,12 @@ const GONE = `const s = require('net').connect(process.argv[1], () => {
 });`;
 /** Stays until it is cut. */
 const STAYS = `require('net').connect(process.argv[1]).resume()`;
+
+/** SO_PEERPIDFD is there. */
+const isFrom6_5 = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 5);
+};
 
 async function withPeers(
   use: (world: {
@@ -85,6 +93,33 @@ describe('a process that connects', () => {
       assert.equal((caller as Caller).kind, 'anonymous');
       assert.match((caller as Caller).peer?.reason ?? '', /had ended before.*has to wait for its answer/);
     }));
+
+  const LAST = '/proc/sys/kernel/ns_last_pid';
+  const steers = uid === 0 && existsSync(LAST) && isFrom6_5(release());
+  it(
+    'and whose number a program of the operator has by the accept is nobody',
+    {
+      skip: steers ? false : 'needs root, Linux 6.5 and CONFIG_CHECKPOINT_RESTORE',
+    },
+    (t) =>
+      withPeers(async ({ path, next }) => {
+        const connected = next();
+        const gone = spawnSync(process.execPath, ['-e', GONE, path]);
+        let heir: ChildProcess | undefined;
+        // Others of this machine take numbers, too.
+        for (let tries = 0; tries < 50 && heir?.pid !== gone.pid; tries++) {
+          heir?.kill('SIGKILL');
+          writeFileSync(LAST, String(gone.pid - 1));
+          heir = spawn('sleep', ['5'], { stdio: 'ignore' });
+        }
+        const { peer, caller } = await connected;
+        heir?.kill('SIGKILL');
+        if (heir?.pid !== gone.pid) return t.skip('somebody else took the number');
+        assert.equal(peer?.pid, heir.pid);
+        assert.deepEqual(peer.owner, { kind: 'unknown', why: 'ended' });
+        assert.equal((caller as Caller).kind, 'anonymous');
+      }),
+  );
 
   it('and stays is the operator, also when it is gone later', async () => {
     await withPeers(async ({ path, next }) => {
