@@ -1,19 +1,9 @@
 import type { Caller, TcpConnection } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { ProcessOwner } from './processes.ts';
+import type { PeerCredentials } from './processes.ts';
 
 export type { TcpConnection } from '../caller.ts';
-
-/** SO_PEERCRED of a Unix socket, frozen at connect. */
-export interface PeerCredentials {
-  readonly pid: number;
-  readonly uid: number;
-  readonly gid: number;
-  /** When the process began, in clock ticks since boot, read as the connection came: its pid may be given to another one later. */
-  readonly startTime?: string;
-  /** Whose process it was as the connection came: settled then, and never asked for again. */
-  readonly owner?: ProcessOwner;
-}
+export type { PeerCredentials } from './processes.ts';
 
 /**
  * What a connection or request brings to prove who it is. A token, where given, decides; a wrong one is never ignored, and one in the hands of

@@ -1,5 +1,5 @@
+import type { TcpConnection } from '../caller.ts';
 import { serviceRef } from '../service-ref.ts';
-import type { PeerCredentials, TcpConnection } from './identity.ts';
 
 /** An app or plugin that runs as a process of its own. */
 export interface Guest {
@@ -20,6 +20,17 @@ export type ProcessOwner =
    * pid namespace, and no guest. `hidden`: it keeps its ancestors or its open files from the Core.
    */
   | { readonly kind: 'unknown'; readonly why?: 'ended' | 'elsewhere' | 'hidden' };
+
+/** SO_PEERCRED of a Unix socket, frozen at connect. */
+export interface PeerCredentials {
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** When the process began, in clock ticks since boot, read as the connection came: its pid may be given to another one later. */
+  readonly startTime?: string;
+  /** Whose process it was as the connection came: settled then, and never asked for again. */
+  readonly owner?: ProcessOwner;
+}
 
 /**
  * Every process that the Core started, by pid and start time, and by descent, session, control group and user. Nothing of it is ever taken for the
