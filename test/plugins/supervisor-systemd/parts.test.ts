@@ -380,11 +380,9 @@ describe('the token of a launch', () => {
     assert.deepEqual(await asked(`${UNIT}x`, 0), ['']);
     assert.deepEqual(await asked('', 0), ['']);
   });
-  for (const kind of ['app', 'core', 'unknown', 'stranger'] as const)
-    test(`is ${kind === 'stranger' ? '' : 'not '}handed to root where its process is of kind ${kind}`, async () => {
-      const owner = (kind === 'app' ? { kind, id: 'a', ended: false } : { kind }) as ProcessOwner;
-      assert.deepEqual(await asked(UNIT, 0, 1, owner), [kind === 'stranger' ? 'secret' : '']);
-    });
+  test('is handed to no root that the Core started', async () => {
+    for (const kind of ['core', 'unknown'] as const) assert.deepEqual(await asked(UNIT, 0, 1, { kind }), [''], kind);
+  });
   test('cannot be given where systemd handed no socket over', async () => {
     await using own = part();
     const names = { own: () => '', peer: () => '', copy: () => -1 };
