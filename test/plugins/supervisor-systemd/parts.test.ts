@@ -379,9 +379,7 @@ describe('the token of a launch', () => {
     assert.deepEqual(await asked(UNIT.slice(1), 0), ['']);
     assert.deepEqual(await asked(`${UNIT}x`, 0), ['']);
     assert.deepEqual(await asked('', 0), ['']);
-  });
-  test('is handed to no root that the Core started', async () => {
-    for (const kind of ['core', 'unknown'] as const) assert.deepEqual(await asked(UNIT, 0, 1, { kind }), [''], kind);
+    for (const kind of ['core', 'unknown'] as const) assert.deepEqual(await asked(UNIT, 0, 1, { kind }), ['']);
   });
   test('cannot be given where systemd handed no socket over', async () => {
     await using own = part();
