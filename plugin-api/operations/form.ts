@@ -54,7 +54,7 @@ const OPERATION: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>
     timeoutMs: [false, count],
     cli: [false, (value) => (Array.isArray(value) ? undefined : object(value))],
   },
-  ...{ anonymous: [false, flag], rpc: [false, flag], keepsDeadline: [false, flag] },
+  ...{ anonymous: [false, flag], rpc: [false, flag], keepsDeadline: [false, flag], about: [false, work] },
 };
 const STREAM: typeof OPERATION = { ...COMMON, direction: [true, oneOf('read', 'write', 'duplex')] };
 

@@ -81,7 +81,12 @@ export class Gate {
     if (starting.length === 0) return this.#table.unknown(name);
     const more = starting.length > NAMED ? ` and ${starting.length - NAMED} more` : '';
     const reason = `plugins that may bring it are starting: ${starting.slice(0, NAMED).join(', ')}${more}`;
-    return new CoreError('UNAVAILABLE', { what: shownName(name), reason, retryAfterMs: RETRY_START_MS, starting: true });
+    return new CoreError('UNAVAILABLE', {
+      what: shownName(name),
+      reason,
+      retryAfterMs: RETRY_START_MS,
+      starting: true,
+    });
   }
 
   invoke(name: string, params: unknown, invocation: Invocation): Promise<unknown> {
