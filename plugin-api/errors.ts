@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   BUSY: [429, -32005, 'cannot start {what}: {limit} are in flight already'],
   QUEUE_FULL: [503, -32006, 'cannot queue {what}: {reason}; retry in {retryAfterMs} ms'],
   UNAVAILABLE: [503, -32006, 'cannot reach {what}: {reason}'],
+  ANSWER_INVALID: [502, -32006, 'cannot pass on the answer of {host}: {reason}'],
   TIMEOUT: [504, -32002, '{what} timed out after {ms} ms'],
   CANCELLED: [499, -32800, '{what} was cancelled: {reason}'],
   INTERNAL: [500, -32603, 'internal error in {what}'],

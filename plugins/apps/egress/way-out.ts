@@ -1,7 +1,13 @@
 /** The way of one app to the hosts that it was granted: a socket on which it speaks HTTP to a proxy. */
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer as createHttpServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  createServer as createHttpServer,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
   afterOwnTime,
@@ -19,6 +25,7 @@ import { copy, type Turns } from './copy.ts';
 import { dial } from './dial.ts';
 import { HostGrants } from './grants.ts';
 import { passedOn } from './headers.ts';
+import { answerFault, headOf } from './host-answer.ts';
 import type { Names } from './names.ts';
 import { errorOf, refuseResponse, refuseSocket } from './refusal.ts';
 import { handOver, prepare, unavailable } from './socket-file.ts';
@@ -92,6 +99,8 @@ export class WayOut implements AsyncDisposable {
     const parser = createHttpServer({ maxHeaderSize: world.limits.headerBytes, keepAliveTimeout: 0, noDelay: true });
     parser.on('connect', (asked, socket, head) => void this.#connect(asked, socket as Socket, head));
     parser.on('request', (asked, response) => void this.#pass(asked, response));
+    // The host answers an expectation. Node's own 417 would leave the connection open without a request.
+    parser.on('checkExpectation', (asked, response) => void this.#pass(asked, response));
     parser.on('clientError', (error, socket) => this.#unreadable(error, socket as Socket));
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket, parser));
   }
@@ -173,6 +182,11 @@ export class WayOut implements AsyncDisposable {
       const { outer, line } = await this.#open(connection, target);
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       this.#watch(connection, outer);
+      outer.once('close', () => {
+        // What came last is still on its way to the app.
+        if (socket.writable) socket.end();
+        if (socket.writableLength === 0 || outer.errored) socket.destroySoon();
+      });
       if (head.length > 0) {
         this.#moved(connection, line, 'sent', head.length);
         outer.write(head);
@@ -212,17 +226,54 @@ export class WayOut implements AsyncDisposable {
           ...['Connection', 'close'],
         ],
       });
-      passed.once('error', fail);
-      passed.once('response', (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passedOn(answer.rawHeaders));
-        copy(answer, response, this.#world.turns, (bytes) => this.#moved(connection, line, 'received', bytes));
-        answer.once('error', () => response.destroy());
-      });
+      this.#answer(connection, passed, { response, to: `${host}:${port}`, line, fail });
       copy(asked, passed, this.#world.turns, (bytes) => this.#moved(connection, line, 'sent', bytes));
       asked.once('error', () => passed.destroy());
     } catch (thrown) {
       fail(thrown);
     }
+  }
+
+  /** The head of the answer is made of foreign bytes, and an error in a listener would count as a crash of the plugin: each fault becomes an answer here. */
+  #answer(
+    connection: Connection,
+    passed: ClientRequest,
+    {
+      response,
+      to,
+      line,
+      fail,
+    }: {
+      readonly response: ServerResponse;
+      readonly to: string;
+      readonly line: string;
+      readonly fail: (thrown: unknown) => void;
+    },
+  ): void {
+    let answered: IncomingMessage | undefined;
+    let failed = false;
+    const failOnce = (thrown: unknown) => {
+      // The answer is whole: bytes behind its end are no part of it.
+      if (failed || answered?.complete || connection.stop.signal.aborted) return;
+      failed = true;
+      fail(answerFault(to, thrown));
+    };
+    passed.on('error', failOnce);
+    // An upgrade that no client asked for ends the request without an error and without an answer.
+    passed.once('close', () => answered ?? failOnce(new Error('it ended without an answer')));
+    passed.once('response', (answer) => {
+      answer.once('error', () => response.destroy());
+      try {
+        const { status, phrase, headers } = headOf(to, answer);
+        response.writeHead(status, phrase, headers);
+      } catch (thrown) {
+        failOnce(thrown);
+        passed.destroy();
+        return;
+      }
+      answered = answer;
+      copy(answer, response, this.#world.turns, (bytes) => this.#moved(connection, line, 'received', bytes));
+    });
   }
 
   /** The address that was checked is the one that is connected to; the line is on the disk before. Throws whatever refuses it. */
@@ -241,31 +292,35 @@ export class WayOut implements AsyncDisposable {
     return { outer, line };
   }
 
-  /** The two end together; without a byte for too long both end. */
+  /** Without a byte for too long both ends are cut, also while the last bytes of a host wait for an app that does not read. */
   #watch(connection: Connection, outer: Socket): void {
     const { socket, stop } = connection;
     const { clock } = this.#scope;
-    stop.signal.addEventListener('abort', () => outer.destroy());
-    outer.on('error', () => outer.destroy());
-    outer.once('close', () => {
+    stop.signal.addEventListener('abort', () => {
       idle[Symbol.dispose]();
-      // What came last is still on its way to the app.
-      if (socket.writable) socket.end();
-      if (socket.writableLength === 0 || outer.errored) socket.destroySoon();
+      outer.destroy();
     });
-    let seen = connection.moved;
+    outer.on('error', () => outer.destroy());
+    const state = () => `${connection.moved} ${socket.writableLength}`;
+    let seen = state();
     const look = (): Disposable =>
       afterOwnTime(
         clock,
         this.#world.limits.idleMs,
         () => {
-          if (connection.moved === seen) stop.abort();
-          seen = connection.moved;
+          const now = state();
+          if (now === seen) stop.abort();
+          seen = now;
           if (!stop.signal.aborted) idle = look();
         },
         [() => clock.taken()],
       );
     let idle = look();
+    // The app may have gone while the host was dialled.
+    if (stop.signal.aborted) {
+      idle[Symbol.dispose]();
+      outer.destroy();
+    }
   }
 
   #moved(connection: Connection, line: string, way: 'sent' | 'received', bytes: number): void {
