@@ -1,7 +1,7 @@
 import { type AppSupervisor, type Logger, reasonOf, rounds, type Scope } from '@device-core/plugin-api';
 import type { App } from './app.ts';
 import type { Budget, BudgetChange } from './app-budget.ts';
-import { folderSize } from './folder-size.ts';
+import { ENTRY_BYTES, type FolderSize, folderSize } from './folder-size.ts';
 
 const LOOK_MS = 5_000;
 const STORAGE_MS = 300_000;
@@ -24,6 +24,7 @@ export class AppMeter {
   readonly #begin: () => void;
   /** When its folders were looked at, monotonic; by app. */
   readonly #stored = new WeakMap<App, number>();
+  readonly #sizes = new WeakMap<App, Readonly<Record<'storage' | 'cache', FolderSize>>>();
   readonly #graces = new WeakSet<App>();
   /** A look at many files may take long. */
   readonly #walking = new WeakSet<App>();
@@ -60,8 +61,9 @@ export class AppMeter {
     this.#walking.add(app);
     try {
       this.#stored.set(app, this.#options.scope.clock.monotonic());
-      const [data, cache] = await Promise.all([folderSize(app.folders.data), folderSize(app.folders.cache)]);
-      this.#tell(app, app.budget.stored(data.bytes, cache.bytes));
+      const [storage, cache] = await Promise.all([folderSize(app.folders.data), folderSize(app.folders.cache)]);
+      this.#sizes.set(app, { storage, cache });
+      this.#tell(app, app.budget.stored(storage.bytes, cache.bytes));
     } catch (thrown) {
       this.#options.log.warn(
         { app: app.manifest.id, reason: reasonOf(thrown) },
@@ -103,8 +105,14 @@ export class AppMeter {
       if (over === undefined || app.run === undefined) return;
       const use = app.budget.uses().find((one) => one.budget === over);
       await app.fail(
-        `it keeps ${use?.used} MB in its ${over === 'cache' ? 'cache' : 'data'} folder, and its budget is ${use?.limit} MB; make room, then start it`,
+        `it keeps ${use?.used} MB in its ${over === 'cache' ? 'cache' : 'data'} folder${manyFiles(this.#sizes.get(app)?.[over])}, and its budget is ${use?.limit} MB; make room, then start it`,
       );
     });
   }
+}
+
+/** Where small files are what fills it, other tools show a smaller sum. */
+function manyFiles(size: FolderSize | undefined): string {
+  if (size === undefined || size.entries * ENTRY_BYTES * 2 < size.bytes) return '';
+  return ` (${size.entries}${size.more ? ' or more' : ''} files and folders, each of which counts as ${ENTRY_BYTES >> 10} KiB at least)`;
 }

@@ -4,9 +4,14 @@ import { join } from 'node:path';
 /** What a folder takes of the disk. */
 export interface FolderSize {
   readonly bytes: number;
+  /** Files and folders. */
+  readonly entries: number;
   /** It holds more than was looked at. */
   readonly more: boolean;
 }
+
+/** A file system has room for so many files and folders, empty ones too: each counts as one block at least. */
+export const ENTRY_BYTES = 4_096;
 
 /** Sum of what all below it takes, links not followed. Bounded: after so many entries it is at least that. Never rejects for what goes meanwhile. */
 export async function folderSize(folder: string, most = 100_000): Promise<FolderSize> {
@@ -14,13 +19,13 @@ export async function folderSize(folder: string, most = 100_000): Promise<Folder
   let [bytes, entries] = [0, 0];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     for await (const entry of entriesOf(next)) {
-      if (++entries > most) return { bytes, more: true };
+      if (++entries > most) return { bytes, entries, more: true };
       const path = join(next, entry.name);
       if (entry.isDirectory()) waiting.push(path);
-      else bytes += await takenBy(path);
+      bytes += Math.max(ENTRY_BYTES, await takenBy(path));
     }
   }
-  return { bytes, more: false };
+  return { bytes, entries, more: false };
 }
 
 async function* entriesOf(folder: string) {

@@ -13,7 +13,8 @@ const USE: JsonSchema = {
     budget: { enum: BUDGETS },
     used: {
       type: 'number',
-      description: 'MB of memory, storage and cache; percent of one processor; processes and threads.',
+      description:
+        'MB of memory, storage and cache; percent of one processor; processes and threads. Each file and folder counts as 4 KiB of storage at least.',
     },
     limit: { type: 'number' },
     percent: { type: 'integer', description: 'Of the limit.' },

@@ -21,6 +21,16 @@ import { pathProblem } from '@device-core/plugin-api/packages';
 export const FORM = 1;
 const MAGIC = 'device-core backup\n';
 export const LIMITS = { files: 50_000, bytes: 256 << 20, line: 64 << 10, list: 16 << 20 } as const;
+
+export interface BackupLimits {
+  readonly files: number;
+  readonly bytes: number;
+  /** What one app may put into it: an app cannot fill a backup that the others need. */
+  readonly app: { readonly entries: number; readonly bytes: number };
+}
+export const BACKUP_LIMITS: BackupLimits = { ...LIMITS, app: { entries: 10_000, bytes: 128 << 20 } };
+/** Of the list, for its frame. */
+const LIST_ROOM = LIMITS.list - LIMITS.line;
 const PIECE = 256 << 10;
 /** Nonce and tag of a sealed piece. */
 const SEAL = 28;
@@ -84,16 +94,44 @@ function endOf(keys: Keys | undefined, hash: string): string {
   return keys ? `hmac-sha256:${createHmac('sha256', keys.sign).update(hash).digest('hex')}\n` : `sha256:${hash}\n`;
 }
 
+/** A place in a backup that is being written, to come back to. */
+export interface Mark {
+  readonly bytes: number;
+  readonly files: number;
+  readonly listBytes: number;
+  readonly whole: Hash;
+}
+
+/** There is no room in a backup for what was to be added. */
+export class TooMuch extends CoreError {
+  constructor(reason: string) {
+    super('BACKUP_INVALID', { source: 'of this device', reason });
+  }
+}
+
+/** A file that cannot be read to its end, through no fault of the backup. */
+export class Unreadable extends CoreError {
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super('STORAGE_FAILED', { file: 'of a backup', reason }, { cause });
+    this.reason = reason;
+  }
+}
+
 export class ArchiveWriter {
   readonly #out: FileHandle;
-  readonly #whole = sha256();
+  #whole = sha256();
   readonly #list: Listed[] = [];
   readonly #keys: Keys | undefined;
+  readonly limits: BackupLimits;
   #bytes = 0;
+  #listBytes = 0;
 
-  constructor(out: FileHandle, keys: Keys | undefined) {
+  constructor(out: FileHandle, keys: Keys | undefined, limits: BackupLimits) {
     this.#out = out;
     this.#keys = keys;
+    this.limits = limits;
   }
 
   get bytes(): number {
@@ -108,12 +146,27 @@ export class ArchiveWriter {
     await this.#write(`${MAGIC}${JSON.stringify(head)}\n`);
   }
 
-  /** Copies what the file holds now. Throws where it grew shorter meanwhile, and beyond the limits. */
+  mark(): Mark {
+    return { bytes: this.#bytes, files: this.files, listBytes: this.#listBytes, whole: this.#whole.copy() };
+  }
+
+  /** What was added since is in it no more. */
+  async back({ bytes, files, listBytes, whole }: Mark): Promise<void> {
+    await this.#out.truncate(bytes);
+    this.#bytes = bytes;
+    this.#list.length = files;
+    this.#listBytes = listBytes;
+    this.#whole = whole.copy();
+  }
+
+  /** Copies what the file holds now. Throws TooMuch beyond the limits, and Unreadable for a file that grew shorter meanwhile or cannot be read. */
   async add(path: string, from: FileHandle): Promise<void> {
     const { size, mode: bits } = await from.stat();
     const mode = bits & 0o777;
     const whole = this.#keys ? size + SEAL * Math.max(1, Math.ceil(size / PIECE)) : size;
-    if (this.#bytes + whole > LIMITS.bytes || this.files >= LIMITS.files) throw tooMuch();
+    const { bytes, files } = this.limits;
+    if (this.#bytes + whole > bytes || this.files >= files || this.#listBytes > LIST_ROOM)
+      throw new TooMuch(`it would hold more than ${bytes >> 20} MiB or ${files} files`);
     const line: Line = { path, size: whole, mode, ...(this.#keys && { sealed: true }) };
     const plain = pieces(from, size);
     await this.#entry(line, this.#keys ? sealedPieces(this.#keys.seal, line, plain, size) : plain);
@@ -122,7 +175,7 @@ export class ArchiveWriter {
   async end(): Promise<string> {
     await this.#write(`${JSON.stringify({ files: this.#list })}\n`);
     const hash = this.#whole.digest('hex');
-    await this.#out.writeFile(endOf(this.#keys, hash));
+    await this.#put(Buffer.from(endOf(this.#keys, hash)));
     await this.#out.sync();
     return hash;
   }
@@ -134,19 +187,24 @@ export class ArchiveWriter {
       hash.update(chunk);
       await this.#write(chunk);
     }
-    this.#list.push({ ...line, sha256: hash.digest('hex') });
+    const listed = { ...line, sha256: hash.digest('hex') };
+    this.#list.push(listed);
+    this.#listBytes += Buffer.byteLength(JSON.stringify(listed)) + 1;
   }
 
-  async #write(bytes: string | Buffer): Promise<void> {
+  async #write(text: string | Buffer): Promise<void> {
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
     this.#whole.update(bytes);
-    this.#bytes += bytes.length;
-    await this.#out.writeFile(bytes);
+    await this.#put(bytes);
   }
-}
 
-function tooMuch(): CoreError {
-  const reason = `it would hold more than ${LIMITS.bytes >> 20} MiB or ${LIMITS.files} files`;
-  return new CoreError('BACKUP_INVALID', { source: 'of this device', reason });
+  async #put(bytes: Buffer): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await this.#out.write(bytes, done, bytes.length - done, this.#bytes);
+      done += bytesWritten;
+      this.#bytes += bytesWritten;
+    }
+  }
 }
 
 /** Each of them but the last is whole. */
@@ -154,9 +212,12 @@ async function* pieces(file: FileHandle, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < size; ) {
     const buffer = Buffer.alloc(Math.min(PIECE, size - at));
     for (let filled = 0; filled < buffer.length; ) {
-      const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, at + filled);
-      if (bytesRead === 0)
-        throw new CoreError('STORAGE_FAILED', { file: 'of a backup', reason: 'a file was cut meanwhile' });
+      const { bytesRead } = await file
+        .read(buffer, filled, buffer.length - filled, at + filled)
+        .catch((thrown: NodeJS.ErrnoException) => {
+          throw new Unreadable(`it cannot be read: ${thrown.code ?? thrown.message}`, thrown);
+        });
+      if (bytesRead === 0) throw new Unreadable('it was cut meanwhile');
       filled += bytesRead;
     }
     at += buffer.length;

@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Apps, CoreError, type DeviceInfo, reasonOf } from '@device-core/plugin-api';
+import { type Apps, CoreError, type DeviceInfo, type Logger } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, moveFile, storageError } from '@device-core/plugin-api/durable';
-import { ArchiveWriter, FORM, keysOf } from './archive.ts';
+import { AppData } from './app-data.ts';
+import { ArchiveWriter, type BackupLimits, FORM, keysOf, Unreadable } from './archive.ts';
+import { type Left, LeftOut } from './left-out.ts';
 import { formsOf, isSecret, visitState } from './places.ts';
 
 export interface Made {
@@ -11,12 +13,11 @@ export interface Made {
   readonly bytes: number;
   readonly files: number;
   readonly sha256: string;
-  /** Paths that are not in it, with the reason. */
-  readonly left: readonly { readonly path: string; readonly reason: string }[];
+  /** Paths that are not in it, with the reason; apps whose data are not in it come first. */
+  readonly left: readonly Left[];
 }
 
 export const PART_BYTES = 128 << 10;
-const MOST_LEFT = 100;
 /** Of uploads that wait, and of backups that were made: the oldest goes. */
 const MOST = 2;
 
@@ -26,17 +27,34 @@ export class Backups {
   readonly #device: DeviceInfo;
   readonly #tree: string;
   readonly #now: () => number;
-  /** Who lets apps rest, while it is there. */
   readonly #apps: () => Pick<Apps, 'borrow'> | undefined;
+  readonly #log: Logger;
+  readonly #limits: BackupLimits;
   readonly #known: string[] = [];
   #making = false;
 
-  constructor(device: DeviceInfo, tree: string, now: () => number, apps: () => Pick<Apps, 'borrow'> | undefined) {
+  constructor(
+    device: DeviceInfo,
+    tree: string,
+    {
+      now,
+      apps,
+      log,
+      limits,
+    }: {
+      readonly now: () => number;
+      readonly apps: () => Pick<Apps, 'borrow'> | undefined;
+      readonly log: Logger;
+      readonly limits: BackupLimits;
+    },
+  ) {
     this.#folder = join(device.paths.var, 'backups');
     this.#device = device;
     this.#tree = tree;
     this.#now = now;
     this.#apps = apps;
+    this.#log = log;
+    this.#limits = limits;
   }
 
   /** Throws BUSY, BACKUP_INVALID where there is too much of it, and the codes of a disk. */
@@ -50,25 +68,39 @@ export class Backups {
       await this.#room();
       const salt = passphrase === undefined ? undefined : randomBytes(16).toString('base64');
       await using out = await open(file, 'wx', 0o600);
-      const writer = new ArchiveWriter(out, salt === undefined ? undefined : await keysOf(passphrase!, salt));
+      const keys = salt === undefined ? undefined : await keysOf(passphrase!, salt);
+      const writer = new ArchiveWriter(out, keys, this.#limits);
       const forms = await formsOf(this.#tree);
       const head = { format: FORM, sku: sku.id, core: core.version, made: this.#now(), forms };
       await writer.begin({ ...head, ...(salt !== undefined && { salt }) });
-      const left: { readonly path: string; readonly reason: string }[] = [];
+      const left = new LeftOut();
+      const data = new AppData(writer, left, this.#apps);
       await visitState(paths.var, {
         wants(path) {
           signal.throwIfAborted();
           if (salt !== undefined || !isSecret(path)) return true;
-          left.push({ path, reason: 'it may hold secrets: it needs a passphrase' });
+          left.path(path, 'it may hold secrets: it needs a passphrase');
           return false;
         },
-        file: (path, from) => writer.add(path, from),
-        left: (path, reason) => void left.push({ path, reason }),
-        data: async (app, look) => {
-          const reason = await this.#held(app, look);
-          if (reason !== undefined) left.push({ path: `apps/${app}/data`, reason });
+        async file(path, from) {
+          const mark = writer.mark();
+          try {
+            await writer.add(path, from);
+          } catch (thrown) {
+            if (!(thrown instanceof Unreadable)) throw thrown;
+            await writer.back(mark);
+            left.path(path, thrown.reason);
+          }
         },
+        left: (path, reason) => left.path(path, reason),
+        entry(app) {
+          signal.throwIfAborted();
+          data.entry(app);
+        },
+        data: (app, look, count) => data.look(app, look, count),
       });
+      await data.again();
+      for (const { path, reason } of left.apps) this.#log.warn({ path, reason }, 'the data of an app are in no backup');
       const sha256 = await writer.end();
       this.#known.push(id);
       return {
@@ -76,7 +108,7 @@ export class Backups {
         bytes: (await out.stat()).size,
         files: writer.files,
         sha256,
-        left: left.slice(0, MOST_LEFT),
+        left: left.told(),
       };
     } catch (error) {
       await rm(file, { force: true });
@@ -84,22 +116,6 @@ export class Backups {
       throw isStorageTrouble(disk) ? disk : error;
     } finally {
       this.#making = false;
-    }
-  }
-
-  /** Nothing of the app writes meanwhile. Resolves with the reason where its data cannot be had; rejects with what the look itself throws. */
-  async #held(app: string, look: () => Promise<void>): Promise<string | undefined> {
-    const apps = this.#apps();
-    let looked = false;
-    const work = async () => {
-      looked = true;
-      await look();
-    };
-    try {
-      await (apps ? apps.borrow(app, work) : work());
-    } catch (thrown) {
-      if (looked) throw thrown;
-      return reasonOf(thrown);
     }
   }
 

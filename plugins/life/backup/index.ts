@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { apps, definePlugin, device, machine, operations, whileThere } from '@device-core/plugin-api';
 import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { BACKUP_LIMITS, type BackupLimits } from './archive.ts';
 import { Backups } from './backups.ts';
 import { backupOperations } from './operations.ts';
 
@@ -8,25 +9,28 @@ const TREE = fileURLToPath(new URL('../../..', import.meta.url));
 const MOST_TOLD = 5;
 const requires = { device, operations };
 
-export const plugin = definePlugin({
-  requires,
-  async setup(host, services) {
-    const { scope, clock } = host;
-    const info = await services.device.info();
-    const backups = new Backups(info, TREE, () => clock.now(), whileThere(host, apps));
-    const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine) };
-    for (const operation of backupOperations(parts)) scope.use(operation.name, services.operations.add(operation));
-    host.tap('health.collect', (report) => {
-      const act = pendingAct(info.paths.var);
-      const remains = remainsOf(info.paths.var);
-      if (act !== undefined)
-        report.add('backup', { status: 'waiting', message: `the ${act} that was ordered is done at the next start` });
-      else report.add('backup', { status: 'okay', ...(remains.length > 0 && { message: 'done with remains' }) });
-      if (remains.length > 0)
-        report.warn('STATE_REMAINS', `${told(remains)}; root removes it: rm -rf ${remainsFolder(info.paths.var)}`);
-    });
-  },
-});
+export const makeBackup = (limits: BackupLimits = BACKUP_LIMITS) =>
+  definePlugin({
+    requires,
+    async setup(host, services) {
+      const { scope, clock, log } = host;
+      const info = await services.device.info();
+      const backups = new Backups(info, TREE, { now: () => clock.now(), apps: whileThere(host, apps), log, limits });
+      const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine) };
+      for (const operation of backupOperations(parts)) scope.use(operation.name, services.operations.add(operation));
+      host.tap('health.collect', (report) => {
+        const act = pendingAct(info.paths.var);
+        const remains = remainsOf(info.paths.var);
+        if (act !== undefined)
+          report.add('backup', { status: 'waiting', message: `the ${act} that was ordered is done at the next start` });
+        else report.add('backup', { status: 'okay', ...(remains.length > 0 && { message: 'done with remains' }) });
+        if (remains.length > 0)
+          report.warn('STATE_REMAINS', `${told(remains)}; root removes it: rm -rf ${remainsFolder(info.paths.var)}`);
+      });
+    },
+  });
+
+export const plugin = makeBackup();
 
 /** Apps choose the names of their files: nothing of them goes out as it is. */
 function told(remains: readonly Remain[]): string {

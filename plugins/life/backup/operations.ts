@@ -8,7 +8,7 @@ import {
 } from '@device-core/plugin-api';
 import { exactly, STORAGE_ERRORS, textOf } from '@device-core/plugin-api/operation-kit';
 import { orderPending, pendingAct } from '@device-core/plugin-api/pending-state';
-import { LIMITS } from './archive.ts';
+import { BACKUP_LIMITS, LIMITS } from './archive.ts';
 import { type Backups, PART_BYTES } from './backups.ts';
 import { formsOf } from './places.ts';
 import { layOut } from './restoring.ts';
@@ -73,7 +73,9 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     sensitive: { act: 'copy everything that is kept on the device' },
     summary: 'Make a backup of the state of the device',
     description:
-      'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. With a passphrase every file is sealed; ' +
+      'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. ' +
+      `An app whose data are more than ${BACKUP_LIMITS.app.bytes >> 20} MiB or ${BACKUP_LIMITS.app.entries} files and folders, or do not fit beside the rest, is left out and named. ` +
+      'With a passphrase every file is sealed; ' +
       'without one nothing is, and files that may hold secrets are left out and named.',
     capability: 'system.backup',
     params: exactly({ passphrase: PASSPHRASE }, []),
@@ -81,7 +83,7 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
       ...{ backup: ID, bytes: COUNT, files: COUNT, sha256: { ...TEXT, description: 'of all that stands before it' } },
       left: {
         type: 'array',
-        description: 'what is not in it',
+        description: 'what is not in it; apps whose data are not in it come first',
         items: { type: 'object', required: ['path', 'reason'], properties: { path: TEXT, reason: TEXT } },
       },
     }),

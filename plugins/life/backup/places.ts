@@ -1,6 +1,6 @@
 /** Which files are the state of a device, and which of them only somebody with the passphrase may read. */
-import { constants as fs } from 'node:fs';
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { type Dirent, constants as fs } from 'node:fs';
+import { type FileHandle, open, opendir, readFile } from 'node:fs/promises';
 import { type PluginManifest, type StateForms, stateOf } from '@device-core/plugin-api';
 import { KEPT } from '@device-core/plugin-api/pending-state';
 import { treeManifests } from '@device-core/plugin-api/tree';
@@ -15,7 +15,6 @@ const LEFT_OUT =
 const SECRET = /^(apps\/[^/]+\/)?config\.|^plugins\/(settings\.json|installed\.yaml)|(^|\/)(secrets|keys)\//;
 /** What an app writes itself. */
 const DATA = /^apps\/([^/]+)\/data$/;
-const MOST = 60_000;
 const MAX_DEPTH = 64;
 const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;
 /** A pipe would otherwise be waited for. */
@@ -36,18 +35,19 @@ export interface Visitor {
   /** Gets an open file; it is closed afterwards. */
   file(path: string, from: FileHandle): Promise<void>;
   left(path: string, reason: string): void;
-  /** Looks at the data of an app by `look`, when that may be. */
-  data(app: string, look: () => Promise<void>): Promise<void>;
+  /** Called for each entry below the data of an app as it is found. What it throws ends the look at this app. */
+  entry?(app: string, path: string): void;
+  /** Looks at the data of an app by `look`, when that may be; more than once where it likes. Called when all else was visited, with the number of apps. */
+  data(app: string, look: () => Promise<void>, apps: number): Promise<void>;
 }
 
 /**
- * Every file below `<var>`, sorted, open. Apps wrote below it, and others still write, so no link is followed: folders are walked by their open handles, and
- * what was opened is asked what it is.
+ * Every file below `<var>`, open, and the data of apps after all else. Apps wrote below it, and others still write, so no link is followed: folders are
+ * walked by their open handles, and what was opened is asked what it is.
  */
 export async function visitState(state: string, visitor: Visitor): Promise<void> {
-  let count = 0;
+  const apps: string[] = [];
   const visit = async (path: string, at: string): Promise<void> => {
-    count += 1;
     if (!visitor.wants(path)) return;
     const from = await opened(at, FILE, path, visitor);
     if (!from) return;
@@ -58,25 +58,48 @@ export async function visitState(state: string, visitor: Visitor): Promise<void>
     else if (path.startsWith('apps/') && info.nlink > 1) visitor.left(path, 'it has another name, too');
     else await visitor.file(path, file);
   };
-  const walk = async (below: string, at: string, depth: number): Promise<void> => {
-    if (depth > MAX_DEPTH) return visitor.left(below, `it lies more than ${MAX_DEPTH} folders deep`);
-    const from = await opened(at, below === '' ? FOLDER & ~fs.O_NOFOLLOW : FOLDER, below, visitor);
+  const into = async (path: string, at: string, work: (inside: string) => Promise<void>): Promise<void> => {
+    const from = await opened(at, path === '' ? FOLDER & ~fs.O_NOFOLLOW : FOLDER, path, visitor);
     if (!from) return;
     await using folder = from;
-    const inside = `/proc/self/fd/${folder.fd}`;
-    const entries = await readdir(inside, { withFileTypes: true });
-    for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-      const path = below === '' ? entry.name : `${below}/${entry.name}`;
-      if (refused(path) !== undefined || count >= MOST) continue;
-      const [, app] = entry.isDirectory() ? (DATA.exec(path) ?? []) : [];
-      const look = () => walk(path, `${inside}/${entry.name}`, depth + 1);
-      if (app !== undefined) await visitor.data(app, look);
-      else if (entry.isDirectory()) await look();
-      else if (entry.isFile()) await visit(path, `${inside}/${entry.name}`);
-      else if (!entry.isSocket()) visitor.left(path, 'it is no file');
-    }
+    await work(`/proc/self/fd/${folder.fd}`);
+  };
+  const walk = async (below: string, at: string, depth: number, owner?: string): Promise<void> => {
+    if (depth > MAX_DEPTH) return visitor.left(below, `it lies more than ${MAX_DEPTH} folders deep`);
+    await into(below, at, async (inside) => {
+      const found = (name: string) => owner !== undefined && visitor.entry?.(owner, `${below}/${name}`);
+      for (const entry of await entriesOf(inside, found)) {
+        const path = below === '' ? entry.name : `${below}/${entry.name}`;
+        if (refused(path) !== undefined) continue;
+        const [, app] = entry.isDirectory() ? (DATA.exec(path) ?? []) : [];
+        if (app !== undefined) apps.push(app);
+        else if (entry.isDirectory()) await walk(path, `${inside}/${entry.name}`, depth + 1, owner);
+        else if (entry.isFile()) await visit(path, `${inside}/${entry.name}`);
+        else if (!entry.isSocket()) visitor.left(path, 'it is no file');
+      }
+    });
   };
   await walk('', state, 0);
+  for (const app of apps) {
+    const place = `apps/${app}`;
+    const look = () =>
+      into('', state, (root) =>
+        into('apps', `${root}/apps`, (all) =>
+          into(place, `${all}/${app}`, (own) => walk(`${place}/data`, `${own}/data`, 3, app)),
+        ),
+      );
+    await visitor.data(app, look, apps.length);
+  }
+}
+
+/** Sorted. `found` is called with each name before the next is read. */
+async function entriesOf(folder: string, found: (name: string) => unknown): Promise<readonly Dirent[]> {
+  const entries: Dirent[] = [];
+  for await (const entry of await opendir(folder)) {
+    found(entry.name);
+    entries.push(entry);
+  }
+  return entries.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 const GONE: Readonly<Record<string, string>> = {

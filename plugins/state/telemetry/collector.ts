@@ -57,6 +57,8 @@ async function exchange(
   // No agent: one connection a minute is none that is kept. Redirects are not followed, for it was meant for one host.
   const outgoing = request(url, { method: 'POST', headers: { ...headers, ...fixed }, agent: false, signal });
   outgoing.once('response', resolve).on('error', reject);
+  // An answer 101 that nobody asked for ends without a response and without an error.
+  outgoing.once('close', () => reject(new Error('it ended without an answer')));
   outgoing.once('socket', (socket) => void (socket.connecting ? socket.once('connect', reached) : reached()));
   outgoing.end(bytes);
   const response = await promise;

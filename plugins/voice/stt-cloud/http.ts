@@ -74,6 +74,8 @@ export class HttpEngine implements SttEngine, Disposable {
         const outgoing = request(this.#url, { method: 'POST', headers, agent: this.#agent, signal });
         outgoing.once('response', resolve);
         outgoing.once('error', reject);
+        // An answer 101 that nobody asked for ends without a response and without an error.
+        outgoing.once('close', () => reject(new Error('it ended without an answer')));
         outgoing.end(body);
       });
       const answer = await read(response);

@@ -14,6 +14,8 @@ import { command } from './words.ts';
 
 /** What may wait in the socket: some ten seconds. */
 const MOST_BUFFERED = 1024 * 1024;
+/** Characters of partial words. */
+const MOST_HEARD = 64 * 1024;
 
 interface Told {
   readonly type?: unknown;
@@ -84,6 +86,7 @@ export class WebSocketEngine implements SttEngine {
       switch (told.type) {
         case 'conversation.item.input_audio_transcription.delta':
           heard += typeof told.delta === 'string' ? told.delta : '';
+          if (heard.length > MOST_HEARD) return answer.reject(this.#failed('its words have no end'));
           partial?.({ text: command(heard, prefix), language });
           break;
         case 'conversation.item.input_audio_transcription.completed':

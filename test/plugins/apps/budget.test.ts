@@ -79,7 +79,14 @@ describe('the size of a folder', () => {
     symlinkSync('/usr', join(root, 'a/usr'));
     const { bytes, more } = await folderSize(root);
     assert.ok(bytes >= 100_000 && bytes < 200_000 && !more, String(bytes));
-    assert.deepEqual(await folderSize(join(root, 'nowhere')), { bytes: 0, more: false });
+    assert.deepEqual(await folderSize(join(root, 'nowhere')), { bytes: 0, entries: 0, more: false });
+  });
+
+  it('counts each file and folder as a block at least, so that empty files fill a budget, too', async () => {
+    const many = join(root, 'many');
+    for (let index = 0; index < 30; index += 1) await mkdir(join(many, `folder${index}`), { recursive: true });
+    for (let index = 0; index < 70; index += 1) writeFileSync(join(many, `empty${index}`), '');
+    assert.deepEqual(await folderSize(many), { bytes: 100 * 4_096, entries: 100, more: false });
   });
 
   it('is found in bounded work', async () => {

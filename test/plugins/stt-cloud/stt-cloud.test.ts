@@ -19,6 +19,7 @@ import { checkManifest, createTestHost, type GivenService, given, leakCheck } fr
 import { plugin } from '../../../plugins/voice/stt-cloud/index.ts';
 import { command } from '../../../plugins/voice/stt-cloud/words.ts';
 import { pace } from '../../fixtures/eventually.ts';
+import { CUT, MALFORMED } from '../../fixtures/malformed-answers.ts';
 import { type Fault, Stub } from './stub.ts';
 
 after(leakCheck());
@@ -138,6 +139,65 @@ describe('speech to text in the cloud', { timeout: 300_000 }, () => {
         assert.equal((await hear(engine)).text, 'what is next?', 'and the next one works');
       });
     }
+
+  for (const protocol of ['http', 'websocket'] as const)
+    it(`a malformed answer is an error of the engine, and never of the plugin: ${protocol}`, async () => {
+      await using stub = await Stub.start();
+      const { host, engine } = await start(stub, { protocol, connectMs: 150, answerMs: 150 });
+      await using _host = host;
+      stub.latencyMs = 0;
+      const rows = protocol === 'http' ? [...MALFORMED, ...CUT] : MALFORMED;
+      for (const { title, bytes } of rows) {
+        stub.raw = bytes;
+        await hear(engine).then(
+          ({ text }) => assert.equal(text, '', title),
+          (error: Error & { code?: string }) => assert.equal(error.code, 'SPEECH_FAILED', `${title}: ${error.message}`),
+        );
+      }
+      stub.raw = undefined;
+      assert.equal((await hear(engine)).text, 'what is next?', 'and the next one works');
+    });
+
+  const FRAMES: readonly (readonly [title: string, bytes: readonly number[]])[] = [
+    ['a reserved operation', [0x83, 0]],
+    ['reserved bits', [0xf1, 0]],
+    ['a mask, which no server has', [0x81, 0x81, 0, 0, 0, 0, 0x7b]],
+    ['text that is not UTF-8', [0x81, 2, 0xff, 0xfe]],
+    ['a continuation of nothing', [0x80, 1, 0x7b]],
+    ['a ping that is too long', [0x89, 126, 0, 200]],
+    ['a close with half a code', [0x88, 1, 3]],
+    ['a close with a code that is none', [0x88, 2, 0, 1]],
+    ['a length beyond every number', [0x81, 127, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]],
+    ['bytes', [0x82, 2, 1, 2]],
+    ['null', [0x81, 4, ...Buffer.from('null')]],
+    [
+      'a number for words',
+      [
+        0x81,
+        126,
+        0,
+        78,
+        ...Buffer.from(
+          JSON.stringify({ type: `${'conversation.item.input_audio_transcription.completed'}`, transcript: 7 }).padEnd(
+            78,
+          ),
+        ),
+      ],
+    ],
+  ];
+  it('malformed frames are an error of the engine, and never of the plugin', async () => {
+    await using stub = await Stub.start();
+    const { host, engine } = await start(stub, { protocol: 'websocket', connectMs: 400, answerMs: 150 });
+    await using _host = host;
+    stub.latencyMs = 0;
+    for (const [title, bytes] of FRAMES) {
+      stub.frames = Uint8Array.from(bytes);
+      await assert.rejects(hear(engine), { code: 'SPEECH_FAILED' }, title);
+    }
+    stub.frames = undefined;
+    stub.told.length = 0;
+    assert.equal((await hear(engine)).text, 'what is next?', 'and the next one works');
+  });
 
   for (const protocol of ['http', 'websocket'] as const)
     it(`ends at once when nobody waits any more: ${protocol}`, async () => {

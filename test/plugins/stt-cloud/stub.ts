@@ -22,6 +22,10 @@ export class Stub implements AsyncDisposable {
   text = 'What is next?';
   latencyMs = 300;
   fault: Fault;
+  /** Latin-1, instead of an answer to a form or to the handshake of a WebSocket. */
+  raw: string | undefined;
+  /** Frames instead of the first word on a WebSocket. */
+  frames: Uint8Array | undefined;
   base = '';
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #sockets = new Set<Duplex>();
@@ -45,6 +49,7 @@ export class Stub implements AsyncDisposable {
     const body = (await buffer(request)).toString('latin1');
     this.seen.push({ url: request.url ?? '', authorization, traceparent, body });
     await new Promise<void>((resolve) => this.#later(resolve));
+    if (this.raw !== undefined) return void request.socket.end(this.raw, 'latin1');
     const json = (status: number, text: string) => response.writeHead(status).end(text);
     switch (this.fault) {
       case 'refuse':
@@ -75,6 +80,7 @@ export class Stub implements AsyncDisposable {
   #upgrade(request: IncomingMessage, socket: Duplex): void {
     const { authorization, traceparent } = request.headers as Record<string, string | undefined>;
     this.seen.push({ url: request.url ?? '', authorization, traceparent, body: '' });
+    if (this.raw !== undefined) return void socket.end(this.raw, 'latin1');
     if (this.fault === 'refuse') {
       socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
       return;
@@ -97,6 +103,7 @@ export class Stub implements AsyncDisposable {
 
   #hear(message: Record<string, unknown>, socket: Duplex): void {
     this.told.push(message);
+    if (this.frames) return void socket.end(this.frames);
     const say = (one: object) => socket.write(textFrame(JSON.stringify(one)));
     const event = 'conversation.item.input_audio_transcription';
     if (message.type === 'input_audio_buffer.append' && this.told.length === 4)

@@ -4,7 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
 import type { Sent } from '@device-core/plugin-api/telemetry';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { push } from '../../../plugins/state/telemetry/collector.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { CUT, MALFORMED } from '../../fixtures/malformed-answers.ts';
+import { part } from '../../fixtures/scope.ts';
 import { Collector } from './fakes.ts';
 import { NOW, start } from './started.ts';
 
@@ -68,6 +71,17 @@ describe('a collector', () => {
         expected,
       );
     });
+
+  it('that answers against the rules is tried later or told as refused, and is never a fault of the plugin', async () => {
+    await using collector = await Collector.start();
+    await using made = part();
+    const post = { url: new URL(collector.url), headers: {}, body: '{}' };
+    for (const { title, bytes } of [...MALFORMED, ...CUT]) {
+      collector.answer = (response) => void response.socket?.end(bytes, 'latin1');
+      const { sent } = await push(post, { scope: made.scope, answerMs: 300 }, new AbortController().signal);
+      assert.match(sent.outcome, /^(later|refused|taken)$/, title);
+    }
+  });
 
   it('that does not answer is given up in time', async () => {
     await using collector = await Collector.start();

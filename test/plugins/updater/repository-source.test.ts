@@ -8,6 +8,7 @@ import { newKey } from '../../../plugins/life/maker/keys/key-files.ts';
 import { addImage, LIST_TARGET } from '../../../plugins/life/maker/repo/content.ts';
 import type { TargetsSigned } from '../../../plugins/life/maker/repo/metadata.ts';
 import { program as rotate } from '../../../plugins/life/maker/repo/rotate-key.ts';
+import { CUT, MALFORMED } from '../../fixtures/malformed-answers.ts';
 import { runProgram } from '../../fixtures/run-program.ts';
 import * as web from '../../fixtures/update-server.ts';
 import { ATTACKS } from './repository-attacks.ts';
@@ -75,6 +76,17 @@ suite('attacks on a repository', () => {
       at.server.answer();
       assert.equal(await at.version(), '1.1.0');
     });
+
+  test('an answer against the rules is a failed look, and what was known is what it was', async () => {
+    await using at = await world();
+    at.answerMs = 300;
+    for (const { bytes } of [...MALFORMED, ...CUT]) {
+      at.server.answer([/./, (_, response) => void response.socket?.end(bytes, 'latin1')]);
+      await at.refuses(FAILED, /./);
+    }
+    at.server.answer();
+    assert.equal(await at.version(), '1.1.0');
+  });
 
   const FILES = ['2.root', 'timestamp', 'snapshot', 'targets', 'stable', 'image.json.zst', 'image.sig', 'blobs.json'];
   const DAYS: readonly (readonly [name: string, answer: web.Answer, code: RegExp, reason: RegExp])[] = [

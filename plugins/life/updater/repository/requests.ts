@@ -140,6 +140,8 @@ export class Requests implements Disposable {
         resolve(answer);
       });
       outgoing.once('error', reject);
+      // An answer 101 that nobody asked for ends without a response and without an error.
+      outgoing.once('close', () => reject(new Error('it ended without an answer')));
       outgoing.end();
       return promise;
     });
