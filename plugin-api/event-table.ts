@@ -221,6 +221,14 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     summary: 'a serial line lost or damaged bytes',
     payload: record(['handle', 'errors'], { handle: TEXT, errors: { type: 'array', items: TEXT } }),
   },
+  'system.boot': {
+    summary: 'how the device started; with `fellBack` it left a slot, and nobody has seen that yet',
+    retained: true,
+    payload: record(['safe'], {
+      safe: { type: 'boolean' },
+      fellBack: record(['slot', 'reason'], { slot: oneOf('a', 'b'), version: TEXT, reason: TEXT }),
+    }),
+  },
   'ui.banner': {
     summary: 'a banner on the panel is shown, updated, or dismissed',
     apps: true,

@@ -42,7 +42,7 @@ const other = (slot: SlotName): SlotName => (slot === 'a' ? 'b' : 'a');
 
 /** What starts now. The record that it answers with is written, durably, before anything is started. */
 export function choose(before: BootRecord, world: World): Choice {
-  const { record, pause } = fallen(judged(heard(before, world), world), world);
+  const { record, pause } = fallen(judged(heard(before, world), world, before.last), world);
   const wait = pause ? LONG_PAUSE : breath(before, world);
   // A rung whose slot was damaged since leads nowhere.
   if (world.problem(slotOf(record)) === undefined) return start(record, wait, world);
@@ -122,20 +122,18 @@ const onTop = ({ cause: _, ...record }: BootRecord): BootRecord => ({
 });
 
 /** Slots that cannot be started, or were tried too often, are bad; the primary one is one that can, where there is one. What nobody asks for is not read. */
-function judged(record: BootRecord, { problem }: World): BootRecord {
+function judged(record: BootRecord, { problem }: World, last?: LastStart): BootRecord {
   const judge = (name: SlotName): Slot => {
     const slot = record.slots[name];
     if (slot.state === 'empty' || slot.state === 'bad') return slot;
-    const reason =
-      problem(name) ??
-      (slot.state === 'trial' && slot.tries >= TRIALS ? `${TRIALS} starts, and it was never found good` : undefined);
+    const tired = slot.state === 'trial' && slot.tries >= TRIALS;
+    const reason = problem(name) ?? (tired ? neverGood(last?.slot === name ? last.text : undefined) : undefined);
     return reason === undefined ? slot : { ...slot, state: 'bad', reason };
   };
   const fit = ({ state }: Slot): boolean => state === 'good' || state === 'trial';
   const [name, second] = [record.primary, other(record.primary)];
-  const first = judge(name);
-  const alone = { ...record, slots: { ...record.slots, [name]: first } };
-  if (fit(first)) return alone;
+  const alone = { ...record, slots: { ...record.slots, [name]: judge(name) } };
+  if (fit(alone.slots[name])) return alone;
   const next = judge(second);
   const both = { ...alone, slots: { ...alone.slots, [second]: next } };
   if (!fit(next) && (problem(name) === undefined || problem(second) !== undefined)) return both;
@@ -171,5 +169,7 @@ function failureOf({ rung, slots, failures, crashes, silent, window, ...record }
 const isSafe = (rung: Rung): boolean => rung === 'safe' || rung === 'other-safe';
 const slotOf = ({ primary, rung }: Pick<BootRecord, 'primary' | 'rung'>): SlotName =>
   rung === 'normal' || rung === 'safe' ? primary : other(primary);
+const neverGood = (end = ''): string =>
+  `${TRIALS} starts, and it was never found good${end && `; the last one ended: ${end}`}`;
 const reasonOf = ({ slots }: BootRecord, { problem }: World, name: SlotName): string =>
   `${name} is ${slots[name].state} (${slots[name].reason ?? problem(name) ?? 'it was not found good'})`;

@@ -19,7 +19,7 @@ export interface Opened {
 
 /** Something that a person can be told to do something about. */
 export interface Problem {
-  readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi';
+  readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi' | 'fellBack';
   /** Of the table, or a state: `failed`. */
   readonly code: string;
   /** Plugins, an app or a setting. */

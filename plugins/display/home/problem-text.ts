@@ -10,6 +10,8 @@ export function problemTitle({ kind, what = '', count = 1 }: Problem, { problem 
       return problem.title;
     case 'wifi':
       return problem.wifi(what);
+    case 'fellBack':
+      return problem.fellBack;
     case 'failed':
     case 'app':
       return count > 1 ? problem.several(count) : problem.failed(what);
@@ -24,6 +26,8 @@ export function problemSays({ kind, what = '', count = 1 }: Problem, { problem }
       return problem.settingSays;
     case 'wifi':
       return problem.wifiSays;
+    case 'fellBack':
+      return problem.fellBackSays;
     case 'app':
       return problem.appSays;
     case 'failed':

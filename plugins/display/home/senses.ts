@@ -49,6 +49,8 @@ export class Senses {
   readonly #changed: () => void;
   readonly #wifi: boolean;
   #round = 0;
+  /** The device left a slot, and nobody has said that it was seen. */
+  #fellBack = false;
   readonly #broken = new Map<string, string>();
   #facts: Facts;
 
@@ -196,6 +198,10 @@ export class Senses {
       });
       void service.state().then(told, (thrown: unknown) => this.#cannot('list timers', thrown));
     });
+    host.bus.subscribe('system.boot', ({ payload }) => {
+      this.#fellBack = (payload as { readonly fellBack?: object }).fellBack !== undefined;
+      this.#tellProblem();
+    });
     host.bus.subscribe('plugin.state', ({ payload }) => this.#plugin(payload as { plugin: string; state: string }));
   }
 
@@ -204,11 +210,16 @@ export class Senses {
     if (BROKEN.includes(state)) this.#broken.set(plugin, state);
     else this.#broken.delete(plugin);
     if (before === 0 && this.#broken.size === 0) return;
+    this.#tellProblem();
+  }
+
+  #tellProblem(): void {
     const [first] = this.#broken;
     const count = this.#broken.size;
     const what = [...this.#broken.keys()].join(', ');
-    const problem: Problem | undefined = first && { kind: 'failed', what, code: first[1], ...(count > 1 && { count }) };
-    this.change({ problem });
+    const back: Problem | undefined = this.#fellBack ? { kind: 'fellBack', code: 'BOOT_FELL_BACK' } : undefined;
+    const failed: Problem | undefined = first && { kind: 'failed', what, code: first[1], ...(count > 1 && { count }) };
+    this.change({ problem: failed ?? back });
   }
 
   #cannot(what: string, thrown: unknown): void {

@@ -1,10 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { definePlugin, device, machine, operations, type PluginHost, slots, whileThere } from '@device-core/plugin-api';
+import {
+  type ComponentHealth,
+  definePlugin,
+  device,
+  machine,
+  operations,
+  type PluginHost,
+  slots,
+  whileThere,
+} from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/boot-report';
 import { coreRestart } from '@device-core/plugin-api/core-restart';
+import { FellBack } from './fell-back.ts';
 import { bootOperations } from './operations.ts';
 
+const FELL_BACK = 'BOOT_FELL_BACK';
 const requires = { operations, device };
 
 /** `env` has DEVICE_BOOT, the report of the boot loader, where there is one; `end` ends the Core in order. */
@@ -16,12 +27,26 @@ export function makeBoot(env: Readonly<Record<string, string | undefined>>, end?
       const report = reportOf(env, (reason) => log.warn({ reason }, 'what the boot loader did cannot be read'));
       const restart = coreRestart(scope, env, end);
       const { service, paths } = await services.device.info();
-      const more = { slots: whileThere(host, slots), scope, log, service };
+      const fell = report && (await FellBack.open(report, paths.var, scope, log));
+      const tell = (): void => {
+        const left = fell?.open;
+        host.bus.publish('system.boot', { safe: report?.safe ?? false, ...(left && { fellBack: left }) });
+      };
+      const seen = async () => {
+        const was = (await fell?.see()) ?? false;
+        if (was) tell();
+        return was;
+      };
+      const more = { slots: whileThere(host, slots), scope, log, service, fellBack: () => fell?.open, seen };
       for (const operation of bootOperations(report, whileThere(host, machine), restart, more))
         scope.use(operation.name, services.operations.add(operation));
-      if (report === undefined) return;
+      if (report === undefined || fell === undefined) return;
+      tell();
       host.tap('health.collect', (health) => {
-        health.add('boot', { status: 'okay', message: report.why });
+        fell.kept.tell(health, 'boot.seen');
+        const left = fell.open;
+        health.add('boot', left ? { status: 'blocked', code: FELL_BACK, message: fell.text } : okay(report));
+        if (left) health.warn(FELL_BACK, fell.text);
         for (const [code, message] of troubles(report)) health.warn(code, message);
       });
       if (report.safe && report.pause !== undefined) {
@@ -51,10 +76,11 @@ function reportOf(
   return undefined;
 }
 
-function* troubles({ safe, cause, why, before, repaired, problems }: BootReport): Generator<readonly [string, string]> {
+const okay = ({ why }: BootReport): ComponentHealth => ({ status: 'okay', message: why });
+
+function* troubles({ safe, why, before, repaired, problems }: BootReport): Generator<readonly [string, string]> {
   // With how it ended last, in the words of systemd: the loader counts, and does not know more.
   if (safe) yield ['BOOT_SAFE_MODE', `safe mode: ${why}${before === undefined ? '' : ` (the last time: ${before})`}`];
-  else if (cause !== undefined) yield ['BOOT_FELL_BACK', cause];
   if (repaired.length > 0)
     yield ['BOOT_REPAIRED', `${repaired.length} damaged files were put right from the other slot: ${repaired[0]}`];
   for (const problem of problems.slice(0, 4)) yield ['BOOT_PROBLEM', problem];

@@ -13,7 +13,8 @@ import {
 } from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/boot-report';
 import type { CoreRestart } from '@device-core/plugin-api/core-restart';
-import { exactly } from '@device-core/plugin-api/operation-kit';
+import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { Left } from './fell-back.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const TEXTS: JsonSchema = { type: 'array', items: TEXT };
@@ -52,6 +53,12 @@ const STATUS: JsonSchema = {
     pause: { ...COUNT, description: 'seconds after which a safe mode that nobody uses ends' },
     acts: { type: 'array', items: { enum: MACHINE_ACTS }, description: 'what can be done with the device from here' },
     actsReason: { type: 'string', description: 'why not all of that' },
+    fellBack: {
+      type: 'object',
+      required: ['slot', 'reason'],
+      properties: { slot: SLOT, version: TEXT, reason: TEXT },
+      description: 'the slot that was left, and why; absent once a good update came or boot.seen was called',
+    },
     before: { type: 'string', description: 'how the start before this one ended, in the words of systemd' },
   },
 };
@@ -66,6 +73,10 @@ interface More {
   readonly log: Pick<Logger, 'warn'>;
   /** `<service>` of the specification. */
   readonly service: string;
+  /** What was left and nobody has seen yet. */
+  readonly fellBack: () => Left | undefined;
+  /** False where there was nothing. */
+  readonly seen: () => Promise<boolean>;
 }
 
 export function bootOperations(
@@ -95,6 +106,7 @@ export function bootOperations(
         ['slots as of', '{slotsAsOf}'],
         ['slot a', '{slots.a.state} {slots.a.version} {slots.a.reason}'],
         ['slot b', '{slots.b.state} {slots.b.version} {slots.b.reason}'],
+        ['left', '{fellBack.slot} {fellBack.version} {fellBack.reason}'],
         ['the start before', '{before}'],
         ['put right at the start', '{repaired}'],
         ['problems at the start', '{problems}'],
@@ -113,10 +125,23 @@ export function bootOperations(
     errors: [],
     run: async () => ({
       ...(report === undefined ? { loader: false, why: NO_LOADER, safe: false } : await told(report, more)),
+      ...(more.fellBack() && { fellBack: more.fellBack() }),
       ...(await actsOf(machine(), restart, more)),
     }),
   };
-  return [status, ...ACTS.map((act) => actOperation(act, report, machine, restart, more.service))];
+  const seen: Operation<Record<string, never>, unknown> = {
+    name: 'boot.seen',
+    summary: 'say that somebody has seen that the device left a slot',
+    description: 'The warning BOOT_FELL_BACK goes. It comes back when the device leaves a slot for another reason.',
+    params: exactly({}),
+    result: exactly({ seen: { type: 'boolean', description: 'false: there was nothing to be seen' } }),
+    capability: 'system.power',
+    cli: { columns: [['seen', '{seen}']] },
+    rest: { method: 'POST', path: '/boot/seen' },
+    errors: STATE_ERRORS,
+    run: async () => ({ seen: await more.seen() }),
+  };
+  return [status, seen, ...ACTS.map((act) => actOperation(act, report, machine, restart, more.service))];
 }
 
 /** What `system.*` would do now, in the order of the table. A machine that gives no answer in time can do nothing. */

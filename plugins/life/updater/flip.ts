@@ -73,7 +73,7 @@ export async function resume(parts: Parts, status: SlotsStatus): Promise<Resumed
       return notRunning(parts, status, target);
     case 'good':
       if (!record.slot || runs || !target || target.image !== image) return 'nothing';
-      await back(parts, status.cause ?? `slot ${running.name} runs in its place`);
+      await back(parts, whyNot(target, status));
       return 'nothing';
     case 'checking':
       await journal.move('stop', { reason: 'the Core ended while it looked' });
@@ -87,14 +87,17 @@ export async function resume(parts: Parts, status: SlotsStatus): Promise<Resumed
   }
 }
 
+/** The reason of the slot itself names what is wrong with it. */
+const whyNot = (target: SlotInfo | undefined, { cause, booted }: SlotsStatus): string =>
+  target?.reason ?? cause ?? `slot ${booted} runs in its place`;
+
 /** The restart into the other slot led, or was to lead, elsewhere. */
 async function notRunning(parts: Parts, status: SlotsStatus, target: SlotInfo | undefined): Promise<Resumed> {
   const { journal } = parts;
   const { state, flips = 0, wanted } = journal.record;
   const there = target && target.image === wanted?.image && (target.state === 'trial' || target.state === 'good');
   if (state === 'activating' && there && target.tries === 0 && flips < MOST_FLIPS) return 'activate';
-  const reason = target?.reason ?? status.cause ?? `slot ${status.booted} runs in its place`;
-  await back(parts, reason);
+  await back(parts, whyNot(target, status));
   return 'nothing';
 }
 

@@ -35,6 +35,7 @@ const REPORT: BootReport = {
   ...{ verify: 'full', ms: { node: 40, record: 1, verify: 150, write: 2 }, waited: 0, boot: 'x', uptime: 5 },
 };
 const SAFE: BootReport = { ...REPORT, safe: true, rung: 'safe', why: 'slot a ended 5 times', pause: 600 };
+const REMEDY = 'Install an update that is good, or say that it was seen: devicectl boot seen';
 const OPERATOR = { caller: { kind: 'operator' } } as CallContext;
 
 /** The plugin in a world in which `report` is the text of the loader; without one there is no loader. */
@@ -42,6 +43,7 @@ async function booted(
   report?: BootReport | string,
   provides: 'machine' | 'nothing' | Machine = 'machine',
   place?: Slots,
+  state = mkdtempSync(join(folder, 'state-')),
 ) {
   const run = mkdtempSync(join(folder, 'run-'));
   const path = join(run, 'boot.json');
@@ -63,7 +65,7 @@ async function booted(
       return { [Symbol.dispose]: () => undefined };
     },
   } as Partial<Operations> as Operations;
-  const here = { info: async () => ({ service: 'device', paths: { run } }) } as unknown as Device;
+  const here = { info: async () => ({ service: 'device', paths: { run, var: state } }) } as unknown as Device;
   const able: Machine = {
     able: async () => ({ acts: ['restart', 'reboot', 'powerOff'] }),
     act: async (act, options) => void acts.push({ act, ...options }),
@@ -77,7 +79,7 @@ async function booted(
   const call = (name: string, params: object = {}) =>
     table.get(name)!.run(params as never, OPERATOR) as Promise<object>;
   const health = async () => {
-    const components: Record<string, { message?: string }> = {};
+    const components: Record<string, { message?: string; status?: string }> = {};
     const warnings: string[] = [];
     const report = {
       add: (id: string, component: object) => Object.assign(components, { [id]: component }),
@@ -87,7 +89,7 @@ async function booted(
     return { components, warnings };
   };
   const asks = (operation: string, context = OPERATOR) => host.hook('operation.before').promise(operation, context);
-  return { host, clock, acts, table, call, health, asks, used: join(run, 'safe-mode-used'), ends: () => ends };
+  return { host, clock, acts, table, call, health, asks, state, used: join(run, 'safe-mode-used'), ends: () => ends };
 }
 
 describe('where no boot loader started the Core', () => {
@@ -127,13 +129,95 @@ describe('what the boot loader did', () => {
     for (const [name, value] of Object.entries(rest))
       if (!['repaired', 'problems'].includes(name)) assert.deepEqual(said[name], value, name);
     const { components, warnings } = await health();
-    assert.equal(components.boot?.message, 'slot a is good');
+    assert.equal(components.boot?.status, 'blocked');
     assert.deepEqual(warnings, [
-      'BOOT_FELL_BACK slot a ended 5 times within 10 minutes',
+      `BOOT_FELL_BACK slot a ended 5 times within 10 minutes; slot a 1.0.0 runs now. ${REMEDY}`,
       'BOOT_REPAIRED 1 damaged files were put right from the other slot: a/kernel/main.js',
       'BOOT_PROBLEM keys.json: gone',
     ]);
     await host.stop();
+  });
+});
+
+describe('a slot that the loader left', () => {
+  const GOOD = { state: 'good', version: '1.0.0', image: 'sha256:00', tries: 0 } as const;
+  const bad = (reason: string, image = 'sha256:01'): BootReport => ({
+    ...REPORT,
+    slots: { a: GOOD, b: { state: 'bad', version: '1.1.0', image, tries: 0, reason } },
+  });
+  const LEFT: readonly (readonly [title: string, report: BootReport, left: object | undefined, text: RegExp])[] = [
+    [
+      'is damaged',
+      bad('kernel/extra.js: the list does not name it'),
+      { slot: 'b', version: '1.1.0', reason: 'kernel/extra.js: the list does not name it' },
+      /^slot b 1\.1\.0: kernel\/extra\.js: the list does not name it; slot a 1\.0\.0 runs now\. Install .* devicectl boot seen$/,
+    ],
+    [
+      'was never found good',
+      bad('3 starts, and it was never found good; the last one ended: signal killed ABRT'),
+      {
+        slot: 'b',
+        version: '1.1.0',
+        reason: '3 starts, and it was never found good; the last one ended: signal killed ABRT',
+      },
+      /signal killed ABRT; slot a 1\.0\.0 runs now/,
+    ],
+    [
+      'crashed again and again',
+      {
+        ...REPORT,
+        rung: 'other',
+        cause: 'slot b ended 5 times within 10 minutes',
+        slots: { a: GOOD, b: { ...GOOD, version: '1.1.0' } },
+      },
+      { slot: 'b', version: '1.1.0', reason: 'slot b ended 5 times within 10 minutes' },
+      /^slot b ended 5 times within 10 minutes; slot a 1\.0\.0 runs now/,
+    ],
+    [
+      'is the other one, and good',
+      { ...REPORT, slots: { a: GOOD, b: { ...GOOD, version: '0.9.0' } } },
+      undefined,
+      /^$/,
+    ],
+    ['is empty', { ...REPORT, slots: newRecord({ a: GOOD }).slots }, undefined, /^$/],
+  ];
+  for (const [title, report, left, text] of LEFT)
+    test(`${title}: ${left ? 'health and boot.status name it' : 'there is nothing to tell'}`, async () => {
+      const { host, call, health } = await booted(report);
+      const { components, warnings } = await health();
+      const told = warnings.filter((one) => one.startsWith('BOOT_FELL_BACK ')).map((one) => one.slice(15));
+      assert.equal(told.length, left ? 1 : 0);
+      assert.match(told[0] ?? '', text);
+      assert.equal(components.boot?.status, left ? 'blocked' : 'okay');
+      const { fellBack } = (await call('boot.status')) as { fellBack?: object };
+      assert.deepEqual(fellBack, left);
+      const event = host.published.filter(({ topic }) => topic === 'system.boot').at(-1);
+      assert.deepEqual(event?.payload, { safe: false, ...(left && { fellBack: left }) });
+      await host.stop();
+    });
+
+  test('is told until somebody has seen it, over restarts, and again when another one is left', async () => {
+    const warned = async (report: BootReport, state?: string) => {
+      const world = await booted(report, 'machine', undefined, state);
+      return { ...world, told: async () => (await world.health()).warnings.length > 0 };
+    };
+    const first = await warned(bad('x is damaged'));
+    assert.equal(await first.told(), true);
+    assert.deepEqual(await first.call('boot.seen'), { seen: true });
+    assert.deepEqual(await first.call('boot.seen'), { seen: false });
+    assert.equal(await first.told(), false);
+    assert.deepEqual(first.host.published.at(-1)?.payload, { safe: false });
+    await first.host.stop();
+    for (const [report, expected] of [
+      [bad('x is damaged'), false],
+      [bad('y is damaged'), true],
+      [bad('x is damaged', 'sha256:02'), true],
+      [REPORT, false],
+    ] as const) {
+      const next = await warned(report, first.state);
+      assert.equal(await next.told(), expected);
+      await next.host.stop();
+    }
   });
 });
 

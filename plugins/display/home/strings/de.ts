@@ -85,6 +85,9 @@ export const de: Strings = {
     wifi: (ssid) => `${ssid} ging nicht`,
     wifiSays:
       'Das Netz ließ sich nicht verbinden oder vergessen. Vielleicht ist es zu weit weg oder will ein anderes Passwort.',
+    fellBack: 'Die frühere Version läuft',
+    fellBackSays:
+      'Die neuere Version ließ sich nicht verwenden, das Gerät ging zurück. Spiele ein Update ein; wer es betreut, sieht den Grund.',
     network: 'Netzwerk',
   },
   pairing: {

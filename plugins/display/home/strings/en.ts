@@ -84,6 +84,9 @@ export const en: Strings = {
     appSays: 'The app could not be opened. Try again in a moment.',
     wifi: (ssid) => `${ssid} did not work`,
     wifiSays: 'The network could not be joined or forgotten. It may be too far away, or ask for another passphrase.',
+    fellBack: 'The former version runs',
+    fellBackSays:
+      'The newer version could not be used, so the device went back. Install an update; the operator sees the reason.',
     network: 'Network',
   },
   pairing: {

@@ -84,6 +84,9 @@ export const fr: Strings = {
     appSays: 'L’application n’a pas pu s’ouvrir. Réessayez dans un instant.',
     wifi: (ssid) => `${ssid} n’a pas marché`,
     wifiSays: 'Le réseau n’a pas pu être rejoint ou oublié. Il est peut-être trop loin, ou veut un autre mot de passe.',
+    fellBack: 'La version précédente tourne',
+    fellBackSays:
+      'La nouvelle version n’a pas pu servir, l’appareil est revenu en arrière. Installez une mise à jour ; l’opérateur en voit la raison.',
     network: 'Réseau',
   },
   pairing: {

@@ -84,6 +84,8 @@ export interface Strings {
     readonly appSays: string;
     readonly wifi: (ssid: string) => string;
     readonly wifiSays: string;
+    readonly fellBack: string;
+    readonly fellBackSays: string;
     readonly network: string;
   };
   readonly pairing: { readonly title: string; readonly says: string; readonly done: string; readonly label: string };
