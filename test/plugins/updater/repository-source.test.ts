@@ -124,6 +124,43 @@ suite('attacks on a repository', () => {
       });
     }
 
+  for (const [file, fails] of [
+    ['timestamp', 'snapshot'],
+    ['snapshot', 'targets'],
+    ['snapshot', 'stable'],
+  ] as const)
+    test(`a valid ${file} before a look that fails is the floor of every later look: ${fails} fails`, async () => {
+      await using at = await world();
+      const old = join(at.repository.place, 'old');
+      await cp(at.repository.folder, old, { recursive: true });
+      await at.repository.offer({ version: '1.2.0' });
+      if (fails === 'targets') await at.repository.edit(({ edition }) => edition.edit('targets'));
+      at.server.answer([new RegExp(`\\d+\\.${fails}\\.json$`), web.status(500)]);
+      await at.refuses(FAILED, /it answers 500/);
+      at.server.answer();
+      // A source that is opened anew, as after a restart, knows no more than the disk does.
+      at.server.serve(old);
+      await at.refuses(UNTRUSTED, /timestamp version \d+ is less than current version \d+/);
+      await at.refuses(UNTRUSTED, /timestamp version \d+ is less than current version \d+/);
+      at.server.serve(at.repository.folder);
+      assert.equal(await at.version(), '1.2.0');
+    });
+
+  test('a valid timestamp is a floor on a device that has never had a look that was good', async () => {
+    await using at = await world();
+    await rm(join(at.state, 'known'), { recursive: true });
+    const old = join(at.repository.place, 'old');
+    await cp(at.repository.folder, old, { recursive: true });
+    await at.repository.offer({ version: '1.2.0' });
+    at.server.answer([/snapshot/, web.status(500)]);
+    await at.refuses(FAILED, /it answers 500/, true);
+    at.server.answer();
+    at.server.serve(old);
+    await at.refuses(UNTRUSTED, /timestamp version \d+ is less than current version \d+/);
+    at.server.serve(at.repository.folder);
+    assert.equal(await at.version(), '1.2.0');
+  });
+
   for (const [name, answer] of [
     ['no answer', web.mute],
     ['headers and no more', web.silent],
@@ -152,6 +189,21 @@ suite('attacks on a repository', () => {
 });
 
 suite('time of a repository', () => {
+  test('what has ended is named with the day on which it ended itself', async () => {
+    await using at = await world();
+    await at.repository.forge(() => undefined, { now: Date.now() - 30 * DAY });
+    const { expires } = JSON.parse(readFileSync(metadata(at, 'timestamp.json'), 'utf8')).signed;
+    await at.refuses(UNTRUSTED, new RegExp(`timestamp\\.json ended on ${expires.slice(0, 10)}`));
+  });
+
+  test('a root that has ended is named with its own day, whatever else came', async (t) => {
+    await using at = await world();
+    const { expires } = JSON.parse(readFileSync(metadata(at, '1.root.json'), 'utf8')).signed;
+    t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2099, 0, 1) });
+    at.time = { now: Date.now(), floor: 0, set: true };
+    await at.refuses(UNTRUSTED, new RegExp(`root\\.json ended on ${expires.slice(0, 10)}`));
+  });
+
   test('expiry counts from the floor, wherever the clock stands', async () => {
     await using at = await world();
     at.time = { now: 0, floor: Date.now() + 400 * DAY, set: false };

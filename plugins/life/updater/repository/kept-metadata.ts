@@ -1,6 +1,6 @@
 /**
  * What is known of a repository, from look to look: `known/`. A look works on a copy, `next/`, which takes its place when all of it was found good; so a look
- * that fails, or is cut off by a loss of power, leaves what was known before.
+ * that fails, or is cut off by a loss of power, leaves what was known before, and the newest root, timestamp and snapshot as a floor.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import { makeFolder, moveFolder, replaceFile, storageError } from '@device-core/plugin-api/durable';
 
 export type Files = ReadonlyMap<string, Buffer>;
+
+/** In the order in which TUF finds them valid. */
+const FLOORS = ['root.json', 'timestamp.json', 'snapshot.json'] as const;
 
 export class KeptMetadata {
   readonly #folder: string;
@@ -54,12 +57,21 @@ export class KeptMetadata {
     await moveFolder(this.next, this.#known, found.keys());
   }
 
-  /** A look that failed may have met a newer root, signed as it must be: whoever was put out of it stays out. */
-  async keepRoot(before: Files): Promise<void> {
-    const root = filesIn(this.next).get('root.json');
-    if (root === undefined || before.get('root.json')?.equals(root)) return;
+  /**
+   * A look that failed may have met newer metadata, signed as they must be. TUF keeps each as soon as it is valid (specification 5.3 to 5.5): a key that was
+   * put out of the root stays out, and a timestamp or a snapshot of a lower version is a rollback from then on.
+   */
+  async keepValid(before: Files): Promise<void> {
+    const found = filesIn(this.next);
+    const newer = FLOORS.filter((name) => found.has(name) && !before.get(name)?.equals(found.get(name)!));
+    if (newer.length === 0) return;
+    const known = filesIn(this.#known);
     await makeFolder(this.#known);
-    await replaceFile(join(this.#known, 'root.json'), root);
+    // The root first: without it nothing else there counts.
+    for (const name of FLOORS) {
+      const bytes = found.get(name);
+      if (bytes && !known.get(name)?.equals(bytes)) await replaceFile(join(this.#known, name), bytes);
+    }
   }
 }
 

@@ -59,7 +59,8 @@ interface Signed {
 
 /** What came over the network, and what kept it from coming. */
 interface Seen {
-  readonly bodies: Buffer[];
+  /** By the name of the file without its version; the newest of each. */
+  readonly bodies: Map<string, Buffer>;
   failure?: CoreError;
 }
 
@@ -68,7 +69,7 @@ export async function look(options: LookOptions): Promise<Channel | undefined> {
   const { kept, channel } = options;
   const before = await known(options);
   await kept.begin(before);
-  const seen: Seen = { bodies: [] };
+  const seen: Seen = { bodies: new Map() };
   try {
     const { Updater } = tuf();
     const updater = new Updater({
@@ -84,7 +85,7 @@ export async function look(options: LookOptions): Promise<Channel | undefined> {
     const names = Object.keys(found.get(file)?.signed.targets ?? {});
     return found.has(file) ? { paths: names, target: (path) => updater.getTargetInfo(path) } : undefined;
   } catch (error) {
-    await kept.keepRoot(before);
+    await kept.keepValid(before);
     options.signal.throwIfAborted();
     throw reasonOf(error, options, seen);
   }
@@ -145,7 +146,7 @@ function fetcher({ requests, signal }: LookOptions, seen: Seen) {
     } catch (error) {
       throw requests.failed(`${name} is no metadata: ${(error as Error).message}`, error);
     }
-    seen.bodies.push(bytes);
+    seen.bodies.set(name.replace(/^\d+\./, ''), bytes);
     return bytes;
   };
   const downloadBytes = async (url: string, limit: number): Promise<Buffer> => {
@@ -202,9 +203,18 @@ function reasonOf(error: unknown, { requests, time, kept }: LookOptions, seen: S
   if (disk !== undefined) return storageError(kept.next, Object.assign(new Error(message), { code: disk }));
   if (!/ is expired/.test(message))
     return requests.untrusted(message.replace(/^(Unable to load \w+)(?: metadata)? error \w*Error: /, '$1: '), error);
-  const all = seen.bodies.map((bytes) => parsed(bytes).signed).map(({ expires }) => Date.parse(String(expires)));
   const name = /([\w.-]+\.json) is expired/.exec(message)?.[1] ?? 'metadata';
-  return expired(requests, name, Math.min(...all), time);
+  return expired(requests, name, endOf(name, kept, seen), time);
+}
+
+/** When the file that is named ends: as it came, or as it was known before. */
+function endOf(name: string, kept: KeptMetadata, { bodies }: Seen): number {
+  try {
+    const { expires } = parsed(bodies.get(name) ?? readFileSync(join(kept.next, name))).signed;
+    return Date.parse(String(expires));
+  } catch {
+    return Number.NaN; // said as a day that is none
+  }
 }
 
 export type { TargetFile };
