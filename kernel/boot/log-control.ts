@@ -143,7 +143,10 @@ export class CoreLogControl implements LogControl {
   readonly tell = (report: HealthReport): void => {
     const { trouble, shortage } = this.#file ?? {};
     if (trouble)
-      report.warn('LOG_UNWRITABLE', `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; free the disk`);
+      report.warn(
+        'LOG_UNWRITABLE',
+        `the log loses lines, ${trouble.lost} so far: ${trouble.reason}; ${remedyOf(trouble)}`,
+      );
     for (const { id, dropped } of this.#components.values())
       if (dropped > 0) report.warn('LOG_LINES_DROPPED', `plugin ${id} logs too much: ${dropped} lines were dropped`);
     if (shortage) {
@@ -154,4 +157,12 @@ export class CoreLogControl implements LogControl {
       );
     }
   };
+}
+
+/** What mends it, by the code of the system in its reason. */
+function remedyOf({ reason }: { readonly reason: string }): string {
+  if (/\bEROFS\b/.test(reason)) return 'the disk is read-only: mount it writable, or look why the system made it so';
+  if (/\b(EACCES|EPERM)\b/.test(reason)) return 'give the folder of the log to the user of the Core';
+  if (/\b(ENOSPC|EDQUOT)\b/.test(reason)) return 'free the disk';
+  return 'look at the folder of the log and at its disk';
 }

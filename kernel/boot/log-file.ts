@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   linkSync,
@@ -138,7 +139,7 @@ export class LogFile {
     if (this.#fd !== undefined && this.#ours && this.#bytes > 0 && this.#bytes + more > this.#limits.fileBytes)
       this.#putAside();
     if (this.#fd === undefined) {
-      mkdirSync(dirname(this.#file), { recursive: true });
+      makeFolder(dirname(this.#file));
       this.#fd = openSync(this.#file, FLAGS, MODE);
       const info = fstatSync(this.#fd);
       const { size, mode, ino, mtimeMs } = info;
@@ -212,4 +213,17 @@ function dayOf(time: number): number {
 
 function lostLine({ lost, reason }: LogTrouble, time: number): string {
   return `${JSON.stringify({ level: 40, time, lost, reason, msg: `${lost} lines of the log were lost: ${reason}` })}\n`;
+}
+
+/** One by one: the system's answer for a disk that is read-only is `no such file` where more than one folder is missing. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && dirname(path) !== path) {
+      makeFolder(dirname(path));
+      mkdirSync(path);
+    } else if (!existsSync(path)) throw error;
+  }
 }

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -26,6 +25,7 @@ import {
   reasonOf,
   stateText,
 } from '@device-core/plugin-api';
+import { makeFolder } from '@device-core/plugin-api/durable';
 import { metrics } from '@device-core/plugin-api/telemetry';
 import { type Catalog, MANIFEST } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';
@@ -257,7 +257,7 @@ async function searchFor(
 ): Promise<{ readonly search: AppSearch; readonly tried: TriedApps }> {
   const installed = join(paths.var, 'apps');
   const folders = host.config.folders.map((folder) => resolve(CORE, folder));
-  await mkdir(installed, { recursive: true, mode: 0o711 });
+  await makeFolder(installed, 0o711);
   const reader = await AppManifestReader.load(core.version, host.config);
   const directory = join(paths.var, 'app-manifests');
   const { clock, log, scope } = host;

@@ -1,8 +1,8 @@
 /** The last manifest of each app folder that could be used: a typo must not stop an app that runs, nor keep it from starting after a restart. */
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AppManifest, type Clock, CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
-import { replaceFile, syncName } from '@device-core/plugin-api/durable';
+import { makeFolder, replaceFile, syncName } from '@device-core/plugin-api/durable';
 import type { AppManifestReader } from './app-manifest.ts';
 
 const FORMAT = 1;
@@ -41,7 +41,7 @@ export class LastGoodManifests {
 
   static async open(options: LastGoodOptions): Promise<LastGoodManifests> {
     const all = new LastGoodManifests(options);
-    await mkdir(options.directory, { recursive: true, mode: 0o700 });
+    await makeFolder(options.directory);
     for (const name of await readdir(options.directory)) if (name.endsWith('.json')) await all.#read(name);
     return all;
   }

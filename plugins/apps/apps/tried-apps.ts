@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AppManifest, type Clock, type Consent, CoreError, newerForm } from '@device-core/plugin-api';
-import { moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
+import { makeFolder, moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
 import { MANIFEST } from './app-catalog.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
@@ -137,7 +137,7 @@ export class TriedApps {
       const former = this.#trials.get(id);
       const same = former?.hash === hash && former.grants.join() === grants.join();
       if (same) return { id, hash, same };
-      await mkdir(join(this.#home(id), CODE), { recursive: true, mode: 0o711 });
+      await makeFolder(join(this.#home(id), CODE), 0o711);
       await chmod(code, 0o755);
       if (former?.hash !== hash) await moveFolder(code, this.#folder(id, hash), paths);
       const at = this.#parts.clock.now();

@@ -3,7 +3,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { CoreError, type Slots, type SlotsStatus } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Slots, type SlotsStatus } from '@device-core/plugin-api';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
 import {
   IMAGE_LIST,
@@ -37,7 +37,13 @@ export async function sourceAt(path: string): Promise<Source> {
     await using file = await open(path, 'r');
     return (await file.stat()).isDirectory() ? new FolderSource(path) : new ArchiveSource(path);
   } catch (error) {
-    throw new CoreError('SYSTEM_IMAGE_INVALID', { source: path, reason: (error as Error).message }, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    // PrivateTmp of its unit: what lies there for everybody else is not there for the Core.
+    const own = code === 'ENOENT' && /^\/(var\/)?tmp\//.test(path);
+    const reason = own
+      ? `${message}; a Core that runs as a service has a /tmp and a /var/tmp of its own: put the file elsewhere, or send it with devicectl --device`
+      : message;
+    throw new CoreError('SYSTEM_IMAGE_INVALID', { source: path, reason }, { cause: error });
   }
 }
 
@@ -168,10 +174,14 @@ function downloading(
   signal: AbortSignal,
   progress: (done: number, of: number) => void,
 ) {
-  const pause = (nth: number) => parts.clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (nth - 1)), signal);
+  const pauseMs = (nth: number) => Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (nth - 1));
+  const pause = (nth: number) => parts.clock.sleep(pauseMs(nth), signal);
   const { tries } = parts.config;
-  const failed = (err: CoreError, nth: number) =>
+  const failed = (err: CoreError, nth: number) => {
     parts.log.warn({ err, try: nth, of: tries }, 'a file of the update is asked for again');
+    const at = parts.clock.now() + pauseMs(nth);
+    parts.journal.again({ failed: nth, of: tries, at, reason: reasonOf(err) });
+  };
   return { source, compressed, signal, progress, pause, failed, folder: blobsOf(parts), tries };
 }
 

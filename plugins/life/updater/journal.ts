@@ -9,12 +9,23 @@ type Absent<T> = { readonly [K in keyof T]?: T[K] | undefined };
 /** Members that are `undefined` go. */
 export type Changed = Absent<Omit<UpdateRecord, 'state' | 'before' | 'since'>>;
 
+/** A file that did not come and is asked for again. */
+export interface Retry {
+  /** Tries that failed, of so many. */
+  readonly failed: number;
+  readonly of: number;
+  /** The next one; milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly reason: string;
+}
+
 export class Journal {
   readonly #kept: KeptFile<UpdateRecord>;
   readonly #history: History;
   readonly #clock: Clock;
   readonly #publish: (told: UpdateTold) => void;
   #percent: number | undefined;
+  #retry: Retry | undefined;
 
   constructor(kept: KeptFile<UpdateRecord>, history: History, clock: Clock, publish: (told: UpdateTold) => void) {
     this.#kept = kept;
@@ -32,8 +43,12 @@ export class Journal {
     return this.#kept.newer !== undefined;
   }
 
+  get retry(): Retry | undefined {
+    return this.#retry;
+  }
+
   get told(): UpdateTold {
-    const { state, reason } = this.record;
+    const { state, reason = this.#retry && textOf(this.#retry) } = this.record;
     const { version, from, slot } = this.#about(state === 'checking');
     return {
       state,
@@ -71,6 +86,7 @@ export class Journal {
     if (!at) throw new CoreError('UPDATE_CONFLICT', { verb, state: was.state });
     const { before: _, reason: __, rule: ___, ...rest } = was;
     this.#percent = undefined;
+    this.#retry = undefined;
     await this.#set({ ...rest, ...at, ...present(more), since: this.#clock.now() }, gone(more), surely);
     const { state, reason } = this.record;
     const looked = state === 'checking' || (was.state === 'checking' && step !== 'found');
@@ -97,8 +113,15 @@ export class Journal {
   /** Told at each whole percent. */
   progress(done: number, of: number): void {
     const percent = of === 0 ? 100 : Math.min(100, Math.floor((100 * done) / of));
-    if (percent === this.#percent) return;
+    if (percent === this.#percent && !this.#retry) return;
+    this.#retry = undefined;
     this.#percent = percent;
+    this.#publish(this.told);
+  }
+
+  /** Told until bytes come again, or it ends. */
+  again(retry: Retry): void {
+    this.#retry = retry;
     this.#publish(this.told);
   }
 
@@ -114,3 +137,5 @@ const present = (change: Changed): Partial<UpdateRecord> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 const gone = (change: Changed): readonly string[] =>
   Object.entries(change).flatMap(([name, value]) => (value === undefined ? [name] : []));
+const textOf = ({ failed, of, at, reason }: Retry): string =>
+  `${reason}; try ${failed} of ${of} failed, the next is at ${new Date(at).toISOString()}`;

@@ -84,6 +84,12 @@ const STATUS: JsonSchema = {
       description: 'what runs, and what is in the other slot',
     },
     ...{ channel: TEXT, repository: TEXT, automatic: { enum: ['off', 'check', 'download', 'apply'] } },
+    retry: {
+      type: 'object',
+      required: ['failed', 'of', 'at', 'reason'],
+      properties: { failed: BYTES, of: BYTES, at: TIME, reason: TEXT },
+      description: 'a file that did not come: tries that failed, of how many, when the next is made, and why',
+    },
     ...{ hold: HOLD, leases: { type: 'array', items: LEASE }, checkedAt: TIME },
   },
 };

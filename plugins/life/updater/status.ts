@@ -13,6 +13,7 @@ export async function statusOf(updater: Updater): Promise<object> {
     ...(rule !== undefined && { rule }),
     ...(order && { order }),
     ...(hold && { hold }),
+    ...(journal.retry && { retry: journal.retry }),
     ...(checkedAt !== undefined && { checkedAt }),
     ...(config.url !== undefined && { repository: withoutSecrets(config.url) }),
     running: runningOf(slots),

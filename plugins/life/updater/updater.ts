@@ -195,6 +195,7 @@ export class Updater {
     const ends = { download: 'staged', check: 'available', install: 'available' }[name ?? ''];
     if (ends === journal.record.state) await this.#job?.done;
     await this.slots();
+    await this.#again(verb);
     const { state, wanted } = journal.record;
     const going = state === 'downloading' || state === 'verifying';
     if (!wanted || !(going || ['available', 'staged', 'waiting'].includes(state)) || (this.#job && !going))
@@ -217,6 +218,17 @@ export class Updater {
     this.parts.log.info({ by, order }, 'an update was ordered');
     await journal.note({ order, anyway });
     await this.wake();
+  }
+
+  /** An update that is over is looked for once more: an operator tries it again. Throws as check(), and UPDATE_CONFLICT. */
+  async #again(verb: string): Promise<void> {
+    const { journal, config } = this.parts;
+    if (this.#job || !OVER.includes(journal.record.state)) return;
+    if (config.url !== undefined) await this.check(undefined);
+    const { state, reason = 'nothing was found' } = journal.record;
+    if (!OVER.includes(state)) return;
+    const remedy = config.url === undefined ? 'devicectl update install takes an image from a file' : reason;
+    throw new CoreError('UPDATE_CONFLICT', { verb, state: `${state} (${remedy})` });
   }
 
   async rollback(reason: string, by: string): Promise<void> {

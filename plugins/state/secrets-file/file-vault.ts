@@ -1,4 +1,5 @@
 /** A vault in one file, replaced whole, with a last good copy. What cannot be opened is never written over. */
+import { hash } from 'node:crypto';
 import { chmod, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type HealthReport, isNewer, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
@@ -47,6 +48,8 @@ type Found =
 
 const OPEN: VaultState = { state: 'open' };
 
+const sumOf = (key: Uint8Array): string => hash('sha256', key);
+
 export class FileVault implements Vault {
   readonly path: string;
   readonly purges: NonNullable<Vault['purges']>;
@@ -55,6 +58,8 @@ export class FileVault implements Vault {
   #opened: Opened | undefined;
   #records: ReadonlyMap<SecretKey, VaultRecord> = new Map();
   #keyInFile = false;
+  /** Hash of the master key that is in use. */
+  #keySum: string | undefined;
   /** Records that were opened once under this name: they stay in memory as they are. */
   readonly #whole = new WeakMap<SealedRecord, SecretKey>();
   /** What was found and mended in this run, by what it is about. */
@@ -107,6 +112,8 @@ export class FileVault implements Vault {
     // A backup may have been put there since the start: it is not written over.
     if (!this.#opened) await this.retry();
     this.#assertOpen();
+    const lost = await this.#lostKey();
+    if (lost) throw new CoreError('SECRETS_LOCKED', { reason: lost.reason });
     const { key: sealing, document } = this.#opened ? await this.#mended(this.#opened, key) : await this.#begin();
     const records = new Map(document.records);
     const gen = lastOf(document) + 1;
@@ -124,6 +131,7 @@ export class FileVault implements Vault {
     const found = await findKey(this.#options.key);
     if (found.key === undefined) throw new CoreError('SECRETS_LOCKED', { reason: found.reason });
     const key = VaultKey.make(found.key);
+    const sum = sumOf(found.key);
     const records = new Map<SecretKey, SealedRecord>();
     for (const [name, record] of former.document.records) {
       const text = await this.read(name);
@@ -140,11 +148,30 @@ export class FileVault implements Vault {
       throw new CoreError('STATE_CORRUPT', { file: this.path, reason: 'what was sealed anew could not be read back' });
     }
     this.#use(back.opened);
+    this.#keySum = sum;
+    this.#keyInFile = found.from === 'file';
     await this.#replace(text, true);
   }
 
+  /** The key stays in memory: without a look at its place, what is set now would be lost with the next start. */
+  async #lostKey(): Promise<{ readonly code: string; readonly reason: string } | undefined> {
+    if (!this.#opened || this.#keySum === undefined) return undefined;
+    const { key: places } = this.#options;
+    const found = await findKey(places);
+    if (found.key !== undefined && sumOf(found.key) === this.#keySum) return undefined;
+    const what = 'what is kept cannot be opened after the next start';
+    if (found.key === undefined)
+      return { code: found.missing ? 'VAULT_KEY_MISSING' : 'VAULT_KEY_REFUSED', reason: `${found.reason}; ${what}` };
+    const remedy = 'put the former key back, or seal the vault with this one: devicectl secret rotate';
+    return { code: 'VAULT_KEY_WRONG', reason: `the key in its place is another one: ${what}; ${remedy}` };
+  }
+
   async tell(report: HealthReport): Promise<void> {
-    if (this.#keyInFile && this.#records.size > 0) this.#tellKeyFile(report);
+    const lost = await this.#lostKey();
+    if (lost) {
+      report.warn(lost.code, lost.reason);
+      report.add('secrets-file.key', { status: 'blocked', code: lost.code, message: lost.reason });
+    } else if (this.#keyInFile && this.#records.size > 0) this.#tellKeyFile(report);
     const { code, reason } = this.#state;
     if (code === 'STATE_NEWER') report.warn(code, `secrets cannot be used: ${reason}`);
     for (const note of this.#notes.values()) report.warn('STATE_CORRUPT', note);
@@ -174,6 +201,7 @@ export class FileVault implements Vault {
     await this.#tidy(folder);
     const key = await findKey(places);
     this.#keyInFile = key.key !== undefined && key.from === 'file';
+    this.#keySum = key.key && sumOf(key.key);
     const found = await this.#find(this.path, key.key);
     const good = found.is === 'good' ? found : await this.#find(`${this.path}.last-good`, key.key);
     if (found.is === 'refused' || found.is === 'newer')
@@ -314,6 +342,7 @@ export class FileVault implements Vault {
       log.warn({ file: keyFile(places) }, 'a key for the secrets was made');
     }
     this.#keyInFile = found.key === undefined || found.from === 'file';
+    this.#keySum = sumOf(master!);
     const key = VaultKey.make(master!);
     return { key, document: { ...key.lock, records: new Map() } };
   }

@@ -254,6 +254,18 @@ test('what is never found good and never runs for long is left within eight star
   );
 });
 
+test('a trial that is left says how its last start ended', () => {
+  for (const [fate, end] of [
+    ['crash', '; the last one ended: exit-code exited 1'],
+    ['hang', '; the last one ended: timeout killed ABRT'],
+    ['power', ''],
+  ] as const) {
+    const one = device(TRIAL, GOOD);
+    for (let start = 0; start < 4; start += 1) live(one, fate);
+    assert.equal(one.record.slots.a.reason, `3 starts, and it was never found good${end}`);
+  }
+});
+
 test('a trial that is never found good is left after three starts, whatever happens', () => {
   fc.assert(
     fc.property(

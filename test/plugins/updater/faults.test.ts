@@ -266,9 +266,19 @@ describe('a Core that ends', () => {
     await using device = await at('good');
     await device.restart();
     assert.equal((await device.status()).state, 'good');
-    device.slots.record = { ...device.slots.record, primary: 'a' };
+    const { slots } = device.slots.record;
+    const reason = 'kernel/extra.js: the list does not name it';
+    device.slots.record = {
+      ...device.slots.record,
+      primary: 'a',
+      slots: { ...slots, b: { ...slots.b, state: 'bad', reason } },
+    };
     await device.restart();
-    await device.becomes('rolled-back');
+    assert.equal((await device.becomes('rolled-back')).reason, reason);
+    await eventually(async () => {
+      const { history } = await device.run<{ history: { reason?: string }[] }>('history', { limit: 1 });
+      return history[0]?.reason === reason;
+    }, 'the reason in the history');
   });
 
   it('and loses its record finds the slot on trial all the same', async () => {

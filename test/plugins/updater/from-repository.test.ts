@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { addImage } from '../../../plugins/life/maker/repo/content.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { UpdateRepository } from '../../fixtures/update-repository.ts';
 import { status, UpdateServer } from '../../fixtures/update-server.ts';
@@ -31,6 +32,80 @@ async function offered(device: Device): Promise<void> {
 }
 
 describe('an update from a repository', () => {
+  it('a file that does not come is told with its tries, the moment of the next and the reason, until bytes come', async () => {
+    await using device = new Device({ url: server.url, root: repository.root, automatic: 'check' });
+    await offered(device);
+    await device.start();
+    await device.run('check');
+    server.answer([/blobs\//, status(500)]);
+    await device.run('apply');
+    interface Retry {
+      readonly failed: number;
+      readonly of: number;
+      readonly at: number;
+      readonly reason: string;
+    }
+    const told = (nth: number) =>
+      eventually(async () => {
+        const { retry, reason = '' } = (await device.status()) as { retry?: Retry; reason?: string };
+        return retry?.failed === nth && { ...retry, text: reason };
+      }, `try ${nth}`);
+    const first = await told(1);
+    assert.match(first.reason, /answers 500/);
+    assert.deepEqual([first.of, first.at], [8, device.clock.now() + 2_000]);
+    assert.match(first.text, /answers 500.*; try 1 of 8 failed, the next is at 2026-01-01T00:0/);
+    await device.clock.advance(2_000);
+    assert.equal((await told(2)).at, device.clock.now() + 4_000);
+    server.answer();
+    await device.clock.advance(4_000);
+    await device.restarts();
+    assert.equal((await device.status()).retry, undefined);
+  });
+
+  it('of a channel that is not there fails with the channels that are', async () => {
+    await using device = new Device({ url: server.url, root: repository.root, channel: 'nightly' });
+    await device.start();
+    await assert.rejects(device.run('check'), {
+      code: 'REPOSITORY_FAILED',
+      message: /it has no channel nightly; it has .*stable.*beta|it has no channel nightly; it has .*beta.*stable/,
+    });
+    await assert.rejects(device.run('check', { channel: 'no' }), { code: 'REPOSITORY_FAILED' });
+  });
+
+  it('that was taken back is tried again by apply alone', async () => {
+    await using device = new Device({ url: server.url, root: repository.root, automatic: 'check' });
+    await offered(device);
+    await device.start();
+    await device.run('check');
+    await device.run('apply');
+    await device.restarts();
+    await device.restart();
+    await device.becomes('probation');
+    const going = device.run('rollback', { reason: 'slow' });
+    await device.restarts();
+    await going;
+    await device.restart();
+    await device.becomes('rolled-back');
+    await device.run('apply');
+    await device.restarts();
+    await device.restart();
+    assert.equal((await device.reaches('good')).version, '1.1.0');
+  });
+
+  it('apply without anything to take says what it found', async () => {
+    await using device = new Device({ url: server.url, root: repository.root, automatic: 'check' });
+    device.slots.record = {
+      ...device.slots.record,
+      slots: { ...device.slots.record.slots, a: { ...device.slots.record.slots.a, version: '9.0.0' } },
+    };
+    await offered(device);
+    await device.start();
+    await assert.rejects(device.run('apply'), { code: 'UPDATE_CONFLICT', message: /older than 9\.0\.0/ });
+    await using alone = new Device({});
+    await alone.start();
+    await assert.rejects(alone.run('apply'), { code: 'UPDATE_CONFLICT', message: /idle \(devicectl update install/ });
+  });
+
   it('is found, fetched blob by blob, staged, started and found good', async () => {
     await using device = new Device({ url: server.url, root: repository.root, automatic: 'check' });
     await offered(device);

@@ -36,7 +36,10 @@ suite('updates from a repository', () => {
     await source.newest('stable', new AbortController().signal);
     assert.deepEqual(server.asked, ['/metadata/2.root.json', '/metadata/timestamp.json']);
     assert.equal(await at.version('beta'), '5.0.0-rc.1');
-    assert.equal(await at.version('nightly'), undefined);
+    await assert.rejects(at.version('nightly'), {
+      code: 'REPOSITORY_FAILED',
+      message: /it has no channel nightly; it has stable, beta$/,
+    });
     assert.equal(await at.version('apps'), undefined);
   });
 

@@ -19,7 +19,7 @@ import type {
   RepositoryOptions,
 } from '../repository.ts';
 import { KeptMetadata } from './kept-metadata.ts';
-import { type Channel, look, type TargetFile } from './look.ts';
+import { type Channel, look, NoChannel, type TargetFile } from './look.ts';
 import { measured, packagesIn } from './packages.ts';
 import { Requests } from './requests.ts';
 
@@ -57,27 +57,28 @@ class Repository implements PackageSource {
 
   async packages(noun: PackageNoun, signal: AbortSignal): Promise<readonly OfferedPackage[]> {
     const { channel } = PACKAGE_OFFERS[noun];
-    return (await this.#look(channel, signal, (found) => packagesIn(noun, found))) ?? [];
+    try {
+      return await this.#look(channel, signal, (found) => packagesIn(noun, found));
+    } catch (error) {
+      if (error instanceof NoChannel) return []; // a repository of images alone
+      throw error;
+    }
   }
 
-  #look<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T | undefined> {
+  #look<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T> {
     const found = this.#turn.then(() => this.#lookNow(channel, signal, take));
     this.#turn = found.catch(() => undefined); // told to whoever asked
     return found;
   }
 
-  async #lookNow<T>(
-    channel: string,
-    signal: AbortSignal,
-    take: (found: Channel) => Promise<T>,
-  ): Promise<T | undefined> {
+  async #lookNow<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const { root, log } = this.#options;
     const time = await this.#options.time();
     try {
       const requests = this.#requests;
       const found = await look({ requests, kept: this.#kept, root, channel, time, signal, log });
-      return found && (await take(found));
+      return await take(found);
     } finally {
       this.#requests.idle();
     }

@@ -54,6 +54,7 @@ interface Signed {
     readonly version?: unknown;
     readonly expires?: unknown;
     readonly targets?: Readonly<Record<string, unknown>>;
+    readonly delegations?: { readonly roles?: readonly { readonly name?: unknown }[] };
   };
 }
 
@@ -64,8 +65,18 @@ interface Seen {
   failure?: CoreError;
 }
 
-/** A channel as it is now; undefined where there is none. Rejects with REPOSITORY_UNTRUSTED, REPOSITORY_FAILED, UPDATE_REFUSED, and the codes of a disk. */
-export async function look(options: LookOptions): Promise<Channel | undefined> {
+/** No channel of this name is signed for. */
+export class NoChannel extends CoreError {
+  constructor(url: string, channel: string, channels: readonly string[]) {
+    super('REPOSITORY_FAILED', {
+      url,
+      reason: `it has no channel ${channel}; it has ${channels.join(', ') || 'none'}`,
+    });
+  }
+}
+
+/** A channel as it is now. Rejects with NoChannel, REPOSITORY_UNTRUSTED, REPOSITORY_FAILED, UPDATE_REFUSED, and the codes of a disk. */
+export async function look(options: LookOptions): Promise<Channel> {
   const { kept, channel } = options;
   const before = await known(options);
   await kept.begin(before);
@@ -83,12 +94,19 @@ export async function look(options: LookOptions): Promise<Channel | undefined> {
     const found = await stillGood(options, roles);
     await kept.keep(before);
     const names = Object.keys(found.get(file)?.signed.targets ?? {});
-    return found.has(file) ? { paths: names, target: (path) => updater.getTargetInfo(path) } : undefined;
+    if (!found.has(file)) throw new NoChannel(options.requests.name, channel, imageChannels(found.get('targets.json')));
+    return { paths: names, target: (path) => updater.getTargetInfo(path) };
   } catch (error) {
     await kept.keepValid(before);
     options.signal.throwIfAborted();
     throw reasonOf(error, options, seen);
   }
+}
+
+function imageChannels(targets: Signed | undefined): readonly string[] {
+  const packages = new Set<string>(Object.values(PACKAGE_OFFERS).map(({ channel }) => channel));
+  const roles = targets?.signed.delegations?.roles ?? [];
+  return roles.map(({ name }) => String(name)).filter((name) => !packages.has(name));
 }
 
 /** A path that the channel speaks for, and that nothing lies at: asking for it reads the channel. */
