@@ -47,6 +47,10 @@ export interface PluginManifest {
   readonly requires?: Readonly<Record<string, string>>;
   /** Service id -> range; used through `host.when()`. */
   readonly optional?: Readonly<Record<string, string>>;
+  /** Names that it brings into a service of another, by kind: `{ tts: ['flite'] }`; `*` stands for names that its configuration makes. */
+  readonly offers?: Readonly<Record<string, readonly string[]>>;
+  /** Settings that name what others offer: path of a list -> kind, and the service into which these are brought. */
+  readonly refers?: Readonly<Record<string, { readonly kind: string; readonly service: string }>>;
   /** Hooks it owns (creates and calls). */
   readonly hooks?: readonly string[];
   /** Hooks it taps; an undeclared tap is an error. */

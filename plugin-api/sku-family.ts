@@ -69,8 +69,8 @@ export function skuFamily(
   if (bases.length === 0)
     return { file, value: own.value as SkuManifest, files: [file], removed: new Map(), at: (path) => own.at(path) };
   const merge = new Merge(dirname(file), refuse);
+  // What a layer says wrongly was refused; the rest of the family can still be looked at.
   for (const layer of chain.toReversed()) merge.lay(layer);
-  if (merge.refused) return undefined;
   return {
     file,
     value: plainOf(merge.root) as unknown as SkuManifest,
@@ -180,7 +180,6 @@ interface Node {
 }
 
 class Merge {
-  refused = false;
   root: Node & { readonly members: ReadonlyMap<string, Node> };
   readonly removed = new Map<string, () => SkuSpot>();
   readonly #folder: string;
@@ -188,10 +187,7 @@ class Merge {
 
   constructor(folder: string, refuse: RefuseSku) {
     this.#folder = folder;
-    this.#refuse = (...what) => {
-      this.refused = true;
-      refuse(...what);
-    };
+    this.#refuse = refuse;
     const nobody = { file: '', value: {}, at: () => ({ file: '', line: 1 }) };
     this.root = { layer: nobody, path: [], members: new Map() };
   }
@@ -217,7 +213,10 @@ class Merge {
     const ids = [...members.keys()];
     for (const [index, id] of remove.entries()) {
       const wrong = whyNoRemoval(id, members.get(id), plugins, ids);
-      if (wrong) this.#refuse(layer, ['remove', index], wrong);
+      if (wrong) {
+        this.#refuse(layer, ['remove', index], wrong);
+        continue;
+      }
       members.delete(id);
       this.removed.set(id, () => layer.at(['remove', index]));
     }
@@ -228,6 +227,7 @@ class Merge {
         const near = didYouMean(id, ids);
         const instead = `a line with a version adds a plugin${near}`;
         this.#refuse(layer, ['plugins', id], `no base has a plugin ${id} that could be changed; ${instead}`);
+        continue;
       }
       const own = nodeOf(layer, this.#fromHere(layer, line), ['plugins', id]);
       // The line that lists a plugin is the one that brought it.

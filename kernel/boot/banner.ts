@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type HealthReport, httpServer, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import { systemClock } from '../clock.ts';
@@ -84,7 +85,10 @@ export async function tellTrouble(kernel: Kernel, folder: string, stops: () => b
 
 const failed = (message: string) => ({ status: 'error', message }) as const;
 
+/** On a device there is no npm: its program lies in the run folder. */
 function devicectl(folder: string): string {
+  if (!existsSync(join(import.meta.dirname, '../../node_modules/.package-lock.json')))
+    return ['run/devicectl', 'devicectl'].map((name) => join(folder, name)).find(existsSync) ?? 'devicectl';
   const root = folder === join(import.meta.dirname, '../../.device') ? '' : ` --root ${shown(folder)}`;
   return `npm run -s devicectl --${root}`;
 }

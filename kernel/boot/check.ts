@@ -151,6 +151,7 @@ class SkuCheck {
       this.report('plugin', place, path, place === sku ? 'SKU_INVALID' : 'MANIFEST_INVALID', message, plugin),
     );
     this.#services(able(), entries);
+    this.#names(able());
     return withHeaps(entries).map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
 
@@ -380,6 +381,31 @@ class SkuCheck {
     return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
   }
 
+  /** Names that settings of the SKU take from other plugins, against those that its plugins offer. */
+  #names(entries: readonly PluginEntry[]): void {
+    for (const { id, manifest } of entries)
+      for (const [path, { kind, service }] of Object.entries(manifest.refers ?? {})) {
+        const keys = path.split('.');
+        const named = keys.reduce<unknown>((at, key) => Object(at)[key], this.given.get(id));
+        const offers = new Set(entries.flatMap((entry) => offersOf(entry, kind, service)));
+        if (!Array.isArray(named) || offers.has('*')) continue;
+        for (const [index, name] of named.entries()) {
+          if (offers.has(name)) continue;
+          const there = offers.size > 0 ? `it has ${[...offers].join(', ')}` : 'it has none';
+          const message = `configuration ${id}.${path} names the ${kind} ${name}, and no plugin of this SKU offers it: ${there}${meant(String(name), offers)}`;
+          // The others of the list are used: a device that runs goes on.
+          this.report(
+            'nothing',
+            this.#lines.get(id)!,
+            ['plugins', id, 'config', ...keys, index],
+            'SKU_INVALID',
+            message,
+            id,
+          );
+        }
+      }
+  }
+
   #services(entries: readonly PluginEntry[], all: readonly PluginEntry[]): void {
     const offers = entries.flatMap(({ id, manifest }) =>
       Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
@@ -399,6 +425,12 @@ class SkuCheck {
       }
     }
   }
+}
+
+/** A plugin from outside of the tree may say nothing of what it brings. */
+function offersOf({ tree, manifest }: PluginEntry, kind: string, service: string): readonly string[] {
+  if (manifest.offers) return manifest.offers[kind] ?? [];
+  return !tree && manifest.requires?.[service] !== undefined ? ['*'] : [];
 }
 
 function settingsOf(

@@ -287,7 +287,7 @@ describe('errors', () => {
     ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
     ['nonsense', 2, /^devicectl: USAGE: there is no command nonsense\n {2}see: devicectl --help/],
     ['config get', 2, /^devicectl: USAGE: <key> is missing: text\n/],
-    ['status --nope', 2, /^devicectl: USAGE: there is no such option\n/],
+    ['status --nope', 2, /^devicectl: USAGE: there is no option --nope\n/],
     ['-correct-horse status', 2, /^devicectl: USAGE: a command comes before its options\n {2}see: devicectl --help\n$/],
     ['call agenda.next day', 2, /^devicectl: USAGE: "day" is not of the form key=value/],
     ['call agenda.next limit=x', 2, /^devicectl: USAGE: input limit must be a number/],

@@ -111,12 +111,16 @@ function byFlag(parameters: readonly Parameter[], flag: string, kind?: Parameter
   return parameters.find((one) => (!kind || one.kind === kind) && one.flags.some((name) => dashed(name) === flag));
 }
 
+/** Longer than the option of any command. */
+const LONGEST_FLAG = 24;
+
 function unknown(flag: string, parameters: readonly Parameter[], own: readonly string[]): Failure {
   const all = [...parameters.flatMap(({ flags }) => flags), ...own].map(dashed);
   const near = nearest(flag, [...all, ...GLOBALS.map((one) => one.flag)]);
   const there = all.length === 0 ? 'it takes no options' : `it takes ${all.join(', ')}`;
-  // Not what it was, as with a word that has no place.
-  return usage('there is no such option', near ? `did you mean ${near}?` : there);
+  // Its name, where it looks like one: the rest may be a secret, as with a word that has no place.
+  const what = /^--[a-z]+(-[a-z]+)*$/.test(flag) && flag.length <= LONGEST_FLAG ? `option ${flag}` : 'such option';
+  return usage(`there is no ${what}`, near ? `did you mean ${near}?` : there);
 }
 
 function descriptionOf({ description }: Parameter['schema']): string | undefined {
