@@ -392,7 +392,7 @@ class SkuCheck {
         for (const [index, name] of named.entries()) {
           if (offers.has(name)) continue;
           const there = offers.size > 0 ? `it has ${[...offers].join(', ')}` : 'it has none';
-          const message = `configuration ${id}.${path} names the ${kind} ${name}, and no plugin of this SKU offers it: ${there}${meant(String(name), offers)}`;
+          const message = `configuration ${id}.${path} names the ${kind} ${name}, and no plugin of this SKU offers it: ${there}${didYouMean(String(name), offers)}`;
           // The others of the list are used: a device that runs goes on.
           this.report(
             'nothing',

@@ -198,9 +198,9 @@ export class ArchiveWriter {
     await this.#put(bytes);
   }
 
-  async #put(bytes: Buffer): Promise<void> {
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await this.#out.write(bytes, done, bytes.length - done, this.#bytes);
+  async #put(buffer: Buffer): Promise<void> {
+    for (let done = 0; done < buffer.length; ) {
+      const { bytesWritten } = await this.#out.write(buffer, done, buffer.length - done, this.#bytes);
       done += bytesWritten;
       this.#bytes += bytesWritten;
     }
