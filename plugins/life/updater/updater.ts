@@ -191,8 +191,7 @@ export class Updater {
     const { journal } = this.parts;
     const verb = order === 'apply' ? 'install' : 'download';
     // It has only to be written down that it is staged, or found.
-    const { name } = this.#job ?? {};
-    const ends = { download: 'staged', check: 'available', install: 'available' }[name ?? ''];
+    const ends = { download: 'staged', check: 'available', install: 'available' }[this.#job?.name ?? ''];
     if (ends === journal.record.state) await this.#job?.done;
     await this.slots();
     await this.#again(verb);
@@ -428,9 +427,8 @@ export class Updater {
   #tidy(): Promise<void> {
     // The next start does it.
     if (this.parts.scope.signal.aborted) return Promise.resolve();
-    const { log } = this.parts;
     this.#tidied = tidy(this.parts, this.uploads).catch((err) =>
-      log.warn({ err }, 'cannot sweep what no update needs'),
+      this.parts.log.warn({ err }, 'cannot sweep what no update needs'),
     );
     return this.#tidied;
   }
