@@ -7,7 +7,7 @@ import { DESK, declaredStores, NO_STATE, STORES } from '../fixtures/stores.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const WRITES =
-  /\b(?:replaceFile(?:Sync)?|appendFile(?:Sync)?|writeFile(?:Sync)?|createWriteStream|KeptFile\.open|new WantedFile|openForms|copyFile(?:Sync)?|moveFile|writePrivateFile|recoverFile|writeSync|new DatabaseSync|\.write\(buffer)\s*[(<]/;
+  /\b(?:replaceFile(?:Sync)?|appendFile(?:Sync)?|writeFile(?:Sync)?|createWriteStream|KeptFile\.open|new WantedFile|openForms|copyFile(?:Sync)?|moveFile|writePrivateFile|recoverFile|writeSync|new DatabaseSync)\s*[(<]|#out\.write\(buffer,/;
 
 /** Modules of the Core that write files. */
 function writers(): readonly string[] {
