@@ -173,6 +173,14 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     retained: true,
     payload: record(['state'], { state: oneOf('open', 'locked', 'failed'), code: TEXT, reason: TEXT }),
   },
+  'system.boot': {
+    summary: 'how the device started; with `fellBack` it left a slot, and nobody has seen that yet',
+    retained: true,
+    payload: record(['safe'], {
+      safe: { type: 'boolean' },
+      fellBack: record(['slot', 'reason'], { slot: oneOf('a', 'b'), version: TEXT, reason: TEXT }),
+    }),
+  },
   'system.bus.dropped': {
     summary: 'events were lost for this subscriber; told to it alone',
     payload: record(Object.keys(LOSS), LOSS),
@@ -220,14 +228,6 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'uart.error': {
     summary: 'a serial line lost or damaged bytes',
     payload: record(['handle', 'errors'], { handle: TEXT, errors: { type: 'array', items: TEXT } }),
-  },
-  'system.boot': {
-    summary: 'how the device started; with `fellBack` it left a slot, and nobody has seen that yet',
-    retained: true,
-    payload: record(['safe'], {
-      safe: { type: 'boolean' },
-      fellBack: record(['slot', 'reason'], { slot: oneOf('a', 'b'), version: TEXT, reason: TEXT }),
-    }),
   },
   'ui.banner': {
     summary: 'a banner on the panel is shown, updated, or dismissed',

@@ -378,8 +378,6 @@ export {
 } from './services/power.ts';
 export { type Guest, type Processes, type ProcessOwner, processes } from './services/processes.ts';
 export {
-  type ActClaim,
-  type ActSubject,
   type Consent,
   type Consents,
   consents,
@@ -449,7 +447,6 @@ export {
   type WakePhrase,
 } from './services/speech.ts';
 export { type Spi, type SpiHandle, type SpiHandleInfo, spi } from './services/spi.ts';
-export { type Timer, type Timers, type TimersState, timers } from './services/timers.ts';
 export {
   type Uart,
   type UartChunk,

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import {
-  type ActSubject,
   type ChangeData,
   type ChangeMaker,
   type Consent,
@@ -11,6 +10,7 @@ import {
   reasonOf,
 } from '@device-core/plugin-api';
 import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/consent';
+import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { removeTree } from './code.ts';
 import { type AppEntry, type Retained, without } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';

@@ -1,6 +1,5 @@
 /** apps.install, update, rollback, remove, switch, installed, upload. What takes long is a change. */
 import {
-  type ActSubject,
   type ChangeRequest,
   CoreError,
   type CoreErrorCode,
@@ -9,6 +8,7 @@ import {
   type Operation,
 } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { Installation } from './installation.ts';
 import type { AppEntry, Installed } from './installed.ts';
 import type { InstallRequest } from './outcome.ts';

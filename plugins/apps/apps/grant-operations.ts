@@ -1,6 +1,5 @@
 /** apps.grant, apps.revoke: the operator's word about one capability of one app, which takes effect at once. */
 import {
-  type ActSubject,
   type AppManifest,
   type AppStatus,
   type CallContext,
@@ -16,6 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';

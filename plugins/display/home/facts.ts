@@ -5,9 +5,9 @@ import type {
   DisplayState,
   Notification,
   Surroundings,
-  Timer,
   WifiNetwork,
 } from '@device-core/plugin-api';
+import type { Timer } from '@device-core/plugin-api/services/timers';
 
 export interface Opened {
   readonly id: string;

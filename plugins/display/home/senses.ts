@@ -18,12 +18,10 @@ import {
   notifications,
   type PluginHost,
   reasonOf,
-  type Timers,
-  type TimersState,
-  timers,
   type Voice,
   voice,
 } from '@device-core/plugin-api';
+import { type Timers, type TimersState, timers } from '@device-core/plugin-api/services/timers';
 import type { Facts, Problem } from './facts.ts';
 
 /** What deeds are done with. */

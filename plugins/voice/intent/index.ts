@@ -9,8 +9,8 @@ import {
   intents,
   operations,
   speech,
-  timers as timersRef,
 } from '@device-core/plugin-api';
+import { timers as timersRef } from '@device-core/plugin-api/services/timers';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';
 import { addAudio, addGeneral } from './device-intents.ts';

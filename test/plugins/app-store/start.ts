@@ -2,7 +2,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type ActSubject,
   type AppManifest,
   type AppState,
   type AppStatus,
@@ -20,6 +19,7 @@ import {
   type Operation,
   operations,
 } from '@device-core/plugin-api';
+import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';

@@ -19,11 +19,10 @@ import {
   network,
   notifications,
   operations,
-  type TimersState,
-  timers,
   voice,
   type WifiNetwork,
 } from '@device-core/plugin-api';
+import { type TimersState, timers } from '@device-core/plugin-api/services/timers';
 import {
   createTestHost,
   given,

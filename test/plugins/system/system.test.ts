@@ -232,7 +232,10 @@ describe('plugins', () => {
     const told = await one.ask('plugins.apply', { check: true });
     assert.deepEqual([told.state, told.difference.changed], ['checked', ['spi']]);
     assert.deepEqual(one.acted, ['check']);
-    await assert.rejects(one.ask('plugins.apply'), { code: 'UNAVAILABLE', message: /changes is the one/ });
+    await assert.rejects(one.ask('plugins.apply'), {
+      code: 'UNAVAILABLE',
+      message: /enable plugin changes in the SKU/,
+    });
     const kept = new InstantChanges();
     await one.host.appear(changes, kept);
     one.acted.length = 0;

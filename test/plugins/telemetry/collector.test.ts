@@ -267,6 +267,6 @@ describe('the address and the headers', () => {
     const { host, consent, health } = await start({ endpoint: 'https://collector.example', outbox: 'none' });
     await using _host = host;
     await consent('usage');
-    assert.match(await health(), /TELEMETRY_UNSENT .*outbox is the one/);
+    assert.match(await health(), /TELEMETRY_UNSENT .*enable plugin outbox in the SKU/);
   });
 });

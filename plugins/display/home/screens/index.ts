@@ -1,5 +1,6 @@
-import type { Surroundings, TextQuestion, TextSize, Timer } from '@device-core/plugin-api';
+import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api';
 import { cardWords, directionOfLocale, Layout, type Scene } from '@device-core/plugin-api/scene';
+import type { Timer } from '@device-core/plugin-api/services/timers';
 import type { Drawing } from '../facts.ts';
 import { localeOfWords, type Strings, stringsOf } from '../strings/index.ts';
 import { face } from './face.ts';

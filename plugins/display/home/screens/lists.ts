@@ -1,7 +1,8 @@
 /** Screens that are lists: notifications, apps, timers, what left the device. */
-import type { Timer } from '@device-core/plugin-api';
+
 import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { buttons, GRID, ground, literal, onGrid, target } from '@device-core/plugin-api/scene';
+import type { Timer } from '@device-core/plugin-api/services/timers';
 import type { Drawing, Opened } from '../facts.ts';
 import { lengthText } from '../length.ts';
 import { page } from '../page.ts';

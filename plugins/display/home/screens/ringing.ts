@@ -1,7 +1,8 @@
 /** A timer that rings: how long it was, since when it rings, and one large button that ends it. */
-import type { Timer } from '@device-core/plugin-api';
+
 import type { Layout, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { GRID, ground, literal, PANEL_UNITS, target } from '@device-core/plugin-api/scene';
+import type { Timer } from '@device-core/plugin-api/services/timers';
 import { lengthText } from '../length.ts';
 import { WIDTH, wholeScreen } from '../page.ts';
 import type { Strings } from '../strings/index.ts';

@@ -1,5 +1,5 @@
-import type { ActSubject } from '@device-core/plugin-api';
 import { cell, defineProgram, quoted, rightLines } from '@device-core/plugin-api/program';
+import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 
 interface Answer {
   readonly code: string;
