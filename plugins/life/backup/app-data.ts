@@ -74,21 +74,30 @@ export class AppData {
     this.#entries = 0;
     this.#began = mark.bytes;
     let looked = false;
+    let failed: unknown;
     const work = async () => {
       looked = true;
-      await look();
-      if (this.#writer.bytes - this.#began > share.bytes) throw new OverShare();
+      try {
+        await look();
+        if (this.#writer.bytes - this.#began > share.bytes) throw new OverShare();
+      } catch (thrown) {
+        failed = thrown; // its class is lost where borrow() crosses a border
+      }
     };
     try {
       await (apps ? apps.borrow(app, work) : work());
     } catch (thrown) {
-      if (looked && !(thrown instanceof OverShare || thrown instanceof TooMuch)) throw thrown;
-      await this.#writer.back(mark);
-      this.#left.forget(app);
-      if (looked) return false;
-      this.#left.app(app, reasonOf(thrown));
+      if (looked && failed === undefined) throw thrown;
+      if (!looked) {
+        this.#left.app(app, reasonOf(thrown));
+        return true;
+      }
     }
-    return true;
+    if (failed === undefined) return true;
+    if (!(failed instanceof OverShare || failed instanceof TooMuch)) throw failed;
+    await this.#writer.back(mark);
+    this.#left.forget(app);
+    return false;
   }
 
   #rest(): Share {

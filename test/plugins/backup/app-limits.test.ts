@@ -36,6 +36,8 @@ async function start(borrow?: Apps['borrow'], limits: typeof SMALL | undefined =
   const table = new TestOperations();
   const host = await createTestHost(limits ? makeBackup(limits) : plugin, {
     manifest,
+    // Limits of a test cannot be handed over a border.
+    ...(limits && { isolation: 'inline' }),
     services: [
       [operations, table],
       [device, { info: async () => info } satisfies Device],
