@@ -85,7 +85,7 @@ export async function bannerScene(
     const whole = W - 2 * PAD;
     const wide = (progress: number) => Math.max(BAR, Math.round(whole * progress));
     const w = wide(banner.progress);
-    const percent = `${Math.round(banner.progress * 100)} %`;
+    const percent = new Intl.NumberFormat(locale, { style: 'percent' }).format(banner.progress);
     laid.push(
       { kind: 'rect', x: PAD, y: h, w: whole, h: BAR, radius: BAR / 2, fill: '@sunken', label: percent },
       { kind: 'rect', id: FILL, x: PAD, y: h, w, h: BAR, radius: BAR / 2, fill: `@${banner.level}` },

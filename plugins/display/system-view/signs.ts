@@ -5,6 +5,7 @@ import {
   directionOfLocale,
   foreignLabel,
   foreignText,
+  GRID,
   type IconName,
   iconNode,
   PANEL_UNITS,
@@ -73,7 +74,7 @@ export async function noticeScene(
   if (!notice) return { scene: NOTHING, box };
   const text = foreignText(notice.text);
   const icon = Math.min(28, line);
-  const most = STRIP_WIDTH - 24 - 8 - icon - 44;
+  const most = STRIP_WIDTH - GRID.margin - 8 - icon - 44;
   const [size] = await display.measure([{ text, role: 'caption', width: most, lines: 1 }]);
   const room = Math.min(most, Math.ceil(size?.width ?? most) + 1);
   const width = room + icon + 44;
@@ -82,7 +83,7 @@ export async function noticeScene(
     iconNode(notice.icon, { x: 12, y: (h - icon) / 2, size: icon }, { colour: `@${notice.level}`, dir }),
     { kind: 'text', x: 22 + icon, w: room, h, text, role: 'caption', lines: 1, valign: 'middle' },
   ];
-  const x = dir === 'rtl' ? STRIP_WIDTH - 8 - width : 24;
+  const x = dir === 'rtl' ? STRIP_WIDTH - 8 - width : GRID.margin;
   const label = foreignLabel(notice.text);
   const pill: SceneNode = { kind: 'group', x, y: 4, w: width, h, label, nodes: directed(nodes, width, dir) };
   return { scene: { scene: 1, background: '#00000000', nodes: [pill] }, box };

@@ -77,7 +77,7 @@ export class Troubles {
   /** The most urgent of all; others follow when it is over. `plugged`: the charger was plugged in just now. */
   notice(plugged: boolean, { troubles: words }: Pick<Strings, 'troubles'>): Notice | undefined {
     const { level } = this.#power;
-    const percent = typeof level === 'number' ? ` ${Math.round(level * 100)} %` : '';
+    const percent = typeof level === 'number' ? ` ${words.percent(Math.round(level * 100))}` : '';
     if (this.#isLow()) return { level: 'warn', icon: 'power', text: `${words.low}${percent}` };
     const broken = [...this.#broken].sort();
     const [first] = broken;
@@ -89,17 +89,17 @@ export class Troubles {
       return { level: 'error', icon: 'error', text };
     }
     if (this.#sound !== undefined) return { level: 'error', icon: 'silent', text: words.sound(this.#sound) };
-    const updating = this.#updating(words.update);
+    const updating = this.#updating(words);
     if (updating) return updating;
     if (this.#offline) return { level: 'info', icon: 'offline', text: words.offline };
     return plugged ? { level: 'info', icon: 'power', text: `${words.charging}${percent}` } : undefined;
   }
 
-  #updating(words: Strings['troubles']['update']): Notice | undefined {
+  #updating({ update: words, percent: share }: Strings['troubles']): Notice | undefined {
     const { state, percent, reason } = this.#update;
     const version = typeof this.#update.version === 'string' ? this.#update.version : '';
     const why = typeof reason === 'string' ? reason : '';
-    const done = typeof percent === 'number' ? ` ${Math.floor(percent)} %` : '';
+    const done = typeof percent === 'number' ? ` ${share(Math.floor(percent))}` : '';
     if (state === 'downloading' || state === 'verifying')
       return { level: 'info', icon: 'power', text: `${words.brings(version)}${done}` };
     if (state === 'activating') return { level: 'info', icon: 'power', text: words.restarts(version) };

@@ -48,7 +48,7 @@ describe('a banner', () => {
     const puts = it.screen.asked.filter((what) => what === 'put banner').length;
     assert.ok(puts <= 12, `${puts}`);
     await it.clock.advance(200);
-    assert.ok(it.screen.says('banner').includes('100 %'), it.screen.says('banner').join());
+    assert.ok(it.screen.says('banner').includes('100%'), it.screen.says('banner').join());
   });
 
   it('with a time goes after it, and not while nobody can see it', async () => {

@@ -7,6 +7,8 @@ import { LEVELS, type Level } from '../../../plugins/display/notify/asked.ts';
 import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
 import type { Drawing } from '../../../plugins/display/notify/stage.ts';
 import { toastScene } from '../../../plugins/display/notify/toast-scene.ts';
+import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
+import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
 import { appSurface, homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
@@ -73,5 +75,27 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
         ),
       ]);
       await assertPicture(`notify/banner-${look}`, await painted(surfaces, { surroundings, at: ON_THE_GLASS }));
+    });
+
+  const ASKED = {
+    'error-home': [{ level: 'error', text: 'The camera of the front door does not answer' }, {}],
+    'error-home-large': [{ level: 'error', text: 'No answer' }, { textScale: 1.5 }],
+    'buttons-home': [
+      { level: 'info', text: 'Bread is in the oven', progress: 0.62, buttons: [{ id: 'stop', title: 'Stop' }] },
+      { theme: DAY },
+    ],
+  } as const;
+  for (const [name, [look, surroundings]] of Object.entries(ASKED))
+    it(`a banner over the clock: ${name}`, async () => {
+      const showing = { id: 'k', kind: 'banner', title: 'Doorbell', at: EVENING, state: 'showing', count: 1, ...look } as const;
+      const banner = { key: 'k', at: 0, version: 1, app: 'com.example.doorbell', ...look };
+      const view = { title: 'Doorbell', device: 'Device', former: undefined, more: 0 };
+      const surfaces = await withMeasure({ surroundings }, async (display) => {
+        const around = await display.surroundings();
+        const drawing = { facts: { ...FACTS, notifications: [showing] }, surroundings: around, now: EVENING, page: 0 };
+        const home = await drawScreen('home', drawing, (texts) => display.measure(texts));
+        return [{ ...surfaceOf('home', []), scene: home }, over('banner', await bannerScene(display, banner, view))];
+      });
+      await assertPicture(`notify/banner-${name}`, await painted(surfaces, { surroundings, at: ON_THE_GLASS }));
     });
 });

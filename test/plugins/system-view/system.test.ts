@@ -137,13 +137,13 @@ describe('the line', () => {
     ['a voice that failed', 'plugin.state', { plugin: 'voice', state: 'failed' }, 'Voice does not work'],
     ['another plugin', 'plugin.state', { plugin: 'nfc', state: 'quarantined' }, 'nfc does not work'],
     ['no network', 'system.network', { state: 'offline' }, 'Offline'],
-    ['a low battery', 'system.power', { source: 'battery', level: 0.1, state: 'discharging' }, 'Battery low 10 %'],
+    ['a low battery', 'system.power', { source: 'battery', level: 0.1, state: 'discharging' }, 'Battery low 10%'],
     ['a low battery by its state', 'system.power', { state: 'low' }, 'Battery low'],
     [
       'an update that is fetched',
       'update.state',
       { state: 'downloading', version: '1.2.0', percent: 41.7 },
-      'Update 1.2.0 41 %',
+      'Update 1.2.0 41%',
     ],
     ['a restart for it', 'update.state', { state: 'activating', version: '1.2.0' }, 'Restarting for update 1.2.0'],
     ['its probation', 'update.state', { state: 'probation', version: '1.2.0' }, 'Update 1.2.0 is being tried'],
@@ -193,7 +193,7 @@ describe('the line', () => {
     await using bench = await boot({ clock });
     bench.host.publish('system.power', { source: 'mains', level: 0.4, state: 'charging' });
     await clock.advance(10);
-    assert.equal(labels(bench, 'notice'), 'Charging 40 %');
+    assert.equal(labels(bench, 'notice'), 'Charging 40%');
     await clock.advance(6_000);
     assert.equal(labels(bench, 'notice'), '');
     assert.equal(clock.pending, 0);

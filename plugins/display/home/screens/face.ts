@@ -12,64 +12,28 @@ import {
 } from '@device-core/plugin-api/scene';
 import type { Drawing } from '../facts.ts';
 import { WIDTH, wholeScreen } from '../page.ts';
+import { bannerEnd } from '../parts/below-banner.ts';
 import { problemTitle } from '../problem-text.ts';
 import type { Strings } from '../strings/index.ts';
 
-const CLOCK = { top: 40, height: 208 } as const;
+const CLOCK = { top: 40, height: 208, least: 72 } as const;
 const LARGEST_CHARACTER = 272;
 
 export async function face({ facts, surroundings }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
-  const { theme, locale } = surroundings;
-  const twelve = new Intl.DateTimeFormat(locale, { hour: 'numeric' }).resolvedOptions().hour12 === true;
-  const clock = await layout.fitted('00:00', 'hero', { width: WIDTH, height: CLOCK.height });
-  const nodes: SceneNode[] = [
-    {
-      kind: 'text',
-      x: GRID.margin,
-      y: CLOCK.top,
-      w: WIDTH,
-      h: clock.height,
-      text: twelve ? '{time:h:mm}' : '{time:HH:mm}',
-      role: 'hero',
-      size: clock.size,
-      weight: 700,
-      align: 'center',
-      lines: 1,
-      tabular: true,
-    },
-  ];
-  let y = CLOCK.top + clock.height;
-  const date = await layout.fitted(
-    '',
-    'heading',
-    { width: WIDTH, height: layout.line('heading') },
-    longestDate(locale),
-  );
-  nodes.push({
-    kind: 'text',
-    x: GRID.margin,
-    y,
-    w: WIDTH,
-    h: date.height,
-    text: '{date}',
-    role: 'heading',
-    size: date.size,
-    weight: 400,
-    colour: '@text-soft',
-    align: 'center',
-    lines: 1,
-  });
-  y += date.height;
+  const { theme, locale, textScale } = surroundings;
   const foot = await bottom(facts, strings, layout);
   const from = PANEL_UNITS - 40 - foot.height;
+  const banner = await bannerEnd(facts.notifications, textScale, layout);
+  const top = banner === undefined ? CLOCK.top : banner + GRID.gap;
+  const { nodes, end } = await hours(locale, { top, room: from - 24 - top }, layout);
   nodes.push(...foot.nodes.map((node) => ({ ...node, y: (node.y ?? 0) + from })));
-  const size = Math.min(LARGEST_CHARACTER, from - y - 24);
+  const size = Math.min(LARGEST_CHARACTER, from - end - 24);
   if (size >= 96)
     nodes.push({
       kind: 'character',
       id: 'character',
       x: (PANEL_UNITS - size) / 2,
-      y: y + (from - y - size) / 2,
+      y: end + (from - end - size) / 2,
       w: size,
       h: size,
     });
@@ -85,6 +49,33 @@ export async function face({ facts, surroundings }: Drawing, strings: Strings, l
           ] as const,
         };
   return wholeScreen(strings.home, sky, nodes, layout);
+}
+
+/** Time and day, as large as the room below `top` allows. Of a small room the time has all; in one that nobody could read from afar there is neither. */
+async function hours(
+  locale: string,
+  { top, room }: { readonly top: number; readonly room: number },
+  layout: Layout,
+): Promise<{ readonly nodes: SceneNode[]; readonly end: number }> {
+  const twelve = new Intl.DateTimeFormat(locale, { hour: 'numeric' }).resolvedOptions().hour12 === true;
+  const day = await layout.fitted('', 'heading', { width: WIDTH, height: layout.line('heading') }, longestDate(locale));
+  const both = room - day.height >= CLOCK.least;
+  const height = Math.min(CLOCK.height, both ? room - day.height : room);
+  if (height < CLOCK.least) return { nodes: [], end: top };
+  const clock = await layout.fitted('00:00', 'hero', { width: WIDTH, height });
+  const line = { kind: 'text', x: GRID.margin, w: WIDTH, align: 'center', lines: 1 } as const;
+  const nodes: SceneNode[] = [
+    {
+      ...{ ...line, y: top, h: clock.height, text: twelve ? '{time:h:mm}' : '{time:HH:mm}', role: 'hero' },
+      ...{ size: clock.size, weight: 700, tabular: true },
+    },
+  ];
+  if (both)
+    nodes.push({
+      ...{ ...line, y: top + clock.height, h: day.height, text: '{date}', role: 'heading', size: day.size },
+      ...{ weight: 400, colour: '@text-soft' },
+    });
+  return { nodes, end: top + clock.height + (both ? day.height : 0) };
 }
 
 /** A Wednesday at the end of September: no other day is much longer in any language of the catalogue. */

@@ -31,6 +31,7 @@ export const de: Strings = {
     },
     fails: (plugin) => `${plugin} geht nicht`,
     many: (count, plugins) => `${count} Teile gehen nicht: ${plugins}`,
+    percent: (count) => `${count}\u00a0%`,
     low: 'Batterie schwach',
     charging: 'Lädt',
     sound: (reason) => `Kein Ton: ${reason}`,

@@ -31,6 +31,7 @@ export const en: Strings = {
     },
     fails: (plugin) => `${plugin} does not work`,
     many: (count, plugins) => `${count} parts do not work: ${plugins}`,
+    percent: (count) => `${count}%`,
     low: 'Battery low',
     charging: 'Charging',
     sound: (reason) => `No sound: ${reason}`,

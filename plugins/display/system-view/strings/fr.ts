@@ -31,6 +31,7 @@ export const fr: Strings = {
     },
     fails: (plugin) => `${plugin} ne marche pas`,
     many: (count, plugins) => `${count} éléments ne marchent pas : ${plugins}`,
+    percent: (count) => `${count}\u00a0%`,
     low: 'Batterie faible',
     charging: 'En charge',
     sound: (reason) => `Pas de son : ${reason}`,

@@ -28,6 +28,8 @@ export interface Strings {
     readonly failed: Readonly<Record<string, string>>;
     readonly fails: (plugin: string) => string;
     readonly many: (count: number, plugins: string) => string;
+    /** A whole number of hundredths, as the language writes it. */
+    readonly percent: (count: number) => string;
     readonly low: string;
     readonly charging: string;
     readonly sound: (reason: string) => string;
