@@ -14,14 +14,11 @@ import {
   type Timeline,
 } from '@device-core/plugin-api/scene';
 import type { Banner } from './banner-queue.ts';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { atTop, CARD, EDGE, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 
 const W = WIDTH - 2 * EDGE;
 const GAP = GRID.gap + GRID.unit;
-/** The strip of the system, with the capture indicator at its end, is not a banner's. */
-export const STRIP = 48;
-const ROOM_BELOW = 48;
 const CROSS = 44;
 const BAR = 10;
 const FILL = 'fill';
@@ -79,7 +76,7 @@ export async function bannerScene(
     { kind: 'group', w: W, h, label, nodes: told },
     ...cross(W - PAD - CROSS, PAD + (inner - CROSS) / 2),
   ];
-  const timelines: Timeline[] = former ? [] : [...comes(-(h + STRIP))];
+  const timelines: Timeline[] = former ? [] : [...atTop(h).enter];
   if (banner.progress !== undefined) {
     h += GAP;
     const whole = W - 2 * PAD;
@@ -121,13 +118,12 @@ export async function bannerScene(
   };
   const nodes = [ground, ...directed(laid, W, dir)];
   const card: SceneNode = { kind: 'group', id: CARD, w: W, h, nodes };
+  const { y, box, leave } = atTop(h);
   const scene: Scene = {
     ...{ scene: 1, background: '#00000000', timelines },
-    // It comes from behind the strip, not over it.
-    nodes: [{ kind: 'group', x: EDGE, y: GRID.unit, w: W, h, nodes: [card] }],
+    nodes: [{ kind: 'group', x: EDGE, y, w: W, h, nodes: [card] }],
   };
-  const box = { x: 0, y: STRIP, w: WIDTH, h: GRID.unit + h + ROOM_BELOW };
-  return { scene, box, leave: goes(-ROOM_BELOW) };
+  return { scene, box, leave };
 }
 
 /** On something raised a raised button is not seen. */

@@ -85,7 +85,9 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
       ...{ host, display: glass, floor, history, titles, losses, device: config.title },
       newKey: () => `${run}-${++counter}`,
     };
-    const toasts = new Toaster(company, config.toasts);
+    let inFront: string | undefined;
+    // A card has its buttons at the bottom; where a banner has the top, its buttons are there.
+    const toasts = new Toaster(company, config.toasts, () => inFront !== undefined && banners.stage.key === undefined);
     const banners: BannerBoard = new BannerBoard(company, config.banners, (answer) => answered(answer));
     const look = () => {
       toasts.look();
@@ -136,7 +138,12 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
       glass.use(service);
       during.use(
         'state of the panel',
-        service.onState(({ power }) => floor.dark(power === 'off')),
+        service.onState(({ power, app }) => {
+          const moves = (app === undefined) !== (inFront === undefined);
+          inFront = app;
+          if (moves) toasts.stage.again();
+          floor.dark(power === 'off');
+        }),
       );
       during.use(
         'touches',

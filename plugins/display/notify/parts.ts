@@ -7,17 +7,22 @@ import {
   ICONS,
   type IconName,
   iconNode,
+  PANEL_UNITS,
+  type Rect,
   type SceneNode,
   type Timeline,
 } from '@device-core/plugin-api/scene';
 import type { Level } from './asked.ts';
 
-/** Of the panel. */
-export const WIDTH = 720;
+export const WIDTH = PANEL_UNITS;
 /** From the edge of the panel to a card. */
 export const EDGE = GRID.gap * 2;
 export const PAD = GRID.gap * 1.5;
 export const SIGN = 72;
+/** The strip of the system, with the capture indicator at its end, is free of both. */
+export const STRIP = 48;
+/** Beside a card: for its shadow, and for the way that it comes. */
+export const ROOM = 48;
 export const COME_MS = 280;
 export const GO_MS = 180;
 export const CARD = 'card';
@@ -75,16 +80,39 @@ export async function legible(
   return (size?.missing ?? 0) > 0 || title.trim() === '' ? (app ?? title) : title;
 }
 
-export function comes(from: number): readonly Timeline[] {
+function comes(from: number): readonly Timeline[] {
   return [
     { node: CARD, property: 'y', from, to: 0, ms: COME_MS, ease: 'out' },
     { node: CARD, property: 'opacity', from: 0, to: 1, ms: 160, ease: 'out' },
   ];
 }
 
-export function goes(to: number): readonly Timeline[] {
+function goes(to: number): readonly Timeline[] {
   return [
     { node: CARD, property: 'y', to, ms: GO_MS, ease: 'in' },
     { node: CARD, property: 'opacity', to: 0, ms: GO_MS, ease: 'in' },
   ];
 }
+
+/** A card at an edge of the panel: its place in its surface, that of the surface, and how it comes and goes. */
+interface Place {
+  readonly y: number;
+  readonly box: Rect;
+  readonly enter: readonly Timeline[];
+  readonly leave: readonly Timeline[];
+}
+
+/** It comes from behind the strip, not over it. */
+export const atTop = (h: number): Place => ({
+  y: GRID.unit,
+  box: { x: 0, y: STRIP, w: WIDTH, h: GRID.unit + h + ROOM },
+  enter: comes(-(h + STRIP)),
+  leave: goes(-ROOM),
+});
+
+export const atBottom = (h: number): Place => ({
+  y: ROOM,
+  box: { x: 0, y: PANEL_UNITS - ROOM - h - EDGE, w: WIDTH, h: ROOM + h + EDGE },
+  enter: comes(h + EDGE),
+  leave: goes(ROOM),
+});

@@ -1,4 +1,4 @@
-/** A toast: at the bottom, it rises from the edge. Title and sign of the app are drawn here, whatever the app says. */
+/** A toast: at the bottom it rises from the edge, over an app it comes down from the top. Title and sign of the app are drawn here, whatever the app says. */
 import type { Display } from '@device-core/plugin-api';
 import {
   directed,
@@ -6,29 +6,30 @@ import {
   foreignLabel,
   foreignText,
   GRID,
-  PANEL_UNITS,
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
-import { CARD, comes, EDGE, goes, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
+import { atBottom, atTop, CARD, EDGE, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';
 
 const W = WIDTH - 2 * EDGE;
 const GAP = GRID.gap + GRID.unit;
-/** Room for the shadow, and for the way that it comes. */
-const ROOM = 48;
 export const TAP = 'dismiss';
 
-/** `title` is the real one of the app; absent: the device speaks. */
+export interface ToastView {
+  /** The real one of the app; absent: the device speaks. */
+  readonly title: string | undefined;
+  readonly device: string;
+  readonly entering: boolean;
+  /** The buttons of an app are at the bottom. */
+  readonly top: boolean;
+}
+
 export async function toastScene(
   display: Pick<Display, 'measure' | 'surroundings'>,
   toast: Toast,
-  {
-    title: real,
-    device,
-    entering,
-  }: { readonly title: string | undefined; readonly device: string; readonly entering: boolean },
+  { title: real, device, entering, top }: ToastView,
 ): Promise<Drawing> {
   const { locale, textScale } = await display.surroundings();
   const lines = linesOf(textScale);
@@ -66,12 +67,13 @@ export async function toastScene(
       ...{ weight: 700, colour: '@accent', align: 'end' },
     });
   const nodes = directed(laid, W, directionOfLocale(locale));
+  const { y: down, box, enter, leave } = (top ? atTop : atBottom)(h);
   const scene: Scene = {
     scene: 1,
     background: '#00000000',
     nodes: [
       {
-        ...{ kind: 'group', x: EDGE, y: ROOM, w: W, h },
+        ...{ kind: 'group', x: EDGE, y: down, w: W, h },
         nodes: [
           {
             ...{ kind: 'group', id: CARD, w: W, h, tap: TAP, nodes },
@@ -80,8 +82,7 @@ export async function toastScene(
         ],
       },
     ],
-    ...(entering && { timelines: comes(h + EDGE) }),
+    ...(entering && { timelines: enter }),
   };
-  const height = ROOM + h + EDGE;
-  return { scene, box: { x: 0, y: PANEL_UNITS - height, w: WIDTH, h: height }, leave: goes(ROOM) };
+  return { scene, box, leave };
 }

@@ -36,8 +36,11 @@ export class Toaster {
   /** Of what is shown now: since when, and when it goes. */
   #since: number | undefined;
   #timer: Disposable | undefined;
+  /** Version of the toast that the timer is of. */
+  #timed: number | undefined;
 
-  constructor(company: Company, limits: QueueLimits) {
+  /** `atTop`: whether what is below has its buttons at the bottom. */
+  constructor(company: Company, limits: QueueLimits, atTop: () => boolean) {
     const { host, display, titles, device } = company;
     this.#company = company;
     this.#queue = new ToastQueue(limits, company.newKey);
@@ -46,7 +49,9 @@ export class Toaster {
       surface: { id: 'toast', layer: 'toast' },
       wanted: () => this.#queue.showing,
       draw: (toast, former) =>
-        toastScene(display, toast, { title: titles.of(toast.app), device, entering: former === undefined }),
+        toastScene(display, toast, {
+          ...{ title: titles.of(toast.app), device, entering: former === undefined, top: atTop() },
+        }),
       shown: (toast) => this.#shown(toast),
       failed: (toast, reason) => {
         host.log.warn({ app: toast.app, reason }, 'cannot draw a toast');
@@ -102,6 +107,9 @@ export class Toaster {
     if (this.#queue.showing?.key !== toast.key) return;
     history.state(toast.key, 'showing');
     this.#since ??= floor.now();
+    // Drawn again at another place or size, it has no longer time.
+    if (this.#timer && this.#timed === toast.version) return;
+    this.#timed = toast.version;
     this.#timer?.[Symbol.dispose]();
     const ms = Math.min(MOST_MS, Math.max(LEAST_MS, toast.durationMs ?? DEFAULT_MS));
     this.#timer = host.clock.after(ms, () => {

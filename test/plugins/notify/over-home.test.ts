@@ -1,9 +1,10 @@
 /** A banner over home: time and day stand below it whole, or not at all. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { nodesOf } from '@device-core/plugin-api/scene';
-import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
+import type { Notification } from '@device-core/plugin-api';
+import { nodesOf, type Scene } from '@device-core/plugin-api/scene';
 import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
+import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
 import { FakeDisplay, SURROUNDINGS } from '../../fixtures/fake-display.ts';
 import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
 import { assertUsable } from '../../fixtures/targets.ts';
@@ -31,18 +32,20 @@ suite('a banner over home', () => {
           const banner = { key: 'k', at: 0, version: 1, level: 'error', ...look } as const;
           const view = { title: 'Doorbell', device: 'Device', former: undefined, more: 0 };
           const { scene, box } = await bannerScene(service, banner, view);
-          const card = [...nodesOf(scene.nodes as never)].find(({ id }) => id === 'card');
+          const card = [...nodesOf((scene as Scene).nodes)].find(({ id }) => id === 'card');
           const end = box.y + 8 + (card?.h ?? 0);
-          const showing = {
+          const showing: Notification = {
             ...{ id: 'k', kind: 'banner', title: 'Doorbell', level: 'error', at: EVENING, state: 'showing', count: 1 },
             ...look,
-          } as const;
+          };
           const facts = { ...FACTS, notifications: [showing] };
           const home = await drawScreen('home', { facts, surroundings, now: EVENING, page: 0 }, (texts) =>
             service.measure(texts),
           );
           assertUsable(home, 'home');
-          const texts = [...nodesOf(home.nodes)].filter((node) => node.kind === 'text' && /^\{(time|date)/.test(node.text));
+          const texts = [...nodesOf(home.nodes)].filter(
+            (node) => node.kind === 'text' && /^\{(time|date)/.test(node.text),
+          );
           for (const { y = 0, h = 0 } of texts) assert.ok(y >= end && y + h <= 720 - 40 - 88, `${y} + ${h}, ${end}`);
           // Large letters fill the panel; at the plain size the time is always seen.
           if (textScale === 1) assert.ok(texts.length >= (name === 'with buttons' ? 1 : 2));

@@ -3,13 +3,13 @@ import { after, describe, it } from 'node:test';
 import { LAYERS, type Surface } from '@device-core/plugin-api';
 import { DAY, NIGHT, type Scene } from '@device-core/plugin-api/scene';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
 import { LEVELS, type Level } from '../../../plugins/display/notify/asked.ts';
 import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
 import type { Drawing } from '../../../plugins/display/notify/stage.ts';
 import { toastScene } from '../../../plugins/display/notify/toast-scene.ts';
-import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
-import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
 import { surfaceOf } from '../../fixtures/glass.ts';
+import { EVENING, FACTS } from '../../fixtures/home-facts.ts';
 import { appSurface, homeSurface, type Measure, withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, painted } from '../../fixtures/pictures.ts';
 
@@ -27,10 +27,10 @@ function over(layer: 'toast' | 'banner', { scene, box }: Drawing): Surface {
   return { ...surfaceOf(layer, [], { layer: LAYERS[layer] }), scene: scene as Scene, box };
 }
 
-function toast(display: Measure, level: Level, count = 1): Promise<Drawing> {
+function toast(display: Measure, level: Level, { count = 1, top = false } = {}): Promise<Drawing> {
   const [title, text] = TOASTS[level];
   const asked = { key: 'k', at: 0, count, version: 1, app: 'com.example.app', text, level };
-  return toastScene(display, asked, { title, device: 'Device', entering: true });
+  return toastScene(display, asked, { title, device: 'Device', entering: true, top });
 }
 
 describe('pictures of', { skip: NO_PICTURES }, () => {
@@ -43,7 +43,7 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
         const surroundings = { theme };
         const surfaces = await withMeasure({ surroundings }, async (display) => [
           where === 'home' ? homeSurface() : await appSurface(display),
-          over('toast', await toast(display, level, level === 'info' ? 3 : 1)),
+          over('toast', await toast(display, level, { count: level === 'info' ? 3 : 1, top: where === 'app' })),
         ]);
         await assertPicture(
           `notify/toast-${level}-${where}`,
@@ -87,7 +87,15 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
   } as const;
   for (const [name, [look, surroundings]] of Object.entries(ASKED))
     it(`a banner over the clock: ${name}`, async () => {
-      const showing = { id: 'k', kind: 'banner', title: 'Doorbell', at: EVENING, state: 'showing', count: 1, ...look } as const;
+      const showing = {
+        id: 'k',
+        kind: 'banner',
+        title: 'Doorbell',
+        at: EVENING,
+        state: 'showing',
+        count: 1,
+        ...look,
+      } as const;
       const banner = { key: 'k', at: 0, version: 1, app: 'com.example.doorbell', ...look };
       const view = { title: 'Doorbell', device: 'Device', former: undefined, more: 0 };
       const surfaces = await withMeasure({ surroundings }, async (display) => {

@@ -108,6 +108,32 @@ describe('a toast', () => {
     await clock.advance(4_000);
   });
 
+  it('leaves the buttons of an app free: at the top over an app, at the bottom else and below a banner', async () => {
+    const clock = virtualClock({ turns: 2 });
+    await using bench = await boot({ clock });
+    const top = () => (bench.screen.surfaces.get('toast')?.surface.box?.y ?? 720) < 100;
+    bench.publish(AGENDA, 'ui.toast', toast('a'));
+    await clock.advance(1_000);
+    assert.equal(top(), false);
+    // The app comes to the front below the toast: it moves, and has no longer time for that.
+    bench.screen.turn({ app: AGENDA });
+    await clock.advance(200);
+    assert.equal(top(), true);
+    assert.equal(bench.screen.surfaces.get('toast')?.scene.timelines, undefined);
+    await clock.advance(2_100);
+    assert.equal(bench.screen.surfaces.has('toast'), false);
+    bench.publish(AGENDA, 'ui.toast', toast('b'));
+    await clock.advance(200);
+    assert.equal(top(), true);
+    await clock.advance(4_000);
+    bench.publish(EAR, 'ui.banner', { action: 'show', id: 'x', text: 'c', level: 'info' });
+    await clock.advance(200);
+    bench.publish(AGENDA, 'ui.toast', toast('d'));
+    await clock.advance(200);
+    assert.equal(top(), false);
+    await clock.advance(4_000);
+  });
+
   it('is mirrored where lines run from the right', async () => {
     const clock = virtualClock({ turns: 2 });
     await using bench = await boot({ clock });

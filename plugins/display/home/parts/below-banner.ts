@@ -25,7 +25,5 @@ export async function bannerEnd(
   const specs = asked.map((button, index) => ({ ...button, title: foreignText(button.title), primary: index === 0 }));
   const row = await buttons(specs, WIDTH - 2 * PAD, layout, 1);
   const told = Math.max(SIGN, Math.ceil(layout.line('caption')) + body.height);
-  return (
-    TOP + PAD + told + (progress === undefined ? 0 : PAD + BAR) + (asked.length > 0 ? PAD + row.height : 0) + PAD
-  );
+  return TOP + PAD + told + (progress === undefined ? 0 : PAD + BAR) + (asked.length > 0 ? PAD + row.height : 0) + PAD;
 }
