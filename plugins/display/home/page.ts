@@ -5,7 +5,6 @@ import {
   GRID,
   ground,
   iconNode,
-  onGrid,
   PANEL_UNITS,
   pagerNodes,
   pagesOf,
@@ -90,17 +89,16 @@ async function head(title: string, strings: Strings, layout: Layout): Promise<Pa
   const side = GRID.target;
   const x = GRID.margin + side + 20;
   const width = PANEL_UNITS - GRID.margin - x;
-  // A title that is longer gets smaller: it says where one is.
-  const fit = await layout.fitted(title, 'title', { width, height: layout.line('title') });
-  const height = onGrid(Math.max(side, fit.height));
-  const y = TOP + (height - side) / 2;
+  // A title that is longer gets smaller: it says where one is. It is no higher than the way back, for it takes its room from what it names.
+  const fit = await layout.fitted(title, 'title', { width, height: Math.min(side, layout.line('title')) });
+  const height = side;
   return {
     height,
     nodes: [
       target(
         'back',
         'back',
-        { x: GRID.margin, y, w: side, h: side },
+        { x: GRID.margin, y: TOP, w: side, h: side },
         [ground(side, side, '@raised', side / 2), iconNode('back', { x: 24, y: 24, size: 40 }, { dir: layout.dir })],
         strings.back,
       ),

@@ -5,14 +5,17 @@ import { dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { type Card, CONTRAST, DAY } from '@device-core/plugin-api/scene';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import type { ScreenName } from '../../../plugins/display/home/screens/index.ts';
+import { drawScreen, type ScreenName } from '../../../plugins/display/home/screens/index.ts';
+import { SURROUNDINGS } from '../../fixtures/glass.ts';
 import {
   cardPicture,
   EVENING,
+  FACTS,
   ringingPicture,
   type ScreenOptions,
   screenPicture,
 } from '../../fixtures/home-screens.ts';
+import { withMeasure } from '../../fixtures/measured.ts';
 import { assertPicture, NO_PICTURES, type Picture, pixelsOf, pngOf, sideBySide } from '../../fixtures/pictures.ts';
 
 after(leakCheck());
@@ -33,6 +36,8 @@ const SCREENS: readonly (readonly [name: string, screen: ScreenName, options?: S
   ['settings-large', 'settings', large],
   ['settings-right-to-left', 'settings', { surroundings: { locale: 'ar' } }],
   ['display', 'look', { surroundings: { theme: DAY } }],
+  ['display-large', 'look', large],
+  ['display-large-end', 'look', { ...large, page: 2 }],
   ['privacy', 'privacy'],
   ['privacy-contrast', 'privacy', { surroundings: { theme: CONTRAST } }],
   ['departures', 'departures'],
@@ -107,6 +112,19 @@ async function photo(): Promise<Uint8Array> {
 suite('screens of the device', { skip: NO_PICTURES }, () => {
   for (const [name, screen, options] of SCREENS)
     test(name, async () => assertPicture(`home/${name}`, await screenPicture(screen, options)));
+
+  for (const locale of ['en', 'de', 'fr'])
+    test(`display is three pages of the largest letters, in ${locale}`, async () => {
+      const surroundings = { ...SURROUNDINGS, textScale: 2, locale };
+      const pages = await withMeasure({ surroundings }, (display) =>
+        Promise.all(
+          [0, 1, 2, 3, 4].map((page) =>
+            drawScreen('look', { facts: FACTS, surroundings, now: EVENING, page }, (texts) => display.measure(texts)),
+          ),
+        ),
+      );
+      assert.equal(new Set(pages.map((scene) => JSON.stringify(scene))).size, 3);
+    });
 
   const rang = { id: 't', at: EVENING - 12_000, seconds: 300 };
   for (const [name, timers, around] of [

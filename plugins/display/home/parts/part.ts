@@ -232,7 +232,7 @@ export async function options(spec: OptionsSpec, width: number, layout: Layout):
   );
   const [title] = await layout.blocks({ text: spec.title, role: 'label', width: width - START - PADDING, lines: 1 });
   const wide = (inner - (columns - 1) * gap) / columns;
-  const high = onGrid(Math.max(GRID.target, ...letters.map(({ height }) => height + 24)));
+  const high = onGrid(Math.max(GRID.target, ...letters.map(({ height }) => height + 12)));
   const top = 20 + Math.max(ICON, title.height) + 12;
   const lines = Math.ceil(count / columns);
   const height = onGrid(top + lines * high + (lines - 1) * gap + 16);
