@@ -60,6 +60,10 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
         await hands.timers?.silence();
         await hands.timers?.set(MORE_SECONDS);
       }),
+    'problem.hide': () => {
+      void guide().home();
+      senses.hideProblem();
+    },
     'do.join': () => withNetwork((network, ssid) => network.join(ssid)),
     'do.forget': () => withNetwork((network, ssid) => network.forget(ssid)),
     'note.all': () =>

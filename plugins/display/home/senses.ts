@@ -50,6 +50,8 @@ export class Senses {
   /** The device left a slot, and nobody has said that it was seen. */
   #fellBack = false;
   readonly #broken = new Map<string, string>();
+  /** Broken plugins that the person wants to read no more of; one that works in between is told of again. */
+  readonly #hidden = new Set<string>();
   #facts: Facts;
 
   constructor(host: PluginHost<{ readonly wifi: boolean }>, display: Display, device: DeviceInfo, changed: () => void) {
@@ -207,14 +209,24 @@ export class Senses {
     const before = this.#broken.size;
     if (BROKEN.includes(state)) this.#broken.set(plugin, state);
     else this.#broken.delete(plugin);
+    // While it is tried again it is the same fault.
+    if (state === 'active') this.#hidden.delete(plugin);
     if (before === 0 && this.#broken.size === 0) return;
     this.#tellProblem();
   }
 
+  /** Until another fault comes. */
+  hideProblem(): void {
+    if (this.#facts.problem?.kind === 'fellBack') this.#fellBack = false;
+    for (const plugin of this.#broken.keys()) this.#hidden.add(plugin);
+    this.#tellProblem();
+  }
+
   #tellProblem(): void {
-    const [first] = this.#broken;
-    const count = this.#broken.size;
-    const what = [...this.#broken.keys()].join(', ');
+    const broken = [...this.#broken].filter(([plugin]) => !this.#hidden.has(plugin));
+    const [first] = broken;
+    const count = broken.length;
+    const what = broken.map(([plugin]) => plugin).join(', ');
     const back: Problem | undefined = this.#fellBack ? { kind: 'fellBack', code: 'BOOT_FELL_BACK' } : undefined;
     const failed: Problem | undefined = first && { kind: 'failed', what, code: first[1], ...(count > 1 && { count }) };
     this.change({ problem: failed ?? back });

@@ -239,6 +239,34 @@ suite('home', () => {
     await has(bench, '[Nothing new]');
   });
 
+  test('a problem that was hidden comes with another fault again, not with another try', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    const turns = (plugin: string, ...states: readonly string[]) => {
+      for (const state of states) bench.host.publish('plugin.state', { plugin, state, reason: 'x' });
+    };
+    turns('nfc', 'failed');
+    await has(bench, '[nfc has stopped]');
+    bench.tap('go.problem');
+    await shows(bench, 'nfc has stopped');
+    bench.tap('problem.hide');
+    await shows(bench, 'Home');
+    await has(bench, '[Nothing new]');
+    turns('nfc', 'starting', 'failed', 'quarantined');
+    turns('i2c', 'failed');
+    await has(bench, '[i2c has stopped]');
+    turns('i2c', 'active');
+    await has(bench, '[Nothing new]');
+    turns('nfc', 'active', 'failed');
+    await has(bench, '[nfc has stopped]');
+    // What a touch could not do has nothing to hide.
+    bench.refuses = true;
+    await bench.run('home.show', { screen: 'look' });
+    bench.tap('theme.day');
+    await shows(bench, 'Something is wrong');
+    assert.equal(bench.screen.taps('home').includes('problem.hide'), false);
+  });
+
   test('an app that went leaves the launcher and what can be said, and what a touch could not do is over with its screen', async () => {
     await using bench = await boot();
     await bench.run('home.show', { screen: 'apps' });

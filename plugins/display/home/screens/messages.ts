@@ -18,7 +18,13 @@ export async function problemScreen({ facts }: Drawing, strings: Strings, layout
           { id: 'back', title: strings.back },
           { id: 'go.network', title: strings.problem.network, primary: true },
         ]
-      : [{ id: 'back', title: strings.back, primary: true }],
+      : [
+          { id: 'back', title: strings.back, primary: true },
+          // What a touch could not do is over with this screen anyhow.
+          ...(facts.mishap === undefined && facts.problem !== undefined
+            ? [{ id: 'problem.hide', title: strings.problem.hide }]
+            : []),
+        ],
     WIDTH,
     layout,
   );

@@ -88,6 +88,7 @@ export const de: Strings = {
     fellBack: 'Die frühere Version läuft',
     fellBackSays:
       'Die neuere Version ließ sich nicht verwenden, das Gerät ging zurück. Spiele ein Update ein; wer es betreut, sieht den Grund.',
+    hide: 'Ausblenden',
     network: 'Netzwerk',
   },
   pairing: {

@@ -87,6 +87,7 @@ export const en: Strings = {
     fellBack: 'The former version runs',
     fellBackSays:
       'The newer version could not be used, so the device went back. Install an update; the operator sees the reason.',
+    hide: 'Hide',
     network: 'Network',
   },
   pairing: {

@@ -87,6 +87,7 @@ export const fr: Strings = {
     fellBack: 'La version précédente tourne',
     fellBackSays:
       'La nouvelle version n’a pas pu servir, l’appareil est revenu en arrière. Installez une mise à jour ; l’opérateur en voit la raison.',
+    hide: 'Masquer',
     network: 'Réseau',
   },
   pairing: {

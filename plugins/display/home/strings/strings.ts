@@ -86,6 +86,7 @@ export interface Strings {
     readonly wifiSays: string;
     readonly fellBack: string;
     readonly fellBackSays: string;
+    readonly hide: string;
     readonly network: string;
   };
   readonly pairing: { readonly title: string; readonly says: string; readonly done: string; readonly label: string };
