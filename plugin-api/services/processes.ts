@@ -30,6 +30,8 @@ export interface PeerCredentials {
   readonly startTime?: string;
   /** Whose process it was as the connection came: settled then, and never asked for again. */
   readonly owner?: ProcessOwner;
+  /** Runs of apps that had ended as the connection came, as `identity` counts them: an app that has ended since owns it no more. */
+  readonly endings?: number;
 }
 
 /**

@@ -25,6 +25,8 @@ export interface Connection {
   readonly peer?: Promise<PeerCredentials | undefined>;
   /** Whose it is, once the peer is known: one name for all connections of one owner. Absent: the operator, or nobody can be told from another. */
   owner?: string;
+  /** Undefined once the owner is known. A request waits for it: behind a border it takes several turns. */
+  settling?: Promise<void> | undefined;
   /** It has one answer, and no more: nobody can tell whose it is, or its app has ended. */
   brief?: boolean;
   ends?: TcpConnection;
@@ -82,12 +84,22 @@ export class Connections {
   overUnix(socket: Socket): void {
     const peer = this.#peerOf(socket);
     const connection: Connection = { transport: 'unix', peer, apps: new Set(), signedIn: new Set() };
-    if (this.#track(socket, connection)) void peer.then((known) => known && this.#belongs(socket, connection, known));
+    if (!this.#track(socket, connection)) return;
+    connection.settling = peer.then((known) => {
+      connection.settling = undefined;
+      if (known) this.#belongs(socket, connection, known);
+    });
   }
 
   /** A connection that nobody can be told to own must not wait for a time at which its number is somebody's. */
-  answering(socket: Socket, response: ServerResponse): void {
-    if (this.#open.get(socket)?.brief) response.setHeader('connection', 'close');
+  answering(socket: Socket, response: ServerResponse, answer: () => void): void {
+    const connection = this.#open.get(socket);
+    const go = () => {
+      if (connection?.brief && !response.headersSent) response.setHeader('connection', 'close');
+      answer();
+    };
+    if (connection?.settling) void connection.settling.then(go);
+    else go();
   }
 
   of(socket: Socket): Connection | undefined {

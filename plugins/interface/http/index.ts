@@ -54,8 +54,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const pages = new PageSocketServer(connections, log);
     const router = new Router(frontEnd, mounts, log);
     const turns = new Turns((request, response) => {
-      connections.answering(request.socket, response);
-      router.handle(request, response);
+      connections.answering(request.socket, response, () => router.handle(request, response));
     });
     scope.use(
       'operations watch',

@@ -18,12 +18,6 @@ import type { Tokens } from './tokens.ts';
 const OPERATOR: Caller = Object.freeze({ kind: 'operator', id: 'operator' });
 const STOPPED = 'the app has stopped';
 
-interface Settled {
-  readonly owner: ProcessOwner;
-  /** Endings of apps until then. */
-  readonly at: number;
-}
-
 export interface ResolverOptions {
   readonly tokens: Tokens;
   /** The operator in a browser. */
@@ -41,8 +35,6 @@ export interface ResolverOptions {
 export class CallerResolver {
   readonly #options: ResolverOptions;
   readonly #listeners = new Set<(app: string) => void>();
-  /** The peers of connections, settled as they came. An app that has ended since is nobody on them. */
-  readonly #settled = new WeakMap<PeerCredentials, Settled>();
   /** Of each app that ended: how many had ended by then. */
   readonly #endings = new Map<string, number>();
   #ended = 0;
@@ -70,10 +62,9 @@ export class CallerResolver {
 
   /** In the turn of the accept. */
   async peerOf(fd: number): Promise<PeerCredentials | undefined> {
-    const at = this.#ended;
+    const endings = this.#ended;
     const peer = await settledPeer(fd, this.#options.peers, this.#options.processes);
-    if (peer?.owner) this.#settled.set(peer, { owner: peer.owner, at });
-    return peer;
+    return peer && Object.freeze({ ...peer, endings });
   }
 
   /** One name for every connection of the same peer, to count by; what costs a look at open files is asked for here alone. */
@@ -134,12 +125,11 @@ export class CallerResolver {
     throw new CoreError('UNAUTHENTICATED', { reason: 'the token is not one of this device' });
   }
 
-  /** As it was settled. Whoever brings a peer that no connection of ours had is looked up now, by its start time. */
+  /** The owner as it was settled. A peer without one is looked up now, by its start time. */
   async #ownerOf(peer: PeerCredentials): Promise<ProcessOwner> {
-    const settled = this.#settled.get(peer);
-    if (!settled) return peer.owner ?? this.#options.processes.ownerOf(peer);
-    const { owner, at } = settled;
-    const over = owner.kind === 'app' && (this.#endings.get(owner.id) ?? 0) > at;
+    const { owner, endings = 0 } = peer;
+    if (!owner) return this.#options.processes.ownerOf(peer);
+    const over = owner.kind === 'app' && (this.#endings.get(owner.id) ?? 0) > endings;
     return over ? { ...owner, ended: true } : owner;
   }
 

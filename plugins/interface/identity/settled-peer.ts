@@ -15,7 +15,6 @@ export async function settledPeer(
   const told = startTime === undefined ? peer : { ...peer, startTime };
   const owner = await processes.ownerOf(told);
   // What was found under the number of a process that is gone is said of somebody else; its user alone still holds.
-  if (held && peer.pid > 0 && !held.isThere(peer.pid))
-    return Object.freeze({ ...peer, owner: await processes.ownerOf(peer) });
+  if (held && peer.pid > 0 && !held.isThere(peer.pid)) return { ...peer, owner: await processes.ownerOf(peer) };
   return Object.freeze({ ...told, owner });
 }
