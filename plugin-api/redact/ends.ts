@@ -7,6 +7,8 @@
 const BREAK = /\r?\n|\\n|$/g;
 const BREAKS = /\r?\n|\\+n/y;
 const SPACE = /[ \t]*/y;
+/** An item of a list, and not the begin of a key in PEM. */
+const ITEM = /-(?=\s|\\|$)/y;
 /** An apostrophe as a shell writes it inside of its own, in as many shells as there are: `'\''`. */
 const OF_SHELL = String.raw`\\*'\\+'['"\\]{1,60}|'"'"'`;
 /** Quotes of all writings: escaped as often as the text was written into another, as addresses and HTML write them, threefold as in Python and TOML. */
@@ -112,9 +114,9 @@ export class Ends {
     for (let next = end + sign.length; ; next = end + sign.length) {
       while (this.#text.startsWith(sign, next)) next += sign.length;
       const [space = ''] = this.#match(SPACE, next);
-      const first = this.#text[next + space.length];
-      const deeper = space.length > indent || (space.length === indent && first === '-');
-      if (first === undefined || !deeper) return end;
+      const first = next + space.length;
+      const deeper = space.length > indent || (space.length === indent && this.#match(ITEM, first).length > 0);
+      if (first >= this.#text.length || !deeper) return end;
       end = this.#next(sign, next);
       if (end < 0) return this.#text.length;
     }

@@ -1,10 +1,16 @@
 /** Secrets that their own form gives away, whatever stands before them. Each repetition has an end or a class of its own. */
+import type { OpenValue } from './open-value.ts';
+
 export const HIDDEN = '[redacted]';
 
 type Form = readonly [pattern: RegExp, replacement: string | ((...found: string[]) => string)];
 
 const FORMS: readonly Form[] = [
-  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,40}-----)?/g, HIDDEN],
+  // A key with a passphrase has headers: `Proc-Type: 4,ENCRYPTED`.
+  [
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*)*(?:-----END [A-Z ]{0,40}-----)?/g,
+    HIDDEN,
+  ],
   // A word behind a scheme of HTTP is more likely the next one of a sentence: "Basic authentication".
   [
     /\b(Bearer|Basic|Digest|Negotiate)\s{1,4}([\w.~+/=-]{8,})/gi,
@@ -20,6 +26,17 @@ const FORMS: readonly Form[] = [
 
 /** None of the forms stands in a text without one of these. */
 const SIGNS = /:\/\/|eyJ|Bearer|Basic|Digest|Negotiate|BEGIN|sk-|gh[po]_|github_pat_|glpat-|whsec_|xox|AKIA|\d{4}/i;
+
+const BEGIN_OF_KEY = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[ \t\r]{0,8}(?:\n|$)/y;
+
+/** A private key in PEM whose end the text does not have. */
+export function openKey(text: string): OpenValue | undefined {
+  const at = text.lastIndexOf('-----BEGIN ');
+  if (at < 0 || text.includes('-----END ', at)) return undefined;
+  BEGIN_OF_KEY.lastIndex = at;
+  if (!BEGIN_OF_KEY.test(text)) return undefined;
+  return { at, ends: (line) => (line.includes('-----END ') ? 'with' : 'behind') };
+}
 
 export function hideForms(text: string): string {
   if (!SIGNS.test(text)) return text;

@@ -7,6 +7,7 @@ import { Ends, type Quote } from './ends.ts';
 import { HIDDEN } from './forms.ts';
 import { isPlain, secrecyOf, wordsOf } from './keys.ts';
 import { type Named, Names } from './names.ts';
+import { blockEnd, type LineEnd, type OpenValue } from './open-value.ts';
 
 /** With a dot: a word alone may as well be a secret that somebody called so. */
 export const REFERENCE = /^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$/;
@@ -52,6 +53,9 @@ const VALUE_OF_PAIR = /[^{}]{0,240}?\bvalue(?:\\*["'`])?\s{0,4}(?::|=>?)[ \t]{0,
 const LONGEST_ELEMENT = 4_096;
 /** In place of the quotes of a name whose value is said apart: `name: TOKEN` above `value: x`. */
 const OF_PAIR = 'pair';
+/** Quotes whose text may have ends of lines; those inside of JSON or an address write them as escapes. */
+const OVER_LINES = /^(?:"""|'''|["'`])$/;
+const OF_STACK = /^\s*(?:at |-)/;
 const LETTERS = /^[A-Za-z]+(?:[-_. ][A-Za-z]+)*$/;
 
 /** A text in which no value stands behind the name of a secret. */
@@ -67,7 +71,16 @@ export function hideNamed(text: string): string {
   return done === 0 ? text : hidden + text.slice(done);
 }
 
+/** The first value whose end the text does not have. */
+export function openNamed(text: string): OpenValue | undefined {
+  const reader = new StructureReader(text);
+  for (let place = reader.next(0); place && !reader.open; place = reader.next(place.to));
+  return reader.open;
+}
+
 class StructureReader {
+  /** The first value that goes on behind the text. */
+  open: OpenValue | undefined;
   readonly #text: string;
   readonly #names: Names;
   readonly #ends: Ends;
@@ -118,10 +131,18 @@ class StructureReader {
       if (header) return header;
     }
     if (begins && /^(?:[|>][-+\d]{0,3})?\s*(?:#.*)?$/.test(this.#text.slice(value, Math.min(line, value + 100)))) {
-      const end = this.#ends.block(from, this.#names.indent(from));
+      const indent = this.#names.indent(from);
+      const end = this.#ends.block(from, indent);
+      this.#goesOn(from, end, blockEnd(indent));
       if (end > line) return { from: this.#lineBegin(line), to: end };
     }
+    if (quote !== '') this.#goesOn(from, value, () => 'with');
     return this.#value(named, value, 'colon', colon);
+  }
+
+  /** A block, or a value that has not begun: it is open where the text has nothing behind it. */
+  #goesOn(at: number, end: number, ends: LineEnd): void {
+    if (this.#skip(/\s*$/y, end) !== undefined) this.open ??= { at, ends };
   }
 
   /** The value of a header in YAML or JSON stands in quotes or brackets; that of HTTP may only begin so. */
@@ -142,7 +163,10 @@ class StructureReader {
     if (begins && to === line) {
       // Folded lines go on with a blank; those of a stack do not belong to it.
       const folded = this.#ends.block(from, 0);
-      if (!/^\s*(?:at |-)/.test(this.#text.slice(line, line + 80).replace(/^(?:\s|\\n)+/, ''))) to = folded;
+      if (!OF_STACK.test(this.#text.slice(line, line + 80).replace(/^(?:\s|\\n)+/, ''))) {
+        to = folded;
+        this.#goesOn(from, folded, (text) => (OF_STACK.test(text) ? 'before' : blockEnd(0)(text)));
+      }
     }
     const said = this.#text.slice(from, to);
     if (said.trim() === '' || said === HIDDEN) return undefined;
@@ -175,6 +199,8 @@ class StructureReader {
     const close = this.#ends.closing(quote);
     // An apostrophe that never closes ends with its line.
     const to = close >= 0 ? close : this.#ends.line(from);
+    if (close < 0 && named.within === '' && OVER_LINES.test(sign))
+      this.open ??= { at, ends: (line) => (line.includes(sign) ? 'with' : 'behind') };
     const said = this.#text.slice(from, to);
     if (said === '' || this.#isShown(named, said)) return undefined;
     const joined = close >= 0 && kind === 'equals' ? this.#ends.joined(quote, close) : to + sign.length;
@@ -186,7 +212,9 @@ class StructureReader {
     // `[Object: null prototype] { ... }`
     const second = close < 0 ? undefined : this.#skip(/ (?=[{[])/y, close);
     if (second !== undefined) close = Math.max(close, this.#ends.bracket(second));
-    const to = close >= 0 ? close : Math.max(this.#ends.block(open, this.#names.indent(named.from)), open + 1);
+    const indent = this.#names.indent(named.from);
+    const to = close >= 0 ? close : Math.max(this.#ends.block(open, indent), open + 1);
+    if (close < 0) this.#goesOn(open, to, blockEnd(indent));
     const inside = this.#text.slice(open + 1, Math.min(to - 1, open + 200));
     if (inside.trim() === '') return undefined;
     const [, reference] = /^[\s\\"'`]*secret[\s\\"'`]*:[\s\\"'`]*([\w.-]+)[\s\\"'`]*$/.exec(inside) ?? [];

@@ -1,7 +1,8 @@
 /** Secrets inside of running text: by their own form, by the name that they stand behind, and by the rules of a SKU. */
-import { HIDDEN, hideForms } from './forms.ts';
+import { HIDDEN, hideForms, openKey } from './forms.ts';
 import { secretWords } from './keys.ts';
-import { hideNamed } from './structure.ts';
+import type { OpenValue } from './open-value.ts';
+import { hideNamed, openNamed } from './structure.ts';
 
 export { HIDDEN } from './forms.ts';
 export { REFERENCE } from './structure.ts';
@@ -17,13 +18,25 @@ export function useTexts(patterns: readonly RegExp[]): void {
 
 /** A text without the secrets that its form gives away. What is longer than 64 KiB is cut there. */
 export function redactText(text: string): string {
+  return hideText(text, hasWord(text));
+}
+
+/** `named`: a word of a secret stands in it. */
+export function hideText(text: string, named: boolean): string {
   const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text;
-  let hidden = hideForms(hasWord(cut) ? hideNamed(hideInAddresses(cut, 0)) : cut);
+  let hidden = hideForms(named ? hideNamed(hideInAddresses(cut, 0)) : cut);
   for (const pattern of more) hidden = hidden.replace(pattern, HIDDEN);
   return hidden;
 }
 
-function hasWord(text: string): boolean {
+/** The first secret in a text that goes on behind it. */
+export function openText(text: string, named: boolean): OpenValue | undefined {
+  const key = openKey(text);
+  const value = named ? openNamed(text) : undefined;
+  return key && value ? (key.at < value.at ? key : value) : (key ?? value);
+}
+
+export function hasWord(text: string): boolean {
   const words = secretWords();
   words.lastIndex = 0;
   return words.test(text);

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, type OutputLine, type OutputStream, redactText } from '@device-core/plugin-api';
+import { type Clock, type OutputLine, type OutputStream, StreamRedaction } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
 import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
@@ -74,16 +74,17 @@ export class GuestLog {
   /** Output of a process until it ends; the last lines of it are kept at hand. */
   async follow(output: AsyncIterable<string>, stream: 'stdout' | 'stderr', run: string): Promise<void> {
     let rest = '';
+    const redaction = new StreamRedaction();
     try {
       // A secret may stand in two pieces of output: what is looked at ends with a line, and where there is no end of one, the last of it waits.
       for await (const text of output) {
         rest += text;
         for (let cut = await this.#cut(rest); cut > 0; cut = await this.#cut(rest)) {
-          await this.#take(rest.slice(0, cut), stream, run);
+          await this.#take(rest.slice(0, cut), stream, run, redaction);
           rest = rest.slice(cut);
         }
       }
-      if (rest !== '') await this.#take(rest, stream, run);
+      if (rest !== '') await this.#take(rest, stream, run, redaction);
       await this.#tellDropped();
     } catch (thrown) {
       this.#options.onError(thrown);
@@ -120,11 +121,14 @@ export class GuestLog {
     return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };
   }
 
-  async #take(text: string, stream: 'stdout' | 'stderr', run: string): Promise<void> {
+  async #take(text: string, stream: 'stdout' | 'stderr', run: string, redaction: StreamRedaction): Promise<void> {
     const { clock } = this.#options;
     const taken = this.#rate?.take(text.length + LINE_COSTS * linesIn(text), clock.monotonic()) ?? true;
-    // Of what is dropped its end may yet say why it crashed.
-    const [hidden] = (await this.#hide([redactText(taken ? text : text.slice(-LAST_WORDS))])) ?? [];
+    // The end of a dropped text may yet say why the app crashed. A secret in it may begin as far before as the longest one has characters.
+    const shown = taken
+      ? redaction.text(text)
+      : redaction.text(text.slice(-LAST_WORDS - CARRIED)).slice(-Math.min(text.length, LAST_WORDS));
+    const [hidden] = (await this.#hide([shown])) ?? [];
     const lines = (hidden ?? withheld(linesIn(text) || 1)).split('\n');
     const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, clock.now()));
     for (const entry of entries) this.#note(lineOf(entry, run), taken);

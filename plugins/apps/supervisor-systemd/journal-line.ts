@@ -1,4 +1,4 @@
-import { type OutputLine, redact, redactText } from '@device-core/plugin-api';
+import { type OutputLine, redact, redactText, StreamRedaction } from '@device-core/plugin-api';
 
 /** Members of a line of `journalctl -o json` that are read. */
 export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCATION_ID', '_TRANSPORT'] as const;
@@ -25,8 +25,28 @@ const NAMES: Readonly<Record<string, OutputLine['level']>> = {
   ...{ info: 'info', notice: 'info', warn: 'warn', warning: 'warn', error: 'error', critical: 'error', fatal: 'error' },
 };
 
+/** Reads the entries of one unit in their order. A secret may have lines in several entries of one start. */
+export function journalReader(unit: string): (text: string) => JournalLine | undefined {
+  let start: string | undefined;
+  let redaction = new StreamRedaction();
+  return (text) =>
+    journalLine(text, unit, (message, invocation) => {
+      if (invocation === '') return redactText(message);
+      // Some entries do not know their start.
+      if (invocation !== undefined && invocation !== start) {
+        if (start !== undefined) redaction = new StreamRedaction();
+        start = invocation;
+      }
+      return redaction.text(message);
+    });
+}
+
 /** A line that this unit wrote, or that its owner wrote of it; undefined for what is none. */
-export function journalLine(text: string, unit: string): JournalLine | undefined {
+export function journalLine(
+  text: string,
+  unit: string,
+  hide: (message: string, invocation: string | undefined) => string = redactText,
+): JournalLine | undefined {
   const said = objectOf(text);
   const message = textOf(said?.MESSAGE);
   const at = Math.floor(Number(said?.__REALTIME_TIMESTAMP) / 1_000);
@@ -45,7 +65,7 @@ export function journalLine(text: string, unit: string): JournalLine | undefined
   const from = own ? 'stdout' : 'log';
   if (known === undefined || typeof inner !== 'string')
     return {
-      line: { at, level, from, text: redactText(message) },
+      line: { at, level, from, text: hide(message, invocation) },
       invocation,
     };
   // Its own time is not believed.

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock, CoreError, type Logger, type OutputLine, reasonOf, type Scope } from '@device-core/plugin-api';
-import { FIELDS, type JournalLine, journalLine } from './journal-line.ts';
+import { FIELDS, type JournalLine, journalReader } from './journal-line.ts';
 
 export interface JournalOptions {
   /** Unit of the Core itself. */
@@ -19,6 +19,9 @@ export interface JournalOptions {
 
 const READ_MS = 10_000;
 const MOST_LINES = 10_000;
+/** Entries, and seconds, before the first one that is asked for: a secret that begins in them may go on behind. */
+const BEFORE = 64;
+const BEFORE_S = 2;
 /** Messages of systemd: a unit ended in peace, a unit failed (systemd.journal-fields, sd-messages.h). */
 const ENDS = ['7ad2d189f7e94e70a38c781354912448', 'd9b373ed55a64feb8242e02dbe79a49c'];
 const PRIORITY: Readonly<Record<OutputLine['level'], number>> = { debug: 7, info: 6, warn: 4, error: 3 };
@@ -38,18 +41,19 @@ export class Journal {
 
   /** The newest lines, the oldest of them first; of a part of the unit's alone where it is named. */
   async lines(name: string, most: number, part?: JournalPart): Promise<readonly JournalLine[]> {
-    const count = String(Math.min(most, MOST_LINES));
+    const count = Math.min(most, MOST_LINES);
     return this.#options.scope.within(`the journal of ${name}`, READ_MS, async (signal) => {
-      const child = this.#spawn(name, ['-n', count, ...(part ? matches(part) : [])], part !== undefined);
+      const child = this.#spawn(name, ['-n', String(count + BEFORE), ...(part ? matches(part) : [])], part !== undefined);
       signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
       const closed = once(child, 'close');
       const lines: JournalLine[] = [];
+      const read = journalReader(`${name}.service`);
       for await (const said of createInterface(child.stdout)) {
-        const line = journalLine(said, `${name}.service`);
+        const line = read(said);
         if (line) lines.push(line);
       }
       await closed;
-      return lines;
+      return lines.slice(Math.max(0, lines.length - count));
     });
   }
 
@@ -68,9 +72,10 @@ export class Journal {
   follow(name: string, listener: (line: JournalLine) => void): Disposable {
     const { clock, log } = this.#options;
     const since = clock.now();
-    const child = this.#spawn(name, ['-f', '-n', 'all', '--since', `@${Math.floor(since / 1_000)}`]);
+    const child = this.#spawn(name, ['-f', '-n', 'all', '--since', `@${Math.floor(since / 1_000) - BEFORE_S}`]);
+    const read = journalReader(`${name}.service`);
     createInterface(child.stdout).on('line', (said) => {
-      const line = journalLine(said, `${name}.service`);
+      const line = read(said);
       if (line && line.line.at >= since) listener(line);
     });
     child.on('error', (error) => log.warn({ guest: name, reason: reasonOf(error) }, 'cannot follow the journal'));

@@ -145,6 +145,12 @@ describe('the log of an app', () => {
     ['a password in an address', ['mqtt://me:hunter2-hunter2@host/\n']],
     ['a password in JSON', ['{"password":"hunter2-hunter2"}\n']],
     ['a password in a line with a level', ['{"level":"info","msg":"in","password":"hunter2-hunter2"}\n']],
+    [
+      'a key in PEM over two reads',
+      ['-----BEGIN PRIVATE KEY-----\nhunter2abc\n', 'hunter2def\n-----END PRIVATE KEY-----\nnext\n'],
+    ],
+    ['a block of YAML over two reads', ['password: |\n', '  hunter2abc\n  hunter2def\n', '  hunter2ghi']],
+    ['a quote over two reads', ['token="first\n', 'hunter2abc\n', 'hunter2def"\n']],
     ['the token of the launch', ['my token: hunter2-hunter2\n', 'x hunter2-', 'hunter2 y']],
   ];
   for (const [what, pieces] of SECRETS)
@@ -169,6 +175,16 @@ describe('the log of an app', () => {
     const told = lines.filter(({ msg }) => /were dropped here/.test(msg));
     assert.equal(told.length, 1);
     assert.match(told[0]!.msg, new RegExp(`^${40_001 - kept} lines `));
+  });
+
+  it('shows no key in the last words of what it dropped, wherever those begin', async () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${'hunter2abc\n'.repeat(60)}-----END PRIVATE KEY-----\n`;
+    for (const behind of [0, 3_700, 4_060]) {
+      const flood = Array.from({ length: 40 }, () => 'x\n'.repeat(1_000));
+      const dropped = `${'x\n'.repeat(9_000)}${key}${'y'.repeat(behind)}\n`;
+      const { text, tail } = await written([...flood, dropped], { rate: 16 });
+      assert.ok(!text.includes('hunter2') && !tail.join().includes('hunter2'), tail.join());
+    }
   });
 
   it('says what it dropped when nothing more comes, though the app runs on', async () => {
