@@ -15,13 +15,13 @@ export type YamlPath = readonly (string | number)[];
 export interface YamlText {
   /** Undefined where there are errors. */
   readonly value: unknown;
-  /** Syntax, duplicate keys, and what JSON could not hold: tags, names that are no texts, numbers beyond a double. */
+  /** Faults of syntax, duplicate keys, and values that JSON cannot hold: tags, names that are no texts, numbers beyond a double. */
   readonly errors: readonly { readonly line: number; readonly message: string }[];
   /** Line of the member at `path`, or of the nearest parent that is there; counts from 1. */
   line(path: YamlPath): number;
 }
 
-/** Beyond these a file is made to hurt, not to be read: bytes of the text, and how deep lists and maps may stand in each other. */
+/** Bounds against files that are made to hurt: bytes of the text, and the depth of lists and maps in each other. */
 const MOST_BYTES = 1 << 20;
 const DEEPEST = 64;
 const TOO_DEEP = `lists and maps stand in each other more than ${DEEPEST} deep`;
@@ -103,11 +103,11 @@ interface SchemaError {
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly message?: string | undefined;
-  /** The name that an error of `propertyNames` is about: what is wrong with it. */
+  /** The wrong name in an error of `propertyNames`. */
   readonly propertyName?: string | undefined;
 }
 
-/** What ajv found, each with the path of the member it is about (the extra member itself, not its parent) and a reason in words. */
+/** Findings of ajv, each with the path of its member (the extra member itself, not its parent) and a reason in words. */
 export function schemaProblems(
   errors: readonly SchemaError[] | null | undefined,
 ): readonly { readonly path: YamlPath; readonly reason: string; readonly keyword: string }[] {

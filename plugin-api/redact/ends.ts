@@ -1,5 +1,5 @@
 /**
- * Where a value ends: quotes of any writing and depth of escapes, brackets, lines, blocks that are indented. An instance reads one text from its begin to
+ * Ends of values: quotes of any writing and depth of escapes, brackets, lines, blocks that are indented. An instance reads one text from its begin to
  * its end, and remembers which search found nothing: the time for a text stays in proportion to its length.
  */
 
@@ -9,20 +9,20 @@ const BREAKS = /\r?\n|\\+n/y;
 const SPACE = /[ \t]*/y;
 /** An item of a list, and not the begin of a key in PEM. */
 const ITEM = /-(?=\s|\\|$)/y;
-/** An apostrophe as a shell writes it inside of its own, in as many shells as there are: `'\''`. */
+/** An apostrophe as a shell writes it inside of apostrophes, also in a shell within a shell: `'\''`. */
 const OF_SHELL = String.raw`\\*'\\+'['"\\]{1,60}|'"'"'`;
 /** Quotes of all writings: escaped as often as the text was written into another, as addresses and HTML write them, threefold as in Python and TOML. */
 export const QUOTE_SIGN = String.raw`(?:${OF_SHELL}|\\*(?:"""|'''|["'\x60])|&quot;|&#3[49];|\\+u002[27])`;
 const SHELL = new RegExp(OF_SHELL, 'y');
-/** Behind the prefix that languages give to texts. */
+/** Languages put a prefix before the quote: `b'x'`, `$"x"`. */
 const QUOTE = new RegExp(String.raw`(?:[bBuUrRfF]{1,2}(?=\\*["'])|[$@](?=["']))?(${QUOTE_SIGN})`, 'y');
 const QUOTES = /["'`]/g;
 const BRACKETS = /["'`[\](){}]/g;
 const MORE_OF_SHELL = /['"\\]{1,60}(?=[^\s,;)}\]'"\\])/y;
 const BEHIND_VALUE = /\s{0,8}(?:,\s{0,8}(?:\\*["'`]|[{[\d-]|true|false|null)|[}\])>;&:]|\\*["'`]|\r?\n|\\n|$)/y;
-/** Of one value in quotes or brackets; what is longer counts as not closed. */
+/** Characters of one value in quotes or brackets; a longer one counts as not closed. */
 const LONGEST = 16 << 10;
-/** Behind these a word without quotes may end. */
+/** A word without quotes may end before one of these. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a code of colour ends a word
 const DELIMITER = /[\s\u001b&,;"'`\\()[\]{}<>]/g;
 const NEXT_OF_QUERY = /&(?:amp;)?[\w.%[\]-]{0,64}=/y;
@@ -31,7 +31,7 @@ const NEXT_OF_LIST = /[,;](?=\s|$|["'\\)\]},;&]|[\w.-]{1,64}["']?[=:])/y;
 export interface Quote {
   /** As it stands in the text: `\"` in a text of JSON inside of JSON. */
   readonly sign: string;
-  /** Where what it holds begins. */
+  /** The place behind the sign. */
   readonly from: number;
 }
 
@@ -50,7 +50,7 @@ export class Ends {
     return sign === undefined ? undefined : { sign, from: QUOTE.lastIndex };
   }
 
-  /** Where the quote closes; -1: it does not. */
+  /** The place of the closing quote; -1: there is none. */
   closing({ sign, from }: Quote): number {
     if (this.#open.has(sign)) return -1;
     const bare = sign.replace(/^\\+(?=["'`]+$)/, '');
@@ -58,7 +58,7 @@ export class Ends {
     for (let at = this.#text.indexOf(bare, from); at >= 0; at = this.#text.indexOf(bare, at + 1)) {
       if (at - from > LONGEST) return -1;
       const run = this.#backslashes(at, from);
-      // The shell goes on behind an apostrophe of its own.
+      // A shell writes an apostrophe so, and its text goes on.
       const shell = bare === "'" ? this.#match(SHELL, at - run)[0] : undefined;
       if (shell !== undefined) {
         at = Math.max(at, at - run + shell.length - 1);
@@ -82,7 +82,7 @@ export class Ends {
     return this.#break.at;
   }
 
-  /** Behind the bracket that closes the one at a place; -1: none does. */
+  /** The place behind the closing bracket; -1: there is none. */
   bracket(open: number): number {
     if (this.#open.has('[')) return -1;
     let depth = 0;
@@ -177,7 +177,7 @@ export class Ends {
     }
   }
 
-  /** Behind what a shell or SQL joins to a value in quotes that closes at `close`: `'it''s'`, `'a'b`. */
+  /** Shells and SQL join texts to a value in quotes, `'it''s'` and `'a'b`: the place behind the last one. `close` is the end of the first. */
   joined({ sign }: Quote, close: number): number {
     let end = close + sign.length;
     const line = this.line(close);

@@ -1,4 +1,4 @@
-/** Secrets that their own form gives away, whatever stands before them. Each repetition has an end or a class of its own. */
+/** Secrets that are known by their form alone. Each repetition has an end, or a class that excludes the sign behind it. */
 import type { OpenValue } from './open-value.ts';
 
 export const HIDDEN = '[redacted]';
@@ -24,7 +24,7 @@ const FORMS: readonly Form[] = [
   [/(?<!\d|\d\.)[3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{2,4}(?!\d|\.\d)/g, (digits) => (isCard(digits!) ? HIDDEN : digits!)],
 ];
 
-/** None of the forms stands in a text without one of these. */
+/** A text without one of these signs has none of the forms. */
 const SIGNS = /:\/\/|eyJ|Bearer|Basic|Digest|Negotiate|BEGIN|sk-|gh[po]_|github_pat_|glpat-|whsec_|xox|AKIA|\d{4}/i;
 
 const BEGIN_OF_KEY = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[ \t\r]{0,8}(?:\n|$)/y;

@@ -1,4 +1,4 @@
-/** Keeps secrets out of logs, whoever writes them (specification, Authentication 5): by the names of members and by the form of texts. */
+/** Logs of the Core, of plugins and of apps show no secrets (specification, Authentication 5): names of members and forms of texts give them away. */
 import { isSecretRef, Secret } from '../secret.ts';
 import { isPlain, secrecyOf } from './keys.ts';
 import { HIDDEN, REFERENCE, redactText } from './text.ts';
@@ -26,10 +26,10 @@ export function redact(value: unknown): unknown {
 
 class Redaction {
   #objects = 0;
-  /** Those that the present one stands in. */
+  /** The objects around the present one. */
   readonly #above: object[] = [];
 
-  /** `named`: the name of a secret that what stands around it has said. */
+  /** `named`: the name of a secret that an object around the value has. */
   plain(value: unknown, depth: number, named?: string): unknown {
     if (typeof value === 'string') return redactText(value);
     if (typeof value === 'bigint') return `${value}`; // JSON has none
@@ -111,7 +111,7 @@ class Redaction {
   }
 }
 
-/** What a setting, a header or a change of one calls its value. */
+/** Members that hold the value of a setting, of a header or of a change. */
 const VALUES: ReadonlySet<string> = new Set(
   'value values running default examples before after previous old new current misfit'.split(' '),
 );
@@ -121,7 +121,7 @@ const isOption = (value: unknown): boolean => typeof value === 'string' && /^--?
 
 const isReference = (value: unknown) => isSecretRef(value) && REFERENCE.test(value.secret);
 
-/** Own members as they are now, those of an error among them; a getter that throws is told in its place. */
+/** Own members as they are now, those of an error among them; a getter that throws leaves a mark in its place. */
 function membersOf(value: object): Record<string, unknown> {
   const keys = Object.keys(value);
   if (value instanceof Error) keys.push('name', 'message', 'stack', 'cause');

@@ -1,4 +1,4 @@
-/** Which names stand for a secret. Whole words of the name decide, so that `monkey`, `spin` and `compass` stay. */
+/** Names that stand for a secret. Whole words of the name decide, so that `monkey`, `spin` and `compass` stay. */
 
 const WORDS: ReadonlySet<string> = new Set(
   (
@@ -6,11 +6,11 @@ const WORDS: ReadonlySet<string> = new Set(
     'secretkey accesskey jwt bearer signature cred passwort kennwort motdepasse'
   ).split(' '),
 );
-/** Of two words, the second of which is `key`: a key alone is the name of a setting more often than a secret. */
+/** Words before `key`: a key alone is the name of a setting more often than a secret. */
 const KINDS_OF_KEY: ReadonlySet<string> = new Set(
   'api private access signing encryption master session shared host wifi wpa ssh pre'.split(' '),
 );
-/** What such a word may be the end of, where nothing tells the words apart: `PGPASSWORD`, `accesstoken`. */
+/** Words that may end another one without a sign between: `PGPASSWORD`, `accesstoken`. */
 const ENDINGS = /(?:password|passwd|passphrase|passcode|secret|token|apikey|credential|cookie|passwort|kennwort)$/;
 /** Names whose numbers are secret, too; `tokens: 120` is a count. */
 const SECRET_NUMBERS: ReadonlySet<string> = new Set(['pin', 'otp', 'passcode']);
@@ -22,7 +22,7 @@ const known = new Map<string, Secrecy>();
 const MOST_KNOWN = 2_000;
 const LONGEST = 100;
 
-/** What of a member of this name is secret: nothing, its texts and what is below it, or its numbers as well. */
+/** The secrecy of a member: of nothing, of its texts and all below it, or of its numbers as well. */
 export function secrecyOf(name: string): Secrecy {
   if (name.length > LONGEST) return 'none';
   const answer = known.get(name);
@@ -33,7 +33,7 @@ export function secrecyOf(name: string): Secrecy {
   return found;
 }
 
-/** What a SKU adds: words that stand side by side in a name. */
+/** Names that a SKU adds, each as words that stand side by side. */
 let more: readonly (readonly string[])[] = [];
 
 export function useNames(names: readonly (readonly string[])[]): void {
@@ -72,7 +72,7 @@ const addedNames = (words: readonly string[]): boolean =>
 function judge(name: string): Secrecy {
   const words = wordsOf(name);
   if (addedNames(words)) return 'all';
-  // What is said about a secret is none: tokenCount, passwordLength, secretName, pinNumber stays one.
+  // A property of a secret is none: tokenCount, passwordLength, secretName. But pinNumber is one.
   const last = words.at(-1);
   if (last !== undefined && ABOUT.has(last)) return 'none';
   if (words.some((word) => SECRET_NUMBERS.has(word))) return 'all';
@@ -85,9 +85,9 @@ function isSecretWord(word: string): boolean {
   return WORDS.has(word) || ENDINGS.test(word.replace(/\d{1,4}$/, ''));
 }
 
-/** `off`, `warn`, `required`: what a setting about signatures says. A signature is longer. */
+/** A setting about signatures says `off`, `warn` or `required`. A signature is longer. */
 const CHOICE = /^[a-z]{2,12}$/;
-/** Of a plugin or service whose name has such a word: `requires: { secrets: ^1.0.0 }`. */
+/** Versions of a plugin or service whose name has such a word: `requires: { secrets: ^1.0.0 }`. */
 const RANGE = /^(?:\*|[\^~]?\d{1,4}\.\d{1,4}\.\d{1,4})$/;
 
 /** A text that no secret of this name is: a choice about signatures, a version of what keeps secrets. */

@@ -1,4 +1,4 @@
-/** Names in a running text that have a word of a secret: where they stand, and in which writing. */
+/** Names in a running text that have a word of a secret, with their places and quotes. */
 import { QUOTE_SIGN } from './ends.ts';
 import { secretWords } from './keys.ts';
 
@@ -6,7 +6,7 @@ export interface Named {
   readonly name: string;
   /** With its opening quote. */
   readonly from: number;
-  /** Behind its closing quote. */
+  /** The place behind its closing quote. */
   readonly to: number;
   /** The quotes around the name alone: `"token"`. */
   readonly quote: string;
@@ -20,7 +20,7 @@ const LONGEST_QUOTE = 64;
 const AFTER = /[\w.-]{0,64}/y;
 const CLOSING = new RegExp(QUOTE_SIGN, 'y');
 const OPENING = new RegExp(`${QUOTE_SIGN}$`);
-/** What an escape or a code of colour leaves before a name: `\ntoken`, `\u0026token`, `ESC[36mtoken`. */
+/** Letters before a name that belong to an escape or to a code of colour: `\ntoken`, `\u0026token`, `ESC[36mtoken`. */
 const ESCAPED = /^(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbfv0])/;
 const OF_COLOUR = /^\d{1,3}m/;
 /** Signs that may begin a line before its name: indentation, items of lists, marks of requests, prompts, words of a shell. */

@@ -1,6 +1,6 @@
 /**
- * Which regular expressions may look at every line of the log. In how many ways one can match from one place is counted, and bounded: so much, and no
- * more, can it go back and try again. What this reader does not know is refused. Pure.
+ * Regular expressions that may look at every line of the log. This reader counts and bounds the ways in which one can match from one place, because an
+ * expression goes back and tries again as often as it has ways. It refuses all syntax that it does not know. Pure.
  */
 
 /** Ways from one place of a text. */
@@ -9,7 +9,7 @@ export const LONGEST_PATTERN = 200;
 const MOST_TIMES = 256;
 const DEEPEST = 10;
 
-/** Of a part of a pattern: in how many ways it can match, and the fewest characters that it takes. */
+/** The ways in which a part of a pattern can match, and the fewest characters that it takes. */
 interface Part {
   readonly ways: number;
   readonly least: number;

@@ -1,11 +1,11 @@
-/** What a SKU adds to the rules of redaction: data, checked before it is used. */
+/** A SKU adds rules of redaction as data, and each is checked before use. */
 import { CoreError, reasonOf } from '../errors.ts';
 import { useNames, wordsOf } from './keys.ts';
 import { checkPattern } from './pattern.ts';
 import { useTexts } from './text.ts';
 
 export interface TextRule {
-  /** What it finds, for people: `customer number`. */
+  /** The kind of text that it finds, for people: `customer number`. */
   readonly name: string;
   /** A regular expression in which each repetition has an end. */
   readonly pattern: string;
@@ -13,7 +13,7 @@ export interface TextRule {
 }
 
 export interface RedactionRules {
-  /** Of members whose values are hidden, numbers as well: `customer number` is found in `customerNumber` and `X-Customer-Number`. */
+  /** Names of members whose values are hidden, numbers as well: `customer number` is found in `customerNumber` and `X-Customer-Number`. */
   readonly names?: readonly string[];
   readonly texts?: readonly TextRule[];
 }

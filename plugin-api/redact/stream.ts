@@ -38,7 +38,7 @@ export class StreamRedaction {
     return hidden;
   }
 
-  /** Where the open value ends in this text. */
+  /** The end of the open value in this text. */
   #hiddenUntil(text: string, ends: LineEnd): number {
     for (let at = 0; at < text.length; ) {
       const end = lineEnd(text, at);

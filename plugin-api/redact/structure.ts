@@ -9,17 +9,17 @@ import { isPlain, secrecyOf, wordsOf } from './keys.ts';
 import { type Named, Names } from './names.ts';
 import { blockEnd, type LineEnd, type OpenValue } from './open-value.ts';
 
-/** With a dot: a word alone may as well be a secret that somebody called so. */
+/** References have a dot: a word alone may as well be the secret itself. */
 export const REFERENCE = /^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*)+$/;
 
 interface Place {
   readonly from: number;
   readonly to: number;
-  /** What stands in its place has these quotes, so that a line of JSON stays one. */
+  /** The mark in its place has these quotes, so that a line of JSON stays one. */
   readonly quote?: string;
 }
 
-/** What is said behind one of these tells what happened. A name that follows it is one all the same. */
+/** A text behind one of these codes tells what happened. A name in that text counts all the same. */
 const CODES: ReadonlySet<string> = new Set(Object.keys(ERROR_CODES).filter((code) => secrecyOf(code) !== 'none'));
 
 const COLOUR = String.raw`(?:\u001b\[[\d;]{0,16}m){0,2}`;
@@ -33,10 +33,10 @@ const COMMA = /\s{0,8},\s{0,8}/y;
 const HEADER = /(?:^|-)(?:authorization|cookie2?)$|^x-/i;
 /** Names whose values people choose: words with blanks between them. */
 const CHOSEN = new Set('password passwd passphrase passcode pwd psk pin otp passwort kennwort'.split(' '));
-/** What a name is said to be or to do: the rest of a sentence, no value. */
+/** Words that continue a sentence about the name, and are no value. */
 const SAID =
   /^(?:an?|and|are|as|at|but|by|can|cannot|could|did|does|empty|expired?|failed|for|from|had|has|have|if|in|into|invalid|is|it|its|mismatch|missing|must|needs?|no|none|not|nothing|of|ok|on|only|or|out|refused|rejected|required|set|should|that|the|there|this|to|too|unknown|unset|use|was|were|what|when|which|will|with|without|wrong|you|your)[.,;:!?]?$/i;
-/** Values that say that there is none, or that one is hidden. */
+/** Values that stand for no value, or for a hidden one. */
 const VOID = /^(?:true|false|null|none|nil|undefined|\[redacted\]|\[secret(?: [^\]\n]*)?\]|\[ref [^\]\n]*\])$/i;
 const MARK =
   /\[(?:redacted|secret(?: [^\]\n]{0,200})?|ref [^\]\n]{0,200}|deep|circle|more|unreadable|\d{1,9} (?:bytes|more))\]/y;
@@ -324,7 +324,7 @@ class StructureReader {
     return this.#skip(quote === '' ? BLANK : BLANK_OR_BREAK, at) ?? at;
   }
 
-  /** Behind the indentation of the first line that follows. */
+  /** The place behind the indentation of the next line. */
   #lineBegin(line: number): number {
     return this.#skip(BLANK_OR_BREAK, line) ?? line;
   }
@@ -341,6 +341,6 @@ const isReferenceText = (text: string): boolean => REFERENCE.test(text) || text 
 const isCount = (name: string, said: string): boolean =>
   /s$/i.test(name) && /^\d{1,9}(?:\.\d{1,6})?%?[.,;]?$/.test(said);
 
-/** Behind a colon without a blank: `token:AbC123`, but not `secret:12:3` of a file and not `token:read` of a scope. */
+/** A value that follows its colon without a blank: `token:AbC123`, but not `secret:12:3` of a file and not `token:read` of a scope. */
 const isUnlikeWords = (said: string): boolean =>
   said.length >= 6 && !/^[\d:.]+$/.test(said) && /\d/.test(said) && /[A-Za-z]/.test(said);

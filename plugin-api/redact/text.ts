@@ -9,14 +9,14 @@ export { REFERENCE } from './structure.ts';
 
 const LONGEST = 64 << 10;
 
-/** What a SKU adds. */
+/** Expressions that a SKU adds. */
 let more: readonly RegExp[] = [];
 
 export function useTexts(patterns: readonly RegExp[]): void {
   more = patterns;
 }
 
-/** A text without the secrets that its form gives away. What is longer than 64 KiB is cut there. */
+/** A text without the secrets that its form gives away. Characters behind the first 64 KiB are cut. */
 export function redactText(text: string): string {
   return hideText(text, hasWord(text));
 }
@@ -42,7 +42,7 @@ export function hasWord(text: string): boolean {
   return words.test(text);
 }
 
-/** What an address has written with signs of percent, in as many addresses as it stands in. */
+/** Parts of an address in percent-encoding, also of an address within an address. */
 const ENCODED = /(?<![\w.~!*'()+-])(?:[\w.~!*'()+-]|\\{1,8}')*(?:%[0-9A-Fa-f]{2}(?:[\w.~!*'()+-]|\\{1,8}')*)+/g;
 const DEEPEST = 4;
 

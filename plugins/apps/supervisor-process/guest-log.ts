@@ -5,7 +5,7 @@ import { appendFile } from '@device-core/plugin-api/durable';
 import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
 
-/** Of each stream. A stack of a long chain of causes fits. */
+/** Lines of each stream. A stack of a long chain of causes fits. */
 const TAIL_LINES = 80;
 const TAIL_WIDTH = 400;
 /** Characters of what is dropped. */
@@ -21,7 +21,7 @@ const LONGEST_PIECE = 65_536;
 const CARRIED = 16_384;
 /** Places where such a line may be cut. */
 const CUTS = [0, 4_099, 8_209, CARRIED, 2 * CARRIED] as const;
-/** A guest that dropped lines and says no more may be silent for days: what was dropped is told after so much of it. */
+/** A guest whose lines were dropped may then be silent for days: the line that counts them comes after so much silence. */
 const SILENT_MS = 2_000;
 /** Tokens of launches that may still be printed: the present one and that before it. */
 const MOST_SECRETS = 2;
@@ -39,7 +39,7 @@ export interface GuestLogOptions {
 }
 
 /**
- * A guest's log file: one JSON object a line, with time and level. It is put aside as `<file>.1` when it is full. Whoever writes waits for the disk:
+ * A guest's log file: one JSON object a line, with time and level. It is put aside as `<file>.1` when it is full. A writer waits for the disk:
  * nothing piles up and nothing is lost.
  */
 export class GuestLog {
@@ -134,7 +134,7 @@ export class GuestLog {
     for (const entry of entries) this.#note(lineOf(entry, run), taken);
     if (!taken) return this.#drop(text);
     await this.#tellDropped();
-    // What is put aside ends with a whole line.
+    // A file that is put aside ends with a whole line.
     let batch = '';
     for (const entry of entries) {
       // The level tells enough of where it was printed.
@@ -183,7 +183,7 @@ export class GuestLog {
           this.#failing = false;
         },
         (thrown) => {
-          // A full disk is told once, not with every line.
+          // A full disk makes one message, and not one for every line.
           if (!this.#failing) this.#options.onError(thrown);
           this.#failing = true;
         },
@@ -200,7 +200,7 @@ export class GuestLog {
     return [...linesOf(await textOf(`${file}.1`)), ...now].slice(-most);
   }
 
-  /** Where the next look ends; 0: more has to come first. An endless line is cut where nothing is found across the cut. */
+  /** The end of the next look; 0: more text has to come first. An endless line is cut where nothing is found across the cut. */
   async #cut(text: string): Promise<number> {
     const end = text.lastIndexOf('\n', LONGEST_PIECE - 1) + 1;
     if (end > 0 || text.length <= LONGEST_PIECE) return end;
@@ -213,7 +213,7 @@ export class GuestLog {
     return all.length;
   }
 
-  /** Of tokens, and of what others keep. Undefined where it could not be looked at: it must not be written then. */
+  /** Texts without tokens of launches and without secrets of the device. Undefined where the look failed: they must not be written then. */
   async #hide(texts: readonly string[]): Promise<readonly string[] | undefined> {
     const own = texts.map((text) => this.#secrets.reduce((all, one) => all.replaceAll(one, '[redacted]'), text));
     return this.#options.hide ? this.#options.hide(own).catch(() => undefined) : own;

@@ -26,12 +26,12 @@ const BEFORE_S = 2;
 const ENDS = ['7ad2d189f7e94e70a38c781354912448', 'd9b373ed55a64feb8242e02dbe79a49c'];
 const PRIORITY: Readonly<Record<OutputLine['level'], number>> = { debug: 7, info: 6, warn: 4, error: 3 };
 
-/** What one start of a unit wrote, or what the unit wrote in a time: milliseconds since the Unix epoch. */
+/** Lines of one start of a unit, or of the unit in a span of time: milliseconds since the Unix epoch. */
 export type JournalPart =
   | { readonly invocation: string }
   | { readonly since: number; readonly until: number | undefined };
 
-/** The journal of systemd: read on demand, and followed only while somebody listens. */
+/** The journal of systemd: read on demand, and followed only while there is a listener. */
 export class Journal {
   readonly #options: JournalOptions;
 
