@@ -13,6 +13,8 @@ export function blockEnd(indent: number): LineEnd {
   return (line) => {
     const space = line.length - line.trimStart().length;
     if (space === line.length) return 'behind';
-    return space > indent || (space === indent && /^-(?:\s|$)/.test(line.slice(space, space + 2))) ? 'behind' : 'before';
+    return space > indent || (space === indent && /^-(?:\s|$)/.test(line.slice(space, space + 2)))
+      ? 'behind'
+      : 'before';
   };
 }

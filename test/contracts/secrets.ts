@@ -303,6 +303,17 @@ export function secretsContract(target: SecretsUnderTest): void {
     }
   });
 
+  it('are looked for in the log with their 16 newest texts, and the health tells of older ones', async () => {
+    const started = await target.start();
+    await using _host = started.host;
+    const set = (index: number) =>
+      started.table.run('secrets.set', { name: 'cloud.token', secretText: `${TEXT}-${index}` });
+    for (let index = 0; index < 16; index++) await set(index);
+    assert.deepEqual(await healthOf(started), target.told);
+    await set(16);
+    assert.match(JSON.stringify(await healthOf(started)), /SECRETS_FORGOTTEN/);
+  });
+
   it('are missing where a configuration names them and nobody has set them; the command that sets them is told', async () => {
     const started = await target.start({ key: { secret: 'cloud.token' }, again: [{ secret: 'cloud.token' }] });
     await using _host = started.host;

@@ -92,13 +92,21 @@ describe('redaction of a text that comes in parts', () => {
   for (const [what, lines, hidden] of BOUNDS)
     it(`shows the lines behind ${what} of a secret that has no end`, () => {
       for (const cuts of [[true], [false], [true, false, false]]) {
-        const left = redacted(inParts(['token="first', ...lines], cuts)).split('\n').slice(1, -1);
+        const left = redacted(inParts(['token="first', ...lines], cuts))
+          .split('\n')
+          .slice(1, -1);
         assert.deepEqual(left, [...Array(hidden).fill(H), ...lines.slice(hidden)]);
       }
     });
 
   it('takes a time in proportion to the text, whatever opens in it', () => {
-    for (const line of ['token="\n', "token='x\n\\'\n", 'token:\n x\ny\n', '-----BEGIN PRIVATE KEY-----\n', 'auth: {\n']) {
+    for (const line of [
+      'token="\n',
+      "token='x\n\\'\n",
+      'token:\n x\ny\n',
+      '-----BEGIN PRIVATE KEY-----\n',
+      'auth: {\n',
+    ]) {
       const before = process.cpuUsage();
       redacted(Array(2).fill(line.repeat((64 << 10) / line.length)));
       const { user } = process.cpuUsage(before);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { CoreError, redact, redactText, Secret } from '@device-core/plugin-api';
 import fc from 'fast-check';
@@ -186,5 +187,53 @@ describe('what is written to a log', () => {
         `four times ${JSON.stringify(part)} take ${Math.min(...ratios)} times as long`,
       );
     }
+  });
+});
+
+describe('docs/redaction.md', () => {
+  const page = readFileSync(new URL('../../docs/redaction.md', import.meta.url), 'utf8');
+  const lineWith = (begin: string): string => page.split('\n').find((line) => line.includes(begin)) ?? '';
+  const codesOf = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+  const isHidden = (name: string): boolean =>
+    !JSON.stringify(redact({ [name]: CANARY })).includes(CANARY) && !redactText(`${name}=${CANARY}`).includes(CANARY);
+
+  it('lists names whose values are hidden, with their plurals', () => {
+    const names = codesOf(lineWith('- `token`')).filter((name) => name !== 'pass');
+    assert.ok(names.length > 15);
+    const shown = names.flatMap((name) => [name, `${name}s`]).filter((name) => !isHidden(name));
+    assert.deepEqual(shown, []);
+  });
+
+  it('lists words that make a key a secret, as words of a name', () => {
+    const words = codesOf(lineWith('- `key` behind').split(', as')[0]!).slice(1);
+    assert.ok(words.length > 10);
+    const names = words.flatMap((word) => [`${word}_key`, `${word}Key`, `my-${word}-keys`]);
+    assert.deepEqual(
+      names.filter((name) => !isHidden(name)),
+      [],
+    );
+  });
+
+  it('lists endings of names that say something about a secret', () => {
+    const endings = codesOf(lineWith('A name that ends with'));
+    assert.ok(endings.length > 8);
+    assert.deepEqual(
+      endings.filter((ending) => isHidden(`token_${ending}`)),
+      [],
+    );
+  });
+
+  it('lists beginnings of keys that are hidden without a name', () => {
+    const beginnings = codesOf(lineWith('keys that begin with')).filter((code) => !code.startsWith('Bearer'));
+    assert.ok(beginnings.length > 5);
+    const shown = beginnings.filter((begin) => redactText(`use ${begin}a1b2c3d4e5f6-x`).includes('a1b2c3'));
+    assert.deepEqual(shown, []);
+  });
+
+  for (const line of ['run -p hunter2x', 'cannot use token: expired', 'the password hunter2', 'X-Request-Id: 4a5b 6c'])
+    it(`says that ${line} stays`, () => assert.equal(redactText(line), line));
+
+  it('says that a text ends behind 64 KiB', () => {
+    assert.equal(redactText('x'.repeat((64 << 10) + 9)), `${'x'.repeat(64 << 10)}...`);
   });
 });

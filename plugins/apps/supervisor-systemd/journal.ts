@@ -43,7 +43,11 @@ export class Journal {
   async lines(name: string, most: number, part?: JournalPart): Promise<readonly JournalLine[]> {
     const count = Math.min(most, MOST_LINES);
     return this.#options.scope.within(`the journal of ${name}`, READ_MS, async (signal) => {
-      const child = this.#spawn(name, ['-n', String(count + BEFORE), ...(part ? matches(part) : [])], part !== undefined);
+      const child = this.#spawn(
+        name,
+        ['-n', String(count + BEFORE), ...(part ? matches(part) : [])],
+        part !== undefined,
+      );
       signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
       const closed = once(child, 'close');
       const lines: JournalLine[] = [];

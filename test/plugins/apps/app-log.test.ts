@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { hideOutput } from '../../../plugin-api/secrets-kit/hide-output.ts';
 import { TextScan } from '../../../plugin-api/secrets-kit/text-scan.ts';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
 import { eventually } from '../../fixtures/eventually.ts';
@@ -85,6 +86,24 @@ describe('the log of an app', () => {
     const blind = await written(['one\n', 'two\n'], { hide: fails });
     assert.deepEqual(blind.tail, Array(2).fill('[withheld: 1 lines, secrets could not be looked for in them]'));
     assert.ok(!blind.text.includes('one'));
+  });
+
+  it('is withheld with a warning in the health while the scan for secrets fails', async () => {
+    const failing = { hide: () => Promise.reject(new Error('gone')) };
+    const host = {
+      id: 'supervisor',
+      when: (_: unknown, start: (...all: unknown[]) => void) => start(failing, { defer: () => undefined }),
+    };
+    const output = hideOutput(host as unknown as Parameters<typeof hideOutput>[0]);
+    const codes = () => {
+      const said: string[] = [];
+      output.tell({ add: () => undefined, bridge: () => undefined, warn: (code) => void said.push(code) });
+      return said;
+    };
+    assert.deepEqual(codes(), []);
+    const { text } = await written(['one\n'], { hide: output.hide });
+    assert.ok(!text.includes('one'));
+    assert.deepEqual(codes(), ['OUTPUT_WITHHELD']);
   });
 
   it('has no secret that stands across a cut, between lines and in a line without an end', async () => {
