@@ -85,14 +85,7 @@ export {
   type PluginState,
 } from './plugin.ts';
 export type { PageButton, PagePanel, PageSource, PageText, PageValue, PluginPage } from './plugin-page.ts';
-export {
-  type RedactionRules,
-  redact,
-  redactText,
-  StreamRedaction,
-  type TextRule,
-  useRedaction,
-} from './redact/index.ts';
+export { type RedactionRules, redact, redactText, type TextRule, useRedaction } from './redact/index.ts';
 export { type RoundsOptions, rounds } from './rounds.ts';
 export type { Scope, Within } from './scope.ts';
 export { isSecretRef, LONGEST_SECRET, SECRET_REF, Secret, type SecretRef } from './secret.ts';

@@ -4,7 +4,6 @@ import { isPlain, secrecyOf } from './keys.ts';
 import { HIDDEN, REFERENCE, redactText } from './text.ts';
 
 export { type RedactionRules, type TextRule, useRedaction } from './rules.ts';
-export { StreamRedaction } from './stream.ts';
 export { redactText } from './text.ts';
 
 const DEEPEST = 8;
