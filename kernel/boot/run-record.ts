@@ -1,18 +1,28 @@
 import type { Logger } from 'pino';
 import type { Problem } from '../resolved.ts';
 
+/** The frames of a library or two stand between process.exit() and the plugin that called it. */
+const FRAMES = 100;
+
 /** What a run of the Core leaves in its log, so that the next one (safe mode, above all) can say how it went. The logs plugin reads `run`. */
 export class RunRecord {
   readonly #log: Logger;
   #expected = false;
+  /** Names the plugin that a stack leads to. An installed plugin lies in a folder that does not bear its id, so the log cannot tell it later. */
+  blamed: (error: Error) => string | undefined = () => undefined;
 
   constructor(log: Logger) {
     this.#log = log;
     process.on('exit', (code) => {
       if (this.#expected) return;
       // The stack of the listener leads to whoever called process.exit().
+      Error.stackTraceLimit = FRAMES;
       const err = new Error('nobody asked the Core to end');
-      log.fatal({ run: 'ends', code, err }, `the process ends with ${code} although nobody asked it to`);
+      const plugin = this.blamed(err);
+      log.fatal(
+        { run: 'ends', code, err, ...(plugin !== undefined && { plugin }) },
+        `the process ends with ${code} although nobody asked it to`,
+      );
     });
   }
 

@@ -88,6 +88,7 @@ export async function runCore(args: Arguments): Promise<void> {
   }
   const processes = await ownProcesses(log);
   const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logs, processes });
+  record.blamed = kernel.blamed;
   scan.use(kernel.parts.hooks.caller('log.line'));
   kernel.parts.hooks.last('health.collect', logs.tell);
   let stopping = false;

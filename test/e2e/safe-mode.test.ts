@@ -93,7 +93,8 @@ describe('safe mode after a plugin of the SKU', () => {
       await using safe = await safeMode(root.path);
       const last = await lastStart(safe);
       assert.equal(last.outcome, outcome, JSON.stringify(last));
-      if (what.includes('import')) assert.ok(last.suspects.includes('bad'), last.suspects.join());
+      // Nothing says which of those that are imported at once hangs.
+      if (what === 'never finishes being imported') assert.ok(last.suspects.includes('bad'), last.suspects.join());
       else assert.equal(last.suspects[0], 'bad', last.suspects.join());
       const { warnings } = (await safe.get('/health')).body;
       assert.match(warnings.find(({ code }: { code: string }) => code === 'LAST_START').message, /\bbad\b/);

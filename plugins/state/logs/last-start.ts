@@ -102,7 +102,7 @@ function outcomeOf(run: readonly LogEntry[]): LastStart['outcome'] {
   return said('ready') ? 'killed' : 'unfinished';
 }
 
-/** Those whose file the last error names, those that were starting, the last one first, and those that failed. */
+/** Those that the last error is of, or whose file it names, those that were starting, the last one first, and those that failed. */
 function suspectsOf(run: readonly LogEntry[]): readonly string[] {
   const states = new Map<string, string>();
   for (const { plugin, fields } of run) {
@@ -112,7 +112,8 @@ function suspectsOf(run: readonly LogEntry[]): readonly string[] {
   }
   const ready = run.some(({ fields }) => fields?.run === 'ready');
   const latest = [...states].reverse();
-  const named = run.filter(({ level }) => level === 'fatal').flatMap(({ fields }) => pluginsIn(fields?.err));
+  const fatal = run.filter(({ level }) => level === 'fatal');
+  const named = fatal.flatMap(({ plugin, fields }) => [plugin ?? [], pluginsIn(fields?.err)].flat());
   const starting = ready ? [] : latest.filter(([, state]) => state === 'starting').map(([id]) => id);
   const failed = latest.filter(([, state]) => state === 'failed' || state === 'quarantined').map(([id]) => id);
   return [...new Set([...named.filter((id) => states.has(id)), ...starting, ...failed])];

@@ -51,6 +51,20 @@ describe('GET /logs/last-start', () => {
       'crashed',
       ['bad', 'a'],
     ],
+    [
+      'an installed plugin, in a folder without its name, called process.exit() while others were in their setup',
+      [
+        state('crasher', 'starting'),
+        state('a', 'starting'),
+        ends(1, {
+          level: 60,
+          plugin: 'crasher',
+          err: { stack: 'Error: x\n at f (file:///v/plugins/2f0a/pkg/i.js:3:4)' },
+        }),
+      ],
+      'crashed',
+      ['crasher', 'a'],
+    ],
     ['the SKU cannot run', [line(2, 'x.yaml:1: SKU_INVALID', { level: 50, run: 'problem' }), ends(1)], 'refused', []],
     ['it ran and was killed', [state('a', 'active'), state('b', 'failed'), ready], 'killed', ['b']],
     ['it was stopped', [state('a', 'active'), ready, line(4, '', { run: 'stops' }), ends(0)], 'stopped', []],
