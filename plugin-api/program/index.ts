@@ -12,6 +12,7 @@ export { claimLines } from './claim-text.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
 export { type Fetched, fetchPackage } from './packages.ts';
+export { passphraseFrom } from './passphrase-file.ts';
 export { pause } from './pause.ts';
 export { isAnswerable, saysYes } from './person.ts';
 export { openPrompts, promptLines, promptNamed, rightLines } from './questions.ts';

@@ -132,6 +132,8 @@ export interface CliView {
   readonly progress?: string;
   /** Param that is read from standard input where the command line does not give it and standard input is not a terminal. */
   readonly stdin?: string;
+  /** Takes `--yes` as the commands beside it do that ask first. This one asks nothing, so it changes nothing. */
+  readonly takesYes?: true;
 }
 
 /**

@@ -51,6 +51,16 @@ describe('a question at the terminal', () => {
       assert.equal(asked.length, answers.length);
     });
 
+  for (const [title, what, allow] of [
+    ['allows what is required', [ITEM, NFC], ['audio.capture']],
+    ['switches nothing on that is optional', [NFC], []],
+  ] as const)
+    it(`${title} where the command line said yes, and asks nothing`, async () => {
+      const { asked, sent, options } = bench([]);
+      await answerHere({ ...PROMPT, what }, { ...options, yes: true });
+      assert.deepEqual([asked, sent], [[], [['/prompts/a1', { allow }]]]);
+    });
+
   it('names what a yes allows, and words of others cannot move the cursor', async () => {
     const { asked, options } = bench([false, true]);
     await answerHere(PROMPT, options);

@@ -229,7 +229,7 @@ function actOperation(
     },
     result: { type: 'object', required: ['act'], properties: { act: { const: act }, safeMode: { type: 'boolean' } } },
     capability: 'system.power',
-    cli: { aliases: [alias], done: `{act}: it is under way` },
+    cli: { aliases: [alias], done: `{act}: it is under way`, takesYes: true },
     rest: { method: 'POST', path, status: 202 },
     errors: ['SLOTS_UNAVAILABLE'],
     async run({ safeMode = false }) {

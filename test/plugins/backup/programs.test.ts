@@ -17,10 +17,12 @@ writeFileSync(there, 'old');
 /** Runs a program at no terminal; resolves with what the device was sent. `fails`: it makes no backup. */
 async function run<A>(program: Program<A>, args: A, fails = false) {
   const sent: string[] = [];
+  const bodies: unknown[] = [];
   const client = {
     get: async () => ({ body: { bytes: Buffer.from('new').toString('base64'), end: true }, text: '' }),
-    post: async (path: string) => {
+    post: async (path: string, body: unknown) => {
       sent.push(path);
+      bodies.push(body);
       if (fails) throw new Error('no backup');
       return { body: { backup: 'x', bytes: 3, files: 1, left: [], restarts: true }, text: '' };
     },
@@ -36,7 +38,7 @@ async function run<A>(program: Program<A>, args: A, fails = false) {
     () => undefined,
     (error: unknown) => error as { code?: string; exit?: number; message: string; hint?: string },
   );
-  return { sent, failure, lines };
+  return { sent, bodies, failure, lines };
 }
 
 describe('devicectl backup', () => {
@@ -56,13 +58,67 @@ describe('devicectl backup', () => {
     const failed = await run(backup, { file: there, force: true }, true);
     assert.equal(failed.failure?.message, 'no backup');
     assert.equal(readFileSync(there, 'utf8'), 'old');
-    assert.deepEqual(readdirSync(folder), ['there.dcb']);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('.dcb')),
+      ['there.dcb'],
+    );
     const { failure } = await run(backup, { file: join(folder, 'new.dcb') });
     assert.equal(failure, undefined);
     assert.equal(readFileSync(join(folder, 'new.dcb'), 'utf8'), 'new');
     await run(backup, { file: there, force: true });
     assert.equal(readFileSync(there, 'utf8'), 'new');
     assert.ok(!existsSync(`${there}.part`));
+  });
+});
+
+describe('the passphrase of a backup', () => {
+  const file = (name: string, text: string, mode = 0o600) => {
+    const path = join(folder, name);
+    writeFileSync(path, text, { mode });
+    return path;
+  };
+  const good = file('words', 'a long passphrase\r\nwhat is noted below\n');
+  const CASES: readonly (readonly [string, { passphrase?: string; passphraseFile?: string }, unknown])[] = [
+    ['none at all', {}, {}],
+    ['empty standard input', { passphrase: '' }, {}],
+    ['standard input', { passphrase: 'a long passphrase\n' }, { passphrase: 'a long passphrase' }],
+    ['a file', { passphraseFile: good }, { passphrase: 'a long passphrase' }],
+    [
+      'a file, and nothing on standard input',
+      { passphrase: '', passphraseFile: good },
+      { passphrase: 'a long passphrase' },
+    ],
+    ['- for standard input', { passphrase: 'x y', passphraseFile: '-' }, { passphrase: 'x y' }],
+    ['- without standard input', { passphraseFile: '-' }, /standard input holds no passphrase/],
+    ['a file and standard input', { passphrase: 'x', passphraseFile: good }, /and another one from --passphrase-file/],
+    ['a file that others may read', { passphraseFile: file('open', 'secret\n', 0o644) }, /others may read/],
+    ['an empty first line', { passphraseFile: file('blank', '\nsecret\n') }, /holds no passphrase in its first line/],
+    ['no file', { passphraseFile: join(folder, 'absent') }, /cannot read the passphrase: ENOENT/],
+    ['a folder', { passphraseFile: folder }, /cannot read the passphrase: EISDIR/],
+  ];
+  for (const [what, args, expected] of CASES)
+    it(`comes from ${what}, as that of its restoration`, async () => {
+      for (const call of [
+        () => run(backup, { file: join(folder, 'sealed.dcb'), force: true, ...args }),
+        () => run(restore, { file: there, yes: true, ...args }),
+      ]) {
+        const { sent, bodies, failure } = await call();
+        if (expected instanceof RegExp) {
+          assert.match(String(failure?.message), expected);
+          assert.deepEqual([sent, failure?.code, failure?.exit], [[], 'USAGE', EXIT.usage]);
+        } else {
+          const { upload: _, ...body } = bodies.at(-1) as { readonly upload?: string };
+          assert.deepEqual([body, failure], [expected, undefined]);
+        }
+      }
+    });
+
+  it('is one line for a new backup, and as it came for one that is there', async () => {
+    const passphrase = 'two\nlines\n';
+    const refused = await run(backup, { file: join(folder, 'lines.dcb'), passphrase });
+    assert.deepEqual([refused.sent, refused.failure?.code], [[], 'USAGE']);
+    const { bodies } = await run(restore, { file: there, yes: true, passphrase });
+    assert.deepEqual(bodies.at(-1), { upload: 'x', passphrase: 'two\nlines' });
   });
 });
 

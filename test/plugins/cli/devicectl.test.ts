@@ -90,7 +90,7 @@ describe('human output', () => {
     ['ledger', [/^1970-01-01T00:00:00\.000Z {2}egress {2}app\.com\.a {2}a\.example:443 {2}tunnel +12/m]],
     ['ledger sums', [/^app\.com\.a {2}a\.example:443 +3 +40$/m]],
     ['sensors', [/^air {5}celsius 21\.5 {9}3$/m]],
-    ['sensors read air', [/^celsius {2}21\.5\npascal {3}100$/]],
+    ['sensors read air', [/^temperature +21\.5 +Cel$/m, /^pressure +100 +Pa$/m]],
     ['nfc read', [/^uri {3}https:\/\/example\.com$/m, /^tag {2}uid 04a1$/m]],
     ['nfc write --text Hi', [/^written to 04a1$/]],
     ['uart read loop', [/^0000 {2}68 69 .*hi\nlost {2}2$/]],
@@ -163,6 +163,54 @@ describe('--json', () => {
       assert.equal((await devicectl(['logs', ...wrong, ...at])).code, 2, wrong.join(' '));
   });
 
+  describe('logs of a name that nothing knows', () => {
+    /** The log has lines of the plugin that was removed, and none of level fatal. */
+    const log = (request: string) => {
+      const { searchParams: asked } = new URL(request, 'http://core');
+      const known = asked.get('plugin') === 'removed' || asked.get('app') === 'former' || asked.get('app') === null;
+      return known && asked.get('plugin') !== 'sip' && asked.get('level') !== 'fatal'
+        ? [{ level: 'info', message: 'x' }]
+        : [];
+    };
+    const cases: readonly (readonly [args: string, code: number, stderr: RegExp])[] = [
+      [
+        '--plugin sip',
+        1,
+        /^devicectl: PLUGIN_NOT_FOUND: there is no plugin sip, and the log .*; did you mean spi\?\n {2}see: /,
+      ],
+      ['-f --plugin sip', 1, /^devicectl: PLUGIN_NOT_FOUND: /],
+      ['--app agendas', 1, /^devicectl: APP_NOT_FOUND: there is no app agendas, .*; did you mean agenda\?\n {2}see: /],
+      ['-f --app agendas', 1, /^devicectl: APP_NOT_FOUND: /],
+      ['--plugin spi --level fatal', 0, /^$/],
+      ['--app agenda --level fatal', 0, /^$/],
+      ['--app com.example.agenda --level fatal', 0, /^$/],
+      ['--plugin removed --level fatal', 0, /^$/],
+      ['--app former --level fatal', 0, /^$/],
+      ['-f --plugin removed', 3, /it ended the stream/],
+    ];
+    const usual = REPLIES['GET /logs']!;
+    before(() => {
+      core.replies['GET /logs'] = (response) =>
+        response.end(JSON.stringify({ ok: true, entries: log(core.seen.at(-1)!.url), more: false }));
+    });
+    after(() => {
+      core.replies['GET /logs'] = usual;
+    });
+    for (const [args, code, stderr] of cases)
+      test(`logs ${args} ends with ${code}`, async () => {
+        const ended = await devicectl(['logs', ...args.split(' '), ...at]);
+        assert.match(ended.stderr, stderr);
+        assert.equal(ended.code, code);
+      });
+
+    test('it may be one of an app where no plugin knows the apps, as in safe mode', async () => {
+      const apps = core.replies['GET /apps']!;
+      delete core.replies['GET /apps'];
+      assert.equal((await devicectl(['logs', '--app', 'agendas', ...at])).code, 0);
+      core.replies['GET /apps'] = apps;
+    });
+  });
+
   test('logs --json prints an entry a line, as with -f', async () => {
     const { stdout } = await devicectl(['logs', '--json', ...at]);
     const { entries } = core.replies['GET /logs'] as { readonly entries: readonly object[] };
@@ -198,6 +246,10 @@ describe('what is sent', () => {
     ['uart write loop 00ff --hex', 'POST /UART_write', { handle: 'loop', tx: 'AP8=' }],
     ['voice unmute', 'PUT /voice/mute', { muted: false }],
     ['logs --level warn', 'GET /logs?level=warn&limit=50', undefined],
+    ...['restart', 'reboot', 'power-off'].flatMap((act) => [
+      [`system ${act} --yes`, `POST /system/${act}`, {}] as const,
+      [`${act} --yes --safe-mode`, `POST /system/${act}`, { safeMode: true }] as const,
+    ]),
     ['functions --app com.a', 'GET /functions?app=com.a', undefined],
   ];
   for (const [args, request, body] of asked)
@@ -287,6 +339,7 @@ describe('errors', () => {
     ['apps show com.example.nope', 1, /^devicectl: METHOD_NOT_FOUND: /],
     ['nonsense', 2, /^devicectl: USAGE: there is no command nonsense\n {2}see: devicectl --help/],
     ['config get', 2, /^devicectl: USAGE: <key> is missing: text\n/],
+    ['plugins restart spi --yes', 2, /^devicectl: USAGE: there is no option --yes\n/],
     ['status --nope', 2, /^devicectl: USAGE: there is no option --nope\n/],
     ['-correct-horse status', 2, /^devicectl: USAGE: a command comes before its options\n {2}see: devicectl --help\n$/],
     ['call agenda.next day', 2, /^devicectl: USAGE: "day" is not of the form key=value/],

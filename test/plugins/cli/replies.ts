@@ -162,7 +162,15 @@ export const REPLIES: Record<string, Reply> = {
   },
   'GET /ledger/sums': { ok: true, sums: [{ for: 'app.com.a', to: 'a.example:443', count: 3, bytes: 40 }] },
   'GET /sensors': { ok: true, sensors: [{ name: 'air', latest: { at: 1, values: { celsius: 21.5 } }, readings: 3 }] },
-  'GET /sensors/air': { ok: true, at: 1, values: { celsius: 21.5, pascal: 100 } },
+  'GET /sensors/air': {
+    ok: true,
+    at: 1,
+    values: { temperature: 21.5, pressure: 100 },
+    quantities: [
+      { quantity: 'temperature', value: 21.5, unit: 'Cel' },
+      { quantity: 'pressure', value: 100, unit: 'Pa' },
+    ],
+  },
   'POST /NFC_read': { ok: true, tag: { uid: '04a1' }, records: [{ type: 'uri', uri: 'https://example.com' }] },
   'POST /NFC_write': { ok: true, tag: { uid: '04a1' } },
   'POST /UART_read': { ok: true, rx: Buffer.from('hi').toString('base64'), lost: 2 },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type Image, type ImageKeys, imageHash, verifyImage } from '@device-core/plugin-api/image';
-import { devicectl } from '../cli/run-devicectl.ts';
+import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
 
 const IMAGE: Image = {
   image: 1,
@@ -23,7 +23,7 @@ suite('keys of a product', () => {
     place = await mkdtemp(join(tmpdir(), 'dc-keys-'));
     keys = join(place, 'keys');
     words = join(place, 'words');
-    await writeFile(words, 'correct horse battery\n');
+    await writeFile(words, 'correct horse battery\n', { mode: 0o600 });
   });
   after(() => rm(place, { recursive: true, force: true }));
 
@@ -57,6 +57,19 @@ suite('keys of a product', () => {
     assert.equal(verifyImage(hash, signatures, trusted, 1_800_000_000).length, 2);
     assert.equal(signatures.trim().split('\n').length, 2, 'who signs again replaces his line');
     assert.throws(() => verifyImage(hash, signatures, trusted, Date.parse('2040-01-01') / 1000), /has ended/);
+  });
+
+  test('a passphrase comes from standard input, too: its first line, as of a file', async () => {
+    const { code, stderr } = await devicectlProcess(
+      ['keys', 'new', keys, 'piped-1', 'piped-2', '--passphrase-file', '-'],
+      'correct horse battery\r\nwhat is noted below\n',
+    );
+    assert.equal(code, 0, stderr);
+    const { folder } = await image('piped');
+    for (const name of ['piped-1', 'piped-2'])
+      await fine('keys', 'sign', folder, '--key', join(keys, name), '--passphrase-file', words);
+    const empty = await devicectlProcess(['keys', 'new', keys, 'empty', '--passphrase-file', '-'], '\n');
+    assert.match(empty.stderr, /USAGE: standard input holds no passphrase in its first line/);
   });
 
   test('a private key is sealed, for its owner alone, and listed with when it ends', async () => {
@@ -104,9 +117,11 @@ suite('keys of a product', () => {
     await mkdir(join(tree, '.git'), { recursive: true });
     await symlink(tree, join(place, 'link'));
     const short = join(place, 'short');
-    await writeFile(short, 'short\n');
+    await writeFile(short, 'short\n', { mode: 0o600 });
     const other = join(place, 'other');
-    await writeFile(other, 'another passphrase\n');
+    await writeFile(other, 'another passphrase\n', { mode: 0o600 });
+    const readable = join(place, 'readable');
+    await writeFile(readable, 'a long passphrase\n', { mode: 0o640 });
     const { folder } = await image('unsigned');
     await fine('keys', 'new', keys, 'ended', '--unprotected', '--not-after', '2020-01-01');
     await fine('keys', 'new', keys, 'open', '--unprotected');
@@ -122,6 +137,7 @@ suite('keys of a product', () => {
       [/lies in the git tree/, ['keys', 'new', join(tree, 'deep', 'keys'), 'a', '--unprotected']],
       [/lies in the git tree/, ['keys', 'new', join(place, 'link', 'keys'), 'a', '--unprotected']],
       [/12 characters at least/, ['keys', 'new', keys, 'a', '--passphrase-file', short]],
+      [/others may read .*readable\n {2}chmod 600 /, ['keys', 'new', keys, 'a', '--passphrase-file', readable]],
       [/no terminal to ask/, ['keys', 'new', keys, 'a']],
       [/the name of a key is/, ['keys', 'new', keys, '../a', '--unprotected']],
       [/is no day like/, ['keys', 'new', keys, 'a', '--unprotected', '--not-after', 'soon']],

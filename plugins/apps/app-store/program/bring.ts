@@ -30,6 +30,7 @@ export interface Bringing {
   readonly discardData?: boolean;
   readonly grants?: readonly string[];
   readonly noWait?: boolean;
+  readonly yes?: boolean;
 }
 
 const FLAGS = {
@@ -42,6 +43,7 @@ const FLAGS = {
       'allow a capability in the same breath; may be repeated; what is optional and not among them is then denied',
   },
   anyway: { type: 'boolean', description: 'fetch it also on a network that costs money' },
+  yes: { type: 'boolean', description: 'allow what it requires, without a question; what is optional stays off' },
   noWait: { type: 'boolean', description: 'print the change that was begun, and do not wait for its end' },
 } as const;
 const SOURCE = { type: 'string', description: 'an .app file; or an id, or <id>@<version>, of the repository' } as const;
@@ -74,10 +76,15 @@ export const update: Program<Bringing> = defineProgram<Bringing>({
 async function bring(
   client: ProgramClient,
   out: ProgramOutput,
-  { noWait, id: _, source, anyway, ...rest }: Bringing,
+  { noWait, id: _, source, anyway, yes = false, ...rest }: Bringing,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
+  if (yes && noWait)
+    throw usage(
+      '--yes answers a question that comes later, and --no-wait does not wait for it',
+      'leave one of them out',
+    );
   const progress = (text: string) => void (out.terminal && !out.json && out.line(out.paint('dim', text)));
   const named = await namedPackage('app', source);
   const fetched = async (wanted: Parameters<typeof fetchPackage>[2]) => {
@@ -93,7 +100,7 @@ async function bring(
   const begun = await client.post(path, body, { timeoutMs: TIMEOUT_MS });
   const answer = noWait
     ? begun
-    : await whenChanged(client, begun, { signal, progress, looked: questions(client, out, signal) });
+    : await whenChanged(client, begun, { signal, progress, looked: questions({ client, out, signal, yes }) });
   if (out.json) return out.line(answer.text);
   if (noWait && answer.status === 202) return out.line(`change ${String(answer.body.change)} has begun`);
   const { id, version, former, state, signer, signedBy, capabilities } = answer.body;
@@ -114,11 +121,19 @@ async function sent(client: ProgramClient, file: string): Promise<string> {
   return String((await client.upload('/apps/uploads', file, { timeoutMs: TIMEOUT_MS })).body.source);
 }
 
+interface Asking {
+  readonly client: ProgramClient;
+  readonly out: ProgramOutput;
+  readonly signal: AbortSignal;
+  /** The command line says yes to what is required. */
+  readonly yes: boolean;
+}
+
 /**
  * The person who waits is shown what the app asks for, once, and is asked in this place where that is possible; else how to answer. The device goes on
  * when the question was answered elsewhere.
  */
-function questions(client: ProgramClient, out: ProgramOutput, signal: AbortSignal) {
+function questions({ client, out, signal, yes }: Asking) {
   let shown = false;
   let failed: { readonly thrown: unknown } | undefined;
   const over = new AbortController();
@@ -128,15 +143,17 @@ function questions(client: ProgramClient, out: ProgramOutput, signal: AbortSigna
       if (shown) over.abort();
       return;
     }
-    if (shown || out.json) return;
+    if (shown || (out.json && !yes)) return;
     const mine = (await openPrompts(client)).find((prompt) => `app ${prompt.subject}` === subject);
     if (!mine) return;
     shown = true;
-    for (const line of promptLines(mine, Date.now())) await out.line(line);
-    if (!isAnswerable(out)) return;
+    if (!out.json) for (const line of promptLines(mine, Date.now())) await out.line(line);
+    if (!yes && !isAnswerable(out)) return;
     // Not awaited: the panel and the page may be faster.
-    answerHere(mine, { client, signal: AbortSignal.any([signal, over.signal]) }).catch((thrown: unknown) => {
-      failed = { thrown };
-    });
+    answerHere(mine, { client, signal: AbortSignal.any([signal, over.signal]), ...(yes && { yes }) }).catch(
+      (thrown: unknown) => {
+        failed = { thrown };
+      },
+    );
   };
 }

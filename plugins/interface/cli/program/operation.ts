@@ -29,6 +29,8 @@ export function shapeOf({ method, view }: OperationCommand): Shape {
   if (bytesMember(method.result) !== undefined)
     own.push(['out', { kind: 'value', summary: 'file that the bytes of the answer are written to' }]);
   if (beginsChange(method)) own.push(['no-wait', NO_WAIT]);
+  if (view.takesYes)
+    own.push(['yes', { kind: 'switch', summary: 'for scripts that say it everywhere: it asks nothing' }]);
   return { parameters, own: Object.fromEntries(own.filter(([flag]) => !taken.has(flag))) };
 }
 

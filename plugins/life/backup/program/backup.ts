@@ -1,31 +1,33 @@
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
+import { PASSPHRASE, type PassphraseArgs, passphraseOf } from './passphrase.ts';
 
-interface Args {
+interface Args extends PassphraseArgs {
   readonly file: string;
-  readonly passphrase?: string;
   readonly force?: boolean;
 }
 
 const TIMEOUT_MS = 600_000;
 
-/** `devicectl backup FILE < PASSPHRASE`: the passphrase stands in no command line, as everybody on the machine reads those. */
+/** `devicectl backup FILE < PASSPHRASE`, or with --passphrase-file: the passphrase stands in no command line, as everybody on the machine reads those. */
 export const program = defineProgram<Args>({
   description:
-    'Settings, apps and their data. What may hold secrets is sealed with a passphrase from standard input, and left out without one.',
+    'Settings, apps and their data. What may hold secrets is sealed with a passphrase from standard input or a file, and left out without one.',
   params: {
     type: 'object',
     required: ['file'],
     properties: {
       file: { type: 'string' },
-      passphrase: { type: 'string', description: 'from standard input' },
+      ...PASSPHRASE,
       force: { type: 'boolean', description: 'a file that is there is replaced' },
     },
   },
   cli: { fixed: ['file'], flags: { passphrase: [] }, stdin: 'passphrase' },
   async run({ client, out, args, signal }) {
     const target = resolve(args.file);
+    const passphrase = await passphraseOf(args);
+    if (passphrase?.includes('\n')) throw usage('a passphrase is one line, and standard input holds more');
     const fetched = async (opened: FileHandle) => {
       await using file = opened;
       const made = await client.post('/system/backups', passphrase ? { passphrase } : {}, { timeoutMs: TIMEOUT_MS });
@@ -42,7 +44,6 @@ export const program = defineProgram<Args>({
       await rename(part, target);
       return made;
     };
-    const passphrase = args.passphrase?.replace(/\r?\n$/, '');
     const part = `${target}.part`;
     // Before the device makes anything: a path that cannot be written is found here.
     const file = await begun(target, part, args.force === true);

@@ -1,11 +1,11 @@
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
+import { PASSPHRASE, type PassphraseArgs, passphraseOf } from './passphrase.ts';
 import { sure, YES } from './sure.ts';
 
-interface Args {
+interface Args extends PassphraseArgs {
   readonly file: string;
-  readonly passphrase?: string;
   readonly yes?: boolean;
 }
 
@@ -21,18 +21,18 @@ export const program = defineProgram<Args>({
     required: ['file'],
     properties: {
       file: { type: 'string' },
-      passphrase: { type: 'string', description: 'from standard input' },
+      ...PASSPHRASE,
       yes: YES,
     },
   },
   cli: { fixed: ['file'], flags: { passphrase: [] }, stdin: 'passphrase' },
   async run({ client, out, args, signal }) {
     const file = resolve(args.file);
+    const passphrase = await passphraseOf(args);
     if (!(await stat(file).catch(() => undefined))?.isFile()) throw usage(`${file} is no file`);
     const unsealed = await isUnsealed(file);
     await sure(unsealed ? `${WHAT}; ${UNSEALED}` : WHAT, args.yes, out, signal);
     const sent = await client.upload('/system/restore/uploads', file, { timeoutMs: TIMEOUT_MS });
-    const passphrase = args.passphrase?.replace(/\r?\n$/, '');
     const body = { upload: sent.body.upload, ...(passphrase ? { passphrase } : {}) };
     const answer = await client.post('/system/restore', body, { timeoutMs: TIMEOUT_MS });
     if (out.json) return out.line(answer.text);

@@ -27,7 +27,7 @@ export const program = defineProgram<Args>({
       names: { type: 'array', items: { type: 'string' }, minItems: 1, description: 'of the keys' },
       passphraseFile: {
         type: 'string',
-        description: 'file whose first line seals them (default: the terminal is asked)',
+        description: 'file whose first line seals them, - is standard input (default: the terminal is asked)',
       },
       unprotected: { type: 'boolean', description: 'write them unsealed, for a machine that is locked itself' },
       notAfter: { type: 'string', description: 'day on which they end, 2028-12-31' },

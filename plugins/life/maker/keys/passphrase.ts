@@ -1,29 +1,19 @@
-/** Where a passphrase comes from: a file, or whoever sits at the terminal. Never a command line, which everybody on the machine can read. */
-import { readFileSync } from 'node:fs';
-import { usage } from '@device-core/plugin-api/program';
+/** A passphrase comes from a file, from standard input, or from the person at the terminal. */
+import { passphraseFrom, usage } from '@device-core/plugin-api/program';
 
 const ENTER = new Set(['\r', '\n']);
 /** Ctrl-C, Ctrl-D. */
 const LEAVE = new Set(['\u0003', '\u0004']);
 const RUBOUT = new Set(['\u007f', '\b']);
 
-/** Its first line. Throws a usage error. */
-export function passphraseFrom(file: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').split('\n')[0] ?? '';
-  } catch (error) {
-    throw usage(`cannot read the passphrase: ${(error as Error).message}`);
-  }
-  if (text === '') throw usage(`${file} holds no passphrase in its first line`);
-  return text;
-}
-
 /** Typed without an echo. Throws a usage error where nobody sits there. */
 export function typedPassphrase(question: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY)
-    throw usage('there is no terminal to ask for the passphrase', 'name a file: --passphrase-file FILE');
+    throw usage(
+      'there is no terminal to ask for the passphrase',
+      'name a file: --passphrase-file FILE, or - for standard input',
+    );
   stderr.write(question);
   stdin.setRawMode(true);
   stdin.setEncoding('utf8');
@@ -51,7 +41,7 @@ export function typedPassphrase(question: string): Promise<string> {
 
 /** Twice the same, and long enough to be worth something. */
 export async function newPassphrase(file: string | undefined): Promise<string> {
-  const words = file === undefined ? await typedPassphrase('passphrase of the new keys: ') : passphraseFrom(file);
+  const words = file === undefined ? await typedPassphrase('passphrase of the new keys: ') : await passphraseFrom(file);
   if (words.length < 12) throw usage('a passphrase has 12 characters at least');
   if (file === undefined && (await typedPassphrase('once more: ')) !== words) throw usage('these were two passphrases');
   return words;

@@ -41,7 +41,7 @@ export const program = defineProgram<Args>({
       key: { type: 'string', description: 'the key, FOLDER/NAME' },
       passphraseFile: {
         type: 'string',
-        description: 'file whose first line opens it (default: the terminal is asked)',
+        description: 'file whose first line opens it, - is standard input (default: the terminal is asked)',
       },
       signer: { type: 'string', description: 'command that signs: message on stdin, signature on stdout' },
     },

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { sign, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
+import { EXIT, Failure, passphraseFrom, usage } from '@device-core/plugin-api/program';
 import { type KeyPlace, keyAt, privateKeyOf, publicKeyOf } from './key-files.ts';
-import { passphraseFrom, typedPassphrase } from './passphrase.ts';
+import { typedPassphrase } from './passphrase.ts';
 
 export interface Signer extends KeyPlace {
   /** Ed25519, 64 bytes. Throws a Failure. */
@@ -43,7 +43,7 @@ async function ownWay(place: KeyPlace, { passphraseFile }: SignerOptions): Promi
   const key = await privateKeyOf(place, async () =>
     passphraseFile === undefined
       ? await typedPassphrase(`passphrase of ${place.name}: `)
-      : passphraseFrom(passphraseFile),
+      : await passphraseFrom(passphraseFile),
   );
   return (message) => sign(null, message, key);
 }

@@ -21,7 +21,7 @@ export const REPOSITORY = {
   keys: { type: 'string', description: 'folder of keys' },
   passphraseFile: {
     type: 'string',
-    description: 'file whose first line opens the keys (default: the terminal is asked)',
+    description: 'file whose first line opens the keys, - is standard input (default: the terminal is asked)',
   },
 } as const;
 

@@ -1,7 +1,10 @@
+import { didYouMean } from '@device-core/plugin-api';
 import {
   cell,
   defineProgram,
   duration,
+  EXIT,
+  Failure,
   type ProgramContext,
   type ProgramOutput,
   timeOf,
@@ -29,6 +32,12 @@ interface Entry {
   readonly app?: string;
   readonly message: string;
   readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+interface Named {
+  readonly id: string;
+  /** The short one of an app. */
+  readonly name?: string;
 }
 
 interface LastStart {
@@ -68,13 +77,36 @@ export const program = defineProgram<Options>({
     const { plugin, app, level, lines, since, grep } = args;
     if (args.lastStart) return showLastStart(context);
     const selection = { plugin, app, level, since: since === undefined ? undefined : moment(since), grep };
-    if (args.follow) return follow(context, { ...selection, tail: lines });
+    if (args.follow) {
+      await refuseUnknown(context);
+      return follow(context, { ...selection, tail: lines });
+    }
     const answer = await client.get('/logs', { query: { ...selection, limit: lines } });
+    const entries = answer.body.entries as readonly Entry[];
+    if (entries.length === 0) await refuseUnknown(context);
     // A line each, as with --follow: what reads one reads the other.
-    for (const entry of answer.body.entries as readonly Entry[])
-      await out.line(out.json ? JSON.stringify(entry) : describe(out, entry));
+    for (const entry of entries) await out.line(out.json ? JSON.stringify(entry) : describe(out, entry));
   },
 });
+
+/** A name that neither the device nor its log knows is a slip of the pen: nothing will ever come of it. What was removed may have left lines. */
+async function refuseUnknown({ client, args: { plugin, app } }: Log): Promise<void> {
+  const refuse = async (what: 'app' | 'plugin', name: string, query: object): Promise<void> => {
+    // Safe mode has no apps plugin: nothing is known of them then.
+    const told = await client.get(`/${what}s`, { accept: [404, 503] });
+    if (told.status !== 200) return;
+    const there = (told.body[`${what}s`] as readonly Named[]).flatMap(({ id, name }) => [id, ...(name ? [name] : [])]);
+    if (there.includes(name)) return;
+    const lines = (await client.get('/logs', { query: { ...query, limit: 1 } })).body.entries as readonly Entry[];
+    if (lines.length > 0) return;
+    const text = `there is no ${what} ${cell(name)}, and the log has no line of it${didYouMean(name, there)}`;
+    throw new Failure(EXIT.answered, what === 'app' ? 'APP_NOT_FOUND' : 'PLUGIN_NOT_FOUND', text, {
+      hint: `see: devicectl ${what} list`,
+    });
+  };
+  if (app !== undefined) await refuse('app', app, { app });
+  if (plugin !== undefined) await refuse('plugin', plugin, { plugin });
+}
 
 async function follow(
   { client, out, signal }: Log,

@@ -15,7 +15,7 @@ import { contentsOf, skuPlace } from './contents.ts';
 import { KNOWN_GOOD, knownGoodOf } from './known-good.ts';
 import { SBOM_FILE, sbomOf } from './sbom.ts';
 import { skuOf } from './sku.ts';
-import { type Trial, tryStart } from './trial.ts';
+import { type Trial, trialLines, tryStart } from './trial.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../../../../..');
 /** Loaders below cannot start what is built here. */
@@ -73,7 +73,7 @@ export const program = defineProgram<BuildArgs>({
       source: { type: 'string', default: CHECKOUT, description: 'checkout with its packages' },
       version: { type: 'string', description: 'of the image (default: that of the Core)' },
       sign: { type: 'array', items: { type: 'string' }, default: [], description: 'FOLDER/NAME of a key that signs' },
-      passphraseFile: { type: 'string', description: 'file whose first line opens the keys' },
+      passphraseFile: { type: 'string', description: 'file whose first line opens the keys; - is standard input' },
       notes: { type: 'string', description: 'what is new, for who has to consent' },
       severity: { type: 'string', enum: [...SEVERITIES], default: 'normal' },
       level: { type: 'integer', minimum: 1, maximum: 19, default: 9, description: 'of compression' },
@@ -167,10 +167,7 @@ async function told(out: ProgramOutput, { image, hash, folder, trials, signed, c
     );
   await out.line(`${folder}: ${sku} ${version}, ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB`);
   await out.line(`  ${hash}`);
-  for (const { mode, state, ms: took, missing } of trials) {
-    await out.line(`  started (${mode}): ${state} after ${(took / 1000).toFixed(1)} s`);
-    for (const [plugin, reason] of Object.entries(missing)) await out.line(`    ${plugin}: ${reason}`);
-  }
+  for (const line of trials.flatMap(trialLines)) await out.line(line);
   if (changed !== undefined) await out.line(`  holds what no commit has: ${changed} and maybe more`);
   if (signed === 0) await out.line('  nobody signed it: no device will take it (devicectl keys sign)');
   await out.line(`  built in ${(ms / 1000).toFixed(1)} s`);

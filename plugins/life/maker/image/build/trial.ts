@@ -27,6 +27,22 @@ const LOG_WARN = 40;
 /** What is missing in an image, and not on this machine. */
 const NOT_THERE = /Cannot find (module|package)|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|is not exported from package/;
 
+/** Apps of a product are started by its warden, which systemd runs on the device: a desk has none, and that is no fault of the image. */
+const NO_WARDEN = /cannot reach the warden\b/;
+
+/** What a person is told of a trial. */
+export function trialLines({ mode, state, ms, missing }: Trial): readonly string[] {
+  const all = Object.entries(missing);
+  const others = all.filter(([, reason]) => !NO_WARDEN.test(reason));
+  const isDesk = all.length > others.length;
+  const how = isDesk && others.length === 0 ? 'all but the apps' : state;
+  return [
+    `  started (${mode}): ${how} after ${(ms / 1000).toFixed(1)} s`,
+    ...(isDesk ? ['    note: the warden, which starts the apps, runs on the device and not here'] : []),
+    ...others.map(([plugin, reason]) => `    ${plugin}: ${reason}`),
+  ];
+}
+
 /** Rejects with SYSTEM_IMAGE_INVALID where it does not come up, and where a module is missing in it. */
 export async function tryStart(
   { slot, sku, root }: { readonly slot: string; readonly sku: string; readonly root: string },
