@@ -71,8 +71,6 @@ export class Kernel {
   readonly sets = (): Sets => this.#composition.sets;
   /** Takes an error that escaped; false when it is no plugin's, and the Core should end. */
   readonly crashed = (error: unknown) => this.lifecycle.crashed(error);
-  /** The plugin whose code the stack of an error names. */
-  readonly blamed = (error: unknown) => this.lifecycle.blamed(error);
 
   /** Throws SKU_INVALID when the SKU has a problem that stops the Core. */
   constructor(options: KernelOptions) {

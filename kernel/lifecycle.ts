@@ -81,22 +81,13 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
 
   /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
   crashed(error: unknown): boolean {
-    const record = this.#culprit(error);
+    const here = this.#records.all.filter(({ entry }) => entry.isolation === 'inline');
+    const folders = here.map((one) => [one, folderOf(one.entry)] as const);
+    const record = originOf(error, folders)?.owner;
     if (!record) return false;
     if (record.run) this.#crash(record, record.run, error);
     else this.#records.tell(record, failureOf('PLUGIN_CRASHED', record, error)); // something that it left behind when it stopped
     return true;
-  }
-
-  /** The plugin that the frames of an error's stack name, of those that run in the Core's own process. */
-  readonly blamed = (error: unknown): string | undefined => this.#culprit(error)?.entry.id;
-
-  #culprit(error: unknown): PluginRecord | undefined {
-    const here = this.#records.all.filter(({ entry }) => entry.isolation === 'inline');
-    return originOf(
-      error,
-      here.map((one) => [one, folderOf(one.entry)] as const),
-    )?.owner;
   }
 
   /** Plugins that run and take what is different of them without a restart. */

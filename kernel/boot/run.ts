@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
 import { sweepFolders } from '@device-core/plugin-api/durable';
 import { finishPending, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { originOf } from '../blame.ts';
 import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';
+import { folderOf } from '../records.ts';
 import type { Problem, Resolve } from '../resolved.ts';
 import type { Arguments } from './arguments.ts';
 import { printBanner, tellStart, tellTrouble } from './banner.ts';
@@ -88,7 +90,13 @@ export async function runCore(args: Arguments): Promise<void> {
   }
   const processes = await ownProcesses(log);
   const kernel = new Kernel({ resolved, paths: args.paths, log, resolve, logs, processes });
-  record.blamed = kernel.blamed;
+  record.blamed = (error) => {
+    const here = kernel.sets().running.plugins.filter(({ isolation }) => isolation === 'inline');
+    return originOf(
+      error,
+      here.map((entry) => [entry.id, folderOf(entry)] as const),
+    )?.owner;
+  };
   scan.use(kernel.parts.hooks.caller('log.line'));
   kernel.parts.hooks.last('health.collect', logs.tell);
   let stopping = false;

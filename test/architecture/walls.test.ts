@@ -143,7 +143,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|program\/pause|slot-files\/|(boot-record|boot-report|record-file|image|image-folder|installed|netlink|package-later|pending-state|pixels\/png|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts)/.test(
+      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|program\/(pause|passphrase-file)|slot-files\/|(boot-record|boot-report|record-file|image|image-folder|installed|netlink|package-later|pending-state|pixels\/png|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts)/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.

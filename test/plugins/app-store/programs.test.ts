@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { Prompt } from '@device-core/plugin-api';
+import type { Prompt, PromptItem } from '@device-core/plugin-api';
 import type { ProgramClient, ProgramContext } from '@device-core/plugin-api/program';
 import { type Bringing, install, update } from '../../../plugins/apps/app-store/program/bring.ts';
 
@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'dc-app-programs-'));
 after(() => rmSync(folder, { recursive: true }));
 const file = join(folder, 'a.app');
 writeFileSync(file, 'package');
-const HEARS = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };
+const HEARS: PromptItem = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };
 const PROMPT: Prompt = {
   ...{ id: 'p1', kind: 'consent', subject: 'com.example.a', title: 'A', since: 0, until: 1 },
   what: [HEARS, { ...HEARS, capability: 'sensors.nfc', optional: true }],
