@@ -14,7 +14,7 @@ export async function settledPeer(
   const startTime = await processes.startOf(peer.pid);
   const told = startTime === undefined ? peer : { ...peer, startTime };
   const owner = await processes.ownerOf(told);
-  // What was found under the number of a process that is gone is said of somebody else; its user alone still holds.
-  if (held && peer.pid > 0 && !held.isThere(peer.pid)) return { ...peer, owner: await processes.ownerOf(peer) };
-  return Object.freeze({ ...told, owner });
+  // The number of a process that is gone may belong to another one by now; its user alone still holds.
+  const gone = held && peer.pid > 0 && !held.isThere(peer.pid);
+  return Object.freeze(gone ? { ...peer, owner: await processes.ownerOf(peer) } : { ...told, owner });
 }
