@@ -35,7 +35,7 @@ export interface Caller {
     /** What this one request brings to show that a person confirmed it: the id of CONFIRMATION_REQUIRED. */
     readonly confirmation?: string;
   };
-  /** Of an anonymous caller alone. */
+  /** Set for anonymous callers alone. */
   readonly peer?: CallerPeer;
 }
 

@@ -25,7 +25,7 @@ export interface CapabilityInfo {
   readonly summary: string;
   /** Class of the unscoped capability. */
   readonly class: CapabilityClass;
-  /** What a scope names, the class of a scoped grant, and what that allows with the name in the place of `{scope}`; absent where no scope is allowed. */
+  /** The noun of a scope, the class of a scoped grant, and its sentence with the name in the place of `{scope}`; absent where no scope is allowed. */
   readonly scope?: { readonly names: string; readonly class: CapabilityClass; readonly allows: string };
 }
 

@@ -69,7 +69,7 @@ export function skuFamily(
   if (bases.length === 0)
     return { file, value: own.value as SkuManifest, files: [file], removed: new Map(), at: (path) => own.at(path) };
   const merge = new Merge(dirname(file), refuse);
-  // What a layer says wrongly was refused; the rest of the family can still be looked at.
+  // A wrong line of a layer was refused; the rest of the family can still be looked at.
   for (const layer of chain.toReversed()) merge.lay(layer);
   return {
     file,

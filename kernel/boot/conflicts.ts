@@ -1,4 +1,4 @@
-/** What a set of plugins must not have: two providers of one service, and circles of requirements. Pure. */
+/** Conflicts of a set of plugins: two providers of one service, and circles of requirements. Pure. */
 import type { GraphNode } from '../graph.ts';
 
 /** Service id -> the plugins that provide it, sorted. More than one is a conflict. */

@@ -159,7 +159,7 @@ export class CoreLogControl implements LogControl {
   };
 }
 
-/** What mends it, by the code of the system in its reason. */
+/** Remedies by the code of the system in the reason. */
 function remedyOf({ reason }: { readonly reason: string }): string {
   if (/\bEROFS\b/.test(reason)) return 'the disk is read-only: mount it writable, or look why the system made it so';
   if (/\b(EACCES|EPERM)\b/.test(reason)) return 'give the folder of the log to the user of the Core';

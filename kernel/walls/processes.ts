@@ -121,7 +121,7 @@ export class ProcessBook implements Processes {
   #owner(pid: number, startTime: string | undefined): ProcessOwner {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const entry = this.#read(pid, true);
-      // Whoever is dead, without a start time or with another one is not who connected; and no thread ever connects by its own number.
+      // A process that is dead, has no start time or another one is not the process that connected; no thread connects by its own number.
       if (!entry || entry.startTime !== startTime || entry.thread || DEAD.has(entry.state)) return ENDED;
       const owner = this.#follow(pid, entry, this.#read);
       if (owner) return owner;

@@ -5,7 +5,7 @@ import type { TcpConnection } from '@device-core/plugin-api';
 import { readProc, usersOf } from './process-table.ts';
 
 export interface TcpSocket {
-  /** What /proc/<pid>/fd shows for it. */
+  /** The link that /proc/<pid>/fd shows for it. */
   readonly name: string;
   readonly uid: number;
 }

@@ -126,7 +126,7 @@ export function grantOf(capability: string, wants: readonly Want[]): Grant {
   return ports.length > 0 ? { capability, ports: ports.toSorted((a, b) => a - b) } : { capability };
 }
 
-/** What the catalogue says that it allows: a sentence that begins in lower case, as `rightIn` takes it. */
+/** The sentence of the catalogue, in lower case as `rightIn` takes it. */
 function summaryOf(capability: CapabilityId, ports: readonly number[] | undefined, sole: boolean): string {
   const info = describeCapability(capability);
   if (!info) return 'nobody knows this capability';

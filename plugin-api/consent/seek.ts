@@ -71,7 +71,7 @@ export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open
   };
 }
 
-/** What a question shows of a decision. */
+/** The part of a decision that a question shows. */
 export function itemOf({ capability, params, summary, reason, optional, widens, sole }: Decision): PromptItem {
   return {
     ...{ capability, summary, reason, optional },
@@ -96,7 +96,7 @@ export async function denyOptional(
   );
 }
 
-/** What of it an installation or an update would give, by rules and by the answers that come with it: beyond what the former version holds. */
+/** Rights that an installation or an update would give, by rules and by the answers that come with it, beyond those of the former version. */
 export async function givenBy(
   seeking: Seeking,
   answers: readonly Consent[],

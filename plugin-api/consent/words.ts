@@ -1,5 +1,5 @@
 /**
- * What a person reads before a yes, in the languages of the room: a right as a sentence, and an act. English comes with the question, from the catalogue of
+ * Sentences that a person reads before a yes, in the languages of the room: a right, and an act. English comes with the question, from the catalogue of
  * capabilities and from the operation; it stands where a language has no words. Without imports: browsers load a copy. Pure.
  */
 

@@ -1,4 +1,4 @@
-/** What questions to a person consist of, as results of operations show it. */
+/** Schemas of questions to a person, as results of operations show them. */
 import type { JsonSchema } from '../services/operations.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
@@ -49,7 +49,7 @@ const SUBJECT: Readonly<Record<string, JsonSchema>> = {
 
 /** Members that a question has whatever it is about. */
 export const PROMPT_RIGHTS: Readonly<Record<string, JsonSchema>> = { what: ITEMS, claims: CLAIMS };
-/** What an act is about: an app, a plugin. */
+/** The subject of an act: an app, a plugin. */
 export const ACT_ABOUT: JsonSchema = { type: 'object', required: ['id'], properties: SUBJECT };
 /** The same with the rights that the act gives. */
 export const ACT_SUBJECT: JsonSchema = {

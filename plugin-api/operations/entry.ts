@@ -21,7 +21,7 @@ export interface OperationEntry extends Entry {
   readonly run: Operation<unknown>['run'];
   /** Absent: nobody has to confirm it. */
   readonly sensitive: Operation['sensitive'];
-  /** What a sensitive call is about. */
+  /** The subject of a sensitive call. */
   readonly about: Operation<unknown>['about'];
   readonly checkResult: (result: unknown) => string | undefined;
 }

@@ -8,7 +8,7 @@ import { CoreError, reasonOf } from '../errors.ts';
 const NEVER_PACKED =
   /^(\.git|\.svn|\.hg|CVS|\.DS_Store|\.npmrc|\.gitignore|\.npmignore|package-lock\.json|npm-debug\.log)$/;
 const NEVER_BUNDLED = /^(\.bin|\.cache|\.package-lock\.json)$/;
-/** What `app pack` wrote before: a package holds no package of itself. The packed client library is unpacked in node_modules. */
+/** Files that `app pack` wrote before: a package holds no package of itself. The packed client library is unpacked in node_modules. */
 const FORMER_PACKAGE = /^([a-z][a-z0-9-]*-\d[^/]*\.app|device-core-app-\d[^/]*\.tgz)$/;
 const CORE = '@device-core';
 const MAX_PATH = 255;

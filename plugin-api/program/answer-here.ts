@@ -12,7 +12,7 @@ export interface AnsweringHere {
   readonly signal: AbortSignal;
   /** Said on the command line: what is required is allowed and what is optional is not, without a question. */
   readonly yes?: boolean;
-  /** Of the person at the terminal if absent. */
+  /** The person at the terminal if absent. */
   readonly ask?: (question: string, signal: AbortSignal) => Promise<boolean>;
 }
 

@@ -38,7 +38,7 @@ export function promptLines(prompt: Prompt, now: number): readonly string[] {
   ];
 }
 
-/** What an act is about and what it gives, or what a question asks for; of what is optional, whether a yes allows it. */
+/** Lines about an act and its rights, or about a question; an optional right says whether a yes allows it. */
 export function rightLines(prompt: Pick<Prompt, 'kind' | 'about' | 'claims' | 'what'>): readonly string[] {
   const { about, claims = [], what } = prompt;
   const on = new Set(optionalIn(prompt).length > 0 ? yesTo(prompt) : []);

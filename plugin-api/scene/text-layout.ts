@@ -93,7 +93,7 @@ function shortened(text: string, width: number, measure: (piece: string) => numb
   return { text: short, width: measure(short) };
 }
 
-/** Where words end. Spaces belong to the word before them. */
+/** Ends of words. Spaces belong to the word before them. */
 function breaks(text: string): readonly number[] {
   const ends: number[] = [];
   for (const { index, segment } of words.segment(text)) {
@@ -107,7 +107,7 @@ function breaks(text: string): readonly number[] {
   return ends;
 }
 
-/** Where characters end: inside of a word that is longer than a line. */
+/** Ends of characters, for a word that is longer than a line. */
 function pieces(text: string): readonly number[] {
   return [...graphemes.segment(text)].map(({ index, segment }) => index + segment.length);
 }

@@ -85,7 +85,7 @@ export interface SensitiveAct {
   readonly act: string;
   /** Params that the act names, in full; for words in another language. */
   readonly names: Readonly<Record<string, string>>;
-  /** What it is about; asked once, before the person is. Rejects as the operation itself would. */
+  /** Subject of the act; asked once, before the person is. Rejects as the operation itself would. */
   readonly about?: () => Promise<ActSubject | undefined>;
   /** The operation and all of its params, as long as they are: a confirmation holds for these and no others. */
   readonly exact: string;
@@ -162,7 +162,7 @@ export interface Operation<P = unknown, R = unknown> {
   readonly viewers?: boolean;
   /** A page has it confirmed by the person, each time. */
   readonly sensitive?: Sensitive;
-  /** What a sensitive call is about, for the person who confirms it. Changes nothing; rejects where run() would be refused. */
+  /** Subject of a sensitive call, for the person who confirms it. Changes nothing; rejects where run() would be refused. */
   about?(params: P, call: CallContext): Promise<ActSubject | undefined>;
   readonly rest?: RestBinding;
   /** False hides it from the JSON-RPC front end. */

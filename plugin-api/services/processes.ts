@@ -28,7 +28,7 @@ export interface PeerCredentials {
   readonly gid: number;
   /** When the process began, in clock ticks since boot, read as the connection came: its pid may be given to another one later. */
   readonly startTime?: string;
-  /** Whose process it was as the connection came: settled then, and never asked for again. */
+  /** The owner of the process as the connection came: settled then, and never asked for again. */
   readonly owner?: ProcessOwner;
   /** Runs of apps that had ended as the connection came, as `identity` counts them: an app that has ended since owns it no more. */
   readonly endings?: number;

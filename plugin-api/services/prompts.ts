@@ -7,7 +7,7 @@ export interface PromptItem {
   readonly capability: CapabilityId;
   /** Hosts with ports, nodes, budgets: what the capability alone does not say. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** What it allows, a sentence in English; `rightIn` says it in another language. */
+  /** The right, a sentence in English; `rightIn` says it in another language. */
   readonly summary: string;
   /** In the app's own words, and to be shown as such. */
   readonly reason: string;
@@ -35,9 +35,9 @@ export interface ActSubject {
 
 /** A right that no capability names. */
 export interface ActClaim {
-  /** What of it `claimIn` has in other languages. */
+  /** The part that `claimIn` has in other languages. */
   readonly kind: 'level' | 'reads' | 'writes' | 'service' | 'tap' | 'other';
-  /** Of the file, the service, the hook. */
+  /** Name of the file, the service, the hook. */
   readonly name: string;
   /** The sentence in English. */
   readonly summary: string;
@@ -57,9 +57,9 @@ export interface PromptQuestion {
   /** The operation of the act and the params that the act names: words in another language are made of them. */
   readonly operation?: string;
   readonly names?: Readonly<Record<string, string>>;
-  /** Of kind confirm: what the act is about. */
+  /** Subject of the act, for kind confirm. */
   readonly about?: Omit<ActSubject, 'what' | 'claims'>;
-  /** What is asked for; of kind confirm what the act gives, which is answered as a whole. */
+  /** Rights that are asked for; for kind confirm the rights of the act, which is answered as a whole. */
   readonly what: readonly PromptItem[];
   /** Rights that no capability names. */
   readonly claims?: readonly ActClaim[];

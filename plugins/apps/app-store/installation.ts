@@ -79,7 +79,7 @@ export class Installation implements ChangeMaker {
     return outcome;
   }
 
-  /** What the person who confirms it sees: what the package is, and all that it gets by it. Throws as check() does. */
+  /** The package and all its rights, for the person who confirms. Throws as check() does. */
   async about(request: InstallRequest): Promise<ActSubject> {
     const { staged } = await this.#prepare(request);
     try {

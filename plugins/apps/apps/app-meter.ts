@@ -111,7 +111,7 @@ export class AppMeter {
   }
 }
 
-/** Where small files are what fills it, other tools show a smaller sum. */
+/** Other tools show a smaller sum for many small files. */
 function manyFiles(size: FolderSize | undefined): string {
   if (size === undefined || size.entries * ENTRY_BYTES * 2 < size.bytes) return '';
   return ` (${size.entries}${size.more ? ' or more' : ''} files and folders, each of which counts as ${ENTRY_BYTES >> 10} KiB at least)`;

@@ -270,7 +270,7 @@ export class Supervisor implements Apps {
   }
 }
 
-/** Of a trial each save lies in a folder by its hash, with the same manifest or another one. */
+/** Each save of a trial lies in a folder by its hash, with the same manifest or another one. */
 function changeOf(app: App, text: string, now: FoundApp): string {
   if (now.text !== text) return 'its manifest changed';
   return now.folder === app.folder ? 'it is looked at anew' : 'its files changed';

@@ -56,7 +56,7 @@ export class TriedApps {
     this.#boot = boot;
   }
 
-  /** What was tried in a former run of the Core is gone: nobody looks after it any more. */
+  /** Removes the trials of a former run of the Core: their command has ended. */
   static async open(parts: TriedParts): Promise<TriedApps> {
     const { state } = parts;
     const boot = (await readFile(BOOT_ID, 'utf8').catch(() => 'unknown')).trim(); // a system without /proc starts once
@@ -108,7 +108,7 @@ export class TriedApps {
       if (name !== kept) await rm(join(folder, name), { recursive: true, force: true });
   }
 
-  /** What a package would bring, and nothing of it is kept. Throws as take() does. */
+  /** The manifest of a package; nothing of it is kept. Throws as take() does. */
   inspect(archive: Uint8Array): Promise<AppManifest> {
     return this.#next(() => this.#unpacked(archive, async ({ manifest }) => manifest));
   }

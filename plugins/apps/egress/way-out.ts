@@ -183,7 +183,7 @@ export class WayOut implements AsyncDisposable {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       this.#watch(connection, outer);
       outer.once('close', () => {
-        // What came last is still on its way to the app.
+        // The last bytes are still on their way to the app.
         if (socket.writable) socket.end();
         if (socket.writableLength === 0 || outer.errored) socket.destroySoon();
       });

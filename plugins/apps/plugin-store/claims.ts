@@ -40,7 +40,7 @@ export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims
 
 /** A claim that was not granted to the version before. */
 export interface News {
-  /** What the plugin does with it: `holds network.outbound`. */
+  /** Use of it by the plugin: `holds network.outbound`. */
   readonly does: string;
   /** The same for the person who confirms it. */
   readonly capability?: CapabilityId;

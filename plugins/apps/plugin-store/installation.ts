@@ -43,7 +43,7 @@ export class Installation implements ChangeMaker {
     return (await this.#look(request)).outcome;
   }
 
-  /** What the person who confirms it sees. Throws as check() does. */
+  /** The plugin and all its claims, for the person who confirms. Throws as check() does. */
   async about(request: InstallRequest): Promise<ActSubject> {
     const { outcome, news } = await this.#look(request);
     const { id, version, signer = null } = outcome;

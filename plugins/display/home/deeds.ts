@@ -9,7 +9,7 @@ const STEP = 0.1;
 /** A screen that is darker could not be made lighter by who looks at it. */
 const DARKEST = 0.1;
 const BY = 'person';
-/** What `+1 min` sets. */
+/** Seconds that `+1 min` sets. */
 const MORE_SECONDS = 60;
 
 export interface Company {

@@ -57,9 +57,9 @@ export interface Facts {
     readonly simulated: boolean;
     readonly startedAt: number;
   };
-  /** What is wrong as long as it lasts. */
+  /** A fault, as long as it lasts. */
   readonly problem?: Problem;
-  /** What a touch could not do: seen once, and over when the person has left it. */
+  /** A touch that failed: seen once, and over when the person has left it. */
   readonly mishap?: Problem;
   readonly pairing?: { readonly url: string; readonly until: number };
 }

@@ -34,7 +34,7 @@ interface Line {
 
 interface Block extends Line {
   readonly height: number;
-  /** Of one of its lines. */
+  /** Height of one of its lines. */
   readonly step: number;
 }
 

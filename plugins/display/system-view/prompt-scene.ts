@@ -129,7 +129,7 @@ async function headerOf(
   // An act of a page has no subject of its own: its session says nothing to a person.
   const named = legible ? (operation === undefined ? subject : '') : strings.noFont;
   const most = large ? 1 : 2;
-  // Where letters are large, each page has the name and the id alone.
+  // With large letters each page has the name and the id alone.
   const below = [named, ...(large ? [] : [by])].filter((text) => text !== '');
   const lines = [
     ...(large ? [] : [{ text: asks, role: 'caption' as const, width, lines: 2 }]),
@@ -156,7 +156,7 @@ async function headerOf(
     });
     y += h;
   }
-  // What the head has no room for stands in full on the first page.
+  // Words that the head has no room for stand in full on the first page.
   const shown = [legible ? title : subject, ...(large ? [] : [asks]), ...below];
   const cut = [big, ...sizes].flatMap((size, index) => (size?.cut ? [shown[index] ?? ''] : []));
   return { nodes, height: y, cut: [...cut, ...(large ? [asks, by].filter((text) => text !== '') : [])] };
@@ -236,7 +236,7 @@ function footer(
   ];
 }
 
-/** What a yes allows with these switched off. */
+/** Rights that a yes allows with these switched off. */
 export function chosenOf(prompt: Prompt, off: ReadonlySet<string>): readonly string[] {
   return yesTo(
     prompt,

@@ -6,7 +6,7 @@ export function timeOf(ms: number, locale: string, timeZone: string): string {
   return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone }).format(ms);
 }
 
-/** What the sentence leaves out: the scope in the id of a capability, and its params. */
+/** Parts that the sentence leaves out: the scope in the id of a capability, and its params. */
 export function detailOf({ capability, params }: PromptItem, sentence: string): string | undefined {
   const scope = capability.includes(':') ? capability.slice(capability.indexOf(':') + 1) : undefined;
   const more = Object.entries(params ?? {}).flatMap(([name, value]) => {

@@ -22,7 +22,7 @@ export interface TransfersOptions {
   readonly scope: Scope;
 }
 
-/** What is known of the bus of an endpoint: the request that began last and worked, and the one that found it stuck. */
+/** State of the bus of an endpoint: the request that began last and worked, and the one that found it stuck. */
 interface Known {
   worked: number;
   stuck: number;
@@ -99,7 +99,7 @@ export class Transfers {
     }
   }
 
-  /** Who began before the bus was found stuck says nothing of it, however late it is heard of. */
+  /** A request that began before the bus was found stuck says nothing of it, however late it ends. */
   #works(endpoint: string, began: number): void {
     const known = this.#knownOf(endpoint);
     known.worked = Math.max(known.worked, began);

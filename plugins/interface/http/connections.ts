@@ -23,7 +23,7 @@ export interface Connection {
   readonly origin?: OriginCheck;
   /** Asked for in the turn of the accept, and kept: who comes later under the number of its process is somebody else. */
   readonly peer?: Promise<PeerCredentials | undefined>;
-  /** Whose it is, once the peer is known: one name for all connections of one owner. Absent: the operator, or nobody can be told from another. */
+  /** Name of the owner, once the peer is known: the same for all connections of one owner. Absent for the operator and where owners cannot be told apart. */
   owner?: string;
   /** Undefined once the owner is known. A request waits for it: behind a border it takes several turns. */
   settling?: Promise<void> | undefined;
@@ -45,9 +45,9 @@ interface Progress {
 }
 
 export interface ConnectionLimits {
-  /** Of each listener. */
+  /** Limit of each listener. */
   readonly maxConnections: number;
-  /** Of each owner on the Unix socket but the operator. */
+  /** Limit of each owner on the Unix socket but the operator. */
   readonly maxConnectionsPerOwner: number;
 }
 
@@ -156,7 +156,7 @@ export class Connections {
     return true;
   }
 
-  /** What follows from its owner, in the turn of the accept: before anything is read of it. */
+  /** Takes the owner into account in the turn of the accept, before anything is read of the connection. */
   #belongs(socket: Socket, connection: Connection, { uid, owner }: PeerCredentials): void {
     if (!owner) return;
     connection.brief = owner.kind !== 'stranger' && !(owner.kind === 'app' && !owner.ended);

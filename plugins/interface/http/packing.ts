@@ -8,7 +8,7 @@ const LEVEL = 3;
 /** Answers that are packed in other threads now; beyond that they go out as they are. */
 const MOST_AT_ONCE = 4;
 
-/** Of documents that are made once and asked for often. */
+/** Packed copies of documents that are made once and asked for often. */
 const packed = new WeakMap<Buffer, Promise<Buffer>>();
 let underWay = 0;
 

@@ -35,7 +35,7 @@ export interface ResolverOptions {
 export class CallerResolver {
   readonly #options: ResolverOptions;
   readonly #listeners = new Set<(app: string) => void>();
-  /** Of each app that ended: how many had ended by then. */
+  /** For each app that ended, how many had ended by then. */
   readonly #endings = new Map<string, number>();
   #ended = 0;
   readonly #anonymous = new WeakMap<object, Caller>();

@@ -14,7 +14,7 @@ const LOOKS = 64;
 interface Open<T> {
   readonly code: string;
   readonly means: T;
-  /** Of the steady clock. */
+  /** Milliseconds of the steady clock. */
   readonly until: number;
   /** Wrong tries by peer: they end with the code. */
   readonly wrong: Map<string, number>;
@@ -41,7 +41,7 @@ export class OneTimeCodes<T> {
   }
 
   /**
-   * What the code meant; it is gone with this. `peerOf` finds out whose try it is: one name for all connections of a peer. Throws UNAUTHENTICATED, and
+   * Takes the code away and answers with its meaning. `peerOf` names the peer of the try: one name for all connections of a peer. Throws UNAUTHENTICATED, and
    * RATE_LIMITED where this peer has had its tries at this code.
    */
   async take(text: string, peerOf: () => Promise<string>): Promise<T> {

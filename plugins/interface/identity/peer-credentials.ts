@@ -26,7 +26,7 @@ export interface HeldProcess extends Disposable {
 
 export interface Native {
   readonly getsockopt: (fd: number, level: number, name: number, value: Buffer, size: Buffer) => number;
-  /** Of the call before. */
+  /** Error number of the call before. */
   readonly errno: () => number;
 }
 

@@ -1,4 +1,4 @@
-/** Whose process is at the other end of a Unix socket: settled once, as the connection comes (decisions D1a). */
+/** The owner of the process at the other end of a Unix socket: settled once, as the connection comes (decisions D1a). */
 import type { PeerCredentials, Processes } from '@device-core/plugin-api';
 import type { PeerReader } from './peer-credentials.ts';
 

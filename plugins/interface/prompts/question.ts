@@ -1,4 +1,4 @@
-/** What may be asked, from whoever asks. A long question has several pages on the panel; nothing of it is cut. Pure. */
+/** Bounds of a question. A long one has several pages on the panel; nothing of it is cut. Pure. */
 import { CoreError, type PromptQuestion } from '@device-core/plugin-api';
 
 export const DEFAULT_MS = 600_000;

@@ -197,7 +197,7 @@ export class AppRequests {
     );
   }
 
-  /** What this front end hides is not there for it; what is not there may still be to come. */
+  /** An operation that this front end hides is missing here; a missing one may still be to come. */
   #missing(request: JsonRpcRequest, batch: Batch | undefined): void {
     const name = request.method;
     const absent = new CoreError('METHOD_NOT_FOUND', { name });

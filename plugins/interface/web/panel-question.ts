@@ -4,7 +4,7 @@ import type { Waiting } from './confirmations.ts';
 
 const KIND = 'confirm';
 
-/** What became of a question. */
+/** Outcome of a question. */
 interface Told {
   settle(id: string, state: 'confirmed' | 'refused'): void;
   forget(id: string): void;

@@ -25,11 +25,11 @@ export const LIMITS = { files: 50_000, bytes: 256 << 20, line: 64 << 10, list: 1
 export interface BackupLimits {
   readonly files: number;
   readonly bytes: number;
-  /** What one app may put into it: an app cannot fill a backup that the others need. */
+  /** Limits of one app: it cannot fill a backup that the others need. */
   readonly app: { readonly entries: number; readonly bytes: number };
 }
 export const BACKUP_LIMITS: BackupLimits = { ...LIMITS, app: { entries: 10_000, bytes: 128 << 20 } };
-/** Of the list, for its frame. */
+/** Bytes that the list has in its frame. */
 const LIST_ROOM = LIMITS.list - LIMITS.line;
 const PIECE = 256 << 10;
 /** Nonce and tag of a sealed piece. */
@@ -150,7 +150,7 @@ export class ArchiveWriter {
     return { bytes: this.#bytes, files: this.files, listBytes: this.#listBytes, whole: this.#whole.copy() };
   }
 
-  /** What was added since is in it no more. */
+  /** Takes back all entries since the mark. */
   async back({ bytes, files, listBytes, whole }: Mark): Promise<void> {
     await this.#out.truncate(bytes);
     this.#bytes = bytes;

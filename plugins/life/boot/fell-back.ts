@@ -61,7 +61,7 @@ export class FellBack {
     return new FellBack(report, await KeptFile.open(join(state, 'boot/seen.json'), FORM, scope, log));
   }
 
-  /** What is still to be seen. */
+  /** A fall back that is still to be seen. */
   get open(): Left | undefined {
     return this.#kept.value.fall === this.#fall ? undefined : this.#left;
   }

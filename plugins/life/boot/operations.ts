@@ -73,7 +73,7 @@ interface More {
   readonly log: Pick<Logger, 'warn'>;
   /** `<service>` of the specification. */
   readonly service: string;
-  /** What was left and nobody has seen yet. */
+  /** The slot that was left, as long as it was not seen. */
   readonly fellBack: () => Left | undefined;
   /** False where there was nothing. */
   readonly seen: () => Promise<boolean>;

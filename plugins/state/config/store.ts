@@ -37,7 +37,7 @@ export interface StoreOptions {
   readonly place?: (key: string, value: unknown) => string;
   /** A key of the device whose value is never shown. */
   readonly hides?: (key: string) => boolean;
-  /** What an app overrides was changed; who looks at all settings sees that, too. */
+  /** An override of an app was changed, for views of all settings. */
   readonly onOverride?: (app: string, key: string, revision: number) => void;
 }
 

@@ -26,7 +26,7 @@ export interface Limits {
 
 /** Frames that a VAD may keep to itself, and that a wake engine hears again when it takes the place of another. */
 const RECENT = 100;
-/** What every engine for speech has a sound for. */
+/** Letters for which every engine of speech has a sound. */
 const LATIN = /[\p{Script=Latin}\p{N}]/u;
 /** What says that the question is wrong, not the engine. */
 const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);

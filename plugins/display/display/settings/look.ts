@@ -18,7 +18,7 @@ export interface LookOptions {
   readonly seam: SurroundingsSeam;
   readonly themes: Themes;
   readonly hours: NightHours;
-  /** What holds where nobody chose another. */
+  /** Values as long as no person chose others. */
   readonly defaults: Defaults;
   /** It is night now, or no longer. */
   readonly night: (night: boolean) => void;

@@ -95,7 +95,7 @@ async function bottom(
   const side = GRID.target;
   const gap = 12;
   const wide = WIDTH - 2 * (side + gap);
-  // What stands above home as a banner or a toast is not said twice.
+  // A text that stands above home as a banner or a toast is not said twice.
   const news = notifications.find(({ state }) => state !== 'showing');
   const [timer] = timers;
   const main = problem

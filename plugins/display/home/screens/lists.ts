@@ -135,7 +135,7 @@ export async function timerList(
   return page({ title, parts, empty: await note(none, 600, layout) }, at, strings, layout);
 }
 
-/** What is left, the length that was set, and Stop. */
+/** Time that is left, the length that was set, and Stop. */
 async function timerRow(
   { id, at: until }: Timer,
   length: string,

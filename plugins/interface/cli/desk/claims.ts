@@ -55,7 +55,7 @@ export function minimal(verdicts: readonly Verdict[], { refused }: Uses): readon
   return [...claims.values()];
 }
 
-/** Of one capability that is declared twice: the ports of both, and optional only where both are. */
+/** One line for a capability that is declared twice: the ports of both, and optional only where both are. */
 function together(former: Claim, claim: Claim): Claim {
   const { optional: _, ports: __, ...rest } = { ...claim, ...former };
   const ports = [former, claim].flatMap((one): readonly number[] => (Array.isArray(one.ports) ? one.ports : [HTTPS]));

@@ -47,7 +47,7 @@ export class CoreClient implements ProgramClient {
     using patience = new Patience(options.timeoutMs ?? TIMEOUT_MS);
     let { status, text, body } = await this.#ask(method, path, options, patience);
     for (let ms = untilStarted(body); ms !== undefined; ms = untilStarted(body)) {
-      // Whoever asks a device that starts means to wait for it; what is not there was not begun either.
+      // A person who asks a device that starts waits for it; an operation that is not there was not begun either.
       if (!(await waited(ms, patience.signal))) break;
       ({ status, text, body } = await this.#ask(method, path, options, patience));
     }

@@ -91,7 +91,7 @@ function forgetting(id: string): string {
   return `/apps/${encodeURIComponent(id)}/forget`;
 }
 
-/** Of the app in a folder, or the word itself where it is no folder. */
+/** Id of the app in a folder, or the word itself where it is no folder. */
 function idOf(word: string): string {
   if (existsSync(join(word, 'app.yaml'))) return new AppFolder(word).id;
   if (/^[A-Za-z][\w.-]*$/.test(word)) return word;

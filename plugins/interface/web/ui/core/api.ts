@@ -49,7 +49,7 @@ export const answering = signal(true);
 /** How often it came back: what was asked before is asked anew. */
 export const returned = signal(0);
 
-/** Of each answer: the second in which the device made it, by its own clock. */
+/** The second in which the device made an answer, by its own clock. */
 const dates = new WeakMap<object, number>();
 export const madeAt = (answer: unknown): number | undefined => dates.get(Object(answer));
 

@@ -36,7 +36,7 @@ export type Entries = () => Promise<readonly Entry[]>;
 interface Indexed {
   readonly entry: Entry;
   readonly whole: string;
-  /** Of `system.backup`, the deed. */
+  /** The deed of `system.backup`: `backup`. */
   readonly tail: string;
   readonly title: readonly string[];
   readonly more: readonly string[];
@@ -107,7 +107,7 @@ function scoreOf(one: Indexed, asked: readonly string[], whole: string): number 
   return (score / all) * share + bonus - 0.004 * Math.min(20, one.title.length) + (FAVOUR[one.entry.kind] ?? 0);
 }
 
-/** Where somebody goes or what somebody does comes before the part of the Core that is called alike. */
+/** Pages and deeds come before parts of the Core of the same name. */
 const FAVOUR: Readonly<Partial<Record<EntryKind, number>>> = { page: 0.7, plugin: -0.05 };
 
 /** `logbytes` is the name `logBytes`, whose words are two. */

@@ -25,7 +25,7 @@ interface Entry {
   readonly ask: Ask;
   readonly users: Set<User>;
   shown: Shown | undefined;
-  /** Of the answer: by the clock of the device, and by ours. */
+  /** Time of the answer: by the clock of the device, and by ours. */
   at: number | undefined;
   came: number;
   pending: AbortController | undefined;

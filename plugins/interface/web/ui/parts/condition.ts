@@ -20,7 +20,7 @@ export interface Trouble {
   readonly why?: string;
   readonly remedy: string;
   readonly href: string;
-  /** What the link says. */
+  /** Text of the link. */
   readonly action: string;
 }
 

@@ -60,7 +60,7 @@ export function RightText({ right, aside }: { right: Right; aside?: ComponentChi
   return html`<span class="right-text"><span class="right-head"><strong>${clean(rightIn(language.value, right))}</strong>${optional && html` <span class="note">${text('optional')}</span>`}${aside}</span><code>${clean(capability)}</code>${widens !== undefined && html`<span class="note">${text('widens', { capability: clean(widens) })}</span>`}${reason !== '' && html`<span class="note">${text('appSays')} <${Said} words=${reason} /></span>`}</span>`;
 }
 
-/** What an act gives, to be answered as a whole. */
+/** Rights of an act, to be answered as a whole. */
 export function Rights({ what, claims }: { what: readonly Right[]; claims: readonly Claim[] }) {
   return html`<ul class="right-list">${claims.map((claim) => html`<li key=${`${claim.kind} ${claim.name}`}><strong>${clean(claimIn(language.value, claim))}</strong></li>`)}${what.map((right) => html`<li key=${`${right.capability} ${String(right.params?.ports)}`}><${RightText} right=${{ ...right, optional: false }} /></li>`)}</ul>`;
 }

@@ -1,6 +1,6 @@
 // Made from plugin-api/consent/choice.ts by "npm run docs": change it there.
 /**
- * What an answer to a question may be, and what a yes allows before anything is switched: the one rule of panel, page, voice and devicectl. What is required
+ * Answers that a question takes, and the rights that a yes allows before anything is switched: the one rule of panel, page, voice and devicectl. What is required
  * is on and cannot be switched off without a no to the whole; what is optional is off. Without imports: browsers load a copy. Pure.
  */
 
@@ -13,7 +13,7 @@ export interface Choosing {
   readonly what: readonly { readonly capability: string; readonly optional: boolean }[];
 }
 
-/** What an answer may allow. An act that waits for a yes is answered as a whole, whatever it gives. */
+/** Rights that an answer may allow. An act that waits for a yes is answered as a whole. */
 export function choicesOf({ kind, what }: Choosing): readonly string[] {
   if (kind === 'confirm' || what.length === 0) return [YES];
   return [...new Set(what.map(({ capability }) => capability))];

@@ -103,7 +103,7 @@ function Ask({ question }: { question: Question }) {
   }}><p class="way"><${Icon} name="key" /><span>${words(byPanel ? 'orCode' : 'byCode')} <code>${COMMAND}</code></span><${Copy} text=${COMMAND} /></p><${TextField} label=${words('code')} value=${code} error=${error} placeholder="ABCD-EFGH" onInput=${setCode} /><div class="actions"><${Button} onClick=${close}>${words('cancel')}<//><${Button} kind="main" type="submit" disabled=${code.trim().length < 8}>${words('confirm')}<//></div></form><//>`;
 }
 
-/** What the act is about: in its own words, who signed it, and each right that it gets. */
+/** The subject of the act: its own words, the signer, and each right that it gets. */
 function Subject({ about }: { about: About }) {
   const { id, title, version, signer, what = [], claims = [] } = about;
   return html`<div class="confirm-about"><p>${title !== undefined && html`${words('callsItself')} <${Said} words=${title} />${version === undefined ? '.' : ', '}`}${version !== undefined && `${words('version', { version: clean(version) })}.`}${signer !== undefined && ` ${signedText(signer)}`}</p><code>${clean(id)}</code>${what.length + claims.length > 0 && html`<h3>${words('gives')}</h3><${Rights} what=${what} claims=${claims} />`}</div>`;

@@ -45,7 +45,7 @@ export function Place({ page, rest, query }: { page: string } & PageProps) {
     const timer = setTimeout(() => setTurn((now) => now + 1), AGAIN_MS);
     return () => clearTimeout(timer);
   }, [error, isAway]);
-  // Who went to another page by a link begins to read at its head; the first page leaves the focus where the browser put it.
+  // Reading begins at the head after a link to another page; the first page leaves the focus where the browser put it.
   useEffect(() => {
     if (Page === undefined) return;
     if (!first) document.querySelector<HTMLElement>('main h1')?.focus();

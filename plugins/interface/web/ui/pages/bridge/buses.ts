@@ -27,7 +27,7 @@ interface BusHandle extends Handle {
   readonly received?: number;
   readonly written?: number;
   readonly sent?: number;
-  /** Of a serial line: bytes that nobody read; of CAN: frames that did not come. */
+  /** Losses: bytes of a serial line that were not read, frames of CAN that did not come. */
   readonly lost?: number;
   readonly lineErrors?: number;
   readonly state?: string;

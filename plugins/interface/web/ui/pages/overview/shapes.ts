@@ -1,4 +1,4 @@
-/** What the Core tells of apps, refusals, changes and questions, as far as the start page shows it. */
+/** Answers of the Core on apps, refusals, changes and questions, as far as the start page shows them. */
 export interface App {
   readonly id: string;
   readonly title?: string;

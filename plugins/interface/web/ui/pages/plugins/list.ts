@@ -11,7 +11,7 @@ import { text } from './text.ts';
 
 const WORST = ['error', 'warn', 'quiet', 'info', 'okay'];
 
-/** What needs attention, of the device as of plugins; then all plugins, those with a problem first. */
+/** Troubles of device and plugins; then all plugins, those with a problem first. */
 export function List({ rows, health }: { rows: readonly Row[]; health: Health | undefined }) {
   const [wanted, setWanted] = useState('');
   const [which, setWhich] = useState<'every' | 'unwell'>('every');

@@ -35,7 +35,7 @@ export interface Setting {
   readonly secret: boolean;
   readonly value?: unknown;
   readonly source?: Source;
-  /** Of the layer in force, ms since the Unix epoch. */
+  /** Time of the layer in force, ms since the Unix epoch. */
   readonly setAt?: number;
   readonly layers: readonly Layer[];
   readonly running?: unknown;
