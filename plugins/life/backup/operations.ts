@@ -74,7 +74,7 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     summary: 'Make a backup of the state of the device',
     description:
       'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. ' +
-      `An app whose data are more than ${BACKUP_LIMITS.app.bytes >> 20} MiB or ${BACKUP_LIMITS.app.entries} files and folders, or do not fit beside the rest, is left out and named. ` +
+      `An app with more than ${BACKUP_LIMITS.app.bytes >> 20} MiB or ${BACKUP_LIMITS.app.entries} files and folders is left out and named, and so is one that finds no room. ` +
       'With a passphrase every file is sealed; ' +
       'without one nothing is, and files that may hold secrets are left out and named.',
     capability: 'system.backup',
