@@ -72,7 +72,7 @@ const OPTIONS: Readonly<Record<string, JsonSchema>> = {
     maxItems: 64,
     items: TEXT,
     description:
-      'capabilities that are allowed with it, also as an empty list; optional ones that are not listed are denied; class oem comes from the SKU alone',
+      'capabilities that are allowed with it. Optional ones that are not listed are then denied. Class oem comes from the SKU alone',
   },
 };
 const BEGINS: readonly CoreErrorCode[] = ['BUSY', 'UNAVAILABLE', ...STATE_ERRORS];
