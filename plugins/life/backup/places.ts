@@ -121,11 +121,17 @@ async function opened(at: string, flags: number, path: string, visitor: Visitor)
   }
 }
 
-/** The forms of all stores that the plugins of this tree keep. */
+const known = new Map<string, Readonly<Record<string, StateForms>>>();
+
+/** The forms of all stores that the plugins of this tree keep. The tree of a running Core stays as it is: it is read once. */
 export async function formsOf(tree: string): Promise<Readonly<Record<string, StateForms>>> {
+  const before = known.get(tree);
+  if (before) return before;
   const { parse } = await import('yaml'); // only where a backup is made or put back
   const files = [...treeManifests(tree).values()];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   // Few plugins keep a store, and parsing all manifests takes most of the CPU of a backup.
-  return stateOf(texts.filter((text) => /^state:/m.test(text)).map((text) => parse(text) as PluginManifest));
+  const forms = stateOf(texts.filter((text) => /^state:/m.test(text)).map((text) => parse(text) as PluginManifest));
+  known.set(tree, forms);
+  return forms;
 }

@@ -53,6 +53,8 @@ export async function soft(
   const glass = new Glass(info);
   const frames: PanelFrame[] = [];
   const reports: RendererReport[] = [];
+  /** What the glass shows, until the next frame: a test may ask for thousands of pixels. */
+  let shown: Uint8Array | undefined;
   let refused = 0;
   let held: Promise<void> | undefined;
   let revision = 0;
@@ -62,6 +64,7 @@ export async function soft(
       await held;
       if (refused-- > 0) throw new Error('no');
       glass.put(frame);
+      shown = undefined;
       frames.push(frame);
       return { at: clock.monotonic() };
     },
@@ -91,7 +94,10 @@ export async function soft(
         surroundings: AROUND,
         set: [surface('home', { scene: 1, background: '#000000', nodes, ...more }, { since: clock.monotonic() })],
       }),
-    at: (x, y) => [...glass.rgba().subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 3)],
+    at: (x, y) => {
+      shown ??= glass.rgba();
+      return [...shown.subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 3)];
+    },
     async [Symbol.asyncDispose]() {
       await renderer.close();
       await rest[Symbol.asyncDispose]();

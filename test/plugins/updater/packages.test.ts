@@ -14,8 +14,6 @@ import { UpdateRepository } from '../../fixtures/update-repository.ts';
 import * as web from '../../fixtures/update-server.ts';
 import { DAY, FAILED, latest, metadata, UNTRUSTED, type World, world, worlds } from './repository-world.ts';
 
-worlds();
-
 const ID = 'com.example.guest';
 const author = newKeyPair();
 const packages = new AppPackages();
@@ -23,19 +21,16 @@ let pub = '';
 before(() => {
   pub = packages.file(Buffer.from(author.publicKey), 'author.pub');
 });
+/** Its device has seen 1.0.0, and its repository offers 1.1.0 since. */
+worlds(async (at) => {
+  await offer(at, '1.0.0');
+  assert.deepEqual(names(await at.packages()), [`${ID} 1.0.0`]);
+  await offer(at, '1.1.0');
+});
 after(() => packages[Symbol.dispose]());
 
 const offer = async (at: World, version: string, files = {}) =>
   at.repository.offerPackage('app', await packages.pack({ id: ID, version, key: author.privateKey, files }), pub);
-
-/** A world whose device has seen 1.0.0, and whose repository offers 1.1.0 since. */
-async function shop(): Promise<World> {
-  const at = await world();
-  await offer(at, '1.0.0');
-  assert.deepEqual(names(await at.packages()), [`${ID} 1.0.0`]);
-  await offer(at, '1.1.0');
-  return at;
-}
 
 const names = (all: readonly OfferedPackage[]) => all.map(({ id, version }) => `${id} ${version}`);
 
@@ -52,7 +47,7 @@ const withTarget =
 
 suite('packages that a repository names', () => {
   test('are found beside images, with what their role says, and asked for once', async () => {
-    await using at = await shop();
+    await using at = await world();
     const source = at.source();
     const found = await source.packages('app', new AbortController().signal);
     assert.deepEqual(names(found), [`${ID} 1.0.0`, `${ID} 1.1.0`]);
@@ -134,7 +129,7 @@ suite('packages that a repository names', () => {
   ];
   for (const { name, make, code, reason } of LOOKS)
     test(`are not believed: ${name}`, async () => {
-      await using at = await shop();
+      await using at = await world();
       await make(at);
       await at.refuses(code, reason, false, () => at.packages());
     });
@@ -162,7 +157,7 @@ suite('packages that a repository names', () => {
   ];
   for (const [name, forge] of CLAIMS)
     test(`are left out where ${name}`, async () => {
-      await using at = await shop();
+      await using at = await world();
       await at.repository.forge(forge);
       assert.deepEqual(names(await at.packages()), [`${ID} 1.0.0`, `${ID} 1.1.0`]);
       assert.deepEqual(await at.packages('plugin'), []);
@@ -179,7 +174,7 @@ suite('the file of a package', () => {
   };
 
   test('comes whole, and goes on where a connection broke off', async () => {
-    await using at = await shop();
+    await using at = await world();
     // More than a connection holds by itself.
     const { path } = await offer(at, '1.2.0', { 'noise.bin': randomBytes(1_500_000) });
     const one = await wanted(at);
@@ -213,7 +208,7 @@ suite('the file of a package', () => {
   ];
   for (const [name, answer, code, reason] of FILES)
     test(`is not taken: ${name}`, async () => {
-      await using at = await shop();
+      await using at = await world();
       const one = await wanted(at);
       at.server.answer([/\.any\.app$/, answer]);
       const error = await fetch(at, one).then(
@@ -229,7 +224,7 @@ suite('the file of a package', () => {
     });
 
   test('that comes a byte now and then, or not at all, is given up', async () => {
-    await using at = await shop();
+    await using at = await world();
     const one = await wanted(at);
     at.answerMs = 300;
     for (const answer of [web.mute, web.silent, web.drops]) {
@@ -239,7 +234,7 @@ suite('the file of a package', () => {
   });
 
   test('is not cut off by the end of a look beside it', async () => {
-    await using at = await shop();
+    await using at = await world();
     const one = await wanted(at);
     const source = at.source();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -109,8 +109,8 @@ export async function world(): Promise<World> {
   return new World(repository, await UpdateServer.open(repository.folder), state);
 }
 
-/** To be called at the top of a file: makes what the worlds are copies of, and looks for leaks at its end. */
-export function worlds(): void {
+/** To be called at the top of a file: makes what the worlds are copies of, with what `prepare` adds to it, and looks for leaks at its end. */
+export function worlds(prepare?: (template: World) => Promise<void>): void {
   const leaks = leakCheck();
   before(async () => {
     const repository = await UpdateRepository.create();
@@ -119,6 +119,7 @@ export function worlds(): void {
     await repository.offer({ version: '1.0.0' });
     assert.equal(await template.version(), '1.0.0');
     await repository.offer({ version: '1.1.0' });
+    await prepare?.(template);
   });
   after(async () => {
     await template[Symbol.asyncDispose]();

@@ -7,9 +7,12 @@ import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest
 import { packageLater } from '@device-core/plugin-api/package-later';
 import type { PackageNoun } from '@device-core/plugin-api/packages';
 import { parseYaml, schemaProblems } from '@device-core/plugin-api/yaml';
+import type { ValidateFunction } from 'ajv';
 
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 const MAX_BYTES = 256 * 1024;
+/** Compiled once: a repository of many packages is checked in one process. */
+const validators = new Map<PackageNoun, ValidateFunction>();
 
 export interface PackageManifest {
   readonly id: string;
@@ -40,16 +43,24 @@ export async function readManifest(noun: PackageNoun, file: string): Promise<Pac
   const { value, errors, line } = parseYaml(await readFile(file, 'utf8'));
   if (errors[0]) throw refuse(`${name}:${errors[0].line}`, errors[0].message);
   const where: Where = (path) => `${name}:${line(path)}`;
-  const schema = JSON.parse(
-    readFileSync(new URL(`../../../../manifests/schema/${noun}.json`, import.meta.url), 'utf8'),
-  );
-  const validate = new (ajv().Ajv)({ strict: false, keywords: SCHEMA_WORDS }).compile(schema);
+  const validate = validatorOf(noun);
   if (!validate(value)) {
     const [problem] = schemaProblems(validate.errors);
     const { path = [], reason = 'does not fit the schema' } = problem ?? {};
     throw refuse(where(path), `${path.join('.') || 'the file'} ${reason}`);
   }
   return noun === 'app' ? ofApp(value as AppPart) : ofPlugin(value as PluginManifest, where);
+}
+
+function validatorOf(noun: PackageNoun): ValidateFunction {
+  const known = validators.get(noun);
+  if (known) return known;
+  const file = new URL(`../../../../manifests/schema/${noun}.json`, import.meta.url);
+  const made = new (ajv().Ajv)({ strict: false, keywords: SCHEMA_WORDS }).compile(
+    JSON.parse(readFileSync(file, 'utf8')),
+  );
+  validators.set(noun, made);
+  return made;
 }
 
 function ofApp({ id, version, title, platform = 'any', capabilities }: AppPart): PackageManifest {
