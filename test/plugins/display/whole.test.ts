@@ -9,8 +9,12 @@ import { eventually } from '../../fixtures/eventually.ts';
 import { decodePng } from '../../fixtures/png.ts';
 import { FarViewer } from './far-viewer.ts';
 
+/** Small: each look at the glass makes a PNG of it. */
+const PANEL = { version: '^1.0.0', config: { width: 360, height: 360 } };
+const PICTURES = { ms: 30_000, every: 100 };
+
 const SKU = {
-  ...{ operations: '^1.0.0', limits: '^1.0.0', 'panel-sim': '^1.0.0', display: '^1.0.0' },
+  ...{ operations: '^1.0.0', limits: '^1.0.0', 'panel-sim': PANEL, display: '^1.0.0' },
   ...{ 'render-skia': '^1.0.0', 'render-soft': '^1.0.0' },
 };
 
@@ -40,25 +44,25 @@ test('a renderer that goes in the middle leaves the picture to the next one, and
   const before = await eventually(async () => {
     const now = await glass();
     return now !== dark && now;
-  }, 'the card is on the glass');
+  }, 'the card is on the glass', PICTURES);
   const manager = core.service(pluginManager);
   await manager.disable('render-skia');
   await painted('soft');
   const soft = await eventually(async () => {
     const now = await glass();
     return now !== before && now;
-  }, 'the soft renderer has painted it');
+  }, 'the soft renderer has painted it', PICTURES);
   assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
   await manager.enable('render-skia');
   await painted('skia');
-  await eventually(async () => (await glass()) !== soft, 'Skia has painted it again', { ms: 30_000 });
+  await eventually(async () => (await glass()) !== soft, 'Skia has painted it again', PICTURES);
   assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
 });
 
 for (const driver of ['panel-sim', 'panel-headless'])
   test(`who watches ${driver} from afar sees its glass to the bit, whoever paints it`, { skip }, async () => {
     const { 'panel-sim': _, ...screen } = SKU;
-    await using core = await startCore({ plugins: { ...screen, [driver]: '^1.0.0' } });
+    await using core = await startCore({ plugins: { ...screen, [driver]: PANEL } });
     const table = core.service(operations);
     const call = () => ({ caller: OPERATOR, signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY });
     const run = async (name: string, params: object) =>
@@ -76,7 +80,7 @@ for (const driver of ['panel-sim', 'panel-headless'])
           return viewer.glass !== undefined && Buffer.compare(viewer.glass.rgba(), rgba) === 0;
         },
         what,
-        { ms: 30_000 },
+        PICTURES,
       );
     await run('display.card', { card: 1, template: 'text', title: 'Tea', value: '3 min' });
     await equals('the card');

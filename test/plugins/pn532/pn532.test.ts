@@ -44,7 +44,8 @@ describe('pn532', () => {
 
   it('writes records that are there when they are read, short and long', async () => {
     await using device = await start();
-    for (const text of ['x', 'y'.repeat(400), 'z'.repeat(255 - 7), '']) {
+    // Each page of a tag is a transfer of its own: the long form begins at 255 bytes.
+    for (const text of [...(FULL ? ['x', 'y'.repeat(400)] : ['y'.repeat(260)]), 'z'.repeat(255 - 7), '']) {
       await lay(device, { uid: UID, size: 504, ndef: HELLO_BYTES });
       const records =
         text === ''

@@ -1,7 +1,7 @@
 /** A device that has seen one version of a repository, and what became of the repository since. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
@@ -105,7 +105,7 @@ let template: World;
 export async function world(): Promise<World> {
   const repository = await template.repository.copy();
   const state = await mkdtemp(join(tmpdir(), 'dc-known-'));
-  await cp(template.state, state, { recursive: true });
+  cpSync(template.state, state, { recursive: true });
   return new World(repository, await UpdateServer.open(repository.folder), state);
 }
 

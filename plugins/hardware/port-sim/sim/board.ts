@@ -1,12 +1,15 @@
 /** A board as its YAML file describes it: read, checked, defaults filled in. */
 import { createRequire } from 'node:module';
 import { parseYaml } from '@device-core/plugin-api/yaml';
+import type { Ajv } from 'ajv';
 import { BOARD_SCHEMA, FAULTS_SCHEMA } from './board-schema.ts';
 import { CHIPS } from './chips/index.ts';
 
 /** Loaded for a board that is new, and for faults: a start with the board of the last one needs neither. */
 const later = createRequire(import.meta.url);
 const ajv = () => later('ajv') as typeof import('ajv');
+/** Keeps what it compiled of each schema. */
+let checker: Ajv | undefined;
 
 export interface LinkSettings {
   readonly transactionBytes: number;
@@ -189,8 +192,7 @@ export function checkFaults(faults: object): WireFaults {
 }
 
 function check(schema: object, value: unknown, what: string): void {
-  const { Ajv } = ajv();
-  const checker = new Ajv({ useDefaults: true, discriminator: true, allErrors: false, strict: false });
+  checker ??= new (ajv().Ajv)({ useDefaults: true, discriminator: true, allErrors: false, strict: false });
   if (checker.validate(schema, value)) return;
   throw new BoardError(`cannot use ${what}: ${checker.errorsText(checker.errors, { dataVar: 'board' })}`);
 }
