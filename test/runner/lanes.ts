@@ -37,12 +37,14 @@ const TOOLS = [
 /** Whole Cores as processes. */
 const CORES = [
   'test/kernel/{known-good,main}.test.ts',
-  'test/plugins/cli/devicectl.test.ts',
+  'test/plugins/cli/{devicectl,starting}.test.ts',
+  'test/plugins/config/crash.test.ts',
   'test/plugins/web/lines.test.ts',
 ];
 /** Decoders that hear minutes of sound. */
 const ENGINES = [
   'test/plugins/tts-flite/tts-flite.test.ts',
+  'test/plugins/sherpa/vad.test.ts',
   'test/plugins/soundswallower/{stt,wake}.test.ts',
   'test/plugins/stt-pocketsphinx/stt-pocketsphinx.test.ts',
 ];

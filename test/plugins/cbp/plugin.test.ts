@@ -17,6 +17,7 @@ import { plugin as endpointsPlugin } from '../../../plugins/hardware/endpoints/i
 import { plugin as portSim } from '../../../plugins/hardware/port-sim/index.ts';
 import { EndpointClient } from '../../fixtures/endpoint-client.ts';
 import { pace } from '../../fixtures/eventually.ts';
+import { deviceWithBoard } from '../../fixtures/kept-board.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 const manifest = (id: string) => new URL(`../../../manifests/plugins/hardware/${id}.yaml`, import.meta.url).pathname;
@@ -35,7 +36,7 @@ class Device implements AsyncDisposable {
   }
 
   static async start(): Promise<Device> {
-    const port = await createTestHost(portSim, { manifest: manifest('port-sim') });
+    const port = await createTestHost(portSim, { manifest: manifest('port-sim'), services: [deviceWithBoard()] });
     const hub = await createTestHost(endpointsPlugin, { manifest: manifest('endpoints') });
     const services = [
       [bridgePort, port.service(bridgePort)],

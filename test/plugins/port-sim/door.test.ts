@@ -7,6 +7,7 @@ import { bridgePort, type Identity, identity, type ProcessOwner, processes } fro
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { deviceWithBoard } from '../../fixtures/kept-board.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 after(leakCheck());
@@ -27,6 +28,7 @@ function device(peerOf: Identity['peerOf'], owner: ProcessOwner) {
     services: [
       [identity, known],
       [processes, asked],
+      deviceWithBoard(),
     ],
   });
 }

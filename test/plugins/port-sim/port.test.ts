@@ -7,12 +7,13 @@ import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
 import { bridgePortContract } from '../../contracts/bridge-port.ts';
 import { eventually } from '../../fixtures/eventually.ts';
+import { deviceWithBoard } from '../../fixtures/kept-board.ts';
 import { SimControl } from '../../fixtures/sim-control.ts';
 
 const MANIFEST = new URL('../../../manifests/plugins/hardware/port-sim.yaml', import.meta.url).pathname;
 
 function start(config: object = {}): Promise<TestHost> {
-  return createTestHost(plugin, { manifest: MANIFEST, config });
+  return createTestHost(plugin, { manifest: MANIFEST, config, services: [deviceWithBoard()] });
 }
 
 /** Process ids of the simulators of one device. */
