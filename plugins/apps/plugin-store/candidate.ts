@@ -13,7 +13,7 @@ import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest
 import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/packages';
 import { TimeLimit } from '@device-core/plugin-api/time-limit';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 
 const MANIFEST = PLUGIN_PACKAGE.manifest;
 const MAX_MANIFEST = 256 * 1024;
@@ -25,6 +25,9 @@ const QUICK = {
   code: { optimize: false },
   keywords: SCHEMA_WORDS,
 };
+
+/** Of manifests: compiled at the first package. */
+let validator: ValidateFunction | undefined;
 
 /** Milliseconds that the schema of a package may take. */
 const LIMIT_MS = 250;
@@ -55,7 +58,8 @@ async function readManifest(file: string): Promise<PluginManifest> {
   const refuse = (at: number, reason: string) =>
     new CoreError('MANIFEST_INVALID', { file: `${MANIFEST}:${at}`, reason });
   if (errors[0]) throw refuse(errors[0].line, errors[0].message);
-  const validate = new Ajv(QUICK).compile(JSON.parse(await readFile(SCHEMA, 'utf8')));
+  validator ??= new Ajv(QUICK).compile(JSON.parse(await readFile(SCHEMA, 'utf8')));
+  const validate = validator;
   if (!validate(value)) {
     const [problem] = schemaProblems(validate.errors);
     const { path = [] as YamlPath, reason = 'does not fit the schema' } = problem ?? {};

@@ -190,45 +190,6 @@ suite('the three layers of the configuration', () => {
     assert.equal((await table.run('config.set', { key: 'panel', value: 2 })).value, 2);
   });
 
-  const double = (levels: number) =>
-    Object.fromEntries(
-      Array.from({ length: levels }, (_, n) => [
-        `d${n}`,
-        n === 0
-          ? { type: 'string' }
-          : { anyOf: [{ $ref: `#/definitions/d${n - 1}` }, { $ref: `#/definitions/d${n - 1}` }] },
-      ]),
-    );
-  const ENDLESS: [string, JsonSchema, string, unknown][] = [
-    ['a pattern', { properties: { a: { pattern: '^(a+)+$' } } }, 'a', `${'a'.repeat(60)}!`],
-    ['a pattern of keys', { patternProperties: { '^(a+)+$': {} } }, `${'a'.repeat(60)}-`, 1],
-    ['references that double', { properties: { a: { $ref: '#/definitions/d40' } }, definitions: double(41) }, 'a', 1],
-  ];
-  for (const [what, schema, key, value] of ENDLESS)
-    test(`the schema of an app cannot hold up the Core with ${what}`, async () => {
-      await using started = await start();
-      await started.host.service(config).describeApp(AGENDA, { schema });
-      const set = () => started.table.run('config.set', { key, value }, { caller: app(AGENDA) });
-      const begun = process.threadCpuUsage();
-      for (let n = 0; n < 20; n++) await assert.rejects(set(), /schema of the app cannot be applied: it takes longer/);
-      const { user, system } = process.threadCpuUsage(begun);
-      assert.ok(user + system < 2_000_000, `${user + system} us of the processor`);
-      assert.equal((await started.table.run('config.set', { key: 'a', value: 1 })).value, 1);
-    });
-
-  // The clock that is made to stand still is that of this thread.
-  const elsewhere = (process.env.DEVICE_TEST_ISOLATION ?? 'inline') !== 'inline' && 'the plugin has a clock of its own';
-  const begunAgain = 'a schema that is begun again, for the Core had no processor, is refused for what it is';
-  test(begunAgain, { skip: elsewhere }, async (t) => {
-    await using started = await start();
-    const taken = t.mock.method(process, 'threadCpuUsage', () => ({ user: 0, system: 0 }));
-    const schema = { properties: { a: { $ref: '#/definitions/d40' }, b: {} }, definitions: double(41) };
-    await started.host.service(config).describeApp(AGENDA, { schema });
-    const set = () => started.table.run('config.set', { key: 'a', value: 1 }, { caller: app(AGENDA) });
-    await assert.rejects(set(), /schema of the app cannot be applied: it takes longer/);
-    taken.mock.restore();
-  });
-
   const UNUSABLE: [string, JsonSchema, object, RegExp][] = [
     [
       'runs out of time at its defaults',

@@ -41,17 +41,25 @@ test('a renderer that goes in the middle leaves the picture to the next one, and
   await painted('skia');
   const dark = await glass();
   await run('display.card', { card: 1, template: 'text', title: 'Tea', value: '3 min', body: 'Green' });
-  const before = await eventually(async () => {
-    const now = await glass();
-    return now !== dark && now;
-  }, 'the card is on the glass', PICTURES);
+  const before = await eventually(
+    async () => {
+      const now = await glass();
+      return now !== dark && now;
+    },
+    'the card is on the glass',
+    PICTURES,
+  );
   const manager = core.service(pluginManager);
   await manager.disable('render-skia');
   await painted('soft');
-  const soft = await eventually(async () => {
-    const now = await glass();
-    return now !== before && now;
-  }, 'the soft renderer has painted it', PICTURES);
+  const soft = await eventually(
+    async () => {
+      const now = await glass();
+      return now !== before && now;
+    },
+    'the soft renderer has painted it',
+    PICTURES,
+  );
   assert.deepEqual((await run('display.describe', {})).text, ['Tea', '3 min', 'Green']);
   await manager.enable('render-skia');
   await painted('skia');

@@ -89,7 +89,7 @@ for (const { title, program, more, rounds, look, sure } of CASES) {
       using folder = temporaryFolder();
       const root = join(folder.path, 'traced');
       const run = TracedRun.of(root, program, ...more, rounds);
-      const [every, random] = [FULL ? 1 : Math.ceil(run.calls / 6), seeded()];
+      const [every, random] = [FULL ? 1 : Math.ceil(run.calls / 4), seeded()];
       assert.ok(run.calls >= 200, `${run.calls} writes and syncs`);
       let [states, lost] = [0, 0];
       for (const state of run.states(every, random)) {
@@ -111,7 +111,7 @@ for (const { title, program, more, rounds, look, sure } of CASES) {
       using folder = temporaryFolder();
       const [root, random] = [join(folder.path, 'killed'), seeded(7)];
       const marks: string[] = [];
-      const kills = FULL ? 200 : 2;
+      const kills = FULL ? 200 : 1;
       for (let kill = 0; kill < kills; kill++) {
         const child = spawn(process.execPath, [program, root, ...more, '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
         let said = '';

@@ -25,11 +25,7 @@ function device(peerOf: Identity['peerOf'], owner: ProcessOwner) {
   };
   return createTestHost(plugin, {
     manifest: MANIFEST,
-    services: [
-      [identity, known],
-      [processes, asked],
-      deviceWithBoard(),
-    ],
+    services: [[identity, known], [processes, asked], deviceWithBoard()],
   });
 }
 
