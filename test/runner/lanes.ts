@@ -29,7 +29,7 @@ export interface Lane {
 const TOOLS = [
   'test/plugins/maker/**/*.test.ts',
   'test/plugin-api/pack*.test.ts',
-  'test/plugins/cli/plugin-{check,check-levels,new}.test.ts',
+  'test/plugins/cli/{app-new,plugin-check,plugin-check-levels,plugin-new}.test.ts',
   'test/architecture/reference.test.ts',
   'test/plugins/updater/repository-source.test.ts',
   'test/systemd/install.test.ts',
@@ -39,6 +39,7 @@ const CORES = [
   'test/kernel/{known-good,main}.test.ts',
   'test/plugins/cli/{devicectl,starting}.test.ts',
   'test/plugins/config/crash.test.ts',
+  'test/plugins/supervisor-process/contract.test.ts',
   'test/plugins/web/lines.test.ts',
 ];
 /** Decoders that hear minutes of sound. */

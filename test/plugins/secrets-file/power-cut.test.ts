@@ -13,6 +13,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { FileVault } from '../../../plugins/state/secrets-file/file-vault.ts';
 import { CallsAtOnce } from '../../fixtures/calls-at-once.ts';
 import { CrashDisk, layOut } from '../../fixtures/crash-disk.ts';
+import { FULL } from '../../fixtures/runs.ts';
 import { part } from '../../fixtures/scope.ts';
 
 after(leakCheck());
@@ -21,7 +22,7 @@ after(leakCheck());
 const SHM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const quiet = () => undefined;
 const log: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-const LEAST_STATES = 200;
+const LEAST_STATES = FULL ? 200 : 50;
 
 type Step = readonly [act: 'set' | 'delete' | 'rotate', key: SecretKey, text?: string];
 /** Longer than a page: it can be torn. */
@@ -87,7 +88,7 @@ async function cut(noSync: boolean): Promise<{ states: number; calls: number; lo
     } finally {
       disk[Symbol.dispose]();
     }
-    for (const state of disk.states(noSync ? 20 : 1)) {
+    for (const state of disk.states(noSync ? 20 : FULL ? 1 : 6)) {
       layOut(state, replayed);
       found.states += 1;
       const marks = state.marks as readonly { readonly asked?: number; readonly done?: number }[];

@@ -1,4 +1,5 @@
 /** A device with two slots in memory, its state in a folder, and an updater that can be ended and started again. */
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ import type { Image } from '@device-core/plugin-api/image';
 import { createTestHost, given, type TestHost, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/updater/index.ts';
 import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
-import { eventually } from '../../fixtures/eventually.ts';
+import { eventually, turns } from '../../fixtures/eventually.ts';
 import { FakeSlots, type FakeSlotsOptions } from '../../fixtures/fake-slots.ts';
 import { type TestFiles, testKey, writeImageFolder } from '../../fixtures/image-folder.ts';
 
@@ -222,4 +223,34 @@ export class Device implements AsyncDisposable {
     await this.end();
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** A device whose update stands at this point; staging waits until `go` is called. */
+export async function at(
+  point: 'verifying' | 'staged' | 'waiting' | 'activating' | 'probation' | 'good',
+  config: object = {},
+) {
+  const device = await new Device(config, { record: TWO_GOOD }).start();
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  device.slots.begun = begun.resolve;
+  if (point === 'verifying' || point === 'staged') device.slots.gate = gate.promise;
+  if (point === 'waiting') device.host?.publish('system.power', { source: 'mains', state: 'low' });
+  await device.run('install', { source: device.image() });
+  if (point === 'verifying') await begun.promise;
+  if (point === 'staged') {
+    await begun.promise;
+    const held = device.run('hold', { reason: 'a fair' });
+    await turns(20);
+    gate.resolve();
+    assert.equal((await held).state, 'available');
+    device.slots.gate = undefined;
+    await device.run('download');
+    await device.becomes('staged');
+  }
+  if (point === 'waiting') await device.becomes('waiting');
+  if (['activating', 'probation', 'good'].includes(point)) await device.restarts();
+  if (point === 'probation' || point === 'good') await device.restart();
+  if (point === 'good') await device.reaches('good');
+  return Object.assign(device, { go: gate.resolve });
 }
