@@ -88,7 +88,7 @@ async function cut(noSync: boolean): Promise<{ states: number; calls: number; lo
     } finally {
       disk[Symbol.dispose]();
     }
-    for (const state of disk.states(noSync ? 20 : FULL ? 1 : 6)) {
+    for (const state of disk.states((noSync ? 20 : 1) * (FULL ? 1 : 2))) {
       layOut(state, replayed);
       found.states += 1;
       const marks = state.marks as readonly { readonly asked?: number; readonly done?: number }[];
