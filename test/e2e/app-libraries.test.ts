@@ -107,7 +107,7 @@ const STREAMS = [
   {
     name: 'test.broken',
     summary: 'fails',
-    direction: 'out',
+    direction: 'read',
     params: { type: 'object' },
     async run() {
       throw new CoreError('UNAVAILABLE', { what: 'the cable', reason: 'it is cut' });

@@ -390,6 +390,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'apps.revoke': ask(`/apps/${FLASH}/revoke`, { capability: 'bridges.spi:flash' }, { varies: ['why', 'since'] }),
   'apps.grant': ask(`/apps/${FLASH}/grant`, { capability: 'bridges.spi:flash' }),
   'boot.status': get('/boot'),
+  'boot.seen': ask('/boot/seen', {}),
   'system.restart': ask('/system/restart', {}, { fails: 503 }),
   'system.reboot': ask('/system/reboot', {}, { fails: 503 }),
   'system.powerOff': ask('/system/power-off', {}, { fails: 503 }),
