@@ -66,8 +66,8 @@ async function run(
   place: string,
 ): Promise<void> {
   const printed = await checkout.run(command).catch((error: Error) => {
-    // It has just been saved, and starts again.
-    if (error.message.includes('APP_NOT_RUNNING')) assert.fail(error.message);
+    // An app that has just been saved starts again, and its new claims are read in a moment.
+    if (/APP_NOT_RUNNING|APP_CONFLICT/.test(error.message)) assert.fail(error.message);
     throw error;
   });
   if (expected) assert.ok(agrees(expected, printed), `${place} prints\n${printed}\nnot\n${expected.text}`);
