@@ -157,6 +157,7 @@ describe('apps on the page', { skip: noBrowser }, () => {
     await using opened = await device.open();
     const { page } = opened;
     await page.route('**/apps', (route) => route.fulfill({ json: { ok: true, apps } }));
+    await page.reload(); // the list that was asked for before is younger than a second
     await show(page, 'apps');
     const rows = page.getByRole('table', { name: 'Apps' }).getByRole('row');
     assert.match((await rows.nth(1).textContent()) ?? '', /Many 321/);
