@@ -3,6 +3,7 @@ import { admin, type Case, type Endpoint, get, post } from './endpoint.ts';
 import { LIFE_ENDPOINTS } from './life-endpoints.ts';
 import { LOG_ENDPOINTS } from './log-endpoints.ts';
 import { TELEMETRY_ENDPOINTS } from './telemetry-endpoints.ts';
+import { TIMER_ENDPOINTS } from './timer-endpoints.ts';
 
 export const AGENDA = 'com.example.agenda';
 export const FLASH = 'com.example.flash-reader';
@@ -378,18 +379,6 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     [['an unknown sound', { sound: 'moo' }, 400, 'PARAMS_INVALID']],
     admin,
   ),
-  'timers.list': get('/timers', [], admin),
-  'timers.set': post(
-    '/timers',
-    { seconds: 60 },
-    [
-      ['no time', { seconds: 0 }, 400, 'PARAMS_INVALID'],
-      ['half a second', { seconds: 0.5 }, 400, 'PARAMS_INVALID'],
-    ],
-    admin,
-  ),
-  'timers.cancel': { method: 'DELETE', path: '/timers/none', wrongMethod: 'PUT', ...admin },
-  'timers.silence': post('/timers/silence', {}, [], { ...admin, wrongMethod: 'GET' }),
   'audio.volume': get('/audio/volume'),
   'audio.setVolume': { method: 'PUT', path: '/audio/volume', body: { volume: 0.5 }, ...admin },
   'audio.mute': post('/audio/mute', { muted: false }, [], admin),
@@ -449,6 +438,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   ...LIFE_ENDPOINTS,
   ...LOG_ENDPOINTS,
   ...TELEMETRY_ENDPOINTS,
+  ...TIMER_ENDPOINTS,
   'sim.touch': post('/sim/touch', { x: 1, y: 1 }, [], admin),
   'sim.swipe': post('/sim/swipe', { x: 1, y: 1, toX: 9, toY: 9 }, [], admin),
   'sim.key': post('/sim/key', { name: 'ok' }, [], admin),
