@@ -187,11 +187,6 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'plugins.restart': post('/plugins/spi/restart', {}, [], admin),
   'plugins.release': post('/plugins/spi/release', {}, [], admin),
   'plugins.apply': post('/plugins/apply', {}, [], admin),
-  'boot.status': get('/boot', [], admin),
-  'boot.seen': post('/boot/seen', {}, [], admin),
-  'system.restart': post('/system/restart', {}, [], admin),
-  'system.reboot': post('/system/reboot', {}, [], admin),
-  'system.powerOff': post('/system/power-off', {}, [], admin),
   'changes.list': get('/changes'),
   'changes.get': get('/changes/999'),
   'apps.diff': post(

@@ -4,6 +4,11 @@ import { admin, type Endpoint, get, post, remove } from './endpoint.ts';
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
 export const LIFE_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  'boot.status': get('/boot', [], admin),
+  'boot.seen': post('/boot/seen', {}, [], admin),
+  'system.restart': post('/system/restart', {}, [], admin),
+  'system.reboot': post('/system/reboot', {}, [], admin),
+  'system.powerOff': post('/system/power-off', {}, [], admin),
   'traces.list': get('/traces', [['a reason that is none', '/traces?why=boring', 400, 'PARAMS_INVALID']], admin),
   'traces.get': get(
     '/traces/4bf92f3577b34da6a3ce929d0e0e4736',
