@@ -38,7 +38,7 @@ describe('secrets, on the page', { skip: noBrowser }, () => {
     assert.equal(await field.getAttribute('type'), 'password');
     await field.fill(SECRET);
     await dialog.getByRole('button', { name: 'Set', exact: true }).click();
-    assert.match(await confirm(device, page), /set the secret weather\.key/);
+    assert.match(await confirm(device, page), /Set the secret weather\.key/);
     const row = page.getByRole('row', { name: 'weather.key' });
     await row.getByText('not since the start').waitFor();
     await picture(page, 'secrets');

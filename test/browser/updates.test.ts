@@ -29,7 +29,7 @@ describe('updates, on the page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Updates' }).click();
     await page.getByRole('button', { name: 'Hold' }).click();
-    assert.match(await confirm(device, page), /hold updates back/);
+    assert.match(await confirm(device, page), /[Hh]old updates back/);
     await page.getByText('Held: by hand').waitFor();
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('button', { name: 'Hold' }).waitFor();
