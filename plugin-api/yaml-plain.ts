@@ -62,9 +62,10 @@ function valueFault({ value, source = '' }: Scalar, ofPeople: boolean): string |
   return kept ? undefined : `the number ${source} cannot be kept as it is; put it in quotes for a text`;
 }
 
-function nameFault({ value, source = '' }: Scalar, ofPeople: boolean): string | undefined {
+function nameFault({ value, source = '', type }: Scalar, ofPeople: boolean): string | undefined {
   if (value === '__proto__' && ofPeople) return 'a name cannot be __proto__';
-  if (value === '<<' && ofPeople) return 'maps are not merged with <<; write the members out';
+  // In quotes it is a name like any other: YAML 1.1 merges a plain one alone.
+  if (value === '<<' && type === 'PLAIN' && ofPeople) return 'maps are not merged with <<; write the members out';
   if (typeof value === 'string') return undefined;
   if (value === null) return 'a name is missing before its colon, or is null; put it in quotes for a text';
   return String(value) === source ? undefined : `the name ${source} would become ${value}; put it in quotes`;

@@ -91,6 +91,7 @@ describe('YAML that people write', () => {
       'a: hello!\nb: "!!set"\nc: \'!x\'\nd: |\n  !!omap\n',
       { a: 'hello!', b: '!!set', c: '!x', d: '!!omap\n' },
     ],
+    ['<< in quotes, as a name', 'a: { "<<": { b: 1 } }\n', { a: { '<<': { b: 1 } } }],
     ['names that objects inherit', 'constructor: 1\ntoString: 2\n', { constructor: 1, toString: 2 }],
     ['aliases', 'a: &a [1]\nb: [*a, *a]\n', { a: [1], b: [[1], [1]] }],
     ['the version of YAML that is read', '%YAML 1.2\n---\na: yes\n', { a: 'yes' }],

@@ -87,7 +87,7 @@ export const LANES: readonly Lane[] = [
   },
   {
     name: 'engines',
-    minutes: 2,
+    minutes: 1,
     holds: 'speech engines that hear minutes of sound',
     files: ENGINES,
     slice: [], // `soundswallower/sentences.test.ts` of the unit lane hears three utterances
@@ -135,7 +135,7 @@ export const LANES: readonly Lane[] = [
   },
   {
     name: 'soak',
-    minutes: 5,
+    minutes: 6,
     holds: 'each random test with its full count, and what runs long (DEVICE_SOAK=1 for the whole soak of a device)',
     files: ['test/soak/**/*.test.ts'],
     slice: [],
