@@ -8,7 +8,7 @@ import {
   reasonOf,
   spentText,
 } from '@device-core/plugin-api';
-import { isLiveChange } from '@device-core/plugin-api/manifest-check';
+import { isLiveChange } from '@device-core/plugin-api/inside/manifest-check';
 import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';

@@ -8,7 +8,7 @@ import type {
   ProgramDeclaration,
   SkuManifest,
 } from '@device-core/plugin-api';
-import type { SkuFamily } from '@device-core/plugin-api/sku-family';
+import type { SkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import type { GraphNode } from './graph.ts';
 
 /** One plugin of a SKU, ready to be started: what the kernel knows of it. */

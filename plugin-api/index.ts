@@ -1,6 +1,5 @@
 /** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
-export { type AfterQuietOptions, afterQuiet } from './after-quiet.ts';
-export { decodeBase64 } from './base64.ts';
+
 export {
   ANONYMOUS,
   type CallContext,
@@ -11,7 +10,7 @@ export {
   type OperatorRole,
   type Session,
   type TcpConnection,
-} from './caller.ts';
+} from './contract/caller.ts';
 export {
   CAPABILITIES,
   type CapabilityClass,
@@ -24,10 +23,10 @@ export {
   suggestCapability,
   touches,
   unknownCapability,
-} from './capabilities.ts';
-export type { Clock } from './clock.ts';
-export type { Configurable } from './configurable.ts';
-export { type CrashLimits, CrashPolicy, type CrashState } from './crash-policy.ts';
+} from './contract/capabilities.ts';
+export type { Clock } from './contract/clock.ts';
+export type { Configurable } from './contract/configurable.ts';
+export { type CrashLimits, CrashPolicy, type CrashState } from './contract/crash-policy.ts';
 export {
   CoreError,
   type CoreErrorCode,
@@ -41,8 +40,8 @@ export {
   pluginErrorProblem,
   reasonOf,
   toCoreError,
-} from './errors.ts';
-export { EVENTS, type EventDescription } from './event-table.ts';
+} from './contract/errors.ts';
+export { EVENTS, type EventDescription } from './contract/event-table.ts';
 export {
   type Bus,
   type EventEnvelope,
@@ -52,7 +51,7 @@ export {
   type Priority,
   type SubscribeOptions,
   type Subscription,
-} from './events.ts';
+} from './contract/events.ts';
 export {
   HOOKS,
   type HookCaller,
@@ -61,10 +60,8 @@ export {
   type LoadedPlugin,
   type PluginSource,
   type Tap,
-} from './hooks.ts';
-export { isNestedDeeperThan, MAX_JSON_DEPTH } from './json-depth.ts';
-export { LazyAbort, WHEN_ABORTED } from './lazy-abort.ts';
-export type { Logger } from './logger.ts';
+} from './contract/hooks.ts';
+export type { Logger } from './contract/logger.ts';
 export type {
   Isolation,
   PluginBudget,
@@ -73,9 +70,7 @@ export type {
   SkuManifest,
   SkuPlugin,
   StateForms,
-} from './manifest.ts';
-export { didYouMean, nearest } from './nearest.ts';
-export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './own-time.ts';
+} from './contract/manifest.ts';
 export {
   type Capabilities,
   definePlugin,
@@ -83,12 +78,10 @@ export {
   type PluginDefinition,
   type PluginHost,
   type PluginState,
-} from './plugin.ts';
-export type { PageButton, PagePanel, PageSource, PageText, PageValue, PluginPage } from './plugin-page.ts';
-export { type RedactionRules, redact, redactText, type TextRule, useRedaction } from './redact/index.ts';
-export { type RoundsOptions, rounds } from './rounds.ts';
-export type { Scope, Within } from './scope.ts';
-export { isSecretRef, LONGEST_SECRET, SECRET_REF, Secret, type SecretRef } from './secret.ts';
+} from './contract/plugin.ts';
+export type { PageButton, PagePanel, PageSource, PageText, PageValue, PluginPage } from './contract/plugin-page.ts';
+export type { Scope, Within } from './contract/scope.ts';
+export { isSecretRef, LONGEST_SECRET, SECRET_REF, Secret, type SecretRef } from './contract/secret.ts';
 export {
   FOR_USER,
   type Resolved,
@@ -97,7 +90,33 @@ export {
   type ServiceRefs,
   type ServiceUser,
   serviceRef,
-} from './service-ref.ts';
+} from './contract/service-ref.ts';
+export { descriptorOf } from './contract/socket-descriptor.ts';
+export { isNewer, newerForm, type StateChange, stateChanges, stateOf } from './contract/state-form.ts';
+export type { BrowserProof, StayingBrowser } from './contract/staying-browsers.ts';
+export { canonicalFilter, changedFilters, checkTopic, matchesTopic, parseFilter } from './contract/topics.ts';
+export {
+  CALLBACK_KINDS,
+  type CallbackKind,
+  type CallbackUsage,
+  type CoreLoad,
+  type LoopUsage,
+  type PluginUsage,
+  type SampledUsage,
+  type UsageBudget,
+  type UsageWarning,
+} from './contract/usage.ts';
+export { API_VERSION } from './contract/version.ts';
+export { decodeBase64 } from './kits/base64.ts';
+export { whileThere } from './kits/bind-service.ts';
+export { type AfterQuietOptions, afterQuiet } from './kits/debounce.ts';
+export { type RoundsOptions, rounds } from './kits/interval.ts';
+export { isNestedDeeperThan, MAX_JSON_DEPTH } from './kits/json-depth.ts';
+export { LazyAbort, WHEN_ABORTED } from './kits/lazy-abort.ts';
+export { keepSteady, steadyMs, steadyOrigin } from './kits/monotonic.ts';
+export { didYouMean, nearest } from './kits/nearest.ts';
+export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './kits/own-time.ts';
+export { type RedactionRules, redact, redactText, type TextRule, useRedaction } from './kits/redact/index.ts';
 export {
   type AppCall,
   type AppSockets,
@@ -479,21 +498,3 @@ export {
   wallTime,
   wallTimeSimulator,
 } from './services/wall-time.ts';
-export { descriptorOf } from './socket-descriptor.ts';
-export { isNewer, newerForm, type StateChange, stateChanges, stateOf } from './state-form.ts';
-export type { BrowserProof, StayingBrowser } from './staying-browsers.ts';
-export { keepSteady, steadyMs, steadyOrigin } from './steady.ts';
-export { canonicalFilter, changedFilters, checkTopic, matchesTopic, parseFilter } from './topics.ts';
-export {
-  CALLBACK_KINDS,
-  type CallbackKind,
-  type CallbackUsage,
-  type CoreLoad,
-  type LoopUsage,
-  type PluginUsage,
-  type SampledUsage,
-  type UsageBudget,
-  type UsageWarning,
-} from './usage.ts';
-export { API_VERSION } from './version.ts';
-export { whileThere } from './while-there.ts';

@@ -14,13 +14,13 @@ import {
   type SkuPlugin,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
-import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/manifest-check';
-import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/plugin-settings';
-import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/sku-family';
-import { treeManifests } from '@device-core/plugin-api/tree';
-import { isRange, isVersion, satisfies } from '@device-core/plugin-api/versions';
-import { schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
+import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
+import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
+import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
+import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import {
   graphNode,
   KERNEL_SERVICES,

@@ -1,5 +1,5 @@
 import { reasonOf, redact } from '@device-core/plugin-api';
-import { escapeUnseen } from '@device-core/plugin-api/characters';
+import { escapeUnseen } from '@device-core/plugin-api/kits/characters';
 import type { LogLevel, LogLimits } from '@device-core/plugin-api/services/log-control';
 import pino, { type Logger, type LoggerOptions } from 'pino';
 import { LineScan } from './line-scan.ts';

@@ -1,9 +1,9 @@
 /** What a SKU resolves to, for tools that do not run it: `check FILE --json`. All paths are absolute. */
 import { dirname, resolve } from 'node:path';
 import { API_VERSION, type SkuManifest } from '@device-core/plugin-api';
-import type { SkuFamily } from '@device-core/plugin-api/sku-family';
-import { treeManifests } from '@device-core/plugin-api/tree';
-import type { YamlPath } from '@device-core/plugin-api/yaml';
+import type { SkuFamily } from '@device-core/plugin-api/inside/sku-family';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
 import { CORE_VERSION } from '../composition.ts';
 import { KERNEL_SERVICES, type PluginEntry, type Resolved } from '../resolved.ts';
 import { manifestOf } from './sku-line.ts';

@@ -1,6 +1,6 @@
 /** What is to be said of a reference to a secret where something else is wanted, and the reverse. Pure. */
 import { isSecretRef } from '@device-core/plugin-api';
-import type { YamlPath } from '@device-core/plugin-api/yaml';
+import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
 
 type Members = Readonly<Record<string | number, unknown>>;
 

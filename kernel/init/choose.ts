@@ -2,8 +2,8 @@
  * Which slot starts, and how. Pure: a record and what the loader sees of the world go in, the next record and a decision come out. Times are seconds of
  * uptime, and a boot is told by its id: the clock may say anything.
  */
-import type { BootRecord, LastStart, Rung, Slot, SlotName } from '../../plugin-api/boot-record.ts';
-import { FIRST_PAUSE, RUNGS } from '../../plugin-api/boot-record.ts';
+import type { BootRecord, LastStart, Rung, Slot, SlotName } from '../../plugin-api/kits/boot-record.ts';
+import { FIRST_PAUSE, RUNGS } from '../../plugin-api/kits/boot-record.ts';
 
 export interface World {
   readonly boot: string;

@@ -1,6 +1,6 @@
 /** What became of a start. It is asked for with each start and each end, in a process of its own: it loads nothing that looks at a slot. */
 import { join } from 'node:path';
-import { RecordFile } from '../../plugin-api/record-file.ts';
+import { RecordFile } from '../../plugin-api/inside/record-file.ts';
 import { ended, ready } from './choose.ts';
 import type { Here } from './here.ts';
 

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type BootReport, bootWords } from '../../plugin-api/boot-report.ts';
+import { type BootReport, bootWords } from '../../plugin-api/inside/boot-report.ts';
 import { endedNow, readyNow } from './heard.ts';
 import { type Here, hereOf } from './here.ts';
 

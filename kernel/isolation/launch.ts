@@ -15,7 +15,7 @@ import type {
   WalledProgram,
 } from '@device-core/plugin-api';
 import { type CoreError, implies } from '@device-core/plugin-api';
-import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
+import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
 import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';

@@ -10,7 +10,7 @@ import type {
   StreamEndpoint,
 } from '@device-core/plugin-api';
 import { FOR_USER, steadyMs } from '@device-core/plugin-api';
-import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/operations';
+import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/inside/operations';
 import { STARTS, type Starts } from './entries.ts';
 
 export const OPERATOR: Caller = { kind: 'operator', id: 'operator' };

@@ -8,7 +8,7 @@ import {
   type WallMaker,
   type WallsReport,
 } from '@device-core/plugin-api';
-import { type SandboxSpec, specProblem } from '@device-core/plugin-api/sandbox';
+import { type SandboxSpec, specProblem } from '@device-core/plugin-api/inside/sandbox';
 import { anotherUser, bubblewrap, type Maker, type MakerTrial, namespaces, nothing } from './makers.ts';
 
 /** Environment variable with the best maker that may be used; for tests, and for a system whose bubblewrap is worse than none. */

@@ -9,7 +9,7 @@ import {
   isForwarded,
   type SandboxSpec,
   seccompOf,
-} from '@device-core/plugin-api/sandbox';
+} from '@device-core/plugin-api/inside/sandbox';
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({

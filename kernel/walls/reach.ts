@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import type { SandboxFiles } from '@device-core/plugin-api/sandbox';
+import type { SandboxFiles } from '@device-core/plugin-api/inside/sandbox';
 
 const KERNEL = dirname(import.meta.dirname);
 const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));

@@ -3,7 +3,7 @@ import { constants, lstatSync, readlinkSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '@device-core/plugin-api';
-import type { SystemFiles } from '@device-core/plugin-api/sandbox';
+import type { SystemFiles } from '@device-core/plugin-api/inside/sandbox';
 
 /** Never the search path of the Core's environment: whoever sets that would choose the wall. */
 const PLACES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];

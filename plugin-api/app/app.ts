@@ -1,9 +1,9 @@
 /** An app's view of the Core. Made by connectApp(); survives the end of its connection. */
-import type { EventEnvelope, Priority } from '../events.ts';
+import type { EventEnvelope, Priority } from '../contract/events.ts';
+import { matchesTopic } from '../contract/topics.ts';
 import type { CallMeta, ReadyMessage } from '../services/app-sockets.ts';
 import type { ConfigEntry } from '../services/config.ts';
 import type { FunctionEntry } from '../services/functions.ts';
-import { matchesTopic } from '../topics.ts';
 import type { ClientStream } from './client-stream.ts';
 import type { AppEnvironment } from './environment.ts';
 import { type RestInit, type RestResponse, rest } from './rest.ts';

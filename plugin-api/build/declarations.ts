@@ -15,7 +15,7 @@ export interface Module {
 }
 
 export interface Origin {
-  /** As `plugin-api/errors.ts`. */
+  /** As `plugin-api/contract/errors.ts`. */
   readonly module: string;
   readonly name: string;
 }

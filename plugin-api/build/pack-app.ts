@@ -1,7 +1,7 @@
 /** Builds the package that authors of apps install: JavaScript and types of plugin-api/app, packed into device-core-app-<version>.tgz. It needs no other package. */
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packApp } from '../packages/index.ts';
+import { packApp } from '../inside/packages/index.ts';
 import { compile, outputFolder } from './compile.ts';
 import { API_FOLDER, ROOT, readPackageJson } from './package-json.ts';
 

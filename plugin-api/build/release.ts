@@ -25,7 +25,7 @@ const PLACES: readonly (readonly [file: string, of: keyof ReleasePlan, before: R
   ['package-lock.json', 'plugin-api', new RegExp(`(^ {8}"${OWN_NAME}": ")[^"]+`, 'm')],
   ['package-lock.json', 'plugin-api', new RegExp(`("name": "${OWN_NAME}",\\n {6}"version": ")[^"]+`)],
   ['plugin-api/package.json', 'plugin-api', /(^ {2}"version": ")[^"]+/m],
-  ['plugin-api/version.ts', 'plugin-api', /(API_VERSION = ')[^']+/],
+  ['plugin-api/contract/version.ts', 'plugin-api', /(API_VERSION = ')[^']+/],
   ['kernel/composition.ts', 'core', /(CORE_VERSION = ')[^']+/],
 ];
 

@@ -1,5 +1,5 @@
 /** Bindings in texts: time, date, countdown, elapsed time and progress without an app that ticks. */
-import { nearest } from '../nearest.ts';
+import { nearest } from '../kits/nearest.ts';
 
 export interface BindingWorld {
   /** Milliseconds since the Unix epoch. */

@@ -1,6 +1,6 @@
 /** Colours as numbers: of a theme's tokens, and how well one is read on another. */
 
-import { nearest } from '../nearest.ts';
+import { nearest } from '../kits/nearest.ts';
 import { type Field, FieldProblem } from './fields.ts';
 import { COLOUR_TOKENS, type ColourToken, type Theme } from './theme.ts';
 

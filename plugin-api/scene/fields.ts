@@ -1,6 +1,6 @@
 /** Fields of scenes and cards: each is checked by its function and described by its JSON Schema, so that both say the same. */
-import { CoreError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { CoreError } from '../contract/errors.ts';
+import { nearest } from '../kits/nearest.ts';
 import type { JsonSchema } from '../services/operations.ts';
 
 /** Checks one value; `at` is its JSON pointer. */

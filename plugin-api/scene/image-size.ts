@@ -1,5 +1,5 @@
 /** What a picture says of itself, read from its header before anybody decodes it. */
-import { CoreError } from '../errors.ts';
+import { CoreError } from '../contract/errors.ts';
 
 export interface ImageHeader {
   readonly type: 'png' | 'jpeg' | 'webp';

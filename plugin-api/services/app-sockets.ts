@@ -1,6 +1,6 @@
-import type { Session } from '../caller.ts';
-import type { EventEnvelope } from '../events.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Session } from '../contract/caller.ts';
+import type { EventEnvelope } from '../contract/events.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** The first message on an app socket (specification, decisions D9). */
 export interface ReadyMessage {

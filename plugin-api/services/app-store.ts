@@ -1,5 +1,5 @@
 /** Apps that were installed on the device as packages, and what belongs to an app for good: its user, and whether it may run at all. */
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface StoredApp {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { AppSpec } from '../app-spec/spec.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { AppSpec } from '../contract/app-spec.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** What the system's kernel can keep an app from. */
 export const ENFORCED = ['user', 'files', 'devices', 'network', 'syscalls', 'memory', 'tasks', 'mac'] as const;

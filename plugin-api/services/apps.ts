@@ -1,6 +1,6 @@
-import type { GuestLimits } from '../app-spec/spec.ts';
-import type { CapabilityId } from '../capabilities.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { GuestLimits } from '../contract/app-spec.ts';
+import type { CapabilityId } from '../contract/capabilities.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 import type { FunctionEntry } from './functions.ts';
 import type { JsonSchema } from './operations.ts';
 

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 import type { AudioLevel } from './renderer.ts';
 
 /** 20 ms of sound: mono, 16 kHz, 320 samples. */

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** The wire to the IO bridge: one full-duplex SPI transaction at a time (cbp.md section 17). */
 export interface BridgePort {

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A line of a simulated GPIO endpoint. */
 export interface SimulatedLine {

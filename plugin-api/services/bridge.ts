@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 import type { BridgeHealth } from './health.ts';
 
 export type LinkState = 'down' | 'hello' | 'up' | 'degraded';

@@ -2,7 +2,7 @@
  * What takes long or can be undone (decisions D5, D15): steps with do and undo, recorded before they run. One service for plugins, apps, updates and
  * images; the plugin that does the work makes the change, this service keeps the record, the order and the answers.
  */
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** `undone`: it failed, and all is as it was. `failed`: what was done could not be taken back whole. */
 export const CHANGE_STATES = ['waiting', 'doing', 'done', 'undoing', 'undone', 'failed'] as const;

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 import type { JsonSchema } from './operations.ts';
 
 export type ConfigLayer = 'app' | 'device' | 'default';

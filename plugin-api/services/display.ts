@@ -1,8 +1,8 @@
+import { serviceRef } from '../contract/service-ref.ts';
 import type { Card } from '../scene/card.ts';
 import type { CharacterSpec } from '../scene/character/spec.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { Scene, ScenePatch } from '../scene/scene.ts';
-import { serviceRef } from '../service-ref.ts';
 import type { AudioLevel, CharacterPose, LAYERS, Surroundings, TextQuestion, TextSize } from './renderer.ts';
 
 export const PANEL_POWER = ['on', 'dim', 'off'] as const;

@@ -1,5 +1,5 @@
-import type { NamedHost } from '../app-spec/spec.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { NamedHost } from '../contract/app-spec.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** Something that an app may not reach, as it asked for it. */
 export interface EgressRefusal {

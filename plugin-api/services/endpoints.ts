@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A name that answers the request bodies of its class (cbp.md section 11), be it on the IO bridge or on the host. */
 export interface Endpoint {

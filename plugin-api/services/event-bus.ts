@@ -1,5 +1,5 @@
-import type { EventEnvelope, Priority } from '../events.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { EventEnvelope, Priority } from '../contract/events.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** Since the Core started. */
 export interface BusStats {

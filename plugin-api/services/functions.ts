@@ -1,6 +1,6 @@
-import type { Caller } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
-import type { TraceContext } from '../trace.ts';
+import type { Caller } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { TraceContext } from '../contract/trace.ts';
 
 /** A type string of D10: `string int number bool object array bytes any`, each with an optional `?`. */
 export type TypeString = string;

@@ -1,5 +1,5 @@
-import type { Caller } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Caller } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** What the capability checker refused to a caller, for `devicectl why`. `ts`: the last time. */
 export interface Refusal {

@@ -1,4 +1,4 @@
-import type { UsageWarning } from '../usage.ts';
+import type { UsageWarning } from '../contract/usage.ts';
 
 /** snapd's check-health words. */
 export type ComponentStatus = 'okay' | 'waiting' | 'blocked' | 'error';

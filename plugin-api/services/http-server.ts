@@ -1,5 +1,5 @@
-import type { Caller } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Caller } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A file that somebody asks for, by GET or HEAD. Who asks is not known: nothing of a mount is secret. */
 export interface PageRequest {

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A named I2C component: one address on one bus of the IO bridge. */
 export interface I2cHandle {

@@ -1,8 +1,8 @@
-import type { Caller, TcpConnection } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Caller, TcpConnection } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 import type { PeerCredentials } from './processes.ts';
 
-export type { TcpConnection } from '../caller.ts';
+export type { TcpConnection } from '../contract/caller.ts';
 export type { PeerCredentials } from './processes.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A finger, in panel units 0..720, whatever the glass measures. `id` tells fingers apart until `up` or `cancel`. */
 export interface TouchInput {

@@ -1,5 +1,5 @@
-import type { SandboxSpec } from '../sandbox/spec.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { SandboxSpec } from '../contract/run-spec.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /**
  * What the system's kernel keeps a guest from: being the Core's user, files that it was not given, the network, seeing other processes, signalling them, calls

@@ -1,5 +1,5 @@
 /** What leaves the device, written down before it leaves (ADR 0021). */
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** One line of the ledger. */
 export interface Departure {

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export const MACHINE_ACTS = ['restart', 'reboot', 'powerOff'] as const;
 /** `restart`: the Core alone. */

@@ -1,6 +1,6 @@
 /** Counters, gauges and histograms of all plugins. A plugin counts in its own memory (class Meter); they are fetched when somebody looks. */
-import type { ConsentLevel } from '../consent-level.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { ConsentLevel } from '../contract/consent-level.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface MetricInfo {
   /** Dotted, after the semantic conventions of OpenTelemetry; own ones below `device.`. */

@@ -1,7 +1,13 @@
-import type { CallContext } from '../caller.ts';
-import { type CoreError, type CoreErrorCode, ERROR_CODES, type ErrorCode, type PluginErrorKind } from '../errors.ts';
-import type { WHEN_ABORTED } from '../lazy-abort.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { CallContext } from '../contract/caller.ts';
+import {
+  type CoreError,
+  type CoreErrorCode,
+  ERROR_CODES,
+  type ErrorCode,
+  type PluginErrorKind,
+} from '../contract/errors.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { WHEN_ABORTED } from '../kits/lazy-abort.ts';
 import type { ActSubject } from './prompts.ts';
 
 /** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */

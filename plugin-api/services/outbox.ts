@@ -1,6 +1,6 @@
 /** The one door through which something leaves the device: a queue on disk for each destination, and the ledger before each sending. */
-import type { Priority } from '../events.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Priority } from '../contract/events.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface Destination {
   /** Its name and that of its file: `telemetry`, `logs`. */

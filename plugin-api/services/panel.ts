@@ -1,5 +1,5 @@
+import { serviceRef } from '../contract/service-ref.ts';
 import type { Rect } from '../scene/rect.ts';
-import { serviceRef } from '../service-ref.ts';
 
 /** `rgb565`: 2 bytes, little endian. `xrgb8888`: 4 bytes: blue, green, red, nothing. */
 export type PixelFormat = 'rgb565' | 'xrgb8888';

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A named state machine of a programmable I/O block behind the IO bridge. */
 export interface PioHandle {

@@ -1,9 +1,9 @@
-import type { FlagDeclaration } from '../flag-declaration.ts';
-import type { Isolation, ProgramDeclaration } from '../manifest.ts';
-import type { PluginState } from '../plugin.ts';
-import type { PluginPage } from '../plugin-page.ts';
-import { serviceRef } from '../service-ref.ts';
-import type { CoreLoad, LoopUsage, PluginUsage, SampledUsage } from '../usage.ts';
+import type { FlagDeclaration } from '../contract/flag-declaration.ts';
+import type { Isolation, ProgramDeclaration } from '../contract/manifest.ts';
+import type { PluginState } from '../contract/plugin.ts';
+import type { PluginPage } from '../contract/plugin-page.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { CoreLoad, LoopUsage, PluginUsage, SampledUsage } from '../contract/usage.ts';
 
 export interface PluginStatus {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { TcpConnection } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { TcpConnection } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** An app or plugin that runs as a process of its own. */
 export interface Guest {

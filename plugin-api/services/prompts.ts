@@ -1,7 +1,7 @@
 /** Questions to the person who owns the device, and the answers that are kept (decisions D16). */
-import type { CapabilityId } from '../capabilities.ts';
-import type { ConsentPolicy } from '../consent/policy.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { CapabilityId } from '../contract/capabilities.ts';
+import type { ConsentPolicy } from '../contract/consent-policy.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface PromptItem {
   readonly capability: CapabilityId;

@@ -1,8 +1,8 @@
+import { serviceRef } from '../contract/service-ref.ts';
 import type { CharacterSpec } from '../scene/character/spec.ts';
 import type { Rect } from '../scene/rect.ts';
 import type { CharacterState, Expression, Scene, ScenePatch, TextRole } from '../scene/scene.ts';
 import { NIGHT, type Theme } from '../scene/theme.ts';
-import { serviceRef } from '../service-ref.ts';
 import type { PanelFrame, PanelInfo } from './panel.ts';
 
 /** Who owns the screen, from below: home, the app in the foreground, the voice turn, a banner, a toast, a prompt, the system. */

@@ -1,6 +1,6 @@
 /** What a plugin keeps that nobody else may read (spec, "Secrets are kept in a kernel keyring or a file-based vault and never appear in logs"). */
-import type { Secret, SecretRef } from '../secret.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { Secret, SecretRef } from '../contract/secret.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** What may be told of a secret: never its text. */
 export interface SecretTold {

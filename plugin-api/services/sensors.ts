@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** One figure of a sensor. */
 export interface SensorQuantity {

@@ -1,6 +1,6 @@
-import type { Caller, OperatorRole } from '../caller.ts';
-import { serviceRef } from '../service-ref.ts';
-import type { BrowserProof, StayingBrowser } from '../staying-browsers.ts';
+import type { Caller, OperatorRole } from '../contract/caller.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { BrowserProof, StayingBrowser } from '../contract/staying-browsers.ts';
 
 export interface SignIn {
   /** `ABCD-EFGH`: for one use, within two minutes. */

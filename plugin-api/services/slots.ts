@@ -2,9 +2,10 @@
  * The two places where an image can lie, and which of them starts. The Core asks; who writes is a helper of root, or whatever the system has. Providers are
  * `slots-files` (two true copies), `slots-rauc` and `slots-none` (a checkout).
  */
-import type { Rung, Slot, SlotName } from '../boot-record.ts';
-import type { StateForms } from '../manifest.ts';
-import { serviceRef } from '../service-ref.ts';
+
+import type { StateForms } from '../contract/manifest.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { Rung, Slot, SlotName } from '../kits/boot-record.ts';
 
 export interface SlotInfo extends Slot {
   readonly name: SlotName;

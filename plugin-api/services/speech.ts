@@ -1,5 +1,5 @@
-import { serviceRef } from '../service-ref.ts';
-import type { TraceContext } from '../trace.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { TraceContext } from '../contract/trace.ts';
 import type { AudioFrame, PcmChunk } from './audio.ts';
 
 export type EngineKind = 'vad' | 'wake' | 'stt' | 'tts';

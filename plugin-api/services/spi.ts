@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** A named binding to one hardware component with fixed settings (specification "SPI handle", decisions D3). */
 export interface SpiHandle {

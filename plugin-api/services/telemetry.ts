@@ -1,6 +1,6 @@
 /** Consent of the owner to what leaves the device about the device itself. */
-import type { ConsentLevel } from '../consent-level.ts';
-import { serviceRef } from '../service-ref.ts';
+import type { ConsentLevel } from '../contract/consent-level.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface ConsentTold {
   readonly level: ConsentLevel;

@@ -1,5 +1,5 @@
 /** The timers of the device: kept by one plugin, shown and ended by any. */
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 export interface Timer {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** What happened in which order, across plugins and apps: spans of slow, failed and sampled work, in memory. */
-import { serviceRef } from '../service-ref.ts';
-import type { TraceContext } from '../trace.ts';
+import { serviceRef } from '../contract/service-ref.ts';
+import type { TraceContext } from '../contract/trace.ts';
 
 export interface Span extends TraceContext {
   readonly parent?: string;

@@ -1,4 +1,4 @@
-import { serviceRef } from '../service-ref.ts';
+import { serviceRef } from '../contract/service-ref.ts';
 
 /** What an update goes through. `waiting`: it is staged, and a rule says not now. */
 export const UPDATE_STATES = [

@@ -5,9 +5,9 @@ import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, type PluginManifest } from '@device-core/plugin-api';
-import { treeManifests } from '@device-core/plugin-api/tree';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { parse } from 'yaml';
-import { HEALTH_CODES } from '../../plugin-api/health-codes.ts';
+import { HEALTH_CODES } from '../../plugin-api/inside/health-codes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

@@ -6,8 +6,8 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
 import { HOOKS, type PluginManifest } from '@device-core/plugin-api';
-import { manifestProblems } from '@device-core/plugin-api/manifest-check';
-import { WINGS } from '@device-core/plugin-api/tree';
+import { manifestProblems } from '@device-core/plugin-api/inside/manifest-check';
+import { WINGS } from '@device-core/plugin-api/inside/tree';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { STRICT } from '../../kernel/testing/check/manifest-file.ts';
@@ -58,6 +58,13 @@ const api = (name: string) => /^@device-core\/plugin-api(\/|$)/.test(name);
 const inside = (folder: string, name: string, file: string) =>
   name.startsWith('.') && !relative(join(ROOT, folder), resolve(ROOT, dirname(file), name)).startsWith('..');
 
+interface Doors {
+  readonly exports: Readonly<Record<string, string>>;
+  readonly inside: readonly string[];
+}
+
+/** Falls with each contract that moves to `inside/services`; the goal is 14,000. */
+const MOST_AUTHOR_LINES = 18_600;
 const UI = 'plugins/interface/web/ui';
 const PAGE_LIBRARIES = new Set(['preact', 'preact/hooks', 'htm/preact', '@preact/signals']);
 
@@ -69,8 +76,34 @@ test('a plugin imports plugin-api, its own files, node and packages; never the k
     const template = /^plugins\/interface\/cli\/templates\/.*(\.test|\/fakes)\.ts$/.test(file);
     if (template && /^(@device-core\/plugin-api\/testing|node:test)$/.test(name)) return true;
     if (api(name)) return !/\/(testing|plugin-check)$/.test(name);
-    return builtin(name) || npm(name) || inside(own, name, file);
+    const shared = `${file.split('/').slice(0, 2).join('/')}/shared`;
+    return builtin(name) || npm(name) || inside(own, name, file) || inside(shared, name, file);
   });
+});
+
+test('a common room of a wing imports plugin-api, itself and packages; its wing alone imports it', () => {
+  checkImports('plugins/*/shared/**/*.ts', (name, file) => {
+    const own = file.split('/').slice(0, 3).join('/');
+    return (
+      builtin(name) || npm(name) || (api(name) && !/\/(testing|plugin-check)$/.test(name)) || inside(own, name, file)
+    );
+  });
+});
+
+test('plugin-api/inside is not packed: no contract, kit or door of authors imports it', () => {
+  const INSIDE = /(^|\/)inside(\/|$)/;
+  checkImports('plugin-api/!(inside|build)/**/*.ts', (name) => !INSIDE.test(name));
+  checkImports('plugin-api/*.ts', (name) => !INSIDE.test(name));
+  const { exports, inside: doors } = JSON.parse(read('plugin-api/package.json')) as Doors;
+  for (const [door, module] of Object.entries(exports))
+    if (module.startsWith('./inside/')) assert.ok(doors.includes(door), `${door} is a door of authors`);
+});
+
+test('plugin-api shows its plan: at most 12 files lie at its top, and authors read a bounded contract', () => {
+  assert.ok(sources('plugin-api/*').filter((file) => file.includes('.')).length <= 12);
+  const authors = sources('plugin-api/**/*.ts').filter((file) => !/^plugin-api\/(inside|build)\//.test(file));
+  const total = authors.reduce((sum, file) => sum + lines(file), 0);
+  assert.ok(total <= MOST_AUTHOR_LINES, `plugin-api outside of inside/ has ${total} lines`);
 });
 
 test('what runs in a browser imports its own files and the libraries of the import map; of plugin-api types alone', () => {
@@ -99,23 +132,23 @@ test('the bridge simulator is a program of its own: it imports nothing of its pl
 });
 
 /** The boot loader lies beside the image with a Node of its own: no package is there, and what it takes of plugin-api imports Node alone. */
-const LOADER_IMPORTS = /^\.\.\/\.\.\/plugin-api\/(image|image-folder|boot-record|boot-report|record-file)\.ts$/;
+const LOADER_IMPORTS =
+  /^\.\.\/\.\.\/plugin-api\/(inside\/(image-folder|boot-report|record-file)|kits\/(image|boot-record))\.ts$/;
 
 test('what the boot loader takes of plugin-api imports Node alone', () => {
-  for (const file of ['image', 'image-folder', 'boot-record', 'boot-report', 'record-file'])
-    checkImports(
-      `plugin-api/${file}.ts`,
-      (name) => builtin(name) || /^\.\/(image|boot-record|record-file)\.ts$/.test(name),
-    );
+  checkImports(
+    'plugin-api/{inside/{image-folder,boot-report,record-file},kits/{image,boot-record}}.ts',
+    (name) => builtin(name) || /^\.(\.\/kits)?\/(image|boot-record|record-file)\.ts$/.test(name),
+  );
 });
 
 test('what the root helper of the slots takes of plugin-api imports Node and what the boot loader takes', () => {
   checkImports(
-    'plugin-api/slot-files/*.ts',
+    'plugin-api/inside/slot-files/*.ts',
     (name, file) =>
       builtin(name) ||
-      inside('plugin-api/slot-files', name, file) ||
-      /^\.\.\/(image|image-folder|boot-record|record-file)\.ts$/.test(name),
+      inside('plugin-api/inside/slot-files', name, file) ||
+      /^\.\.\/(image-folder|record-file|\.\.\/kits\/(image|boot-record))\.ts$/.test(name),
   );
 });
 
@@ -143,12 +176,12 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|dbus\/|durable\/|packages\/|panel-driver\/backlight|program\/(pause|passphrase-file)|slot-files\/|(boot-record|boot-report|record-file|image|image-folder|installed|netlink|package-later|pending-state|pixels\/png|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts)/.test(
+      /^plugin-api\/(app\/|build\/|kits\/(durable\/|panel-driver\/backlight|program\/(pause|passphrase-file)|(boot-record|image|netlink|lazy-package|pending-state|pixels\/png)\.ts)|inside\/(dbus\/|packages\/|slot-files\/|(boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
     if (/^plugin-api\/(testing|plugin-check)\.ts$/.test(file)) return inside('kernel/testing', name, file);
-    const archive = name === 'tar' && file.startsWith('plugin-api/packages/');
+    const archive = name === 'tar' && file.startsWith('plugin-api/inside/packages/');
     return node || archive || /^(tapable|semver|ajv|yaml)(\/|$)/.test(name) || inside('plugin-api', name, file);
   });
 });
@@ -176,6 +209,7 @@ test('plugin manifests and plugin folders are one to one, and each plugin has te
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name);
   const wings = entries('plugins');
+  const plugins = (wing: string) => entries(`plugins/${wing}`).filter((name) => name !== 'shared');
   assert.deepEqual(
     wings.filter((wing) => !WINGS.some((one) => one === wing)),
     [],
@@ -183,7 +217,7 @@ test('plugin manifests and plugin folders are one to one, and each plugin has te
   );
   assert.deepEqual(
     manifests.map(({ file }) => file.replace('manifests/', '')).sort(),
-    wings.flatMap((wing) => entries(`plugins/${wing}`).map((id) => `plugins/${wing}/${id}.yaml`)).sort(),
+    wings.flatMap((wing) => plugins(wing).map((id) => `plugins/${wing}/${id}.yaml`)).sort(),
   );
   const ids = manifests.map(({ manifest }) => manifest.id);
   assert.deepEqual(
@@ -263,11 +297,11 @@ test('state is written by the one durable writer', () => {
       .join('|'),
   );
   const reasons: readonly (readonly [RegExp, string])[] = [
-    [/^plugin-api\/durable\//, 'the writer itself'],
+    [/^plugin-api\/kits\/durable\//, 'the writer itself'],
     [/^(kernel\/testing|plugin-api\/build|docs)\//, 'it runs on the desk of a developer'],
     [/^kernel\/init\//, 'the boot loader writes its record in place, in turn, and is on its own (docs/adr/0122)'],
     [
-      /^plugin-api\/((record-file|boot-report|image-folder)\.ts|slot-files\/)/,
+      /^plugin-api\/inside\/((record-file|boot-report|image-folder)\.ts|slot-files\/)/,
       'root writes slots and their record, in its own order (docs/adr/0126)',
     ],
     [/^kernel\/boot\/log-(file|archive)\.ts$/, 'the log is written at once and never throws'],
@@ -309,11 +343,11 @@ test('state is written by the one durable writer', () => {
       'a list for an engine, in a temporary folder that is gone after the call',
     ],
     [
-      /^plugin-api\/panel-driver\/backlight\.ts$|^plugins\/display\/panel-(fbdev|drm)\/node\.ts$/,
+      /^plugin-api\/kits\/panel-driver\/backlight\.ts$|^plugins\/display\/panel-(fbdev|drm)\/node\.ts$/,
       'nodes of the kernel: what is written is light',
     ],
     [
-      /^plugin-api\/pending-state\.ts$/,
+      /^plugin-api\/kits\/pending-state\.ts$/,
       'what is thrown away or put in its place at a start, before anything of it is open',
     ],
     [
@@ -326,7 +360,7 @@ test('state is written by the one durable writer', () => {
     ],
     [/^plugins\/state\/outbox\/database\.ts$/, 'SQLite writes its own file; a new one is synced, and then named'],
     [/^plugins\/life\/systemd\/ready-descriptor\.ts$/, 'the pipe of a boot loader that runs the Core'],
-    [/^plugin-api\/netlink\.ts$/, 'a pipe in the place of the kernel, which is read and never written'],
+    [/^plugin-api\/kits\/netlink\.ts$/, 'a pipe in the place of the kernel, which is read and never written'],
   ];
   const writing = sources('{kernel,plugin-api,plugins}/**/*.ts').filter((file) => {
     const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');

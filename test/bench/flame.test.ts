@@ -28,7 +28,7 @@ const NODES: readonly Node[] = [
   node(9, 'compile', `file://${ROOT}/node_modules/ajv/dist/compile.js`),
   node(10, 'exec', 'node:internal/regexp'),
   node(11, '(program)', ''),
-  node(12, 'a < "b" & c', `file://${ROOT}/plugin-api/scope.ts`),
+  node(12, 'a < "b" & c', `file://${ROOT}/plugin-api/contract/scope.ts`),
 ];
 
 /** One sample a millisecond, from 0. */

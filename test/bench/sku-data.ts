@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SkuManifest, SkuPlugin } from '@device-core/plugin-api';
-import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { stringify } from 'yaml';
 import { culprits } from '../fixtures/culprits.ts';
 

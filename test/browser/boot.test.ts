@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { noBrowser } from './browser.ts';
 import { confirm } from './confirming.ts';

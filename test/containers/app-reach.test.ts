@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { suite, test } from 'node:test';
-import { specOf } from '@device-core/plugin-api/app-spec';
+import { specOf } from '@device-core/plugin-api/inside/app-spec';
 import { eventually } from '../fixtures/eventually.ts';
 import { type Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
 import { type Situation, table, type World, wrong } from '../fixtures/probe/table.ts';

@@ -5,9 +5,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
 import { imageHash, parseImage, signImage } from '@device-core/plugin-api/image';
-import { RecordFile } from '@device-core/plugin-api/record-file';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { eventually } from '../fixtures/eventually.ts';
 import { readyCore, SMALL_SKU } from '../fixtures/installed-core.ts';
 import { Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';

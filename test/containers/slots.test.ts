@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { suite, test } from 'node:test';
-import type { SlotAnswer } from '@device-core/plugin-api/slot-files';
+import type { SlotAnswer } from '@device-core/plugin-api/inside/slot-files';
 import { eventually } from '../fixtures/eventually.ts';
 import { Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
 import { SlotDevice } from '../fixtures/slot-device.ts';

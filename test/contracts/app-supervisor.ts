@@ -12,7 +12,7 @@ import {
   type GuestRun,
   type OutputLine,
 } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { eventually } from '../fixtures/eventually.ts';
 import type { FakeGuest } from '../fixtures/fake-supervisor.ts';
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { appFilesOf } from '@device-core/plugin-api/packages';
+import { appFilesOf } from '@device-core/plugin-api/inside/packages';
 import { stringify } from 'yaml';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { type AppLanguage, LANGUAGE_NAMES } from '../../plugins/interface/cli/scaffold/app.ts';

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { CapabilityId } from '@device-core/plugin-api';
-import { specOf } from '@device-core/plugin-api/app-spec';
+import { specOf } from '@device-core/plugin-api/inside/app-spec';
 import { WallLauncher } from '../../kernel/walls/launcher.ts';
 import { type Situation, table, wrong } from '../fixtures/probe/table.ts';
 import { ProbeWorld } from '../fixtures/probe/world.ts';

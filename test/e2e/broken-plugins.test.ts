@@ -14,8 +14,8 @@ import {
   type SkuManifest,
   type SkuPlugin,
 } from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';
 

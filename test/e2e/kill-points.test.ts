@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SLOTS, type SlotName } from '@device-core/plugin-api/boot-record';
 import { differenceOf, type ImageKeys, parseImage } from '@device-core/plugin-api/image';
-import { RecordFile } from '@device-core/plugin-api/record-file';
+import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { chooseNow } from '../../kernel/init/loader.ts';
 import { damaged, loaderAt, problemOf, sequenceOf } from '../fixtures/cut-off-device.ts';
 import { without } from '../fixtures/debian.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { apps, pluginManager } from '@device-core/plugin-api';
-import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
+import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { AppPackages } from '../fixtures/app-packages.ts';
 import { type Core, startCore } from '../fixtures/core.ts';

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ComponentHealth, SkuManifest } from '@device-core/plugin-api';
 import { connectApp } from '@device-core/plugin-api/app';
-import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { type Answer, CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { noSpidev, SpidevLab } from '../fixtures/spidev.ts';
 import { wallsHere } from '../fixtures/walls.ts';

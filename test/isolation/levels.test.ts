@@ -11,8 +11,8 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { PluginManifest } from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { ISOLATION_VARIABLE, refusal } from '@device-core/plugin-api/testing';
-import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
 import { FULL, FULL_COUNTS } from '../fixtures/runs.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { describe, it } from 'node:test';
-import type { SandboxSpec } from '@device-core/plugin-api/sandbox';
+import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
 import { programOf } from '../../kernel/walls/descent.ts';
 import { WallLauncher } from '../../kernel/walls/launcher.ts';
 import { eventually } from '../fixtures/eventually.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { parsePluginSettings, pluginSettingsFile } from '@device-core/plugin-api/plugin-settings';
+import { parsePluginSettings, pluginSettingsFile } from '@device-core/plugin-api/inside/plugin-settings';
 import fc from 'fast-check';
 import { resolveSku } from '../../kernel/boot/check.ts';
 import { runs } from '../fixtures/runs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { escapeUnseen, firstUnseen, UNSEEN } from '@device-core/plugin-api/characters';
+import { escapeUnseen, firstUnseen, UNSEEN } from '@device-core/plugin-api/kits/characters';
 import { cell } from '@device-core/plugin-api/program';
 import fc from 'fast-check';
 

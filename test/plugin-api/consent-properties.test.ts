@@ -11,7 +11,7 @@ import {
   grantsOf,
   isSame,
   rulingOf,
-} from '@device-core/plugin-api/consent';
+} from '@device-core/plugin-api/inside/consent';
 import fc from 'fast-check';
 import { ID, no, yes } from '../fixtures/asking.ts';
 import { runs } from '../fixtures/runs.ts';

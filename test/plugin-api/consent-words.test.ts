@@ -15,7 +15,7 @@ import {
   optionalIn,
   rightIn,
   yesTo,
-} from '@device-core/plugin-api/consent';
+} from '@device-core/plugin-api/inside/consent';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';
 
@@ -139,7 +139,7 @@ describe('a right is a sentence', () => {
 
 describe('an act is a sentence', () => {
   /** The name before each `sensitive` in the sources of the tree. */
-  const found = globSync(['plugins/*/*/*.ts', 'plugin-api/secrets-kit/*.ts'], { cwd: ROOT }).flatMap((file) => {
+  const found = globSync(['plugins/*/*/*.ts', 'plugin-api/inside/secrets-kit/*.ts'], { cwd: ROOT }).flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8');
     return [...text.matchAll(/sensitive: \{ act:/g)].map(
       ({ index }) =>

@@ -9,7 +9,7 @@ import {
   decide,
   difference,
   policyProblem,
-} from '@device-core/plugin-api/consent';
+} from '@device-core/plugin-api/inside/consent';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 const CASES: readonly {

@@ -14,7 +14,7 @@ import {
   marshal,
   unmarshal,
   Variant,
-} from '@device-core/plugin-api/dbus';
+} from '@device-core/plugin-api/inside/dbus';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FakeBus, realBus, stranger, WITHOUT_DBUS } from '../fixtures/dbus-peer.ts';

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { newKeyPair } from '../../plugin-api/inside/packages/index.ts';
 import {
   differenceOf,
   type Image,
@@ -17,8 +18,7 @@ import {
   parseImage,
   signImage,
   verifyImage,
-} from '../../plugin-api/image.ts';
-import { newKeyPair } from '../../plugin-api/packages/index.ts';
+} from '../../plugin-api/kits/image.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'dc-image-'));
 after(() => rmSync(FOLDER, { recursive: true, force: true }));

@@ -26,7 +26,7 @@ import {
   signTree,
   unpack,
   verifyTree,
-} from '@device-core/plugin-api/packages';
+} from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';

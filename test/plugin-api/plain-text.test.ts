@@ -1,8 +1,8 @@
 /** Texts with which a stranger names something: which characters may stand in them, and how they are shown where they stand there all the same. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { escapeUnseen, firstUnseen } from '@device-core/plugin-api/characters';
-import { SCHEMA_WORDS, textFault } from '@device-core/plugin-api/manifest-check';
+import { SCHEMA_WORDS, textFault } from '@device-core/plugin-api/inside/manifest-check';
+import { escapeUnseen, firstUnseen } from '@device-core/plugin-api/kits/characters';
 import { cell } from '@device-core/plugin-api/program';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { redactText } from '@device-core/plugin-api';
-import { StreamRedaction } from '@device-core/plugin-api/redact-stream';
+import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import fc from 'fast-check';
 
 const CANARY = 'CNRY7f3a9d81';

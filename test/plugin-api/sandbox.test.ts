@@ -10,7 +10,7 @@ import {
   type SandboxSpec,
   seccompOf,
   specProblem,
-} from '@device-core/plugin-api/sandbox';
+} from '@device-core/plugin-api/inside/sandbox';
 import fc from 'fast-check';
 import { judge, type Verdict } from '../fixtures/bpf.ts';
 import { runs } from '../fixtures/runs.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Consent, Consents, PromptOutcome, PromptQuestion } from '@device-core/plugin-api';
-import { answersOf, type ConsentPolicy, DEFAULT_POLICY, seekConsent } from '@device-core/plugin-api/consent';
+import { answersOf, type ConsentPolicy, DEFAULT_POLICY, seekConsent } from '@device-core/plugin-api/inside/consent';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 function seeking(outcome: Partial<PromptOutcome>, kept: readonly Consent[] = [], policy: Partial<ConsentPolicy> = {}) {

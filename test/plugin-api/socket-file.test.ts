@@ -7,7 +7,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
+import { removeStaleSocket } from '@device-core/plugin-api/inside/socket-file';
 import { leakCheck } from '@device-core/plugin-api/testing';
 
 after(leakCheck());

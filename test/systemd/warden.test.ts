@@ -16,7 +16,7 @@ import {
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { readConfig } from '../../systemd/helpers/warden/config.ts';
@@ -37,7 +37,7 @@ describe('the program of the warden', () => {
     const loaded = stdout.split('\n').filter((url) => url.startsWith('file:'));
     assert.ok(loaded.some((url) => url.endsWith('/dbus/connection.ts')));
     const own = new RegExp(
-      `^${pathToFileURL(ROOT)}/(systemd/helpers/warden|plugin-api/(sandbox|app-spec|dbus))/[^/]+$`,
+      `^${pathToFileURL(ROOT)}/(systemd/helpers/warden|plugin-api/inside/(sandbox|app-spec|dbus))/[^/]+$|/plugin-api/contract/run-spec.ts$`,
     );
     assert.deepEqual(
       loaded.filter((url) => !own.test(url)),

@@ -1,5 +1,5 @@
 import { ERROR_CODES } from '@device-core/plugin-api';
-import { HEALTH_CODES } from '../../../plugin-api/health-codes.ts';
+import { HEALTH_CODES } from '../../../plugin-api/inside/health-codes.ts';
 import type { Input } from './input.ts';
 import { code, page, table } from './markdown.ts';
 import { readSource } from './source.ts';
@@ -7,18 +7,22 @@ import { readSource } from './source.ts';
 /** docs/reference/errors.md */
 export function errorsPage({ operations }: Input): string {
   const users = (error: string) => operations.filter(({ errors }) => (errors as readonly string[]).includes(error));
-  const parts = sectionsOf('plugin-api/errors.ts', /^ {2}([A-Z][A-Z0-9_]*): \[/gm).flatMap(({ title, names }) => {
-    const rows = names.map((name) => {
-      const [status, rpc, template] = ERROR_CODES[name as keyof typeof ERROR_CODES];
-      const from = users(name).map((operation) => code(operation.name));
-      return [anchored(name), String(status), String(rpc), template, from.join(', ')];
-    });
-    return [`## ${title}`, table(['code', 'HTTP', 'JSON-RPC', 'text', 'declared by'], rows)];
-  });
-  const health = sectionsOf('plugin-api/health-codes.ts', /^ {2}([A-Z][A-Z0-9_]*): '/gm).flatMap(({ title, names }) => {
-    const rows = names.map((name) => [anchored(name), HEALTH_CODES[name as keyof typeof HEALTH_CODES]]);
-    return [`### ${title}`, table(['code', 'meaning'], rows)];
-  });
+  const parts = sectionsOf('plugin-api/contract/errors.ts', /^ {2}([A-Z][A-Z0-9_]*): \[/gm).flatMap(
+    ({ title, names }) => {
+      const rows = names.map((name) => {
+        const [status, rpc, template] = ERROR_CODES[name as keyof typeof ERROR_CODES];
+        const from = users(name).map((operation) => code(operation.name));
+        return [anchored(name), String(status), String(rpc), template, from.join(', ')];
+      });
+      return [`## ${title}`, table(['code', 'HTTP', 'JSON-RPC', 'text', 'declared by'], rows)];
+    },
+  );
+  const health = sectionsOf('plugin-api/inside/health-codes.ts', /^ {2}([A-Z][A-Z0-9_]*): '/gm).flatMap(
+    ({ title, names }) => {
+      const rows = names.map((name) => [anchored(name), HEALTH_CODES[name as keyof typeof HEALTH_CODES]]);
+      return [`### ${title}`, table(['code', 'meaning'], rows)];
+    },
+  );
   return page(
     'Errors',
     'Every failure of the Core has a code of this table. Programs read the code; the text is for people and may change. A code is never reused for another meaning.',

@@ -5,7 +5,7 @@ import { docstring, readSource } from './source.ts';
 
 /** docs/reference/hooks.md */
 export function hooksPage({ manifests }: Input): string {
-  const source = readSource('plugin-api/hooks.ts');
+  const source = readSource('plugin-api/contract/hooks.ts');
   const rows = Object.entries(HOOKS).map(([id, hook]) => [
     code(id),
     hook.owner,

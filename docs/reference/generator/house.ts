@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { WINGS } from '@device-core/plugin-api/tree';
+import { WINGS } from '@device-core/plugin-api/inside/tree';
 import type { Input } from './input.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -14,14 +14,12 @@ const IN_A_ROW = 6;
 
 /** What a room is for. Files are not listed: they come and go. */
 const PURPOSE: Readonly<Record<string, string>> = {
-  'plugin-api': 'what a plugin is: host, scope, hooks, events, errors, capabilities, manifests',
+  'plugin-api': 'the door of plugin authors, and that of the test kit',
+  'plugin-api/contract': 'what a plugin is: host, scope, hooks, events, errors, capabilities, manifests',
+  'plugin-api/kits': 'helpers for authors: operations, buses, sound, durable files, programs, panels',
+  'plugin-api/inside': 'shared by the tree, never packed: gate, sandbox, consent, packages, slots, D-Bus',
+  'plugin-api/scene': 'scenes and their rules',
   'plugin-api/app': 'the kit for apps',
-  'plugin-api/audio': 'samples, WAV, grammars',
-  'plugin-api/buses': 'handles and users of a bus',
-  'plugin-api/operation-kit': 'what operations are made with',
-  'plugin-api/operations': 'the table of operations and its gate',
-  'plugin-api/program': 'programs of the command line',
-  'plugin-api/redact': 'what logs leave out',
   'plugin-api/services': 'the contracts, a file each',
   kernel: 'lifecycle, graph, services, hooks, scopes, capabilities; start.js is the entry',
   'kernel/boot': 'before the kernel: arguments, SKU, log, instance',

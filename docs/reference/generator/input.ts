@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { OperationInfo, PluginManifest, StreamInfo } from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import type { Program } from '@device-core/plugin-api/program';
-import { treeManifests } from '@device-core/plugin-api/tree';
 import { parse } from 'yaml';
 import type { ProgramPlace } from '../../../plugins/interface/cli/program/programs.ts';
 

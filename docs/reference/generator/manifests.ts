@@ -6,7 +6,7 @@ import { declaration, readSource } from './source.ts';
 
 /** docs/reference/manifests.md */
 export function manifestsPage({ manifests }: Input): string {
-  const manifest = readSource('plugin-api/manifest.ts');
+  const manifest = readSource('plugin-api/contract/manifest.ts');
   const apps = readSource('plugin-api/services/apps.ts');
   const functions = readSource('plugin-api/services/functions.ts');
   return page(

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const SOURCES: Readonly<Record<string, string>> = {
-  characters: 'plugin-api/characters.ts',
-  choice: 'plugin-api/consent/choice.ts',
-  words: 'plugin-api/consent/words.ts',
+  characters: 'plugin-api/kits/characters.ts',
+  choice: 'plugin-api/contract/consent-choice.ts',
+  words: 'plugin-api/inside/consent/words.ts',
 };
 
 export const SHARED_FILES: Readonly<Record<string, () => string>> = Object.fromEntries(

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { SkuManifest } from '@device-core/plugin-api';
-import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import type { Input } from './input.ts';
 import { code, fence, page, table } from './markdown.ts';
 

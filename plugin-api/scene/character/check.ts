@@ -1,5 +1,5 @@
 /** Is it a character? Every complaint has a JSON pointer and a reason. */
-import { nearest } from '../../nearest.ts';
+import { nearest } from '../../kits/nearest.ts';
 import { nodesOf } from '../check.ts';
 import {
   bool,

@@ -1,6 +1,6 @@
 /** `character.yaml` as a character. */
-import { CoreError } from '../../errors.ts';
-import { parseYaml } from '../../yaml.ts';
+import { CoreError } from '../../contract/errors.ts';
+import { parseYaml } from '../../kits/yaml.ts';
 import { checkCharacter } from './check.ts';
 import type { CharacterSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /** May this package be installed, and what would be written? */
 import { CoreError } from '@device-core/plugin-api';
-import { compare } from '@device-core/plugin-api/versions';
+import { compare } from '@device-core/plugin-api/kits/versions';
 import type { AppData } from './data.ts';
 import { NO_DATA } from './data.ts';
 import { checkPlatform, checkRuntime, checkSpace } from './fitness.ts';

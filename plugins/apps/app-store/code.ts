@@ -2,8 +2,8 @@
 import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, removeUnnamed, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
-import { versionFolder } from '@device-core/plugin-api/installed';
-import type { Tree, TreeLimits } from '@device-core/plugin-api/packages';
+import { versionFolder } from '@device-core/plugin-api/inside/installed';
+import type { Tree, TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { type AppVersion, type Installed, versionsOf } from './installed.ts';
 import { PASSAGE } from './state.ts';
 
@@ -51,7 +51,7 @@ export class AppCode {
       await makeFolder(dirname(target), PASSAGE);
       await replaceFile(`${target}.sha256`, tree.list);
       if (await this.#holds(target, tree)) return;
-      const { filesOf } = await import('@device-core/plugin-api/packages');
+      const { filesOf } = await import('@device-core/plugin-api/inside/packages');
       await settle(from, await filesOf(from, this.#limits.files));
       await removeTree(target);
       await rename(from, target);
@@ -65,7 +65,7 @@ export class AppCode {
   async #holds(folder: string, { hash }: Tree): Promise<boolean> {
     try {
       if (!(await stat(folder)).isDirectory()) return false;
-      const { APP_PACKAGE, filesOf, readTree } = await import('@device-core/plugin-api/packages');
+      const { APP_PACKAGE, filesOf, readTree } = await import('@device-core/plugin-api/inside/packages');
       const files = await filesOf(folder, this.#limits.files);
       return (await readTree(APP_PACKAGE, folder, files, this.#limits.bytes)).hash === hash;
     } catch {

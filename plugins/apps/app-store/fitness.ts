@@ -2,7 +2,7 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { type AppManifest, CoreError } from '@device-core/plugin-api';
-import { satisfies } from '@device-core/plugin-api/versions';
+import { satisfies } from '@device-core/plugin-api/kits/versions';
 
 /** What stays free beside what is written, as a part of it. */
 const SPARE = 1.1;

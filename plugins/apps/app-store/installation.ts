@@ -9,7 +9,7 @@ import {
   callerName,
   reasonOf,
 } from '@device-core/plugin-api';
-import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/consent';
+import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/inside/consent';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { removeTree } from './code.ts';
 import { type AppEntry, type Retained, without } from './installed.ts';
@@ -257,7 +257,7 @@ export class Installation implements ChangeMaker {
 
   /** What is put in place is what was checked, whoever wrote into the folder meanwhile. */
   async #checkUnchanged({ source }: Data, { folder, tree }: Candidate): Promise<void> {
-    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/packages');
+    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/inside/packages');
     const { limits } = this.#parts.store;
     const reason = await changeOf(APP_PACKAGE, folder, tree.hash, async () => tree.list, limits);
     if (reason === undefined) return;

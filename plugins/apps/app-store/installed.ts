@@ -1,6 +1,6 @@
 /** `installed.yaml`, the one truth about apps that were installed: what is in it, and how it is read. Pure. */
 import { type Consent, CoreError, newerForm } from '@device-core/plugin-api';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/yaml';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 
 export interface AppVersion {
   readonly version: string;

@@ -1,6 +1,6 @@
 /** What is asked of the store, and what it answers. */
 import type { AppManifest } from '@device-core/plugin-api';
-import type { Tree } from '@device-core/plugin-api/packages';
+import type { Tree } from '@device-core/plugin-api/inside/packages';
 import type { AppEntry } from './installed.ts';
 import type { TrustPolicy } from './trust.ts';
 

@@ -4,7 +4,7 @@ import { open, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { type AppManifest, CoreError, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, storageError } from '@device-core/plugin-api/durable';
-import { APP_PACKAGE, filesOf, readTree, type TreeLimits, unpack } from '@device-core/plugin-api/packages';
+import { APP_PACKAGE, filesOf, readTree, type TreeLimits, unpack } from '@device-core/plugin-api/inside/packages';
 import type { Candidate } from './outcome.ts';
 
 /** Reads and checks the manifest of a folder, as service apps does. */

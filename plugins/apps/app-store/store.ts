@@ -12,7 +12,7 @@ import {
   type StoredApps,
 } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
-import type { TreeLimits } from '@device-core/plugin-api/packages';
+import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import { AppCode, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';

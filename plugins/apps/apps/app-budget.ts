@@ -1,6 +1,6 @@
 /** What an app took, held against its budgets. Pure; no time of its own. */
 import type { GuestUsage } from '@device-core/plugin-api';
-import type { GuestLimits } from '@device-core/plugin-api/app-spec';
+import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
 
 export const BUDGETS = ['memory', 'cpu', 'tasks', 'storage', 'cache'] as const;
 export type Budget = (typeof BUDGETS)[number];

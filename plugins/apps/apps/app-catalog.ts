@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type AppManifest, CoreError, reasonOf, type StoredApp, toCoreError } from '@device-core/plugin-api';
-import { compare } from '@device-core/plugin-api/versions';
+import { compare } from '@device-core/plugin-api/kits/versions';
 import type { AppManifestReader } from './app-manifest.ts';
 import type { LastGoodManifests } from './last-good.ts';
 import { waitingForThemselves } from './start-order.ts';

@@ -8,7 +8,7 @@ import {
   type Prompts,
   reasonOf,
 } from '@device-core/plugin-api';
-import { type ConsentPolicy, DEFAULT_POLICY, type Decision, questionOf } from '@device-core/plugin-api/consent';
+import { type ConsentPolicy, DEFAULT_POLICY, type Decision, questionOf } from '@device-core/plugin-api/inside/consent';
 
 export class AppConsents {
   readonly #log: Logger;

@@ -8,10 +8,10 @@ import {
   reasonOf,
   suggestCapability,
 } from '@device-core/plugin-api';
-import { type SkuOfApps, skuComplaints } from '@device-core/plugin-api/app-spec';
-import { SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
-import { packageLater } from '@device-core/plugin-api/package-later';
-import { parseYaml } from '@device-core/plugin-api/yaml';
+import { type SkuOfApps, skuComplaints } from '@device-core/plugin-api/inside/app-spec';
+import { SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
+import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { manifestComplaints } from './manifest-rules.ts';
 

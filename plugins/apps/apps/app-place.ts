@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AppManifest, DeviceInfo } from '@device-core/plugin-api';
-import type { GuestPlace } from '@device-core/plugin-api/app-spec';
+import type { GuestPlace } from '@device-core/plugin-api/inside/app-spec';
 
 /** Where the things of one app lie. */
 export interface AppPlace {

@@ -1,5 +1,5 @@
 import { type AppSupervisor, type GuestEnd, type GuestStart, reasonOf } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 
 /** What runs of an app now. */
 export interface AppRun {

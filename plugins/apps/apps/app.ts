@@ -12,8 +12,8 @@ import {
   type Spent,
   spentText,
 } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
-import { limitsOf } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
 import { AppBudget } from './app-budget.ts';
 import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';

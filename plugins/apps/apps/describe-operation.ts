@@ -7,7 +7,7 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
-import { type Decision, decide } from '@device-core/plugin-api/consent';
+import { type Decision, decide } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { BY_APP } from './app-operations.ts';
 import { ASK, ASK_REQUIRED } from './diff-operation.ts';

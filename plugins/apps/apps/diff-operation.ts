@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { type AppManifest, CoreError, type JsonSchema, type Operation, reasonOf } from '@device-core/plugin-api';
-import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/consent';
+import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -127,7 +127,7 @@ async function manifestOf(source: string, supervisor: Supervisor, signal: AbortS
   if (!found.isFile()) throw refuse('it is neither a file nor a folder');
   const folder = await mkdtemp(join(tmpdir(), 'app-diff-'));
   try {
-    const { unpack } = await import('@device-core/plugin-api/packages');
+    const { unpack } = await import('@device-core/plugin-api/inside/packages');
     await unpack(source, folder, LIMITS, signal);
     return await supervisor.inspect(folder);
   } catch (thrown) {

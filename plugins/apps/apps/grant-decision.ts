@@ -1,5 +1,5 @@
 import type { AppManifest, AppStatus } from '@device-core/plugin-api';
-import { type Decision, decide, type Rules, skuGrantLine } from '@device-core/plugin-api/consent';
+import { type Decision, decide, type Rules, skuGrantLine } from '@device-core/plugin-api/inside/consent';
 
 export interface GrantDecision {
   readonly granted: readonly string[];

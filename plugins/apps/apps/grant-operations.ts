@@ -13,7 +13,7 @@ import {
   type Operation,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/consent';
+import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';

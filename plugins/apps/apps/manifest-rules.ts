@@ -1,6 +1,6 @@
 /** What the schema of app.yaml cannot say. Pure. */
 import { type AppLeftOut, type AppManifest, implies, parseFilter, reasonOf } from '@device-core/plugin-api';
-import { type Complaint, hostOf, hostProblem, isReserved, nodeOf } from '@device-core/plugin-api/app-spec';
+import { type Complaint, hostOf, hostProblem, isReserved, nodeOf } from '@device-core/plugin-api/inside/app-spec';
 
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

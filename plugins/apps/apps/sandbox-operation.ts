@@ -1,6 +1,6 @@
 /** apps.sandbox: what a run of an app sees, and what the system is told of it. */
 import type { AppSupervisor, EnforcementReport, Operation } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { BY_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -59,8 +59,8 @@ export function sandboxOperation(
     errors: ['APP_NOT_FOUND', 'MANIFEST_INVALID', 'CAPABILITY_UNKNOWN'],
     async run({ id }) {
       const [{ apparmorOf, appSpecProblem, egressUnitOf, unitOf }, { bwrapCommandOf }] = await Promise.all([
-        import('@device-core/plugin-api/app-spec'),
-        import('@device-core/plugin-api/sandbox'),
+        import('@device-core/plugin-api/inside/app-spec'),
+        import('@device-core/plugin-api/inside/sandbox'),
       ]);
       const spec = await supervisor.find(id).spec();
       const enforcement = await walls.enforcement();

@@ -63,7 +63,7 @@ export class StoredAppList {
   async check(folder: string): Promise<void> {
     const app = this.#at(folder);
     if (!app) return;
-    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/packages');
+    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/inside/packages');
     const list = () => readFile(`${folder}.sha256`, 'utf8');
     const reason = await changeOf(APP_PACKAGE, folder, app.hash, list, LIMITS);
     if (reason !== undefined) throw new CoreError('APP_CHANGED', { app: app.id, reason });

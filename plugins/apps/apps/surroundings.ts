@@ -12,7 +12,7 @@ import type {
   Logger,
   Scope,
 } from '@device-core/plugin-api';
-import type { SkuOfApps } from '@device-core/plugin-api/app-spec';
+import type { SkuOfApps } from '@device-core/plugin-api/inside/app-spec';
 import type { AppConsents } from './app-consents.ts';
 import type { Demand } from './doctor.ts';
 import type { PingLimits } from './liveness.ts';

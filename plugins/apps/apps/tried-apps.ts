@@ -119,7 +119,7 @@ export class TriedApps {
       const [file, code] = [join(staging, 'package.app'), join(staging, 'code')];
       await replaceFile(file, archive, { sync: false });
       await mkdir(code);
-      const { APP_PACKAGE, filesOf, readTree, unpack } = await import('@device-core/plugin-api/packages');
+      const { APP_PACKAGE, filesOf, readTree, unpack } = await import('@device-core/plugin-api/inside/packages');
       await unpack(file, code, TRIAL_LIMITS, new AbortController().signal);
       const paths = await filesOf(code, TRIAL_LIMITS.files);
       const tree = await readTree(APP_PACKAGE, code, paths, TRIAL_LIMITS.bytes);

@@ -1,5 +1,5 @@
 import { type AppStatus, type CallContext, CoreError, callerName, type Operation } from '@device-core/plugin-api';
-import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-api/consent';
+import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-api/inside/consent';
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';

@@ -1,6 +1,6 @@
 /** Where a request wants to go, as proxies are asked (RFC 9110 and 9112). Pure. */
 import { CoreError } from '@device-core/plugin-api';
-import { hostProblem } from '@device-core/plugin-api/app-spec';
+import { hostProblem } from '@device-core/plugin-api/inside/app-spec';
 
 export interface Target {
   /** Lower case, without a dot at its end. */

@@ -19,7 +19,7 @@ import {
   type Logger,
   type Scope,
 } from '@device-core/plugin-api';
-import type { NamedHost } from '@device-core/plugin-api/app-spec';
+import type { NamedHost } from '@device-core/plugin-api/inside/app-spec';
 import { Book } from './book.ts';
 import { copy, type Turns } from './copy.ts';
 import { dial } from './dial.ts';

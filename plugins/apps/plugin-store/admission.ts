@@ -9,8 +9,8 @@ import {
   type InstalledPlugin,
   type InstalledVersion,
   versionFolder,
-} from '@device-core/plugin-api/installed';
-import type { TreeLimits } from '@device-core/plugin-api/packages';
+} from '@device-core/plugin-api/inside/installed';
+import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
 import { checkUnsigned, claimsOf, digestOf, newsOf } from './claims.ts';
 import { checkFit } from './fitness.ts';

@@ -9,10 +9,10 @@ import {
   reasonOf,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/manifest-check';
-import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/packages';
-import { TimeLimit } from '@device-core/plugin-api/time-limit';
-import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/yaml';
+import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
+import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/inside/packages';
+import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
+import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import { Ajv, type ValidateFunction } from 'ajv';
 
 const MANIFEST = PLUGIN_PACKAGE.manifest;

@@ -1,7 +1,7 @@
 /** What a package claims beyond running by itself: shown before it is installed, and granted by whoever installs it. */
 import { createHash } from 'node:crypto';
 import { type CapabilityId, CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
-import { rightTo } from '@device-core/plugin-api/consent';
+import { rightTo } from '@device-core/plugin-api/inside/consent';
 import type { ActClaim, ActSubject } from '@device-core/plugin-api/services/prompts';
 
 export interface Claims {

@@ -11,8 +11,8 @@ import {
   pluginManager,
   processes,
 } from '@device-core/plugin-api';
-import { treeManifests } from '@device-core/plugin-api/tree';
-import { satisfies } from '@device-core/plugin-api/versions';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { satisfies } from '@device-core/plugin-api/kits/versions';
 import { LEVELS } from './claims.ts';
 
 const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type HealthReport, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
-import { versionFolder } from '@device-core/plugin-api/installed';
+import { versionFolder } from '@device-core/plugin-api/inside/installed';
 import type { StoreConfig } from './outcome.ts';
 import type { InstalledState } from './state.ts';
 import { inItsPlace, type PluginStore } from './store.ts';

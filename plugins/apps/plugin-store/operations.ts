@@ -9,7 +9,7 @@ import {
   PLUGIN_STATES,
   type PluginState,
 } from '@device-core/plugin-api';
-import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/installed';
+import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import { Installation } from './installation.ts';
 import type { InstallRequest, Running } from './outcome.ts';

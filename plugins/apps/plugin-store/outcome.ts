@@ -1,6 +1,6 @@
 /** What is asked of the store, and what it answers. */
 import type { Isolation, PluginState } from '@device-core/plugin-api';
-import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/installed';
+import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/inside/installed';
 import type { Claims, News } from './claims.ts';
 import type { TrustPolicy } from './trust.ts';
 

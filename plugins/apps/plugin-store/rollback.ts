@@ -1,6 +1,6 @@
 /** Going back to the version before, as a change. */
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api';
-import type { InstalledPlugin } from '@device-core/plugin-api/installed';
+import type { InstalledPlugin } from '@device-core/plugin-api/inside/installed';
 import type { PluginStore } from './store.ts';
 
 export interface RollbackData extends ChangeData {

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, storageError } from '@device-core/plugin-api/durable';
-import { packedFilesOf, type TreeLimits, unpack } from '@device-core/plugin-api/packages';
+import { packedFilesOf, type TreeLimits, unpack } from '@device-core/plugin-api/inside/packages';
 
 /** Puts the package into this folder, in the place of whatever is there. Throws PACKAGE_INVALID; what was written by then stays there. */
 export async function stage(source: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {

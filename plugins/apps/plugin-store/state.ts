@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { CoreError } from '@device-core/plugin-api';
 import { makeFolder, recoverFile, replaceFile, storageError, sweepLeftovers } from '@device-core/plugin-api/durable';
-import { type Installed, installedFile, parseInstalled, readInstalled } from '@device-core/plugin-api/installed';
+import { type Installed, installedFile, parseInstalled, readInstalled } from '@device-core/plugin-api/inside/installed';
 
 const HEAD = '# Written by the Core: plugins that were installed on this device. Change it with devicectl plugin.\n';
 

@@ -15,8 +15,8 @@ import {
   type InstalledPlugin,
   liveVersion,
   type RolledBack,
-} from '@device-core/plugin-api/installed';
-import type { TreeLimits } from '@device-core/plugin-api/packages';
+} from '@device-core/plugin-api/inside/installed';
+import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';

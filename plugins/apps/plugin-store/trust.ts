@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
-import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import type { TreeLimits } from '@device-core/plugin-api/packages';
+import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
+import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { checkUnsignedLevel } from './claims.ts';
 
 export interface TrustPolicy {
@@ -21,7 +21,7 @@ export async function signerOf(
   { signatures, trustedKeys }: TrustPolicy,
 ): Promise<string | undefined> {
   if (signatures === 'off') return undefined;
-  const { PLUGIN_PACKAGE, readSignature, verifyTree } = await import('@device-core/plugin-api/packages');
+  const { PLUGIN_PACKAGE, readSignature, verifyTree } = await import('@device-core/plugin-api/inside/packages');
   try {
     return verifyTree(PLUGIN_PACKAGE, id, hash, await readSignature(PLUGIN_PACKAGE, id, folder), trustedKeys);
   } catch (error) {
@@ -63,7 +63,7 @@ export async function verifyInstalled(
   const folder = join(below, name);
   const { hash } = version;
   const list = () => readFile(listFile(place, id, version), 'utf8');
-  const { changeOf, PLUGIN_PACKAGE } = await import('@device-core/plugin-api/packages');
+  const { changeOf, PLUGIN_PACKAGE } = await import('@device-core/plugin-api/inside/packages');
   const change = await changeOf(PLUGIN_PACKAGE, folder, hash, list, limits);
   if (change !== undefined) throw refuse(change);
   const signer = await signerOf(id, folder, hash, policy);

@@ -2,8 +2,13 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder, moveFolder, removeUnnamed, replaceFile } from '@device-core/plugin-api/durable';
-import { type Installed, type InstalledVersion, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
-import type { Tree, TreeLimits } from '@device-core/plugin-api/packages';
+import {
+  type Installed,
+  type InstalledVersion,
+  versionFolder,
+  versionsOf,
+} from '@device-core/plugin-api/inside/installed';
+import type { Tree, TreeLimits } from '@device-core/plugin-api/inside/packages';
 import type { Candidate } from './candidate.ts';
 import { listFile } from './trust.ts';
 
@@ -41,7 +46,7 @@ export class VersionFiles {
 
   /** Does the folder hold these very files? */
   async #holds(folder: string, { hash }: Tree): Promise<boolean> {
-    const { filesOf, PLUGIN_PACKAGE, readTree } = await import('@device-core/plugin-api/packages');
+    const { filesOf, PLUGIN_PACKAGE, readTree } = await import('@device-core/plugin-api/inside/packages');
     try {
       const signature = await stat(join(folder, PLUGIN_PACKAGE.signature)).catch(() => undefined);
       const files = await filesOf(folder, this.#limits.files);

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock, OutputLine, OutputStream } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
-import { StreamRedaction } from '@device-core/plugin-api/redact-stream';
+import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
 

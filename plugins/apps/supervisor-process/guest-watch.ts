@@ -1,5 +1,5 @@
 import { type GuestUsage, rounds, type Scope } from '@device-core/plugin-api';
-import type { GuestLimits } from '@device-core/plugin-api/app-spec';
+import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
 
 const EVERY_MS = 2_000;
 const MIB = 1024 * 1024;

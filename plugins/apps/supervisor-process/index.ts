@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { appSupervisor, definePlugin, device, identity, launcher, type PluginHost } from '@device-core/plugin-api';
+import { hideOutput } from '@device-core/plugin-api/inside/secrets-kit/hide-output';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
-import { hideOutput } from '@device-core/plugin-api/secrets-kit/hide-output';
 import { ProcessRecords } from './former-processes.ts';
 import { ProcessSupervisor } from './process-supervisor.ts';
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 
 /** Part of util-linux, which every Debian has. Never by a search path, which somebody else could have set. */
 const PRLIMIT = '/usr/bin/prlimit';

@@ -17,8 +17,8 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
 import { storageError } from '@device-core/plugin-api/durable';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
@@ -100,7 +100,7 @@ export class ProcessSupervisor implements AppSupervisor {
   }
 
   async prepare(spec: AppSpec): Promise<void> {
-    const { specProblem } = await import('@device-core/plugin-api/sandbox');
+    const { specProblem } = await import('@device-core/plugin-api/inside/sandbox');
     const problem = spec.kind === 'app' ? specProblem(spec) : 'plugins are no guests of this supervisor';
     if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
     for (const folder of [spec.data, spec.cache]) {

@@ -1,6 +1,6 @@
 import { appSupervisor, definePlugin, device, identity, type PluginHost } from '@device-core/plugin-api';
-import { credentialsOf } from '@device-core/plugin-api/app-spec';
-import { hideOutput } from '@device-core/plugin-api/secrets-kit/hide-output';
+import { credentialsOf } from '@device-core/plugin-api/inside/app-spec';
+import { hideOutput } from '@device-core/plugin-api/inside/secrets-kit/hide-output';
 import { Credentials } from './credentials.ts';
 import { GuestOutput } from './guest-output.ts';
 import { Journal } from './journal.ts';

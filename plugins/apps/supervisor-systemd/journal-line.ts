@@ -1,5 +1,5 @@
 import { type OutputLine, redact, redactText } from '@device-core/plugin-api';
-import { StreamRedaction } from '@device-core/plugin-api/redact-stream';
+import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 
 /** Members of a line of `journalctl -o json` that are read. */
 export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCATION_ID', '_TRANSPORT'] as const;

@@ -1,5 +1,5 @@
 import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import { connectDBus, type DBus, DBusError, Units } from '@device-core/plugin-api/dbus';
+import { connectDBus, type DBus, DBusError, Units } from '@device-core/plugin-api/inside/dbus';
 
 export interface SystemBusOptions {
   /** Socket of the bus. */

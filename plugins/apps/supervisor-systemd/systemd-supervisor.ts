@@ -15,7 +15,7 @@ import {
   reasonOf,
   settlesWithin,
 } from '@device-core/plugin-api';
-import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/app-spec';
+import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
 import type { Credentials } from './credentials.ts';
 import { enforcementOf, lacking } from './enforcement.ts';
 import type { GuestOutput } from './guest-output.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 
 export type WardenRequest =
   | { readonly verb: 'put'; readonly spec: AppSpec }

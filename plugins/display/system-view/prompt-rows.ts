@@ -3,7 +3,7 @@
  * that is taller than a page goes on on the next one.
  */
 import type { Display, Prompt, PromptItem, TextSize } from '@device-core/plugin-api';
-import { actIn, claimIn, rightIn } from '@device-core/plugin-api/consent';
+import { actIn, claimIn, rightIn } from '@device-core/plugin-api/inside/consent';
 import { foreignText, GRID, type SceneNode, type TextNode } from '@device-core/plugin-api/scene';
 import { detailOf, quotedWords } from './question-words.ts';
 import type { Strings } from './strings/index.ts';

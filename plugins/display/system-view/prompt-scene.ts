@@ -3,7 +3,7 @@
  * not fit on one page is on the next, and only the last one can be answered with yes: by then all of it was shown.
  */
 import type { Display, Prompt, TextSize } from '@device-core/plugin-api';
-import { optionalIn, rightIn, yesTo } from '@device-core/plugin-api/consent';
+import { optionalIn, rightIn, yesTo } from '@device-core/plugin-api/inside/consent';
 import {
   appSign,
   directed,

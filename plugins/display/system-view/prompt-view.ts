@@ -9,7 +9,7 @@ import {
   reasonOf,
   type SurfaceInput,
 } from '@device-core/plugin-api';
-import { inTurn, optionalIn } from '@device-core/plugin-api/consent';
+import { inTurn, optionalIn } from '@device-core/plugin-api/inside/consent';
 import { ARMED_MS, chosenOf, itemTap, promptScene, TAP } from './prompt-scene.ts';
 import type { Asked, Refusal } from './spoken.ts';
 

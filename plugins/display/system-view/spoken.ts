@@ -3,7 +3,7 @@
  * known only while a question is open.
  */
 import { type Intents, type Logger, type Prompt, reasonOf, type Scope } from '@device-core/plugin-api';
-import { actIn, claimIn, rightIn } from '@device-core/plugin-api/consent';
+import { actIn, claimIn, rightIn } from '@device-core/plugin-api/inside/consent';
 import { foreignLabel } from '@device-core/plugin-api/scene';
 import { LANGUAGES, type Strings } from './strings/index.ts';
 

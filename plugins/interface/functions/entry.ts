@@ -6,7 +6,7 @@ import {
   type FunctionSpecification,
   suggestCapability,
 } from '@device-core/plugin-api';
-import { isVersion } from '@device-core/plugin-api/versions';
+import { isVersion } from '@device-core/plugin-api/kits/versions';
 import { compileMembers, type MembersCheck, parseType, TYPE_NAMES } from './types.ts';
 
 export const DEFAULT_TIMEOUT_MS = 5_000;

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { type Clock, CoreError, reasonOf } from '@device-core/plugin-api';
-import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
+import { removeStaleSocket } from '@device-core/plugin-api/inside/socket-file';
 import type { Connections } from './connections.ts';
 import { createServer } from './node-http.ts';
 import { currentResponse, looksWhileConnected } from './node-private.ts';

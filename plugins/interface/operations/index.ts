@@ -1,5 +1,5 @@
 import { definePlugin, device, operations, type ServiceUser } from '@device-core/plugin-api';
-import { operationGate } from '@device-core/plugin-api/operations';
+import { operationGate } from '@device-core/plugin-api/inside/operations';
 import { Tracer, traces } from '@device-core/plugin-api/tracing';
 import { discoveryOperations } from './discovery.ts';
 import { refusalTeller } from './refused.ts';

@@ -9,7 +9,7 @@ import {
   type PromptQuestion,
   type Prompts,
 } from '@device-core/plugin-api';
-import { choicesOf, inTurn } from '@device-core/plugin-api/consent';
+import { choicesOf, inTurn } from '@device-core/plugin-api/inside/consent';
 import { checkQuestion, DEFAULT_MS } from './question.ts';
 
 /** Of those that are over so many are known, to say what became of them. */

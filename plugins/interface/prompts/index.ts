@@ -12,7 +12,7 @@ import {
   prompts,
   reasonOf,
 } from '@device-core/plugin-api';
-import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugin-api/consent';
+import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugin-api/inside/consent';
 import { Board, type PromptState } from './board.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { promptOperations } from './operations.ts';

@@ -8,8 +8,8 @@ import {
   reasonOf,
   type Scope,
 } from '@device-core/plugin-api';
-import { type ConsentPolicy, mergeAnswers } from '@device-core/plugin-api/consent';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import { type ConsentPolicy, mergeAnswers } from '@device-core/plugin-api/inside/consent';
 
 type ByApp = ReadonlyMap<string, readonly Consent[]>;
 

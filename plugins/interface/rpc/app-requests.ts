@@ -10,7 +10,7 @@ import {
   toCoreError,
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/package-later';
+import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DeviceInfo, type Operation, reasonOf } from '@device-core/plugin-api';
-import { DEVICE_FILE, type DeviceFile, parseDeviceFile } from '@device-core/plugin-api/device-file';
+import { DEVICE_FILE, type DeviceFile, parseDeviceFile } from '@device-core/plugin-api/inside/device-file';
 
 interface Told extends DeviceFile {
   readonly problem?: string;

@@ -16,7 +16,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CoreError, type StateForms } from '@device-core/plugin-api';
-import { pathProblem } from '@device-core/plugin-api/packages';
+import { pathProblem } from '@device-core/plugin-api/inside/packages';
 
 export const FORM = 1;
 const MAGIC = 'device-core backup\n';

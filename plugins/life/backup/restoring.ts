@@ -3,8 +3,8 @@ import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { DeviceInfo, StateForms } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
+import { compare } from '@device-core/plugin-api/kits/versions';
 import { orderPending, pendingAct, stagedState } from '@device-core/plugin-api/pending-state';
-import { compare } from '@device-core/plugin-api/versions';
 import { type Head, invalid, readArchive } from './archive.ts';
 import { refused } from './places.ts';
 

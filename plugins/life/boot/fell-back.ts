@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Logger, Scope } from '@device-core/plugin-api';
 import type { SlotName } from '@device-core/plugin-api/boot-record';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 
 export interface Left {
   readonly slot: SlotName;

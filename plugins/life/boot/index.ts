@@ -10,8 +10,8 @@ import {
   slots,
   whileThere,
 } from '@device-core/plugin-api';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
-import { coreRestart } from '@device-core/plugin-api/core-restart';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import { coreRestart } from '@device-core/plugin-api/inside/core-restart';
 import { FellBack } from './fell-back.ts';
 import { bootOperations } from './operations.ts';
 

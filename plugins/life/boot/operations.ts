@@ -11,8 +11,8 @@ import {
   type Scope,
   type Slots,
 } from '@device-core/plugin-api';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
-import type { CoreRestart } from '@device-core/plugin-api/core-restart';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import type { CoreRestart } from '@device-core/plugin-api/inside/core-restart';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { Left } from './fell-back.ts';
 

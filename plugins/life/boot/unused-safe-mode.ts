@@ -1,6 +1,6 @@
 import type { Operations, PluginHost } from '@device-core/plugin-api';
-import type { CoreRestart } from '@device-core/plugin-api/core-restart';
 import { replaceFile } from '@device-core/plugin-api/durable';
+import type { CoreRestart } from '@device-core/plugin-api/inside/core-restart';
 
 export interface Waiting {
   /** Tells the boot loader that somebody was there. */

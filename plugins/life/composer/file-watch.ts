@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { afterQuiet, type PluginHost, reasonOf } from '@device-core/plugin-api';
-import { skuFiles } from '@device-core/plugin-api/sku-family';
+import { skuFiles } from '@device-core/plugin-api/inside/sku-family';
 import { watch } from 'chokidar';
 
 /** The device read the file before it noted its start, and not longer before than this. */

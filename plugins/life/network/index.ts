@@ -9,8 +9,8 @@ import {
   operations,
   type Scope,
 } from '@device-core/plugin-api';
-import { Asked } from '@device-core/plugin-api/asked';
-import { followPeer } from '@device-core/plugin-api/dbus-peer';
+import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
+import { Asked } from '@device-core/plugin-api/inside/remote-fact';
 import { NetworkManager } from './network-manager.ts';
 import { NM } from './nm-names.ts';
 import { networkOperations } from './operations.ts';

@@ -6,8 +6,8 @@ import {
   type Scope,
   type WifiNetwork,
 } from '@device-core/plugin-api';
-import { DBusError, type DBusValue, Variant } from '@device-core/plugin-api/dbus';
-import type { Peer } from '@device-core/plugin-api/dbus-peer';
+import { DBusError, type DBusValue, Variant } from '@device-core/plugin-api/inside/dbus';
+import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
 import {
   ACTIVATED,
   ACTIVE,

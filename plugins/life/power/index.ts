@@ -9,8 +9,8 @@ import {
   powerSimulator,
   type Scope,
 } from '@device-core/plugin-api';
-import { Asked } from '@device-core/plugin-api/asked';
-import { followPeer } from '@device-core/plugin-api/dbus-peer';
+import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
+import { Asked } from '@device-core/plugin-api/inside/remote-fact';
 import { powerOperation } from './operations.ts';
 import type { Marks, Provider } from './provider.ts';
 import { SimulatedPower } from './simulated.ts';

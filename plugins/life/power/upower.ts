@@ -1,5 +1,5 @@
 import type { PowerState, Scope } from '@device-core/plugin-api';
-import type { Peer } from '@device-core/plugin-api/dbus-peer';
+import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
 import { type Marks, onBattery, onMains, type Provider } from './provider.ts';
 
 export const UPOWER = 'org.freedesktop.UPower';

@@ -10,8 +10,8 @@ import {
 } from '@device-core/plugin-api';
 import type { SlotName } from '@device-core/plugin-api/boot-record';
 import { IMAGE_LIST, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
-import { readBounded } from '@device-core/plugin-api/image-folder';
-import { type SlotPlaces, SlotWriter } from '@device-core/plugin-api/slot-files';
+import { readBounded } from '@device-core/plugin-api/inside/image-folder';
+import { type SlotPlaces, SlotWriter } from '@device-core/plugin-api/inside/slot-files';
 import type { Writer } from './writer.ts';
 
 /** Slots that are folders. What is to be read the Core reads itself: everybody may. */

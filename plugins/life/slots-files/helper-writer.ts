@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { Heeding, SlotAnswer } from '@device-core/plugin-api/slot-files';
+import type { Heeding, SlotAnswer } from '@device-core/plugin-api/inside/slot-files';
 import { outcome, type SlotRequest, type Writer } from './writer.ts';
 
 /** An image of a gigabyte on a slow card. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { definePlugin, device, machine, type PluginHost, slots } from '@device-core/plugin-api';
-import { coreRestart, machineOf } from '@device-core/plugin-api/core-restart';
+import { coreRestart, machineOf } from '@device-core/plugin-api/inside/core-restart';
 import { FileSlots } from './file-slots.ts';
 import { HelperWriter } from './helper-writer.ts';
 import { InlineWriter } from './inline-writer.ts';

@@ -1,6 +1,6 @@
 /** Stages in a thread of its own. It is told `stop` at most, and ends with its answer. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { SlotWriter, slotRequests } from '@device-core/plugin-api/slot-files';
+import { SlotWriter, slotRequests } from '@device-core/plugin-api/inside/slot-files';
 import type { InlineWord, InlineWork } from './inline-writer.ts';
 
 const { places, line } = workerData as InlineWork;

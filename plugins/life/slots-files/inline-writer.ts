@@ -7,7 +7,7 @@ import {
   type SlotPlaces,
   SlotWriter,
   slotRequests,
-} from '@device-core/plugin-api/slot-files';
+} from '@device-core/plugin-api/inside/slot-files';
 import { outcome, type SlotRequest, type Writer } from './writer.ts';
 
 /** What the thread that stages is given, and what it says. */

@@ -1,6 +1,6 @@
 import { CoreError } from '@device-core/plugin-api';
-import { ACT_WORDS } from '@device-core/plugin-api/core-restart';
-import { type Heeding, SLOT_CODES, type SlotAnswer, type SlotCode } from '@device-core/plugin-api/slot-files';
+import { ACT_WORDS } from '@device-core/plugin-api/inside/core-restart';
+import { type Heeding, SLOT_CODES, type SlotAnswer, type SlotCode } from '@device-core/plugin-api/inside/slot-files';
 
 export type SlotRequest =
   | { readonly verb: 'inspect' | 'stage'; readonly folder: string }

@@ -1,5 +1,5 @@
 import { CoreError, definePlugin, device, machine, type Slots, slots } from '@device-core/plugin-api';
-import { coreRestart } from '@device-core/plugin-api/core-restart';
+import { coreRestart } from '@device-core/plugin-api/inside/core-restart';
 
 const REASON = 'this device has no slots; install an image to get them';
 

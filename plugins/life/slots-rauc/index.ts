@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { definePlugin, device, machine, type PluginHost, slots } from '@device-core/plugin-api';
-import { ACT_WORDS, type Acting, coreRestart, machineOf } from '@device-core/plugin-api/core-restart';
 import { KeptFile } from '@device-core/plugin-api/durable';
+import { ACT_WORDS, type Acting, coreRestart, machineOf } from '@device-core/plugin-api/inside/core-restart';
 import { Rauc, unavailable } from './rauc.ts';
 import { RaucSlots } from './rauc-slots.ts';
 import { FORM, Trials } from './trials.ts';

@@ -9,7 +9,7 @@ import {
   type StageProgress,
 } from '@device-core/plugin-api';
 import type { SlotName } from '@device-core/plugin-api/boot-record';
-import { DBusError } from '@device-core/plugin-api/dbus';
+import { DBusError } from '@device-core/plugin-api/inside/dbus';
 import { type Members, type Rauc, unavailable } from './rauc.ts';
 import type { Trials } from './trials.ts';
 

@@ -1,5 +1,5 @@
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import { connectDBus, type DBus, DBusError, type DBusValue, Variant } from '@device-core/plugin-api/dbus';
+import { connectDBus, type DBus, DBusError, type DBusValue, Variant } from '@device-core/plugin-api/inside/dbus';
 
 const NAME = 'de.pengutronix.rauc';
 const INSTALLER = `${NAME}.Installer`;

@@ -9,8 +9,8 @@ import {
   wallTime,
   wallTimeSimulator,
 } from '@device-core/plugin-api';
-import { Asked } from '@device-core/plugin-api/asked';
-import { followPeer } from '@device-core/plugin-api/dbus-peer';
+import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
+import { Asked } from '@device-core/plugin-api/inside/remote-fact';
 import { FilesTime } from './files.ts';
 import { timeOperations } from './operations.ts';
 import type { Provider } from './provider.ts';

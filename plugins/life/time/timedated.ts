@@ -1,6 +1,6 @@
 import { CoreError, type Scope, type WallTimeState } from '@device-core/plugin-api';
-import { DBusError } from '@device-core/plugin-api/dbus';
-import type { Peer } from '@device-core/plugin-api/dbus-peer';
+import { DBusError } from '@device-core/plugin-api/inside/dbus';
+import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
 import type { Provider } from './provider.ts';
 import type { SetFlag } from './set-flag.ts';
 import { isZone } from './zone.ts';

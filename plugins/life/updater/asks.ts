@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeCapability, stateChanges } from '@device-core/plugin-api';
 import { IMAGE_LIST, type Image, type ImageFile, parseImage } from '@device-core/plugin-api/image';
-import { parseYaml } from '@device-core/plugin-api/yaml';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import type { Asks, NewClaim, StateChange } from './record.ts';
 
 /** Of the image, or the checkout, that runs. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parseYaml } from '@device-core/plugin-api/yaml';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 
 /** `id` of the file that the OEM wrote when the device was made; undefined where there is none. */
 export async function deviceId(file: string): Promise<string | undefined> {

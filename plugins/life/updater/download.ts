@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
-import { longestBlob } from '@device-core/plugin-api/image-folder';
+import { longestBlob } from '@device-core/plugin-api/inside/image-folder';
 import type { Blob, Source } from './repository.ts';
 
 const PART = '.part';

@@ -13,7 +13,7 @@ import {
   imageHash,
   parseImage,
 } from '@device-core/plugin-api/image';
-import { compare } from '@device-core/plugin-api/versions';
+import { compare } from '@device-core/plugin-api/kits/versions';
 import { ArchiveSource } from './archive-source.ts';
 import { asksOf, LONGEST_MANIFEST, manifestsOf } from './asks.ts';
 import { bytesToFetch, download, roomFor, sweep } from './download.ts';

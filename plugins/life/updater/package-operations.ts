@@ -8,8 +8,8 @@ import {
   type JsonSchema,
   type Operation,
 } from '@device-core/plugin-api';
+import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import type { PackageNoun } from '@device-core/plugin-api/packages';
 import type { Packages, Wanted } from './packages.ts';
 import type { Parts } from './parts.ts';
 import type { OfferedPackage } from './repository.ts';

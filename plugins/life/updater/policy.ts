@@ -1,7 +1,7 @@
 /** The rules of updates, in the order in which they are asked: the first that says no is told. Pure; the guide of operators has its table from here. */
 import { createHash } from 'node:crypto';
 import type { InhibitLease, NetworkState, PowerState, WallTimeState } from '@device-core/plugin-api';
-import { compare } from '@device-core/plugin-api/versions';
+import { compare } from '@device-core/plugin-api/kits/versions';
 import type { UpdaterConfig } from './configuration.ts';
 import type { UpdateRecord, Wanted } from './record.ts';
 import { openWindow } from './window.ts';

@@ -3,7 +3,7 @@
  * list with its signatures, and hands out blobs. None of them is believed about the image itself: its own signature is checked by the helper.
  */
 import type { Logger, Scope } from '@device-core/plugin-api';
-import type { PackageNoun, PackageOffer } from '@device-core/plugin-api/packages';
+import type { PackageNoun, PackageOffer } from '@device-core/plugin-api/inside/packages';
 
 /** What a source has for a device. */
 export interface Offer {

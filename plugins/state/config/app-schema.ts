@@ -3,8 +3,8 @@
  * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
  */
 import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/package-later';
-import { TimeLimit } from '@device-core/plugin-api/time-limit';
+import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
+import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';
 

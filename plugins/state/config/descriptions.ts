@@ -1,7 +1,7 @@
 /** What each key is, and what every layer says of it. */
 
 import { type AppStatus, CoreError, type JsonSchema } from '@device-core/plugin-api';
-import { isLive, isSkuOnly } from '@device-core/plugin-api/manifest-check';
+import { isLive, isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
 import { keyFault } from './keys.ts';
 import type { LayerValue } from './layers.ts';
 import type { Lock } from './locks.ts';

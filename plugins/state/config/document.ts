@@ -5,8 +5,8 @@
  * is tagged `!value`, which is how a value that is itself a non-empty map is written. Arrays and empty maps are always values; null is "not set".
  */
 import { CoreError } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/package-later';
-import { plainFault } from '@device-core/plugin-api/yaml';
+import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { plainFault } from '@device-core/plugin-api/kits/yaml';
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
 

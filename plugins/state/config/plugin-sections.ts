@@ -14,8 +14,12 @@ import {
   reasonOf,
 } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
-import { isSkuOnly } from '@device-core/plugin-api/manifest-check';
-import { formatPluginSettings, parsePluginSettings, pluginSettingsFile } from '@device-core/plugin-api/plugin-settings';
+import { isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
+import {
+  formatPluginSettings,
+  parsePluginSettings,
+  pluginSettingsFile,
+} from '@device-core/plugin-api/inside/plugin-settings';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { isBelow } from './keys.ts';
 import type { Problems } from './problems.ts';

@@ -1,6 +1,6 @@
 /** What stands in `vault.json`. Pure. */
 import { CoreError, newerForm } from '@device-core/plugin-api';
-import { isKey, type SecretKey } from '@device-core/plugin-api/secrets-kit';
+import { isKey, type SecretKey } from '@device-core/plugin-api/inside/secrets-kit';
 import type { Lock } from './seal.ts';
 
 export const FORM = 1;

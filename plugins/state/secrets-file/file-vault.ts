@@ -18,7 +18,7 @@ import {
   type Vault,
   type VaultRecord,
   type VaultState,
-} from '@device-core/plugin-api/secrets-kit';
+} from '@device-core/plugin-api/inside/secrets-kit';
 import { formatVault, parseVault, type SealedRecord, type VaultDocument } from './document.ts';
 import { findKey, type KeyPlaces, keyFile, makeKey } from './master-key.ts';
 import { PurgeFiles } from './purges.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { definePlugin, device, operations, pluginManager } from '@device-core/plugin-api';
-import { serveSecrets } from '@device-core/plugin-api/secrets-kit';
+import { serveSecrets } from '@device-core/plugin-api/inside/secrets-kit';
 import { FileVault } from './file-vault.ts';
 
 const requires = { device, operations, manager: pluginManager };

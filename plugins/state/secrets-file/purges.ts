@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, newerForm } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
-import { isKey, type Vault } from '@device-core/plugin-api/secrets-kit';
+import { isKey, type Vault } from '@device-core/plugin-api/inside/secrets-kit';
 
 const FORM = 1;
 /** As many as apps are ever removed while a vault is locked. */

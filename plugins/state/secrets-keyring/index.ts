@@ -1,5 +1,5 @@
 import { definePlugin, operations, type PluginHost, pluginManager } from '@device-core/plugin-api';
-import { serveSecrets } from '@device-core/plugin-api/secrets-kit';
+import { serveSecrets } from '@device-core/plugin-api/inside/secrets-kit';
 import { openKeyring } from './keyring.ts';
 import { KeyringVault, type Until } from './keyring-vault.ts';
 

@@ -7,7 +7,7 @@ import {
   type Vault,
   type VaultRecord,
   type VaultState,
-} from '@device-core/plugin-api/secrets-kit';
+} from '@device-core/plugin-api/inside/secrets-kit';
 import { type Keyring, KeyringError } from './keyring.ts';
 
 /** Before the name of each key; others use the keyring, too. */

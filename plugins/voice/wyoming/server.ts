@@ -3,7 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import { removeStaleSocket } from '@device-core/plugin-api/socket-file';
+import { removeStaleSocket } from '@device-core/plugin-api/inside/socket-file';
 import { type Address, isLocal, parseAddress } from './address.ts';
 import { Connection, type ConnectionSettings } from './connection.ts';
 import type { Guests } from './guests.ts';

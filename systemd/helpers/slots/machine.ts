@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MachineActs, SlotRefused } from '@device-core/plugin-api/slot-files';
+import { type MachineActs, SlotRefused } from '@device-core/plugin-api/inside/slot-files';
 
 /** Real-time signals that systemd takes for orders, systemd(1): SIGRTMIN+4 and SIGRTMIN+5. glibc and musl keep some before SIGRTMIN. */
 const POWER_OFF = 34 + 4;

@@ -6,7 +6,7 @@
  */
 import { lstatSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { SlotWriter, slotRequests } from '@device-core/plugin-api/slot-files';
+import { SlotWriter, slotRequests } from '@device-core/plugin-api/inside/slot-files';
 import { machineOf } from './machine.ts';
 import { serve } from './serve.ts';
 

@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import type { Heeding, SlotAnswer } from '@device-core/plugin-api/slot-files';
+import type { Heeding, SlotAnswer } from '@device-core/plugin-api/inside/slot-files';
 
 export interface ServeOptions {
   /** Milliseconds without a request after which it is over. */

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { type AppSpec, SERVICE, type SkuNode } from '@device-core/plugin-api/app-spec';
+import { type AppSpec, SERVICE, type SkuNode } from '@device-core/plugin-api/inside/app-spec';
 
 /** What the warden will not do, with the reason: nothing was done. */
 export class Refused extends Error {}

@@ -1,4 +1,4 @@
-import { type AppSpec, appSpecProblem, LIMIT_NAMES } from '@device-core/plugin-api/app-spec';
+import { type AppSpec, appSpecProblem, LIMIT_NAMES } from '@device-core/plugin-api/inside/app-spec';
 import { Refused, type WardenConfig } from './config.ts';
 
 /** Throws Refused unless this is a specification that the device allows. What lies on the disk is looked at elsewhere. */

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { type AppSpec, accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import { accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/inside/app-spec';
 import { Refused, type WardenConfig } from './config.ts';
 
 /** What stands in the first line of a unit that the warden made, for itself. */

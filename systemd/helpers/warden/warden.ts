@@ -1,4 +1,4 @@
-import { connectDBus, NO_SCOPE, Units } from '@device-core/plugin-api/dbus';
+import { connectDBus, NO_SCOPE, Units } from '@device-core/plugin-api/inside/dbus';
 import { Refused, type WardenConfig } from './config.ts';
 import { giveTree, ownSockets, reclaimFolders, visitPlain } from './folders.ts';
 import { judged, ownFolders } from './judge.ts';

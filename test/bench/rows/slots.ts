@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newRecord } from '@device-core/plugin-api/boot-record';
 import { type ImageFile, imageHash, PIECE, signImage } from '@device-core/plugin-api/image';
-import { RecordFile } from '@device-core/plugin-api/record-file';
+import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { imageOf, listOf, testKey } from '../../fixtures/image-folder.ts';
 import { type Measured, quartiles, type Row } from '../harness.ts';
 
@@ -26,7 +26,7 @@ const MiB = 1 << 20;
 
 /** Stages in a process of its own, and says what it took. */
 const STAGE = `
-import { SlotWriter } from '@device-core/plugin-api/slot-files';
+import { SlotWriter } from '@device-core/plugin-api/inside/slot-files';
 const [, system, boot, folder] = process.argv;
 const writer = new SlotWriter({ system, boot });
 writer.inspect(folder);

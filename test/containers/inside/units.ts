@@ -8,7 +8,7 @@ import {
   device,
   identity,
 } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { createTestHost, given } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/supervisor-systemd/index.ts';
 import { loadPeerReader } from '../../../plugins/interface/identity/peer-credentials.ts';

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { encodeRecord, newRecord, RECORD_BYTES } from '@device-core/plugin-api/boot-record';
-import { removeDurably } from '@device-core/plugin-api/record-file';
+import { removeDurably } from '@device-core/plugin-api/inside/record-file';
 import { endedNow, readyNow } from '../../../kernel/init/heard.ts';
 import { chooseNow, selfCheck } from '../../../kernel/init/loader.ts';
 import { SLOT_FILES, SlotWorld, start } from '../../fixtures/slot-world.ts';

@@ -1,8 +1,8 @@
-/** What is made of each manifest, as files of `golden/`. `node test/plugin-api/app-spec/golden.ts` writes them anew. */
+/** What is made of each manifest, as files of `golden/`. `node test/plugin-api/inside/app-spec/golden.ts` writes them anew. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AppSpec, apparmorOf, egressUnitOf, specOf, unitOf } from '@device-core/plugin-api/app-spec';
-import { ARCHITECTURES, bwrapCommandOf, seccompOf } from '@device-core/plugin-api/sandbox';
+import { type AppSpec, apparmorOf, egressUnitOf, specOf, unitOf } from '@device-core/plugin-api/inside/app-spec';
+import { ARCHITECTURES, bwrapCommandOf, seccompOf } from '@device-core/plugin-api/inside/sandbox';
 import { MANIFESTS, PATHS, placeOf, SKU } from './manifests.ts';
 
 const FORWARDER = { node: '/opt/core/node', main: '/opt/core/forwarder.js' };

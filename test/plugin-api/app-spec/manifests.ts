@@ -1,5 +1,5 @@
 /** The manifests whose specifications, units and profiles are kept as golden files. */
-import type { GuestManifest, GuestPlace, SkuOfApps } from '@device-core/plugin-api/app-spec';
+import type { GuestManifest, GuestPlace, SkuOfApps } from '@device-core/plugin-api/inside/app-spec';
 
 export const SKU: SkuOfApps = {
   nodes: {

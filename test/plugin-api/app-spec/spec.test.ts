@@ -9,8 +9,8 @@ import {
   type GuestManifest,
   specOf,
   unitOf,
-} from '@device-core/plugin-api/app-spec';
-import { bwrapCommandOf, FORWARDER, seccompOf } from '@device-core/plugin-api/sandbox';
+} from '@device-core/plugin-api/inside/app-spec';
+import { bwrapCommandOf, FORWARDER, seccompOf } from '@device-core/plugin-api/inside/sandbox';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';
 import { goldenFiles, readGolden, specOfGolden } from './golden.ts';

@@ -12,7 +12,7 @@ import {
   egressUnitOf,
   unitNameOf,
   unitOf,
-} from '@device-core/plugin-api/app-spec';
+} from '@device-core/plugin-api/inside/app-spec';
 import { without } from '../../fixtures/debian.ts';
 import { specOfGolden } from './golden.ts';
 import { MANIFESTS, PATHS } from './manifests.ts';

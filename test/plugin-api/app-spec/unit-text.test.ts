@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type AppSpec, unitOf } from '@device-core/plugin-api/app-spec';
+import { type AppSpec, unitOf } from '@device-core/plugin-api/inside/app-spec';
 import fc from 'fast-check';
 import { without } from '../../fixtures/debian.ts';
 import { runs } from '../../fixtures/runs.ts';

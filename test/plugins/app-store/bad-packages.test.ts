@@ -4,7 +4,14 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { APP_PACKAGE, filesOf, newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
+import {
+  APP_PACKAGE,
+  filesOf,
+  newKeyPair,
+  PLUGIN_PACKAGE,
+  readTree,
+  signTree,
+} from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { rotationOf } from '../../../plugins/apps/app-store/trust.ts';
 import { AppPackages } from '../../fixtures/app-packages.ts';

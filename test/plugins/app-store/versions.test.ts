@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { newKeyPair } from '@device-core/plugin-api/packages';
+import { newKeyPair } from '@device-core/plugin-api/inside/packages';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
-import { hideOutput } from '../../../plugin-api/secrets-kit/hide-output.ts';
-import { TextScan } from '../../../plugin-api/secrets-kit/text-scan.ts';
+import { hideOutput } from '../../../plugin-api/inside/secrets-kit/hide-output.ts';
+import { TextScan } from '../../../plugin-api/inside/secrets-kit/text-scan.ts';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { LIMIT_BOUNDS, type SkuOfApps } from '@device-core/plugin-api/app-spec';
+import { LIMIT_BOUNDS, type SkuOfApps } from '@device-core/plugin-api/inside/app-spec';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
 import { inactiveParts } from '../../../plugins/apps/apps/manifest-rules.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { AppManifest, Caller } from '@device-core/plugin-api';
-import { packApp } from '@device-core/plugin-api/packages';
+import { packApp } from '@device-core/plugin-api/inside/packages';
 import { eventually } from '../../fixtures/eventually.ts';
 import { type Bench, CONNECT, callAs, manifestOf, putApp, startBench } from './fixture.ts';
 

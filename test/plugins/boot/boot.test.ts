@@ -19,7 +19,7 @@ import {
   slots,
 } from '@device-core/plugin-api';
 import { newRecord } from '@device-core/plugin-api/boot-record';
-import type { BootReport } from '@device-core/plugin-api/boot-report';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { makeBoot } from '../../../plugins/life/boot/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

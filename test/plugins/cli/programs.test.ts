@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PluginManifest } from '@device-core/plugin-api';
-import { treeManifests } from '@device-core/plugin-api/tree';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { parse } from 'yaml';
 import { GLOBALS } from '../../../plugins/interface/cli/program/globals.ts';
 import { kebab } from '../../../plugins/interface/cli/program/parameters.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { hostProblem } from '@device-core/plugin-api/app-spec';
+import { hostProblem } from '@device-core/plugin-api/inside/app-spec';
 import fc from 'fast-check';
 import { isPublic } from '../../../plugins/apps/egress/addresses.ts';
 import { Turns } from '../../../plugins/apps/egress/copy.ts';

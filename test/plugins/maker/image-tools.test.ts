@@ -21,7 +21,7 @@ import { join, resolve } from 'node:path';
 import { after, describe, suite, test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { newKeyPair } from '../../../plugin-api/packages/index.ts';
+import { newKeyPair } from '../../../plugin-api/inside/packages/index.ts';
 import { writeArchive } from '../../../plugins/life/maker/image/archive.ts';
 import { differenceBetween } from '../../../plugins/life/maker/image/diff.ts';
 import { openImage } from '../../../plugins/life/maker/image/source.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
+import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { AppPackages } from '../../fixtures/app-packages.ts';
 import { Packages } from '../../fixtures/packages.ts';
 import { UpdateRepository } from '../../fixtures/update-repository.ts';

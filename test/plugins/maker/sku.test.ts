@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { without } from '../../fixtures/debian.ts';
 import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
 

@@ -11,7 +11,7 @@ import {
   restStatus,
   type ServiceUser,
 } from '@device-core/plugin-api';
-import { operationGate, Schemas } from '@device-core/plugin-api/operations';
+import { operationGate, Schemas } from '@device-core/plugin-api/inside/operations';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
 

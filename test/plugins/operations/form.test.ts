@@ -146,7 +146,7 @@ describe('a stream', () => {
 });
 
 it('names the plugin that adds it', async () => {
-  const { checkOperation } = await import('../../../plugin-api/operations/form.ts');
+  const { checkOperation } = await import('../../../plugin-api/inside/operations/form.ts');
   const user = { plugin: 'guest' } as Parameters<typeof checkOperation>[1];
   const { errors: _, ...wrong } = operation({ name: 'guest.echo' }) as Operation;
   assert.throws(() => checkOperation(wrong, user), {

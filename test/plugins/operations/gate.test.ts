@@ -11,7 +11,7 @@ import {
   type StreamChannel,
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
-import { Schemas } from '@device-core/plugin-api/operations';
+import { Schemas } from '@device-core/plugin-api/inside/operations';
 import { checkManifest, ISOLATION_VARIABLE, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';

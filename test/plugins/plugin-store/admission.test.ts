@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { parseTree, treeOf } from '@device-core/plugin-api/packages';
+import { parseTree, treeOf } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type PackageOptions, Packages } from '../../fixtures/packages.ts';
 import { startStore } from './start.ts';

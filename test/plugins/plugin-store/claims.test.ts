@@ -5,7 +5,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { CoreError } from '@device-core/plugin-api';
-import { filesOf, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
+import { filesOf, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { beyond, type Claims, claimsOf } from '../../../plugins/apps/plugin-store/claims.ts';

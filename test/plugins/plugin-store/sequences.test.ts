@@ -16,7 +16,7 @@ import {
   pluginManager,
   type SkuChange,
 } from '@device-core/plugin-api';
-import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/installed';
+import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
 import { createTestHost, leakCheck, type TestHost, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';

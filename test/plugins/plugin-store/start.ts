@@ -10,7 +10,7 @@ import {
   type PluginStatus,
   pluginManager,
 } from '@device-core/plugin-api';
-import { installedLines, readInstalled } from '@device-core/plugin-api/installed';
+import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 import { InstantChanges, settledChange } from '../../fixtures/changes.ts';

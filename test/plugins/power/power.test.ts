@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { operations, type PowerState, power, powerSimulator } from '@device-core/plugin-api';
-import { Variant } from '@device-core/plugin-api/dbus';
+import { Variant } from '@device-core/plugin-api/inside/dbus';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/power/index.ts';
 import { type PowerUnderTest, powerContract } from '../../contracts/power.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { CapabilityId, Consent } from '@device-core/plugin-api';
-import { mergeAnswers } from '@device-core/plugin-api/consent';
+import { mergeAnswers } from '@device-core/plugin-api/inside/consent';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { eventually } from '../../fixtures/eventually.ts';

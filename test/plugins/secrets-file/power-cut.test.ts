@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Logger } from '@device-core/plugin-api';
-import type { SecretKey } from '@device-core/plugin-api/secrets-kit';
+import type { SecretKey } from '@device-core/plugin-api/inside/secrets-kit';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { FileVault } from '../../../plugins/state/secrets-file/file-vault.ts';
 import { CallsAtOnce } from '../../fixtures/calls-at-once.ts';

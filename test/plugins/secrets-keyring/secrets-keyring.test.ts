@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import type { SecretKey } from '@device-core/plugin-api/secrets-kit';
+import type { SecretKey } from '@device-core/plugin-api/inside/secrets-kit';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { makeSecretsKeyring, plugin } from '../../../plugins/state/secrets-keyring/index.ts';
 import { KeyringError, openKeyring } from '../../../plugins/state/secrets-keyring/keyring.ts';

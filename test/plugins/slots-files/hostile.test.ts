@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { createZstdCompress, zstdCompressSync } from 'node:zlib';
-import { type Heeding, type SlotAnswer, SlotWriter, slotRequests } from '@device-core/plugin-api/slot-files';
+import { type Heeding, type SlotAnswer, SlotWriter, slotRequests } from '@device-core/plugin-api/inside/slot-files';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { serve } from '../../../systemd/helpers/slots/serve.ts';
 import { eventually } from '../../fixtures/eventually.ts';

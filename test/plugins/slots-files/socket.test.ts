@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { machine, slots } from '@device-core/plugin-api';
-import { type Heeding, SlotWriter, slotRequests } from '@device-core/plugin-api/slot-files';
+import { type Heeding, SlotWriter, slotRequests } from '@device-core/plugin-api/inside/slot-files';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { serve } from '../../../systemd/helpers/slots/serve.ts';
 import { type SlotsBench, slotsContract } from '../../contracts/slots.ts';

@@ -11,7 +11,7 @@ import {
   launcher,
   type WallMaker,
 } from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/app-spec';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { WallLauncher } from '../../../kernel/walls/launcher.ts';
 import { plugin } from '../../../plugins/apps/supervisor-process/index.ts';

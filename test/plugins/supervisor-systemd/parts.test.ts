@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { CoreError, type ProcessOwner } from '@device-core/plugin-api';
-import { type DBusValue, Variant } from '@device-core/plugin-api/dbus';
+import { type DBusValue, Variant } from '@device-core/plugin-api/inside/dbus';
 import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';

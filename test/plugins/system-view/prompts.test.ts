@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { AppManifest, CapabilityId } from '@device-core/plugin-api';
-import { DEFAULT_POLICY, decide, itemOf } from '@device-core/plugin-api/consent';
+import { DEFAULT_POLICY, decide, itemOf } from '@device-core/plugin-api/inside/consent';
 import { TYPE } from '@device-core/plugin-api/scene';
 import { leakCheck, type VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, test } from 'node:test';
-import { readSkuFamily } from '@device-core/plugin-api/sku-family';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { skuForService } from '../../../plugins/life/systemd/program/sku.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../../..');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { CoreError } from '@device-core/plugin-api';
-import { longestBlob } from '@device-core/plugin-api/image-folder';
+import { longestBlob } from '@device-core/plugin-api/inside/image-folder';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { bytesToFetch, download, roomFor, sweep } from '../../../plugins/life/updater/download.ts';

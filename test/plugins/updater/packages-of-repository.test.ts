@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/packages';
+import { newKeyPair, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { program as expire } from '../../../plugins/life/maker/repo/expire.ts';
 import { AppPackages } from '../../fixtures/app-packages.ts';

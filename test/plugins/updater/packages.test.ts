@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { newKeyPair, type PackageOffer, packageTarget } from '@device-core/plugin-api/packages';
+import { newKeyPair, type PackageOffer, packageTarget } from '@device-core/plugin-api/inside/packages';
 import type { Edition } from '../../../plugins/life/maker/repo/edition.ts';
 import type { TargetEntry } from '../../../plugins/life/maker/repo/metadata.ts';
 import type { OfferedPackage } from '../../../plugins/life/updater/repository.ts';

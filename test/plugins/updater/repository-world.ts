@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import type { PackageNoun } from '@device-core/plugin-api/packages';
+import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { openRepository } from '../../../plugins/life/updater/repository/index.ts';
 import type { KnownTime } from '../../../plugins/life/updater/repository.ts';

@@ -1,7 +1,7 @@
 /** `app install` and `app update`: begins the change, and waits for its end. */
 import { stat } from 'node:fs/promises';
 import type { ChangeInfo } from '@device-core/plugin-api';
-import { namedPackage } from '@device-core/plugin-api/packages';
+import { namedPackage } from '@device-core/plugin-api/inside/packages';
 import {
   answerHere,
   cell,

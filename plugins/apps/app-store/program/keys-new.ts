@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import { newKeyPair } from '@device-core/plugin-api/packages';
+import { newKeyPair } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
 
 /** `devicectl app keys new` */

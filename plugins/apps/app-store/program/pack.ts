@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import { APP_PACKAGE, packApp } from '@device-core/plugin-api/packages';
+import { APP_PACKAGE, packApp } from '@device-core/plugin-api/inside/packages';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
-import { parseYaml } from '@device-core/plugin-api/yaml';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };
 

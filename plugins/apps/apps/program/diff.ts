@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isSame } from '@device-core/plugin-api/consent';
+import { isSame } from '@device-core/plugin-api/inside/consent';
 import { cell, claimLines, defineProgram, quoted } from '@device-core/plugin-api/program';
 import type { AppDifference } from '../diff-operation.ts';
 

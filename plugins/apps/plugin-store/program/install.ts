@@ -1,4 +1,4 @@
-import { namedPackage } from '@device-core/plugin-api/packages';
+import { namedPackage } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, fetchPackage, isAnswerable, whenChanged } from '@device-core/plugin-api/program';
 import { ask, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';

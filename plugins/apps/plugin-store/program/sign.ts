@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import { PLUGIN_PACKAGE, packedFilesOf, readTree, signTree } from '@device-core/plugin-api/packages';
+import { PLUGIN_PACKAGE, packedFilesOf, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import { usage } from '@device-core/plugin-api/program';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/yaml';
 
 export interface Claim {
   readonly id: string;

@@ -4,8 +4,8 @@ import { registerHooks } from 'node:module';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { PluginStatus, ProgramDeclaration } from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { EXIT, Failure, type Program } from '@device-core/plugin-api/program';
-import { treeManifests } from '@device-core/plugin-api/tree';
 import type { CoreClient } from './client.ts';
 
 /** `main` is absolute. */

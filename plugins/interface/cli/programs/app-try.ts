@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { AppState } from '@device-core/plugin-api';
-import { packApp } from '@device-core/plugin-api/packages';
+import { packApp } from '@device-core/plugin-api/inside/packages';
 import {
   defineProgram,
   EXIT,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { treeManifests, WINGS, type Wing } from '@device-core/plugin-api/inside/tree';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
-import { treeManifests, WINGS, type Wing } from '@device-core/plugin-api/tree';
 import { KIND_NAMES, KINDS, type Kind } from '../scaffold/kinds.ts';
 import { PluginNames } from '../scaffold/names.ts';
 import { outsideFiles, treeFiles, writeFiles } from '../scaffold/scaffold.ts';

@@ -1,4 +1,4 @@
-import type { Wing } from '@device-core/plugin-api/tree';
+import type { Wing } from '@device-core/plugin-api/inside/tree';
 
 /** A microphone and a speaker that are simulated, and a device that listens and answers. */
 const VOICE = ['config', 'audio-sim', 'audio', 'speech', 'vad-fvad', 'intent', 'voice'] as const;

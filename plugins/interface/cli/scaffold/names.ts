@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import * as contract from '@device-core/plugin-api';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { usage } from '@device-core/plugin-api/program';
-import { treeManifests } from '@device-core/plugin-api/tree';
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
 /** Sources of events and callers are named after these. */

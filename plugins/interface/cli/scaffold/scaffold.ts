@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Wing } from '@device-core/plugin-api/inside/tree';
 import { usage } from '@device-core/plugin-api/program';
-import type { Wing } from '@device-core/plugin-api/tree';
 import type { Kind } from './kinds.ts';
 import type { PluginNames } from './names.ts';
 import { type ProjectOptions, projectFiles } from './project.ts';

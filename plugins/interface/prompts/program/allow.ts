@@ -1,4 +1,4 @@
-import { choicesOf, optionalIn, yesTo } from '@device-core/plugin-api/consent';
+import { choicesOf, optionalIn, yesTo } from '@device-core/plugin-api/inside/consent';
 import { cell, defineProgram, openPrompts, promptNamed, usage } from '@device-core/plugin-api/program';
 
 interface Args {

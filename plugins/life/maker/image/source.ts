@@ -14,7 +14,7 @@ import {
   PIECE,
   parseImage,
 } from '@device-core/plugin-api/image';
-import { isOneFrame, longestBlob } from '@device-core/plugin-api/image-folder';
+import { isOneFrame, longestBlob } from '@device-core/plugin-api/inside/image-folder';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { sha256 } from './list.ts';
 import { openTar, readTar } from './tar.ts';

@@ -1,6 +1,6 @@
 /** `devicectl repo add-app` and `repo add-plugin`. */
 import { resolve } from 'node:path';
-import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/packages';
+import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, type Program } from '@device-core/plugin-api/program';
 import { newEdition, REPOSITORY, type RepositoryArgs } from './command.ts';
 import { addPackage, forWhat } from './packages.ts';

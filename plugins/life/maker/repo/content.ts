@@ -11,7 +11,7 @@ import {
   imageHash,
   parseImage,
 } from '@device-core/plugin-api/image';
-import { isOneFrame } from '@device-core/plugin-api/image-folder';
+import { isOneFrame } from '@device-core/plugin-api/inside/image-folder';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { RepositoryFolder } from './folder.ts';
 import type { TargetEntry, TargetsSigned } from './metadata.ts';

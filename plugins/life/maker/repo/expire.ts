@@ -1,4 +1,4 @@
-import { PACKAGE_OFFERS } from '@device-core/plugin-api/packages';
+import { PACKAGE_OFFERS } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
 import { newEdition, REPOSITORY, type RepositoryArgs } from './command.ts';
 import { imagesOf, LIST_TARGET } from './content.ts';

@@ -15,7 +15,7 @@ import {
   type Tree,
   unpack,
   verifyTree,
-} from '@device-core/plugin-api/packages';
+} from '@device-core/plugin-api/inside/packages';
 import { type PackageManifest, readManifest } from './package-manifest.ts';
 
 /** The most that a device can be told to take. */

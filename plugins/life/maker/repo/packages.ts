@@ -9,7 +9,7 @@ import {
   packageOffer,
   packageTarget,
   runsOn,
-} from '@device-core/plugin-api/packages';
+} from '@device-core/plugin-api/inside/packages';
 import { usage } from '@device-core/plugin-api/program';
 import type { RepositoryFolder } from './folder.ts';
 import { sha256, type TargetsSigned } from './metadata.ts';

@@ -1,6 +1,6 @@
 /** What two SKUs differ in. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import type { SkuSpot } from '@device-core/plugin-api/sku-family';
+import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
 
 /** A value that differs; undefined where one side has none. `at` is the line of the second SKU that sets it, or of the first where it is gone. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { replaceFile } from '@device-core/plugin-api/durable';
+import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { defineProgram } from '@device-core/plugin-api/program';
-import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/sku-family';
 import { fineSku } from './resolved.ts';
 
 /** `devicectl sku flat` */

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Isolation, PluginBudget, SkuManifest } from '@device-core/plugin-api';
+import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
+import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
-import type { SkuSpot } from '@device-core/plugin-api/sku-family';
-import type { YamlPath } from '@device-core/plugin-api/yaml';
 
 export const CHECKOUT = resolve(import.meta.dirname, '../../../..');
 export const CORE = resolve(CHECKOUT, 'kernel/main.ts');

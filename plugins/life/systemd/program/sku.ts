@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
+import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
+import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
-import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/sku-family';
-import { treeManifests } from '@device-core/plugin-api/tree';
-import { parseYaml } from '@device-core/plugin-api/yaml';
 
 export interface ServiceSku {
   readonly sku: SkuManifest;

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { storageError } from '@device-core/plugin-api/durable';
 import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
-import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/packages';
-import { compare, isVersion } from '@device-core/plugin-api/versions';
+import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/inside/packages';
+import { compare, isVersion } from '@device-core/plugin-api/kits/versions';
 import type {
   Blob,
   BlobOptions,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { storageError } from '@device-core/plugin-api/durable';
-import { PACKAGE_OFFERS, type PackageNoun, packageOffer } from '@device-core/plugin-api/packages';
+import { PACKAGE_OFFERS, type PackageNoun, packageOffer } from '@device-core/plugin-api/inside/packages';
 import type { OfferedPackage } from '../repository.ts';
 import type { Channel } from './look.ts';
 

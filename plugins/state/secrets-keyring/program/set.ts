@@ -1,1 +1,1 @@
-export { setSecret as program } from '@device-core/plugin-api/secrets-kit/ask';
+export { setSecret as program } from '@device-core/plugin-api/inside/secrets-kit/ask';

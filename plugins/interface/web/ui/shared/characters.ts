@@ -1,4 +1,4 @@
-// Made from plugin-api/characters.ts by "npm run docs": change it there.
+// Made from plugin-api/kits/characters.ts by "npm run docs": change it there.
 /** Characters that a person does not see, and that change what is read: one class for logs, terminals, pages and manifests. Without imports: browsers load a copy. */
 
 /** Signs of Arabic and Syriac numbers count as formats and are seen. */

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { relative } from 'node:path';
 import { type PluginManifest, type SkuManifest, type StateForms, stateOf } from '@device-core/plugin-api';
+import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
+import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
-import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/sku-family';
-import { parseYaml } from '@device-core/plugin-api/yaml';
 import type { Checkout } from './checkout.ts';
 
 export interface BuiltPlugin {

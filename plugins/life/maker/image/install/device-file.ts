@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type DeviceFile, parseDeviceFile } from '@device-core/plugin-api/device-file';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
+import { type DeviceFile, parseDeviceFile } from '@device-core/plugin-api/inside/device-file';
 import { usage } from '@device-core/plugin-api/program';
 import { stringify } from 'yaml';
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { newRecord } from '@device-core/plugin-api/boot-record';
 import { moveFolder, replaceFileSync, syncName } from '@device-core/plugin-api/durable';
 import { IMAGE_LIST, type ImageKeys, imageHash, parseImage } from '@device-core/plugin-api/image';
-import { RecordFile } from '@device-core/plugin-api/record-file';
-import { activated, foundGood, SlotRefused, SlotWriter } from '@device-core/plugin-api/slot-files';
+import { RecordFile } from '@device-core/plugin-api/inside/record-file';
+import { activated, foundGood, SlotRefused, SlotWriter } from '@device-core/plugin-api/inside/slot-files';
 import type { Contents, ImageList } from '../list.ts';
 import { unpack } from '../write.ts';
 

@@ -1,0 +1,174 @@
+import type { AppSpec } from '../../contract/app-spec.ts';
+import { directive, lonePath, pathWord, word } from './unit-text.ts';
+
+/** What a unit needs to know of the device. Folders absolute. */
+export interface UnitOptions {
+  /** Unit with which every guest ends; `<service>-core.service` if absent. */
+  readonly core?: string;
+  /** `<run>` of the device: `/run/device`. */
+  readonly run: string;
+  /** Its configuration, which nobody sees; `/etc/<service>` if absent. */
+  readonly etc?: string;
+  /** Account of the guest; if absent the record of userdb that userOf() names. */
+  readonly account?: string;
+}
+
+/** Folders that every guest finds empty, but for what is its own. */
+const MASKED = ['/run', '/var', '/opt', '/srv', '/mnt', '/media', '/boot'];
+const HOMES = ['/home', '/root', '/run/user'];
+
+/** Name of the user that is made for a guest. Names beyond 31 bytes are none to systemd. */
+export function userOf({ kind, uid }: Pick<AppSpec, 'kind' | 'uid'>): string {
+  return `${kind}-${uid}`;
+}
+
+/** `app-agenda.service`, `plugin-weather.service`. */
+export function unitNameOf({ name }: Pick<AppSpec, 'name'>): string {
+  return `${name}.service`;
+}
+
+/** `app-agenda-egress.service`. */
+export function egressUnitNameOf({ name }: Pick<AppSpec, 'name'>): string {
+  return `${name}-egress.service`;
+}
+
+/** Where systemd fetches the token of a launch. The folder is root's: systemd reads as root whatever lies there. */
+export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
+  return `/run/${service}-credentials.sock`;
+}
+
+/**
+ * The unit of a guest, its whole text. Everything that systemd enforces stands in it but CPUQuota, which would throttle the making of the sandbox: it is set
+ * when the guest is ready. The specification must be one (`appSpecProblem`), with a user of its own.
+ */
+export function unitOf(spec: AppSpec, options: UnitOptions): string {
+  const { service, kind, uid, limits, stopTimeoutMs } = spec;
+  if (uid === undefined) throw new TypeError(`${spec.name} has no user of its own, which a unit needs`);
+  const { core = `${service}-core.service`, run, etc = `/etc/${service}`, account } = options;
+  const user = account ?? userOf(spec);
+  const way = spec.network === 'hosts' ? [egressUnitNameOf(spec)] : [];
+  return unitText({
+    Unit: [
+      directive('Description', kind === 'app' ? 'App' : 'Plugin', spec.id),
+      ...[directive('BindsTo', core), directive('After', core, ...way), ...way.map((unit) => directive('Wants', unit))],
+      ...way.map((unit) => directive('JoinsNamespaceOf', unit)),
+      'StartLimitIntervalSec=0',
+    ],
+    Service: [
+      ...['Type=exec', `Slice=${service}-apps.slice`],
+      ...[`User=${user}`, `Group=${user}`, 'UMask=0077', directive('WorkingDirectory', lonePath(spec.cwd))],
+      // A colon: no variable is put in place of a dollar sign.
+      directive('ExecStart', `:${word(spec.program)}`, ...spec.args.map(word)),
+      ...['Restart=no', 'KillMode=control-group', `TimeoutStopSec=${stopTimeoutMs}ms`, 'OOMPolicy=kill'],
+      ...(kind === 'app' ? [directive('LoadCredential', `token:${credentialsOf(spec)}`)] : []),
+      ...environmentOf(spec),
+      'UnsetEnvironment=INVOCATION_ID JOURNAL_STREAM SYSTEMD_EXEC_PID',
+      `SyslogIdentifier=${spec.name}`,
+      directive('LogExtraFields', `DEVICE_${kind.toUpperCase()}=${spec.id}`),
+      ...['LogRateLimitIntervalSec=10', 'LogRateLimitBurst=1000'],
+      ...[`MemoryMax=${Math.ceil(limits.memoryMaxMB)}M`, 'MemorySwapMax=0', 'CPUWeight=50', 'IOWeight=50'],
+      ...[`TasksMax=${limits.tasksMax}`, `LimitNOFILE=${limits.openFiles}`],
+      `LimitFSIZE=${Math.ceil(Math.max(limits.storageMB, limits.cacheMB))}M`,
+      ...['LimitCORE=0', 'OOMScoreAdjust=500'],
+      ...HARDENED,
+      ...['PrivateIPC=yes', `ProtectHome=${inHomes(spec) ? 'tmpfs' : 'yes'}`, 'PrivateUsers=yes'],
+      directive('AppArmorProfile', `-${profileOf(spec)}`),
+      directive('TemporaryFileSystem', ...masks(spec, etc)),
+      ...folders(spec, run, account === undefined ? uid : undefined),
+      ...networkOf(spec),
+      ...devicesOf(spec),
+    ],
+  });
+}
+
+/** What every unit of a guest has, whatever was granted. */
+export const HARDENED: readonly string[] = [
+  ...['NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'AmbientCapabilities=', 'SystemCallArchitectures=native'],
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources @keyring @mount @debug io_uring_setup io_uring_enter io_uring_register process_vm_readv process_vm_writev',
+  'SystemCallErrorNumber=EPERM',
+  ...['RestrictNamespaces=yes', 'RestrictRealtime=yes', 'RestrictSUIDSGID=yes', 'LockPersonality=yes'],
+  ...['KeyringMode=private', 'RemoveIPC=yes', 'ProtectSystem=strict', 'ProtectProc=invisible', 'ProtectClock=yes'],
+  ...['ProtectHostname=yes', 'ProtectKernelLogs=yes', 'ProtectKernelModules=yes', 'ProtectKernelTunables=yes'],
+  ...['ProtectControlGroups=yes', 'PrivateTmp=yes', 'PrivateDevices=yes', 'DevicePolicy=closed'],
+];
+
+/** Name of a guest's AppArmor profile. */
+export function profileOf({ service, name }: Pick<AppSpec, 'service' | 'name'>): string {
+  return `${service}-${name}`;
+}
+
+export function unitText(sections: Readonly<Record<string, readonly string[]>>): string {
+  return Object.entries(sections)
+    .map(([name, lines]) => [`[${name}]`, ...lines, ''].join('\n'))
+    .join('\n');
+}
+
+function environmentOf({ env }: AppSpec): readonly string[] {
+  // systemd says itself where its credentials are.
+  const told = Object.entries(env).filter(([name]) => name !== 'CREDENTIALS_DIRECTORY');
+  return told.map(([name, value]) => directive('Environment', word(`${name}=${value}`)));
+}
+
+function masks({ bare }: AppSpec, etc: string): readonly string[] {
+  const empty = [...MASKED.slice(2), pathWord(etc), ...(bare ? ['/usr'] : [])].map((path) => `${path}:ro`);
+  return ['/run:ro,mode=0755', '/var:ro,mode=0755', ...empty];
+}
+
+/** Its own folders, and what lies where nothing is seen. */
+function folders(spec: AppSpec, run: string, record: number | undefined): readonly string[] {
+  const { files, program } = spec;
+  const users = record === undefined ? [] : [`${record}.user`, `${record}.group`, `${userOf(spec)}.user`];
+  // A socket is connected to through a read-only folder, too.
+  const demanded = [
+    spec.code,
+    spec.run,
+    ...(spec.shared === undefined ? [] : [spec.shared]),
+    ...users.map((name) => `/run/userdb/${name}`),
+  ];
+  // What is not there is not there inside either.
+  const beside = [program, ...files.read].filter((path) => isMasked(path, spec, run) && !isBelow(path, spec.code));
+  const read = [...demanded.map(pathWord), ...[...new Set(beside)].map((path) => pathWord(`-${path}`))];
+  const placed = Object.entries(files.placed ?? {}).map(([inside, from]) => `${pathWord(from)}:${pathWord(inside)}`);
+  // Not StateDirectory=: systemd gives away whatever lies there as root, and a Core that was taken over decides what does (docs/adr/0077).
+  const bound = [...files.write.map(pathWord), ...placed];
+  return [...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]), directive('BindReadOnlyPaths', ...read)];
+}
+
+/** It lies where every guest finds an empty folder. */
+function isMasked(path: string, { bare }: AppSpec, run: string): boolean {
+  const empty = [...MASKED, ...HOMES, '/tmp', '/var/tmp', run, ...(bare ? ['/usr'] : [])];
+  return empty.some((folder) => isBelow(path, folder));
+}
+
+/** What lies below an inaccessible folder cannot be bound back; below an empty one it can. */
+function inHomes({ program, code, files }: AppSpec): boolean {
+  return [program, code, ...files.read, ...files.write].some((path) => HOMES.some((home) => isBelow(path, home)));
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function networkOf({ network, listen }: AppSpec): readonly string[] {
+  if (network === 'none') return ['PrivateNetwork=yes', 'RestrictAddressFamilies=AF_UNIX', 'IPAddressDeny=any'];
+  if (network === 'hosts')
+    return [
+      ...['PrivateNetwork=yes', 'RestrictAddressFamilies=AF_UNIX AF_INET'],
+      ...['IPAddressDeny=any', 'IPAddressAllow=localhost'],
+    ];
+  return [
+    'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
+    ...(listen ? [] : ['SocketBindDeny=any']),
+    'IPAddressDeny=localhost',
+    'BindReadOnlyPaths=-/run/systemd/resolve',
+  ];
+}
+
+function devicesOf({ devices, groups = [] }: AppSpec): readonly string[] {
+  return [
+    ...devices.map(({ path }) => directive('BindPaths', pathWord(`-${path}`))),
+    ...devices.map(({ path, access }) => directive('DeviceAllow', pathWord(path), access)),
+    ...(groups.length === 0 ? [] : [directive('SupplementaryGroups', ...groups)]),
+  ];
+}

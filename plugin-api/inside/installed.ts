@@ -1,0 +1,181 @@
+/**
+ * `<var>/plugins/installed.yaml`: plugins that were installed on the device, laid over those of the SKU. The plugin-store writes it, the Core
+ * reads it before it runs anything. Files of a version lie in `<var>/plugins/<id>/<version>+<hash>/` and never change.
+ */
+import { join } from 'node:path';
+import { CoreError, reasonOf } from '../contract/errors.ts';
+import type { Isolation, SkuPlugin } from '../contract/manifest.ts';
+import { newerForm } from '../contract/state-form.ts';
+import { readStateSync } from '../kits/durable/read.ts';
+import { parseYaml, type YamlPath } from '../kits/yaml.ts';
+
+export interface InstalledVersion {
+  readonly version: string;
+  /** Of the tree: `sha256:<hex>`. */
+  readonly hash: string;
+  readonly isolation: Isolation;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export interface InstalledPlugin extends InstalledVersion {
+  readonly enabled: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly installedAt: number;
+  /** Not proven yet. `starts` counts the starts of the Core that did not end in order since. */
+  readonly probation?: { readonly starts: number };
+  /** The last version that was proven: what a rollback of a proven one brings back. */
+  readonly lastGood?: InstalledVersion;
+  /** While this one is on probation: what ran before it, proven or not, as it was. It comes back when this one fails. */
+  readonly former?: InstalledPlugin;
+}
+
+export interface RolledBack {
+  readonly version: string;
+  readonly reason: string;
+  readonly at: number;
+  /** Its settings, where nothing ran before it that has settings of its own: the next version gets them. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export interface Installed {
+  readonly plugins: Readonly<Record<string, InstalledPlugin>>;
+  /** By plugin, the last version that did not pass its probation. */
+  readonly rolledBack: Readonly<Record<string, RolledBack>>;
+  /** Plugins of the SKU that are switched off until somebody switches them on again. */
+  readonly disabled: readonly string[];
+}
+
+/** A version that took the Core down this often while on probation is not run again. */
+export const PROBATION_STARTS = 3;
+
+/** Versions that ran one before the other without being proven; more are not remembered. */
+const MOST_FORMER = 3;
+
+/** What comes back when a version on probation goes: the last one that ran, as it was. */
+export function formerOf({ former, lastGood, enabled, installedAt }: InstalledPlugin): InstalledPlugin | undefined {
+  return former ?? (lastGood && { ...lastGood, enabled, installedAt });
+}
+
+/** The entry with what ran before it. */
+export function followedBy(
+  former: InstalledPlugin,
+  next: Omit<InstalledPlugin, 'former' | 'lastGood'>,
+): InstalledPlugin {
+  const { version, hash, isolation, config, lastGood } = former;
+  const proven = former.probation ? lastGood : { version, hash, isolation, config };
+  return { ...next, former: shortened(former, MOST_FORMER), ...(proven && { lastGood: proven }) };
+}
+
+function shortened(plugin: InstalledPlugin, most: number): InstalledPlugin {
+  const { former, ...rest } = plugin;
+  return former && most > 1 ? { ...rest, former: shortened(former, most - 1) } : rest;
+}
+
+/** The version that runs: the newest that did not fail its probation; undefined when there is none to fall back to. */
+export function liveVersion(plugin: InstalledPlugin): InstalledPlugin | undefined {
+  let live: InstalledPlugin | undefined = plugin;
+  while (live && (live.probation?.starts ?? 0) >= PROBATION_STARTS) live = formerOf(live);
+  return live;
+}
+
+/** Every version whose files are needed. */
+export function versionsOf(plugin: InstalledPlugin): readonly InstalledVersion[] {
+  const { lastGood, former } = plugin;
+  return [plugin, ...(lastGood ? [lastGood] : []), ...(former ? versionsOf(former) : [])];
+}
+
+/** Folder of a version below `<var>/plugins/<id>`: named by content, so that other files are always another folder. */
+export function versionFolder({ version, hash }: Pick<InstalledVersion, 'version' | 'hash'>): string {
+  return `${version.split('+')[0]}+${hash.slice('sha256:'.length, 'sha256:'.length + 12)}`;
+}
+
+export function installedFile(state: string): string {
+  return join(state, 'plugins', 'installed.yaml');
+}
+
+interface Read {
+  readonly installed: Installed;
+  line(path: YamlPath): number;
+}
+
+const FORM = 1;
+
+/** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */
+export function parseInstalled(text: string, file: string): Read {
+  const { value, errors, line } = parseYaml(text);
+  const [broken] = errors;
+  if (broken) throw new CoreError('STATE_CORRUPT', { file, reason: `line ${broken.line}: ${broken.message}` });
+  const refuse = (path: YamlPath, reason: string) =>
+    new CoreError('STATE_CORRUPT', { file, reason: `line ${line(path)}: ${path.join('.') || 'it'} ${reason}` });
+  const newer = isMap(value) ? newerForm(file, value.format, FORM) : undefined;
+  if (newer) throw newer;
+  if (!isMap(value) || value.format !== FORM || !isMap(value.plugins))
+    throw refuse([], 'is no list of installed plugins');
+  for (const [id, plugin] of Object.entries(value.plugins)) {
+    const at = ['plugins', id];
+    if (!/^[a-z][a-z0-9-]{0,39}$/.test(id)) throw refuse(at, 'is no plugin id');
+    const wrong = isMap(plugin) ? (wrongMember(plugin) ?? wrongPlugin(plugin)) : 'it';
+    if (wrong) throw refuse(at, `is damaged in ${wrong}`);
+  }
+  const { plugins, rolledBack = {}, disabled = [] } = value as unknown as Installed;
+  if (!Array.isArray(disabled) || disabled.some((id) => typeof id !== 'string'))
+    throw refuse(['disabled'], 'is no list of plugin ids');
+  return { installed: { plugins, rolledBack, disabled }, line };
+}
+
+function wrongMember({ version, hash, isolation, config }: Record<string, unknown>): string | undefined {
+  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
+  if (typeof hash !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(hash)) return 'hash';
+  if (!['inline', 'worker', 'process'].includes(isolation as string)) return 'isolation';
+  return isMap(config) ? undefined : 'config';
+}
+
+function wrongPlugin({ enabled, probation, lastGood, former }: Record<string, unknown>): string | undefined {
+  if (typeof enabled !== 'boolean') return 'enabled';
+  if (probation !== undefined && !(isMap(probation) && Number.isInteger(probation.starts))) return 'probation';
+  if (lastGood !== undefined && (!isMap(lastGood) || wrongMember(lastGood))) return 'lastGood';
+  if (former !== undefined && (!isMap(former) || wrongMember(former) || wrongPlugin(former))) return 'former';
+  return undefined;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads the file, or its last good copy where it is damaged. Nothing is installed where there is neither, and where a newer Core wrote the file. */
+export function readInstalled(state: string): Read & { readonly file: string; readonly problem?: CoreError } {
+  const file = installedFile(state);
+  let problem: CoreError | undefined;
+  for (const path of [file, `${file}.last-good`]) {
+    try {
+      const text = readStateSync(path);
+      if (text !== undefined) return { ...parseInstalled(text, path), file: path, ...(problem ? { problem } : {}) };
+      if (path === file) break; // nothing was ever installed
+    } catch (error) {
+      if (error instanceof CoreError && error.code === 'STATE_NEWER') {
+        problem = error;
+        break; // what lies beside it is older than what was installed
+      }
+      problem ??=
+        error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
+    }
+  }
+  return {
+    installed: { plugins: {}, rolledBack: {}, disabled: [] },
+    line: () => 1,
+    file,
+    ...(problem ? { problem } : {}),
+  };
+}
+
+/** The lines that it adds to the SKU. A path is relative to the file. */
+export function installedLines({ plugins }: Installed): Readonly<Record<string, SkuPlugin>> {
+  const lines: Record<string, SkuPlugin> = {};
+  for (const [id, plugin] of Object.entries(plugins)) {
+    const live = liveVersion(plugin);
+    if (!live) continue;
+    const { version, isolation, config, enabled } = live;
+    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled, config };
+  }
+  return lines;
+}

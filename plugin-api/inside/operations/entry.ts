@@ -1,0 +1,32 @@
+import type { Operation, OperationInfo, ServiceUser, StreamEndpoint, StreamInfo } from '../../index.ts';
+import type { Authorization } from './capability-template.ts';
+
+/** One row, ready to run. */
+export interface Entry {
+  readonly name: string;
+  readonly timeoutMs: number;
+  /** Its handler keeps the deadline by itself. */
+  readonly keepsDeadline: boolean;
+  /** It changes nothing: a page that may only look may call it. */
+  readonly reads: boolean;
+  readonly authorization: Authorization;
+  /** Throws PARAMS_INVALID; fills in defaults. */
+  readonly checkParams: (params: unknown) => void;
+  /** Whose it is, where that is known. */
+  readonly user: ServiceUser | undefined;
+}
+
+export interface OperationEntry extends Entry {
+  readonly info: OperationInfo;
+  readonly run: Operation<unknown>['run'];
+  /** Absent: nobody has to confirm it. */
+  readonly sensitive: Operation['sensitive'];
+  /** The subject of a sensitive call. */
+  readonly about: Operation<unknown>['about'];
+  readonly checkResult: (result: unknown) => string | undefined;
+}
+
+export interface StreamEntry extends Entry {
+  readonly info: StreamInfo;
+  readonly run: StreamEndpoint['run'];
+}

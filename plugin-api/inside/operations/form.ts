@@ -1,0 +1,89 @@
+/** The form of what a plugin adds. A plugin without types is told which member is wrong, in its own words, and not by a TypeError of ours. */
+import { CoreError, ERROR_CODES, type ServiceUser } from '../../index.ts';
+
+/** Undefined where it is good, else what is wrong: `its errors are missing`. */
+type Rule = (value: unknown) => string | undefined;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const text: Rule = (value) => (typeof value === 'string' && value !== '' ? undefined : 'a text');
+const flag: Rule = (value) => (typeof value === 'boolean' ? undefined : 'true or false');
+const schema: Rule = (value) => (isObject(value) ? undefined : 'a schema, { type: "object" }');
+const count: Rule = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : 'a whole number from 1';
+const oneOf =
+  (...values: readonly unknown[]): Rule =>
+  (value) =>
+    values.includes(value) ? undefined : `one of ${values.join(', ')}`;
+const work: Rule = (value) => (typeof value === 'function' ? undefined : 'a function');
+const object: Rule = (value) => (isObject(value) ? undefined : 'an object');
+
+const errors: Rule = (value) => {
+  if (!Array.isArray(value)) return 'a list: [] where run() has no errors of its own';
+  const wrong = value.find((one) => (typeof one === 'string' ? !Object.hasOwn(ERROR_CODES, one) : !isObject(one)));
+  return wrong === undefined
+    ? undefined
+    : `a list of codes of the table and of errors of the plugin, and ${shown(wrong)} is neither`;
+};
+const REST: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>> = {
+  ...{ method: [true, oneOf('GET', 'POST', 'PUT', 'DELETE')], path: [true, text] },
+  ...{ status: [false, count], bodyLimit: [false, count], text: [false, text], statusBy: [false, object] },
+  ...{ failure: [false, object], bare: [false, flag], raw: [false, flag], sse: [false, flag] },
+};
+const rest: Rule = (value) => {
+  if (!isObject(value)) return 'an object with method and path';
+  const wrong = wrongMember(value, REST);
+  return wrong && `an object whose ${wrong}`;
+};
+const sensitive: Rule = (value) =>
+  isObject(value) && text(value.act) === undefined ? undefined : 'an object with the text act';
+
+const COMMON = {
+  summary: [true, text],
+  params: [true, schema],
+  capability: [false, text],
+  viewers: [false, flag],
+  run: [true, work],
+} as const;
+const OPERATION: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>> = {
+  ...COMMON,
+  ...{ result: [true, schema], errors: [true, errors], rest: [false, rest], sensitive: [false, sensitive] },
+  ...{
+    description: [false, text],
+    access: [false, text],
+    timeoutMs: [false, count],
+    cli: [false, (value) => (Array.isArray(value) ? undefined : object(value))],
+  },
+  ...{ anonymous: [false, flag], rpc: [false, flag], keepsDeadline: [false, flag], about: [false, work] },
+};
+const STREAM: typeof OPERATION = { ...COMMON, direction: [true, oneOf('read', 'write', 'duplex')] };
+
+/** Both throw OPERATION_CONFLICT, with the plugin's name. */
+export const checkOperation = (given: unknown, user: ServiceUser | undefined): void => check(given, OPERATION, user);
+export const checkStream = (given: unknown, user: ServiceUser | undefined): void => check(given, STREAM, user);
+
+function check(given: unknown, rules: typeof OPERATION, user: ServiceUser | undefined): void {
+  const what = !isObject(given) ? 'it is no object' : (wrongName(given.name) ?? wrongMember(given, rules));
+  if (what === undefined) return;
+  const name = isObject(given) && typeof given.name === 'string' ? shown(given.name) : '(without a name)';
+  throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${what} (plugin ${user.plugin})` : what });
+}
+
+const wrongName = (name: unknown): string | undefined => (typeof name === 'string' ? undefined : 'its name is no text');
+
+function wrongMember(given: Readonly<Record<string, unknown>>, rules: typeof OPERATION): string | undefined {
+  for (const [member, [needed, rule]] of Object.entries(rules)) {
+    const value = given[member];
+    if (value === undefined && !needed) continue;
+    const wanted = rule(value);
+    if (wanted !== undefined)
+      return `${member} is ${value === undefined ? 'missing' : shown(value)}, and has to be ${wanted}`;
+  }
+  return undefined;
+}
+
+function shown(value: unknown): string {
+  const plain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null;
+  if (plain) return String(value).slice(0, 60);
+  return Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+}

@@ -1,0 +1,31 @@
+import type { PluginHost } from '../../contract/plugin.ts';
+import { whileThere } from '../../kits/bind-service.ts';
+import type { HealthReport } from '../../services/health.ts';
+import { secretScan } from '../../services/secrets.ts';
+
+export interface OutputHider {
+  /** Rejects where secrets could not be looked for: such output is withheld. */
+  hide(texts: readonly string[]): Promise<readonly string[]>;
+  /** For hook `health.collect`: how often output was withheld. */
+  tell(report: HealthReport): void;
+}
+
+/** For supervisors: takes secrets out of what apps wrote, where somebody looks for them. */
+export function hideOutput(host: Pick<PluginHost, 'when' | 'id'>): OutputHider {
+  const scan = whileThere(host, secretScan);
+  let withheld = 0;
+  return {
+    async hide(texts) {
+      try {
+        return (await scan()?.hide(texts)) ?? texts;
+      } catch (thrown) {
+        withheld += 1;
+        throw thrown;
+      }
+    },
+    tell(report) {
+      const what = `output of apps was withheld ${withheld} times: secrets could not be looked for in it`;
+      if (withheld > 0) report.warn('OUTPUT_WITHHELD', `${host.id}: ${what}`);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Where texts of secrets are taken out of what is written. */
+import { CoreError, FOR_USER, type ServesEachUser } from '../../index.ts';
+import type { SecretScan } from '../../services/secrets.ts';
+import type { SecretTexts } from './store.ts';
+import { TextScan } from './text-scan.ts';
+
+export interface Scanning {
+  /** To be told every text that was set, or is about to be revealed. */
+  readonly texts: SecretTexts;
+  /** Of hook `log.line`. */
+  readonly line: (line: string) => string;
+  /** Service `secret-scan`, for plugins of the Core: whoever may try texts at will could find a secret by its beginnings. */
+  readonly scan: ServesEachUser<SecretScan>;
+  readonly size: TextScan['size'];
+  /** Names that are never taken out, whoever says that they are secrets. */
+  setNames(names: Iterable<string>): void;
+}
+
+/** A text counts from the call on that tells it: there is nothing to compile, and so no moment in which a new one is not looked for. */
+export function startScan(): Scanning {
+  const texts = new TextScan();
+  return {
+    texts: {
+      // One that was deleted may still be on its way to a log, as may one that was replaced.
+      changed: (key, text) => {
+        if (text !== undefined) texts.add(key, text);
+      },
+      isName: (key, text) => texts.isName(key, text),
+    },
+    setNames: (names) => texts.setNames(names),
+    line: (line) => texts.line(line),
+    scan: {
+      [FOR_USER]: ({ plugin, outside }) => ({
+        hide: async (all) => {
+          if (outside === true) {
+            const reason = 'it is for plugins of the Core';
+            throw new CoreError('SECRET_DENIED', { caller: `plugin.${plugin}`, name: 'secret-scan', reason });
+          }
+          // What an app prints is a line of JSON as often as not.
+          return all.map((one) => (one.startsWith('{') ? texts.lineOfOthers(one) : texts.textOfOthers(one)));
+        },
+      }),
+    },
+    get size() {
+      return texts.size;
+    },
+  };
+}

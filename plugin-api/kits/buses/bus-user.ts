@@ -1,0 +1,404 @@
+import { CoreError, reasonOf } from '../../contract/errors.ts';
+import type { Scope } from '../../contract/scope.ts';
+import type { EndpointEvent, Endpoints, SourceView } from '../../services/endpoints.ts';
+import type { ComponentHealth } from '../../services/health.ts';
+import { busError, isBusy } from './bus-error.ts';
+import { executedIn } from './executed.ts';
+import type { HandleRow, HandleTable } from './handle-table.ts';
+import { Lane } from './lane.ts';
+
+export interface BusCallOptions {
+  readonly signal?: AbortSignal;
+  /** The caller's limit, milliseconds since the Unix epoch, the queue included; 30 s from now if absent or later than that (decisions D4a). */
+  readonly deadline?: number;
+  /** It is a part of configuring a handle: everything else waits until that is done. */
+  readonly first?: boolean;
+}
+
+const FIRST: BusCallOptions = { first: true };
+
+export interface BusRequest extends BusCallOptions {
+  readonly op: number;
+  readonly body: Uint8Array;
+  /** The transfer's own limit, milliseconds from its first clock. What its bytes need on the link to the endpoint is added twice, if not `fixed`. */
+  readonly deadlineMs: number;
+  /** The limit is the handle's own: it is taken as it is. */
+  readonly fixed?: boolean;
+  /** Bytes that the answer may have; 65,536 if absent. */
+  readonly answerBytes?: number;
+  /** Asks once more where the endpoint says that its queue is full. */
+  readonly insist?: boolean;
+}
+
+export interface BusUserOptions<H> {
+  /** That all endpoints of the bus have (ENDPOINT_CLASS). */
+  readonly class: number;
+  /** Requests that may be in flight for one handle. */
+  readonly perHandle: number;
+  /** Refuses a handle that cannot be. Throws the error of its registration. */
+  readonly check?: (handle: H) => void;
+  /** Hears of the events of every endpoint that has a handle, whatever comes and goes. */
+  readonly onEvent?: (endpoint: string, event: EndpointEvent) => void;
+  /** What a request is called in messages: `a request to I2C handle climate`, `the request to climate`. */
+  readonly words?: { readonly one: (handle: string) => string; readonly the: (handle: string) => string };
+  /** The error of a status of the endpoint, where the bus has a code of its own for it. */
+  readonly refusal?: (status: string, handle: H, details: object, cause: ErrorOptions) => CoreError | undefined;
+}
+
+interface Named {
+  readonly name: string;
+  readonly endpoint: string;
+}
+
+/** An endpoint that can be used now. */
+interface Known {
+  readonly class: number;
+  readonly source: string;
+  readonly boot: string;
+  readonly byteUs: number;
+}
+
+const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service endpoints';
+const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
+/** Nobody waits longer, whatever it asks for (decisions D4a). */
+const CALLER_MS = 30_000;
+/** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 7). */
+const GUARD_MS = 400;
+/** What it may take beyond the caller's limit, to say whether it has begun. */
+const ANSWER_MS = 250;
+const RETRY_AFTER_MS = 100;
+/** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the second try comes after this time. */
+const BUSY_PATIENCE_MS = 50;
+/** Ends of a configuration that say nothing against it. */
+const NO_ANSWER: ReadonlySet<string> = new Set(['TIMEOUT', 'BUSY', 'NOT_INITIALIZED']);
+/** Until the next try, twice as long after each. */
+const AGAIN_MS = 500;
+const LONGEST_AGAIN_MS = 30_000;
+
+/** What the plugins of all buses do alike with endpoints: requests in the name of a handle, configuration of what forgot it, events. */
+export class BusUser<H extends Named> {
+  readonly #table: HandleTable<H>;
+  readonly #scope: Scope;
+  readonly #options: BusUserOptions<H>;
+  /** Endpoints whose events are heard of. */
+  readonly #followed = new Set<string>();
+  readonly #configurers: ((row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>)[] = [];
+  readonly #troubles = new Map<string, ComponentHealth>();
+  readonly #lanes = new Map<string, Lane>();
+  /** With which boot of its endpoint a handle was configured. */
+  #configured = new WeakMap<HandleRow<H>, Known>();
+  #endpoints: Endpoints | undefined;
+  #part: Scope | undefined;
+  #known: ReadonlyMap<string, Known> = new Map();
+  /** Why endpoints that are not known may come yet. */
+  #waitsFor: string | undefined = NO_SERVICE;
+  /** Handles that are being configured. */
+  #opening: Promise<void> | undefined;
+
+  constructor(table: HandleTable<H>, scope: Scope, options: BusUserOptions<H>) {
+    this.#table = table;
+    this.#scope = scope;
+    this.#options = options;
+  }
+
+  /**
+   * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its options on to request(). A failure
+   * is told in health, and it runs again when the endpoint comes back, and after a pause where there was no answer. `boot` names the run of the endpoint, over restarts of the Core as well.
+   */
+  onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>): void {
+    this.#configurers.push(fn);
+  }
+
+  /** Adds a handle to the table and gives its endpoint the settings. Throws what check() throws, INVALID_HANDLE, HANDLE_ALREADY_REGISTERED. */
+  register(handle: H, owner: string): AsyncDisposable {
+    this.#options.check?.(handle);
+    const registered = this.#table.register(handle, owner);
+    const { endpoint } = handle;
+    if (!this.#followed.has(endpoint)) {
+      this.#followed.add(endpoint);
+      if (this.#endpoints && this.#part) this.#follow(this.#endpoints, this.#part, endpoint);
+    }
+    void this.#configure(registered.row);
+    return { [Symbol.asyncDispose]: async () => registered[Symbol.dispose]() };
+  }
+
+  /** Handles of the configuration. One that cannot be is left out, and told in the health: it takes no other with it. */
+  registerListed(handles: readonly H[]): void {
+    for (const [index, handle] of handles.entries()) {
+      try {
+        this.register(handle, 'sku');
+      } catch (error) {
+        if (!(error instanceof CoreError)) throw error;
+        const message = `handle ${index} of the configuration is left out: ${error.message}`;
+        this.trouble(`listed ${index}`, { status: 'error', code: error.code, message });
+      }
+    }
+  }
+
+  /** Names the present run of an endpoint; undefined while it cannot be used. */
+  bootOf(endpoint: string): string | undefined {
+    const known = this.#known.get(endpoint);
+    return known && `${known.source} ${known.boot}`;
+  }
+
+  /** To be called by `host.when(endpoints, ...)`. */
+  async attach(endpoints: Endpoints, scope: Scope): Promise<void> {
+    this.#endpoints = endpoints;
+    this.#part = scope;
+    const first = Promise.withResolvers<void>();
+    scope.defer('endpoints in use', () => {
+      first.resolve();
+      if (this.#endpoints !== endpoints) return;
+      this.#endpoints = undefined;
+      this.#part = undefined;
+      this.#known = new Map();
+      this.#waitsFor = NO_SERVICE;
+      this.#configured = new WeakMap();
+    });
+    for (const endpoint of this.#followed) this.#follow(endpoints, scope, endpoint);
+    // A request must not come before the settings, be it that the state of the endpoints is still on its way.
+    const opening = this.#open(first.promise);
+    scope.use(
+      'sources of endpoints',
+      endpoints.onChange((views) => {
+        if (this.#endpoints !== endpoints) return;
+        const work = this.#changed(views);
+        if (work) this.#open(work);
+        first.resolve(work);
+      }),
+    );
+    await opening;
+  }
+
+  /** Something is wrong with a handle or its bus, until clear() is called with the same key. */
+  trouble(key: string, health: ComponentHealth): void {
+    this.#troubles.set(key, health);
+  }
+
+  clear(key: string): void {
+    this.#troubles.delete(key);
+  }
+
+  get health(): ComponentHealth {
+    const { rows } = this.#table;
+    const lost = rows.filter(({ handle }) => !this.#known.has(handle.endpoint));
+    if (this.#waitsFor !== undefined && (lost.length > 0 || rows.length === 0))
+      return { status: 'waiting', code: 'NOT_INITIALIZED', message: this.#waitsFor };
+    if (lost.length > 0) {
+      const which = lost.map(({ handle }) => `${handle.name} (${handle.endpoint})`).join(', ');
+      return { status: 'error', code: 'NO_ENDPOINT', message: `the bridge has no endpoint for ${which}` };
+    }
+    const [first, ...others] = this.#troubles.values();
+    if (!first || others.length === 0) return first ?? { status: 'okay' };
+    return { ...first, message: [first, ...others].map(({ message }) => message).join('; ') };
+  }
+
+  /**
+   * One request to the endpoint of a handle. Rejects with BUSY, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the endpoint's word), TIMEOUT,
+   * CANCELLED, and what the bus has of its own.
+   */
+  async request(row: HandleRow<H>, request: BusRequest): Promise<Uint8Array> {
+    const { handle } = row;
+    const { name, endpoint } = handle;
+    const { perHandle, refusal } = this.#options;
+    const no = { executed: 'no' };
+    // What the handle itself is given takes nobody's place.
+    const place = request.first ? 0 : 1;
+    if (place > 0 && row.inFlight >= perHandle)
+      throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle, retryAfterMs: RETRY_AFTER_MS, ...no });
+    const { clock } = this.#scope;
+    const caller = Math.ceil(Math.min(CALLER_MS, (request.deadline ?? Number.POSITIVE_INFINITY) - clock.steady()));
+    if (caller <= 0) throw new CoreError('TIMEOUT', { what: this.#the(name), ms: 0, clock: 'caller', ...no });
+    const end = clock.monotonic() + caller;
+    row.transfers += place;
+    row.inFlight += place;
+    try {
+      if (!request.first) {
+        const before = this.#before(endpoint);
+        if (before) await this.#settled(before, name, caller, request.signal);
+      }
+      const lane = this.#lane(endpoint);
+      if (!request.insist) return await this.#send(lane, handle, request, end);
+      try {
+        return await this.#send(lane, handle, request, end);
+      } catch (error) {
+        const rest = end - clock.monotonic();
+        if (!isBusy(error) || rest <= 0) throw error;
+        await lane.next(Math.min(rest, BUSY_PATIENCE_MS));
+        return await this.#send(lane, handle, request, end);
+      }
+    } catch (error) {
+      row.errors += place;
+      const cancelled = request.signal?.aborted ?? false;
+      const told =
+        refusal && ((status: string, details: object, cause: ErrorOptions) => refusal(status, handle, details, cause));
+      const ms = { transfer: this.#limit(endpoint, request), caller };
+      throw busError(error, { handle: name, what: this.#the(name), ms, cancelled, refusal: told });
+    } finally {
+      row.inFlight -= place;
+    }
+  }
+
+  /** The transfer's own limit: that of the bus, and twice what its bytes need on a link that may be slow now. */
+  #limit(endpoint: string, { deadlineMs, fixed = false, body, answerBytes = 0 }: BusRequest): number {
+    const byteUs = fixed ? 0 : (this.#known.get(endpoint)?.byteUs ?? 0);
+    return Math.ceil(deadlineMs + (2 * byteUs * (body.length + answerBytes)) / 1_000);
+  }
+
+  /** `end` is the caller's limit on the monotonic clock. */
+  async #send(lane: Lane, { name, endpoint }: H, request: BusRequest, end: number): Promise<Uint8Array> {
+    const { signal, answerBytes } = request;
+    if (!this.#endpoints) throw new CoreError('NOT_INITIALIZED', { reason: NO_SERVICE });
+    const known = this.#known.get(endpoint);
+    if (known && known.class !== this.#options.class)
+      throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
+    const what = this.#the(name);
+    const callerMs = Math.ceil(end - this.#scope.clock.monotonic());
+    if (callerMs <= 0) throw new CoreError('TIMEOUT', { what, ms: 0, clock: 'caller', executed: 'no' });
+    const deadlineMs = this.#limit(endpoint, request);
+    const options = {
+      deadlineMs,
+      callerMs,
+      ...(signal && { signal }),
+      ...(answerBytes !== undefined && { answerBytes }),
+    };
+    // Endpoints keep both limits themselves, that of the transfer from its turn. Should one not, nobody waits longer than all before it may take.
+    const mine = deadlineMs + GUARD_MS;
+    const all = lane.enter(mine);
+    const clock = all < callerMs + ANSWER_MS ? 'transfer' : 'caller';
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    const late = this.#scope.timeout(what, Math.min(all, callerMs + ANSWER_MS), () =>
+      reject(new CoreError('TIMEOUT', { what, clock, executed: 'unknown' })),
+    );
+    let goesOn = false;
+    try {
+      // Not scope.within(): what is under way when the plugin stops is on the wire and comes to its end.
+      this.#endpoints.request(endpoint, request.op, request.body, options).then(resolve, reject);
+      return await promise;
+    } catch (error) {
+      goesOn = goesOnAfter(error);
+      throw error;
+    } finally {
+      late[Symbol.dispose]();
+      if (goesOn && !this.#scope.signal.aborted) this.#scope.timeout(what, mine, () => lane.leave(mine));
+      else lane.leave(mine);
+    }
+  }
+
+  /** What a request has to wait for: the configuration of handles, and news of an endpoint that is not known, for they may be on their way. */
+  #before(endpoint: string): Promise<void> | undefined {
+    return !this.#endpoints || this.#known.has(endpoint) ? this.#opening : this.#news(endpoint);
+  }
+
+  /** The service may stand in another process. Requests would find an endpoint there that this side has not heard of yet, and not configured. */
+  async #news(endpoint: string): Promise<void> {
+    await this.#opening;
+    // The answer comes after everything that the service told before it.
+    if (!this.#known.has(endpoint)) await this.#endpoints?.list();
+    await this.#opening;
+  }
+
+  /** Until handles have been configured, or the caller has no more time. */
+  #settled(opening: Promise<void>, name: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const over = () => resolve();
+    const late = this.#scope.timeout(`${this.#one(name)}, before it`, ms, over);
+    signal?.addEventListener('abort', over, { once: true });
+    opening.then(over, over);
+    return promise.finally(() => {
+      late[Symbol.dispose]();
+      signal?.removeEventListener('abort', over);
+    });
+  }
+
+  #one(name: string): string {
+    return this.#options.words?.one(name) ?? `a request to ${this.#table.bus} handle ${name}`;
+  }
+
+  #the(name: string): string {
+    return this.#options.words?.the(name) ?? `the request to ${name}`;
+  }
+
+  #lane(endpoint: string): Lane {
+    const known = this.#lanes.get(endpoint);
+    if (known) return known;
+    const lane = new Lane(this.#scope, endpoint);
+    this.#lanes.set(endpoint, lane);
+    return lane;
+  }
+
+  #follow(endpoints: Endpoints, scope: Scope, endpoint: string): void {
+    const { onEvent } = this.#options;
+    if (!onEvent) return;
+    const listening = endpoints.onEvent(endpoint, (event) => onEvent(endpoint, event));
+    scope.use(`events of ${endpoint}`, listening);
+  }
+
+  #open(work: Promise<void>): Promise<void> {
+    const opening = work.finally(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
+    this.#opening = opening;
+    return opening;
+  }
+
+  async #configure(row: HandleRow<H>, tries = 0): Promise<void> {
+    const { name, endpoint } = row.handle;
+    const known = this.#known.get(endpoint);
+    if (!known) return;
+    try {
+      for (const fn of this.#configurers) await fn(row, FIRST, `${known.source} ${known.boot}`);
+      this.#configured.set(row, known);
+      this.clear(name);
+    } catch (error) {
+      const { code } = error instanceof CoreError ? error : { code: 'INTERNAL' };
+      this.trouble(name, { status: 'error', code, message: `cannot configure ${name}: ${reasonOf(error)}` });
+      if (NO_ANSWER.has(code) && !this.#scope.signal.aborted) this.#again(row, known, tries);
+    }
+  }
+
+  /** A bridge on a busy board may not have answered in time. Nobody waits for the next try: a request to the handle goes on as before. */
+  #again(row: HandleRow<H>, { source, boot }: Known, tries: number): void {
+    const ms = Math.min(AGAIN_MS * 2 ** tries, LONGEST_AGAIN_MS);
+    this.#scope.timeout(`the next try to configure ${row.handle.name}`, ms, () => {
+      const now = this.#known.get(row.handle.endpoint);
+      const before = this.#configured.get(row);
+      const done = before?.source === source && before.boot === boot;
+      if (done || now?.source !== source || now.boot !== boot || !this.#table.rows.includes(row)) return;
+      void this.#configure(row, tries + 1);
+    });
+  }
+
+  /** The configuration of the handles whose endpoints have forgotten it, undefined where there is nothing to do. */
+  #changed(views: readonly SourceView[]): Promise<void> | undefined {
+    const known = new Map<string, Known>();
+    this.#waitsFor = views.length === 0 ? NO_SOURCE : undefined;
+    for (const view of views) {
+      if (view.state === 'down') this.#waitsFor ??= view.reason;
+      else
+        for (const { name, class: kind, boot, byteUs = 0 } of view.endpoints)
+          known.set(name, { class: kind, source: view.source, boot, byteUs });
+    }
+    this.#known = known;
+    const sources = new Set(views.map(({ source }) => source));
+    const forgetful = this.#table.rows.filter((row) => {
+      const before = this.#configured.get(row);
+      // A source that comes back after it was taken away is another one.
+      if (before && !sources.has(before.source)) this.#configured.delete(row);
+      const now = known.get(row.handle.endpoint);
+      return now !== undefined && (before?.source !== now.source || before.boot !== now.boot);
+    });
+    if (forgetful.length === 0 || this.#configurers.length === 0) return undefined;
+    return Promise.all(forgetful.map((row) => this.#configure(row))).then(() => undefined);
+  }
+}
+
+/** The caller has its answer, and what it asked for may be on the wire still. */
+function goesOnAfter(error: unknown): boolean {
+  return (
+    error instanceof CoreError &&
+    error.code === 'TIMEOUT' &&
+    error.details.clock === 'caller' &&
+    executedIn(error) === 'unknown'
+  );
+}

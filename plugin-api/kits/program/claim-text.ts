@@ -1,0 +1,16 @@
+/** What an app asks for, as it stands in the terminal: what it is in our words, and why in those of the app. */
+import type { PromptItem } from '../../services/prompts.ts';
+import { cell, quoted } from './text.ts';
+
+export function claimLines(item: PromptItem): readonly string[] {
+  const { capability, params, summary, reason, optional, widens } = item;
+  const more = Object.entries(params ?? {}).map(
+    ([name, value]) => `${cell(name)} ${[value].flat().map(cell).join(', ')}`,
+  );
+  return [
+    `${[cell(capability), ...more].join(', ')}${optional ? ' (it does without, too)' : ''}`,
+    `  what it allows: ${cell(summary)}`,
+    ...(widens === undefined ? [] : [`  more than it has: ${cell(widens)}`]),
+    ...(reason === '' ? [] : [`  the app says why: ${quoted(reason)}`]),
+  ];
+}

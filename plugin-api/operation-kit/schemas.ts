@@ -1,6 +1,0 @@
-import type { JsonSchema } from '../services/operations.ts';
-
-/** A schema of an object that takes nothing else. */
-export function exactly(properties: JsonSchema, required: readonly string[] = Object.keys(properties)): JsonSchema {
-  return { type: 'object', additionalProperties: false, required, properties };
-}
