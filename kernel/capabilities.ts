@@ -6,13 +6,12 @@ import {
   callerName,
   classOf,
   describeCapability,
-  type Grants,
   grantHint,
   implies,
-  type Refusal,
   touches,
   unknownCapability,
 } from '@device-core/plugin-api';
+import type { Grants, Refusal } from '@device-core/plugin-api/services/grants';
 
 const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */

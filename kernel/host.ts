@@ -2,12 +2,12 @@ import { dirname } from 'node:path';
 import {
   type Clock,
   CoreError,
-  type DeviceInfo,
   type EventEnvelope,
   matchesTopic,
   type PluginHost,
   type ServiceRef,
 } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { EventBusCore } from './bus/event-bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { HookRegistry } from './hooks.ts';

@@ -5,8 +5,8 @@ import {
   type ErrorCode,
   type PluginDefinition,
   type PluginState,
-  type PluginStatus,
 } from '@device-core/plugin-api';
+import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { dependentsOf } from './graph.ts';
 import type { KernelParts, PluginRun } from './host.ts';
 import { graphNode, type PluginEntry } from './resolved.ts';

@@ -7,7 +7,6 @@ import {
   type ErrorCode,
   type Isolation,
   type PluginManifest,
-  type PluginSettings,
   type ProgramDeclaration,
   reasonOf,
   type SkuManifest,
@@ -21,6 +20,7 @@ import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-fam
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
 import {
   graphNode,
   KERNEL_SERVICES,

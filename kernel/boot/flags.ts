@@ -1,8 +1,10 @@
 /** Feature flags of a SKU and of its plugins: a name has one declarer, and a default fits what is said of it. */
-import type { FlagDeclaration, SkuManifest } from '@device-core/plugin-api';
+
+import type { SkuManifest } from '@device-core/plugin-api';
 import { flagFault } from '@device-core/plugin-api/flag-declaration';
 import type { SkuPlace } from '@device-core/plugin-api/inside/sku-family';
 import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
 import type { PluginEntry } from '../resolved.ts';
 import { shown } from './manifests.ts';
 

@@ -1,4 +1,5 @@
-import { CoreError, type HealthReport } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type {
   LogControl,
   LogLevel,

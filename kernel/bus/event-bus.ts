@@ -6,7 +6,6 @@
  * app.state and plugin.state the latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).
  */
 
-import type { BusStats } from '@device-core/plugin-api';
 import {
   CoreError,
   changedFilters,
@@ -19,6 +18,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
+import type { BusStats } from '@device-core/plugin-api/services/event-bus';
 import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
 import { invalid, payloadSize, SMALL, sizeOf } from './payload-size.ts';
 import { TopicIndex } from './topic-index.ts';

@@ -4,18 +4,11 @@ import { getCompileCacheDir } from 'node:module';
 import { constants } from 'node:os';
 import type { Duplex, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type {
-  Guest,
-  Isolation,
-  Launcher,
-  PluginBudget,
-  PluginManifest,
-  PluginSource,
-  Processes,
-  WalledProgram,
-} from '@device-core/plugin-api';
+import type { Isolation, PluginBudget, PluginManifest, PluginSource } from '@device-core/plugin-api';
 import { type CoreError, implies } from '@device-core/plugin-api';
 import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
+import type { Launcher, WalledProgram } from '@device-core/plugin-api/services/launcher';
+import type { Guest, Processes } from '@device-core/plugin-api/services/processes';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
 import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';

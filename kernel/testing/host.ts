@@ -1,7 +1,6 @@
 import type {
   Clock,
   Configurable,
-  DeviceInfo,
   EventEnvelope,
   HookCaller,
   HookId,
@@ -17,7 +16,9 @@ import type {
   ServiceUser,
   Tap,
 } from '@device-core/plugin-api';
-import { CoreError, device } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import { device } from '@device-core/plugin-api/services/device';
 import type { CapabilityChecker } from '../capabilities.ts';
 import { turns } from '../isolation/guest/turns.ts';
 import { Kernel } from '../kernel.ts';

@@ -1,5 +1,6 @@
-import type { DeviceInfo, Isolation, PluginManifest, PluginSource } from '@device-core/plugin-api';
+import type { Isolation, PluginManifest, PluginSource } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { isolationProblem, LEVELS } from '../boot/sku-line.ts';
 import { turns } from '../isolation/guest/turns.ts';
 import type { Peer } from '../isolation/remote/index.ts';

@@ -1,16 +1,13 @@
+import type { Caller, PluginHost, ServesEachUser, ServiceUser } from '@device-core/plugin-api';
+import { FOR_USER, steadyMs } from '@device-core/plugin-api';
+import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/inside/operations';
 import type {
-  Caller,
   Invocation,
   Operation,
   Operations,
-  PluginHost,
-  ServesEachUser,
-  ServiceUser,
   StreamChannel,
   StreamEndpoint,
-} from '@device-core/plugin-api';
-import { FOR_USER, steadyMs } from '@device-core/plugin-api';
-import { type OperationGate, operationGate, Schemas } from '@device-core/plugin-api/inside/operations';
+} from '@device-core/plugin-api/services/operations';
 import { STARTS, type Starts } from './entries.ts';
 
 export const OPERATOR: Caller = { kind: 'operator', id: 'operator' };

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DeviceInfo, SkuManifest } from '@device-core/plugin-api';
+import type { SkuManifest } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 
 /** The SKU of a test. */
 export const TEST_SKU: SkuManifest = { skuVersion: 1, id: 'test', title: 'Test device', simulated: true, plugins: {} };

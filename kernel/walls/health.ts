@@ -1,4 +1,5 @@
-import { type HealthReport, WALLS, type Wall, type WallsReport } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { WALLS, type Wall, type WallsReport } from '@device-core/plugin-api/services/launcher';
 
 /** What a guest may do where a wall is missing. */
 const CONSEQUENCE: Readonly<Record<Wall, string>> = {

@@ -1,5 +1,6 @@
 /** What the system's kernel keeps the guests from, apps and plugins in processes of their own. Loaded when there is a guest. */
-import type { HealthReport, Launcher } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { Launcher } from '@device-core/plugin-api/services/launcher';
 
 let own: Promise<Launcher> | undefined;
 

@@ -1,5 +1,6 @@
+import { CoreError } from '@device-core/plugin-api';
+import { type SandboxSpec, specProblem } from '@device-core/plugin-api/inside/sandbox';
 import {
-  CoreError,
   type Launcher,
   type PrepareOptions,
   WALLS,
@@ -7,8 +8,7 @@ import {
   type WalledProgram,
   type WallMaker,
   type WallsReport,
-} from '@device-core/plugin-api';
-import { type SandboxSpec, specProblem } from '@device-core/plugin-api/inside/sandbox';
+} from '@device-core/plugin-api/services/launcher';
 import { anotherUser, bubblewrap, type Maker, type MakerTrial, namespaces, nothing } from './makers.ts';
 
 /** Environment variable with the best maker that may be used; for tests, and for a system whose bubblewrap is worse than none. */

@@ -1,5 +1,4 @@
 import { readlinkSync } from 'node:fs';
-import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api';
 import {
   ARCHITECTURES,
   type Architecture,
@@ -10,6 +9,7 @@ import {
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
+import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/services/launcher';
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({

@@ -9,12 +9,21 @@ export interface ServiceRef<T> {
   readonly kind: 'service';
   readonly id: string;
   readonly version: string;
+  /** Absent in a reference that stands for a service by its id alone. */
+  readonly access?: ServiceAccess;
   /** Never set: carries the type. */
   readonly T?: T;
 }
 
-export function serviceRef<T>(id: string, version: string): ServiceRef<T> {
-  return Object.freeze({ kind: 'service', id, version }) as ServiceRef<T>;
+/**
+ * `open`: any plugin may require the service. `powerful`: it acts on hardware, people or other plugins; a plugin from outside of the Core needs a claim
+ * that the operator sees. `tree`: plugins of the Core alone (docs/adr/0176).
+ */
+export type ServiceAccess = 'open' | 'powerful' | 'tree';
+
+/** Contracts of plugin-api name their `access`; that of an author is open unless it says otherwise. */
+export function serviceRef<T>(id: string, version: string, access: ServiceAccess = 'open'): ServiceRef<T> {
+  return Object.freeze({ kind: 'service', id, version, access }) as ServiceRef<T>;
 }
 
 export type ServiceRefs = Readonly<Record<string, ServiceRef<unknown>>>;

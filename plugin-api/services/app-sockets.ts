@@ -71,4 +71,4 @@ export interface AppSockets {
   onSession(listener: (event: SessionInfo & { readonly state: 'open' | 'closed' }) => void): Disposable;
 }
 
-export const appSockets = serviceRef<AppSockets>('app-sockets', '1.0.0');
+export const appSockets = serviceRef<AppSockets>('app-sockets', '1.0.0', 'tree');

@@ -31,4 +31,4 @@ export interface AppStore {
   onChange(listener: () => void): Disposable;
 }
 
-export const appStore = serviceRef<AppStore>('app-store', '1.2.0');
+export const appStore = serviceRef<AppStore>('app-store', '1.2.0', 'tree');

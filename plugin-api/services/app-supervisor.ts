@@ -108,4 +108,4 @@ export interface AppSupervisor {
   sweep(): Promise<void>;
 }
 
-export const appSupervisor = serviceRef<AppSupervisor>('app-supervisor', '1.1.0');
+export const appSupervisor = serviceRef<AppSupervisor>('app-supervisor', '1.1.0', 'tree');

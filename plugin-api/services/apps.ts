@@ -155,4 +155,4 @@ export interface Apps {
   onChange(listener: (status: AppStatus) => void): Disposable;
 }
 
-export const apps = serviceRef<Apps>('apps', '1.1.0');
+export const apps = serviceRef<Apps>('apps', '1.1.0', 'powerful');

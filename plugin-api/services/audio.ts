@@ -63,7 +63,7 @@ export interface AudioDevice {
   ): Promise<void>;
 }
 
-export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0');
+export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0', 'powerful');
 
 /** 20 ms of the microphone, and what the speaker played meanwhile: FRAME_SAMPLES each, at CAPTURE_RATE. */
 export interface EchoFrame {
@@ -92,7 +92,7 @@ export interface EchoCanceller {
   clean(frames: AsyncIterable<EchoFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<CleanFrame>;
 }
 
-export const echoCanceller = serviceRef<EchoCanceller>('echo-canceller', '1.0.0');
+export const echoCanceller = serviceRef<EchoCanceller>('echo-canceller', '1.0.0', 'powerful');
 
 /** What is heard over what: higher ones duck or silence lower ones. */
 export type AudioPriority = 'media' | 'notification' | 'speech' | 'alarm';
@@ -157,4 +157,4 @@ export interface Audio {
   onState(listener: (state: AudioState) => void): Disposable;
 }
 
-export const audio = serviceRef<Audio>('audio', '1.1.0');
+export const audio = serviceRef<Audio>('audio', '1.1.0', 'powerful');

@@ -20,4 +20,4 @@ export interface BridgePort {
   reset(): Promise<void>;
 }
 
-export const bridgePort = serviceRef<BridgePort>('bridge-port', '1.0.0');
+export const bridgePort = serviceRef<BridgePort>('bridge-port', '1.0.0', 'powerful');

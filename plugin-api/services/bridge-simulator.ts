@@ -60,4 +60,4 @@ export interface BridgeSimulator {
   onView(listener: (view: BridgeView | undefined) => void): Disposable;
 }
 
-export const bridgeSimulator = serviceRef<BridgeSimulator>('bridge-simulator', '1.0.0');
+export const bridgeSimulator = serviceRef<BridgeSimulator>('bridge-simulator', '1.0.0', 'tree');

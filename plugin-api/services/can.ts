@@ -72,4 +72,4 @@ export interface Can {
   onFrame(handle: string, listener: (frame: CanArrival) => void): Disposable;
 }
 
-export const can = serviceRef<Can>('can', '1.0.0');
+export const can = serviceRef<Can>('can', '1.0.0', 'powerful');

@@ -74,4 +74,4 @@ export interface Changes {
   list(): Promise<readonly ChangeInfo[]>;
 }
 
-export const changes = serviceRef<Changes>('changes', '1.0.0');
+export const changes = serviceRef<Changes>('changes', '1.0.0', 'tree');

@@ -60,4 +60,4 @@ export interface DescribedKey {
   readonly default?: unknown;
 }
 
-export const config = serviceRef<Config>('config', '1.1.0');
+export const config = serviceRef<Config>('config', '1.1.0', 'powerful');

@@ -23,4 +23,4 @@ export interface Device {
   info(): Promise<DeviceInfo>;
 }
 
-export const device = serviceRef<Device>('device', '1.0.0');
+export const device = serviceRef<Device>('device', '1.0.0', 'open');

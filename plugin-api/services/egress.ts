@@ -43,4 +43,4 @@ export interface Egress {
   onRefusal(listener: (refusal: EgressRefusal) => void): Disposable;
 }
 
-export const egress = serviceRef<Egress>('egress', '1.0.0');
+export const egress = serviceRef<Egress>('egress', '1.0.0', 'tree');

@@ -28,4 +28,4 @@ export interface EventBus {
   stats(): Promise<BusStats>;
 }
 
-export const eventBus = serviceRef<EventBus>('event-bus', '1.0.0');
+export const eventBus = serviceRef<EventBus>('event-bus', '1.0.0', 'tree');

@@ -30,4 +30,4 @@ export interface Flags {
   watch(name: string, listener: (value: unknown) => void): Promise<Disposable>;
 }
 
-export const flags = serviceRef<Flags>('flags', '1.0.0');
+export const flags = serviceRef<Flags>('flags', '1.0.0', 'open');

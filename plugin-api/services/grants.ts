@@ -31,4 +31,4 @@ export interface Grants {
   refusals(): Promise<readonly Refusal[]>;
 }
 
-export const grants = serviceRef<Grants>('grants', '1.0.0');
+export const grants = serviceRef<Grants>('grants', '1.0.0', 'tree');

@@ -47,4 +47,4 @@ export interface HttpServer {
   upgrade(path: string, protocol: string, sockets: PageSockets): Disposable;
 }
 
-export const httpServer = serviceRef<HttpServer>('http-server', '1.1.0');
+export const httpServer = serviceRef<HttpServer>('http-server', '1.1.0', 'tree');

@@ -46,4 +46,4 @@ export interface Identity {
   onRevoked(listener: (app: string) => void): Disposable;
 }
 
-export const identity = serviceRef<Identity>('identity', '1.0.0');
+export const identity = serviceRef<Identity>('identity', '1.0.0', 'tree');

@@ -52,4 +52,4 @@ export interface Inputs {
   register(description: InputDescription): InputSource;
 }
 
-export const inputs = serviceRef<Inputs>('inputs', '1.0.0');
+export const inputs = serviceRef<Inputs>('inputs', '1.0.0', 'powerful');

@@ -50,4 +50,4 @@ export interface Launcher {
   prepare(spec: SandboxSpec, options?: PrepareOptions): Promise<WalledProgram>;
 }
 
-export const launcher = serviceRef<Launcher>('launcher', '1.0.0');
+export const launcher = serviceRef<Launcher>('launcher', '1.0.0', 'tree');

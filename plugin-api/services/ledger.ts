@@ -44,4 +44,4 @@ export interface DeparturesLedger {
   sums(): Promise<readonly DepartureSum[]>;
 }
 
-export const ledger = serviceRef<DeparturesLedger>('ledger', '1.0.0');
+export const ledger = serviceRef<DeparturesLedger>('ledger', '1.0.0', 'tree');

@@ -50,4 +50,4 @@ export interface LogControl {
   divert(target: LogTarget): Disposable;
 }
 
-export const logControl = serviceRef<LogControl>('log-control', '1.0.0');
+export const logControl = serviceRef<LogControl>('log-control', '1.0.0', 'tree');

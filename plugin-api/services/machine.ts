@@ -12,4 +12,4 @@ export interface Machine {
   act(act: MachineAct, options?: { readonly safeMode?: boolean }): Promise<void>;
 }
 
-export const machine = serviceRef<Machine>('machine', '1.0.0');
+export const machine = serviceRef<Machine>('machine', '1.0.0', 'tree');

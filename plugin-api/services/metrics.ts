@@ -42,4 +42,4 @@ export interface Metrics {
   collect(): Promise<readonly MetricData[]>;
 }
 
-export const metrics = serviceRef<Metrics>('metrics', '1.0.0');
+export const metrics = serviceRef<Metrics>('metrics', '1.0.0', 'open');

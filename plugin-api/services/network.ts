@@ -50,11 +50,11 @@ export interface Network {
   forget(ssid: string): Promise<void>;
 }
 
-export const network = serviceRef<Network>('network', '1.0.0');
+export const network = serviceRef<Network>('network', '1.0.0', 'powerful');
 
 /** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
 export interface NetworkSimulator {
   simulate(state: NetworkState): Promise<void>;
 }
 
-export const networkSimulator = serviceRef<NetworkSimulator>('network-simulator', '1.0.0');
+export const networkSimulator = serviceRef<NetworkSimulator>('network-simulator', '1.0.0', 'tree');

@@ -250,4 +250,4 @@ export interface Operations {
   ): Promise<{ readonly done: Promise<void> }>;
 }
 
-export const operations = serviceRef<Operations>('operations', '1.0.0');
+export const operations = serviceRef<Operations>('operations', '1.0.0', 'open');

@@ -92,4 +92,4 @@ export interface Outbox {
   list(): Promise<readonly QueueState[]>;
 }
 
-export const outbox = serviceRef<Outbox>('outbox', '1.0.0');
+export const outbox = serviceRef<Outbox>('outbox', '1.0.0', 'tree');

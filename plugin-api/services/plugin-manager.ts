@@ -100,4 +100,4 @@ export interface PluginManager {
   sample(ms: number): Promise<readonly SampledUsage[]>;
 }
 
-export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.1.0');
+export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.1.0', 'tree');

@@ -54,4 +54,4 @@ export interface Processes {
   ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner>;
 }
 
-export const processes = serviceRef<Processes>('processes', '1.0.0');
+export const processes = serviceRef<Processes>('processes', '1.0.0', 'tree');

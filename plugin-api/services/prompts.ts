@@ -95,7 +95,7 @@ export interface Prompts {
   list(): Promise<readonly Prompt[]>;
 }
 
-export const prompts = serviceRef<Prompts>('prompts', '1.0.0');
+export const prompts = serviceRef<Prompts>('prompts', '1.0.0', 'powerful');
 
 /** The Core's own panel answers: for plugin `system-view` of the tree, and for no other. Its answers are kept with `by: panel`. */
 export interface PanelAnswers {
@@ -103,7 +103,7 @@ export interface PanelAnswers {
   answer(id: string, allow: readonly string[]): Promise<PromptOutcome>;
 }
 
-export const panelAnswers = serviceRef<PanelAnswers>('panel-answers', '1.0.0');
+export const panelAnswers = serviceRef<PanelAnswers>('panel-answers', '1.0.0', 'tree');
 
 /** One answer that was kept: it holds for what it names and what that implies, until it is revoked. */
 export interface Consent {
@@ -130,4 +130,4 @@ export interface Consents {
   onChange(listener: (app: string) => void): Disposable;
 }
 
-export const consents = serviceRef<Consents>('consents', '1.0.0');
+export const consents = serviceRef<Consents>('consents', '1.0.0', 'tree');

@@ -31,7 +31,7 @@ export interface Secrets {
   onChange(listener: (name: string) => void): Promise<Disposable>;
 }
 
-export const secrets = serviceRef<Secrets>('secrets', '1.0.0');
+export const secrets = serviceRef<Secrets>('secrets', '1.0.0', 'powerful');
 
 /** Finds texts of secrets in what is about to be written, whoever wrote it: for parts that carry the words of others, such as output of apps. */
 export interface SecretScan {
@@ -39,4 +39,4 @@ export interface SecretScan {
   hide(texts: readonly string[]): Promise<readonly string[]>;
 }
 
-export const secretScan = serviceRef<SecretScan>('secret-scan', '1.0.0');
+export const secretScan = serviceRef<SecretScan>('secret-scan', '1.0.0', 'tree');

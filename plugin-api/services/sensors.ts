@@ -51,4 +51,4 @@ export interface Sensors {
   subscribe(name: string, intervalMs: number, listener: (reading: SensorReading) => void): Disposable;
 }
 
-export const sensors = serviceRef<Sensors>('sensors', '1.0.0');
+export const sensors = serviceRef<Sensors>('sensors', '1.0.0', 'open');

@@ -70,4 +70,4 @@ export interface Sessions {
   onEnd(listener: (id: string) => void): Disposable;
 }
 
-export const sessions = serviceRef<Sessions>('sessions', '1.1.0');
+export const sessions = serviceRef<Sessions>('sessions', '1.1.0', 'tree');

@@ -67,4 +67,4 @@ export interface Slots {
   markBad(reason: string): Promise<void>;
 }
 
-export const slots = serviceRef<Slots>('slots', '1.0.0');
+export const slots = serviceRef<Slots>('slots', '1.0.0', 'tree');

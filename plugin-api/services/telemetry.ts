@@ -16,4 +16,4 @@ export interface Telemetry {
   onChange(listener: (consent: ConsentTold) => void): Promise<Disposable>;
 }
 
-export const telemetry = serviceRef<Telemetry>('telemetry', '1.0.0');
+export const telemetry = serviceRef<Telemetry>('telemetry', '1.0.0', 'tree');

@@ -36,4 +36,4 @@ export interface Traces {
   rules(): Promise<TraceRules>;
 }
 
-export const traces = serviceRef<Traces>('traces', '1.0.0');
+export const traces = serviceRef<Traces>('traces', '1.0.0', 'open');

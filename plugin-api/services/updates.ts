@@ -38,4 +38,4 @@ export interface Updates {
   release(id: string): Promise<void>;
 }
 
-export const updates = serviceRef<Updates>('updates', '1.0.0');
+export const updates = serviceRef<Updates>('updates', '1.0.0', 'tree');

@@ -22,11 +22,11 @@ export interface WallTime {
   setZone(zone: string): Promise<void>;
 }
 
-export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0');
+export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0', 'powerful');
 
 /** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
 export interface WallTimeSimulator {
   simulate(state: WallTimeState): Promise<void>;
 }
 
-export const wallTimeSimulator = serviceRef<WallTimeSimulator>('wall-time-simulator', '1.0.0');
+export const wallTimeSimulator = serviceRef<WallTimeSimulator>('wall-time-simulator', '1.0.0', 'tree');

@@ -99,6 +99,18 @@ test('plugin-api/inside is not packed: no contract, kit or door of authors impor
     if (module.startsWith('./inside/')) assert.ok(doors.includes(door), `${door} is a door of authors`);
 });
 
+test('each contract of a service names its access, and is no name of the index', () => {
+  const index = read('plugin-api/index.ts');
+  assert.doesNotMatch(index, /\.\/services\//);
+  const names = [...index.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = '']) =>
+    list.split(',').filter((name) => name.trim()),
+  );
+  assert.ok(names.length <= 150, `the index of plugin-api has ${names.length} names`);
+  for (const file of sources('plugin-api/services/*.ts'))
+    for (const [ref] of read(file).matchAll(/serviceRef<\w+>\([^)]*\)/g))
+      assert.match(ref, /, '(open|powerful|tree)'\)$/, `${file}: ${ref}`);
+});
+
 test('plugin-api shows its plan: at most 12 files lie at its top, and authors read a bounded contract', () => {
   assert.ok(sources('plugin-api/*').filter((file) => file.includes('.')).length <= 12);
   const authors = sources('plugin-api/**/*.ts').filter((file) => !/^plugin-api\/(inside|build)\//.test(file));

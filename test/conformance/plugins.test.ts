@@ -1,7 +1,8 @@
 /** The plugins port-sim and cbp with the bridge in C in the place of the simulator. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { bridgePort, endpoints } from '@device-core/plugin-api';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as cbp } from '../../plugins/hardware/cbp/index.ts';
 import { plugin as endpointsPlugin } from '../../plugins/hardware/endpoints/index.ts';

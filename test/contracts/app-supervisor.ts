@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
+import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import {
-  type AppLaunch,
   type AppSupervisor,
-  CoreError,
   ENFORCED,
   type Enforced,
   type GuestRun,
   type OutputLine,
-} from '@device-core/plugin-api';
-import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+} from '@device-core/plugin-api/services/app-supervisor';
+import type { AppLaunch } from '@device-core/plugin-api/services/identity';
 import { eventually } from '../fixtures/eventually.ts';
 import type { FakeGuest } from '../fixtures/fake-supervisor.ts';
 

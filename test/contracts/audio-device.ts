@@ -1,14 +1,14 @@
 /** What every provider of `audio-device` must do, whatever microphone and loudspeaker are behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
 import {
   type AudioDevice,
   type AudioFrame,
-  CoreError,
   FRAME_MS,
   FRAME_SAMPLES,
   monotonicMs,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/audio';
 import { eventually, pace } from '../fixtures/eventually.ts';
 
 export interface DeviceUnderTest extends AsyncDisposable {

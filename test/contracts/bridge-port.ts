@@ -1,7 +1,8 @@
 /** What every provider of `bridge-port` must do, whatever is behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type BridgePort, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { BridgePort } from '@device-core/plugin-api/services/bridge-port';
 import { pace } from '../fixtures/eventually.ts';
 
 export interface PortUnderTest extends AsyncDisposable {

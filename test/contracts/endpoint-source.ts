@@ -1,7 +1,8 @@
 /** What every source of endpoints must do, be it the bridge or a bus of the host. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CoreError, type EndpointEvent, type EndpointSource, type SourceState } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { EndpointEvent, EndpointSource, SourceState } from '@device-core/plugin-api/services/endpoints';
 
 export interface SourceUnderTest extends AsyncDisposable {
   readonly source: EndpointSource;

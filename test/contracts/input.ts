@@ -1,9 +1,15 @@
 /** What every source of touch and keys must do, whatever device is behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { InputDescription, InputEvent, InputSource, Inputs, TouchInput } from '@device-core/plugin-api';
 import { FEED_LIMITS } from '@device-core/plugin-api/input';
 import { PANEL_UNITS } from '@device-core/plugin-api/scene';
+import type {
+  InputDescription,
+  InputEvent,
+  InputSource,
+  Inputs,
+  TouchInput,
+} from '@device-core/plugin-api/services/input';
 import { eventually } from '../fixtures/eventually.ts';
 
 /** The device, in the hands of a person. What it cannot do is absent. */

@@ -1,7 +1,13 @@
 /** What every provider of the service `intents` must do, however it matches. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { IntentAnswer, IntentDefinition, IntentPlan, IntentRun, Intents } from '@device-core/plugin-api';
+import type {
+  IntentAnswer,
+  IntentDefinition,
+  IntentPlan,
+  IntentRun,
+  Intents,
+} from '@device-core/plugin-api/services/intents';
 
 export interface IntentsUnderTest extends AsyncDisposable {
   readonly intents: Intents;

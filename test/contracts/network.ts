@@ -1,7 +1,7 @@
 /** What the plugin `network` must do, whoever it asks. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type NetworkState, type NetworkStatus, network } from '@device-core/plugin-api';
+import { type NetworkState, type NetworkStatus, network } from '@device-core/plugin-api/services/network';
 import type { TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { eventually, stays } from '../fixtures/eventually.ts';
 

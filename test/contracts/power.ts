@@ -1,7 +1,7 @@
 /** What the plugin `power` must do, whoever it asks. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type PowerState, power } from '@device-core/plugin-api';
+import { type PowerState, power } from '@device-core/plugin-api/services/power';
 import type { TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { eventually, stays } from '../fixtures/eventually.ts';
 

@@ -1,7 +1,8 @@
 /** What a renderer sends piece by piece must be what it paints as a whole: bounds that are too tight leave traces of what was there. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CoreError, type Surface } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Surface } from '@device-core/plugin-api/services/renderer';
 import fc from 'fast-check';
 import { EMPTY_TREE, patched } from '../../plugins/display/render-skia/tree.ts';
 import { Glass, SURROUNDINGS } from '../fixtures/glass.ts';

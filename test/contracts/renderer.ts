@@ -1,15 +1,15 @@
 /** What every renderer must do, whatever paints in it. It runs in this thread, on a virtual clock. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
+import { DAY, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
 import {
-  CoreError,
   LAYERS,
   type Renderer,
   type Surface,
   type Surroundings,
   type TreePatch,
-} from '@device-core/plugin-api';
-import { DAY, type SceneNode, type Timeline } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/renderer';
 import type { VirtualClock } from '@device-core/plugin-api/testing';
 import { Glass, SURROUNDINGS, surfaceOf } from '../fixtures/glass.ts';
 import type { Skills } from '../fixtures/random-scene.ts';

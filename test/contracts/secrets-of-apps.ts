@@ -1,7 +1,7 @@
 /** What every plugin that keeps secrets must do for apps: own scope only, over the socket of the app. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Invocation } from '@device-core/plugin-api';
+import type { Invocation } from '@device-core/plugin-api/services/operations';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../fixtures/eventually.ts';
 import { AGENDA, app, asApp, healthOf, TEXT } from '../fixtures/secrets-device.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { LONGEST_SECRET, Secret, secretScan } from '@device-core/plugin-api';
+import { LONGEST_SECRET, Secret } from '@device-core/plugin-api';
+import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { type VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { FULL } from '../fixtures/runs.ts';
 import { AGENDA, asApp, healthOf, type Started, TEXT } from '../fixtures/secrets-device.ts';

@@ -1,14 +1,9 @@
 /** What every engine of kind `stt` must do, whatever it understands. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  type AudioFrame,
-  CoreError,
-  FRAME_SAMPLES,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { codeOf, grammarOf, HOUSE } from '../fixtures/commands.ts';
 import { eventually, pace, stays } from '../fixtures/eventually.ts';
 import { framesOf, join, noise, say, silence } from '../fixtures/speech.ts';

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { it } from 'node:test';
-import { CoreError, type PcmChunk, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, concatSamples, msOf } from '@device-core/plugin-api/audio';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';
 

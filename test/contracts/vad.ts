@@ -1,7 +1,8 @@
 /** What every engine of kind `vad` must do, whatever is behind it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { AudioFrame, VadEngine, VadResult } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { VadEngine, VadResult } from '@device-core/plugin-api/services/speech';
 import { collect, framesOf, join, noise, say, silence } from '../fixtures/speech.ts';
 
 export interface EngineUnderTest<T> extends AsyncDisposable {

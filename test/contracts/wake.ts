@@ -1,14 +1,9 @@
 /** What every engine of kind `wake` must do, whatever finds the phrases. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  type AudioFrame,
-  CoreError,
-  FRAME_MS,
-  FRAME_SAMPLES,
-  type WakeEngine,
-  type WakeHit,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_MS, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { WakeEngine, WakeHit } from '@device-core/plugin-api/services/speech';
 import { codeOf } from '../fixtures/commands.ts';
 import { eventually, pace } from '../fixtures/eventually.ts';
 import { collect, framesOf, join, noise, say, silence } from '../fixtures/speech.ts';

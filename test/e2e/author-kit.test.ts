@@ -41,7 +41,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-const FAKES = `import { operations } from '@device-core/plugin-api';
+const FAKES = `import { operations } from '@device-core/plugin-api/services/operations';
 import { TestOperations } from '@device-core/plugin-api/testing';
 
 export const services = () => [[operations, new TestOperations()]];

@@ -6,15 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import {
-  type CoreError,
-  type PluginManifest,
-  type PluginStatus,
-  pluginManager,
-  type SkuManifest,
-  type SkuPlugin,
-} from '@device-core/plugin-api';
+import type { CoreError, PluginManifest, SkuManifest, SkuPlugin } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';

@@ -5,15 +5,9 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import {
-  type CallContext,
-  CoreError,
-  type EventEnvelope,
-  eventBus,
-  type Logger,
-  operations,
-  steadyMs,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, type EventEnvelope, type Logger, steadyMs } from '@device-core/plugin-api';
+import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import { GuestBus } from '../../kernel/isolation/guest/bus.ts';
 import { threadPort } from '../../kernel/isolation/ports.ts';
@@ -111,7 +105,7 @@ describe('a whole Core', () => {
 });
 
 async function portOf(core: Core): Promise<number> {
-  const { httpServer } = await import('@device-core/plugin-api');
+  const { httpServer } = await import('@device-core/plugin-api/services/http-server');
   const tcp = (await core.service(httpServer).addresses()).find((address) => address.startsWith('http'));
   return Number(new URL(tcp!).port);
 }

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { JsonSchema } from '@device-core/plugin-api';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { differing, pages, readInput } from '../../docs/reference/generate.ts';

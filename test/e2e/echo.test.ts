@@ -1,17 +1,14 @@
 /** A device that hears its own speaker: it does not answer itself, and with echo cancellation it can be interrupted. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import {
-  type AudioFrame,
-  audio,
-  type Caller,
-  type ComponentHealth,
-  intents,
-  operations,
-  speech,
-  voice,
-} from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
+import { type AudioFrame, audio } from '@device-core/plugin-api/services/audio';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
+import { voice } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { without } from '../fixtures/debian.ts';

@@ -1,15 +1,12 @@
 /** The demo apps of docs/examples as they stand, on a Core with a simulated bridge. Costs a whole Core with its apps as processes. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import {
-  apps,
-  type Caller,
-  config,
-  type EventEnvelope,
-  eventBus,
-  functions,
-  operations,
-} from '@device-core/plugin-api';
+import type { Caller, EventEnvelope } from '@device-core/plugin-api';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { config } from '@device-core/plugin-api/services/config';
+import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { functions } from '@device-core/plugin-api/services/functions';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { stays, eventually as until } from '../fixtures/eventually.ts';
 

@@ -1,7 +1,11 @@
 /** From a text to an app and back, through a whole Core: what voice does between recognition and speech. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { apps, type Caller, functions, type IntentPlan, intents, operations } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { functions } from '@device-core/plugin-api/services/functions';
+import { type IntentPlan, intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually as until } from '../fixtures/eventually.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { PluginStatus } from '@device-core/plugin-api';
+import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually, pace } from '../fixtures/eventually.ts';
 
@@ -112,7 +112,8 @@ test('devicectl may ask for the change where nobody watches, also of what carrie
 });
 
 const PLUGIN = (answer: string) => `
-import { definePlugin, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 export const plugin = definePlugin({
   requires: { operations },
   setup(host, services) {

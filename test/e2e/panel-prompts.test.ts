@@ -4,18 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  apps,
-  type Caller,
-  consents,
-  display,
-  eventBus,
-  notifications,
-  operations,
-  panelAnswers,
-  prompts,
-  steadyMs,
-} from '@device-core/plugin-api';
+import { type Caller, steadyMs } from '@device-core/plugin-api';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { display, notifications } from '@device-core/plugin-api/services/display';
+import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { consents, panelAnswers, prompts } from '@device-core/plugin-api/services/prompts';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually, turns } from '../fixtures/eventually.ts';
 

@@ -4,7 +4,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { changes, type Isolation, operations } from '@device-core/plugin-api';
+import type { Isolation } from '@device-core/plugin-api';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { settledChange } from '../fixtures/changes.ts';
 import { type Core, startCore } from '../fixtures/core.ts';

@@ -1,8 +1,12 @@
 /** A spoken command through the whole device: microphone, wake phrase, grammar, an app, and speech out of the speaker. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Caller, intents, operations, speech, type VoiceTurn, voice } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
+import { type VoiceTurn, voice } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually as until } from '../fixtures/eventually.ts';

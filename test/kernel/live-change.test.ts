@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { type CoreError, device, type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
+import { type CoreError, type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { type MemoryKernel, type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startCore } from '../fixtures/core.ts';
 

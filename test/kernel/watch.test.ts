@@ -4,7 +4,9 @@ import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Caller, operations, type PluginHost, pluginManager, serviceRef } from '@device-core/plugin-api';
+import { type Caller, type PluginHost, serviceRef } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { Processor } from '../../kernel/usage/processor.ts';
 import { summary } from '../../kernel/usage/sampler.ts';
 import { Watch } from '../../kernel/usage/watch.ts';
@@ -396,7 +398,8 @@ main: index.js
 requires: { operations: ^1.0.0 }
 `,
   code: `
-import { definePlugin, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 function spin() {
   const began = process.threadCpuUsage();
   for (let spent = 0; spent < 90_000; ) {

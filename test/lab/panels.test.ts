@@ -1,8 +1,8 @@
 /** Panels and fingers of a virtual machine: what goes out is compared with its screen, pixel by pixel, what comes in with what its hands did. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { InputEvent } from '@device-core/plugin-api';
 import type { Rect } from '@device-core/plugin-api/scene';
+import type { InputEvent } from '@device-core/plugin-api/services/input';
 import type { PanelInfo } from '@device-core/plugin-api/services/panel';
 import { ABS, EV, SYN } from '../../plugins/display/input-evdev/codes.ts';
 import { eventually } from '../fixtures/eventually.ts';

@@ -1,8 +1,8 @@
 /** Answering where a program waits: what is asked, what is sent, and who else may answer meanwhile. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Prompt, PromptItem } from '@device-core/plugin-api';
 import { answerHere, EXIT, Failure, type ProgramClient } from '@device-core/plugin-api/program';
+import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
 
 const ITEM: PromptItem = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };
 const NFC: PromptItem = { ...ITEM, capability: 'sensors.nfc', summary: 'Read \u001b[2J tags', optional: true };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FRAME_SAMPLES } from '@device-core/plugin-api';
 import {
   bytesOfSamples,
   clausesOf,
@@ -15,6 +14,7 @@ import {
   samplesOfBytes,
   wavHeader,
 } from '@device-core/plugin-api/audio';
+import { FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';
 

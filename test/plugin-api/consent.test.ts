@@ -1,7 +1,6 @@
 /** What an app asks for, which rule decides, and what a new version asks beyond what there is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Consent } from '@device-core/plugin-api';
 import {
   type Asking,
   type ConsentPolicy,
@@ -10,6 +9,7 @@ import {
   difference,
   policyProblem,
 } from '@device-core/plugin-api/inside/consent';
+import type { Consent } from '@device-core/plugin-api/services/prompts';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 const CASES: readonly {

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type CoreError, type HealthReport, toCoreError } from '@device-core/plugin-api';
+import { type CoreError, toCoreError } from '@device-core/plugin-api';
 import {
   appendFile,
   KeptFile,
@@ -27,6 +27,7 @@ import {
   sweepLeftovers,
   waitingForDiskMs,
 } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../fixtures/eventually.ts';
 import { FaultyDisk } from '../fixtures/faulty-disk.ts';

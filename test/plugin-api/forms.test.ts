@@ -5,8 +5,9 @@ import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type HealthReport, stateChanges, stateOf } from '@device-core/plugin-api';
+import { stateChanges, stateOf } from '@device-core/plugin-api';
 import { dropForms, formFile, KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';

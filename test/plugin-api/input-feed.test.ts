@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { InputEvent, TouchInput } from '@device-core/plugin-api';
 import { FEED_LIMITS, InputFeed } from '@device-core/plugin-api/input';
+import type { InputEvent, TouchInput } from '@device-core/plugin-api/services/input';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { RecordingInputs, wellFormed } from '../contracts/input.ts';

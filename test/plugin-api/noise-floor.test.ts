@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FRAME_MS } from '@device-core/plugin-api';
 import { NoiseFloor } from '@device-core/plugin-api/audio';
+import { FRAME_MS } from '@device-core/plugin-api/services/audio';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';
 

@@ -14,7 +14,8 @@ const folder = mkdtempSync(join(tmpdir(), 'dp-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const PLUGIN = `
-import { CoreError, definePlugin, type Operation } from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
+import { type Operation } from '@device-core/plugin-api/services/operations';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { greeting } from './greeting.ts';
 
@@ -41,7 +42,7 @@ export const plugin = definePlugin({
 
 const TEST = `
 import assert from 'node:assert/strict';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { checkManifest, createTestHost, given } from '@device-core/plugin-api/testing';
 import { plugin } from './index.ts';
 

@@ -8,17 +8,12 @@ import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import {
-  type AudioFrame,
-  appSockets,
-  audioDevice,
-  definePlugin,
-  FRAME_SAMPLES,
-  grants,
-  monotonicMs,
-  speech,
-  voice,
-} from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type AudioFrame, audioDevice, FRAME_SAMPLES, monotonicMs } from '@device-core/plugin-api/services/audio';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { speech } from '@device-core/plugin-api/services/speech';
+import { voice } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';

@@ -1,7 +1,7 @@
 /** A controller that takes windows: left, top, width and height as 16 bits each, little endian, and then their pixels in RGB565. */
 import { open } from 'node:fs/promises';
-import { monotonicMs } from '@device-core/plugin-api';
 import type { PanelHardware } from '@device-core/plugin-api/panel-driver';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
 
 export interface Settings {
   readonly device: string;

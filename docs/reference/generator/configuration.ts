@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@device-core/plugin-api';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Input } from './input.ts';
 import { code, page, table } from './markdown.ts';
 import { schemaTable } from './schema.ts';

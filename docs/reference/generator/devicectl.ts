@@ -1,5 +1,5 @@
-import type { DeviceInfo } from '@device-core/plugin-api';
 import type { Program } from '@device-core/plugin-api/program';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import {
   type Command,
   Commands,

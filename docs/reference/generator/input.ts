@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { OperationInfo, PluginManifest, StreamInfo } from '@device-core/plugin-api';
+import type { PluginManifest } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import type { Program } from '@device-core/plugin-api/program';
+import type { OperationInfo, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { parse } from 'yaml';
 import type { ProgramPlace } from '../../../plugins/interface/cli/program/programs.ts';
 

@@ -1,4 +1,5 @@
-import { operations, type SkuManifest } from '@device-core/plugin-api';
+import type { SkuManifest } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { parse } from 'yaml';
 import { startCore } from '../../../test/fixtures/core.ts';
 import type { Input } from './input.ts';

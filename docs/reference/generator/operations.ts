@@ -1,4 +1,4 @@
-import type { OperationError, OperationInfo } from '@device-core/plugin-api';
+import type { OperationError, OperationInfo } from '@device-core/plugin-api/services/operations';
 import { code, sentence } from './markdown.ts';
 import { schemaTable } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { OperationInfo, RestBinding } from '@device-core/plugin-api';
+import type { OperationInfo, RestBinding } from '@device-core/plugin-api/services/operations';
 import { exampleOf } from './example.ts';
 import { type Examples, readExamples } from './examples/recorded.ts';
 import type { Input } from './input.ts';

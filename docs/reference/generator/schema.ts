@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@device-core/plugin-api';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { code, table } from './markdown.ts';
 
 type Row = readonly [name: string, type: string, required: string, meaning: string];

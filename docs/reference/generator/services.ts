@@ -9,6 +9,7 @@ const KERNEL = new Set(['device', 'event-bus', 'grants', 'plugin-manager']);
 interface Service {
   readonly id: string;
   readonly version: string;
+  readonly access: string;
   readonly variable: string;
   readonly contract: string;
   readonly file: string;
@@ -26,15 +27,21 @@ export function servicesPage({ manifests }: Input): string {
     manifests.filter(({ requires, optional }) => requires?.[id] ?? optional?.[id]).map((manifest) => manifest.id);
   return page(
     'Services',
-    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits.',
+    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits. Each service has its own door, `@device-core/plugin-api/services/<file>`. Its access is `open` (any plugin), `powerful` (it acts on hardware, people or other plugins) or `tree` (plugins of the Core alone).',
     table(
-      ['service', 'version', 'provided by', 'used by'],
-      services.map(({ id, version }) => [`[${code(id)}](#${id})`, version, providers(id), codes(users(id))]),
+      ['service', 'version', 'access', 'provided by', 'used by'],
+      services.map(({ id, version, access }) => [
+        `[${code(id)}](#${id})`,
+        version,
+        access,
+        providers(id),
+        codes(users(id)),
+      ]),
     ),
     'Methods return promises, async iterables or disposables and take values that can be cloned, or callbacks, so that a provider can move to a worker or a process. The listings below are the contracts themselves.',
     ...services.flatMap((service) => [
       `## ${service.id}`,
-      `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, in ${code(service.file)}.`.trimStart(),
+      `${docstring(service.source, `export interface ${service.contract} `)} Reference: ${code(service.variable)}, contract ${service.version}, door ${code(service.file.replace(/\.ts$/, ''))}.`.trimStart(),
       fence(
         'ts',
         exportedTypes(service.source)
@@ -52,10 +59,11 @@ function readServices(): readonly Service[] {
     .flatMap((name) => {
       const file = `${folder}/${name}`;
       const source = readSource(file);
-      const refs = source.matchAll(/^export const (\w+) = serviceRef<(\w+)>\('([^']+)', '([^']+)'\)/gm);
-      return [...refs].map(([, variable, contract, id, version]) => ({
+      const refs = source.matchAll(/^export const (\w+) = serviceRef<(\w+)>\('([^']+)', '([^']+)', '(\w+)'\)/gm);
+      return [...refs].map(([, variable, contract, id, version, access]) => ({
         id: id!,
         version: version!,
+        access: access!,
         variable: variable!,
         contract: contract!,
         file,

@@ -2,7 +2,8 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginDefinition } from '@device-core/plugin-api';
-import { CoreError, operations, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type ServiceRef, serviceRef } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import semver from 'semver';
 import { originOf } from '../../blame.ts';
 import { createTestHost } from '../host.ts';

@@ -1,5 +1,6 @@
 /** What has just left the table: while its plugin may be restarting, callers are told to come again instead of that there is no such thing. */
-import { CoreError, type OperationInfo, type Scope } from '../../index.ts';
+import { CoreError, type Scope } from '../../index.ts';
+import type { OperationInfo } from '../../services/operations.ts';
 import type { Entry } from './entry.ts';
 
 /** Longer than the longest pause before the start of a plugin that failed. */

@@ -1,4 +1,5 @@
-import type { Operation, OperationInfo, ServiceUser, StreamEndpoint, StreamInfo } from '../../index.ts';
+import type { ServiceUser } from '../../index.ts';
+import type { Operation, OperationInfo, StreamEndpoint, StreamInfo } from '../../services/operations.ts';
 import type { Authorization } from './capability-template.ts';
 
 /** One row, ready to run. */

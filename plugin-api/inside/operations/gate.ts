@@ -4,12 +4,11 @@ import {
   type Caller,
   CoreError,
   type HookCaller,
-  type Invocation,
   type Logger,
   pluginErrorProblem,
-  type StreamChannel,
   toCoreError,
 } from '../../index.ts';
+import type { Invocation, StreamChannel } from '../../services/operations.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
 import { PendingCall } from './pending-call.ts';

@@ -3,13 +3,13 @@ import {
   type CallContext,
   type Caller,
   CoreError,
-  type Invocation,
   LazyAbort,
   type Logger,
   type Session,
   WHEN_ABORTED,
 } from '../../index.ts';
 import { logOfTrace, type TraceContext, type Tracer } from '../../kits/tracing/index.ts';
+import type { Invocation } from '../../services/operations.ts';
 
 export interface CallOwner {
   /** The call is over: nothing of it need be kept. */

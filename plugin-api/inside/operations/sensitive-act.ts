@@ -1,6 +1,6 @@
 /** What a page wants to do and a person confirms: in words, and as a text that is the same for these params alone. Pure. */
 
-import type { Sensitive, SensitiveAct } from '../../index.ts';
+import type { Sensitive, SensitiveAct } from '../../services/operations.ts';
 import { filled } from '../consent/words.ts';
 
 /** Characters of a param in a message. */

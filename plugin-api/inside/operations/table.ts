@@ -3,17 +3,19 @@ import {
   type Capabilities,
   CoreError,
   didYouMean,
-  type JsonSchema,
   type Logger,
-  type Operation,
-  type OperationInfo,
   pluginErrorProblem,
-  type RestBinding,
   type Scope,
   type ServiceUser,
-  type StreamEndpoint,
-  type StreamInfo,
 } from '../../index.ts';
+import type {
+  JsonSchema,
+  Operation,
+  OperationInfo,
+  RestBinding,
+  StreamEndpoint,
+  StreamInfo,
+} from '../../services/operations.ts';
 import { authorization } from './capability-template.ts';
 import { Departed } from './departed.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';

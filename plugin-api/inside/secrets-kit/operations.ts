@@ -1,13 +1,9 @@
 /** Operations on secrets: the operator sets, lists and deletes, an app has its own, and nobody reads what is another's. */
-import {
-  type Apps,
-  type CallContext,
-  type Capabilities,
-  CoreError,
-  type JsonSchema,
-  type Operation,
-} from '../../index.ts';
+
+import { type CallContext, type Capabilities, CoreError } from '../../index.ts';
 import { exactly, STATE_ERRORS } from '../../kits/operation-kit/index.ts';
+import type { Apps } from '../../services/apps.ts';
+import type { JsonSchema, Operation } from '../../services/operations.ts';
 import { checkName, checkScope, commandFor, LONGEST_NAME, LONGEST_SCOPE, notFound, ownScope, SHARED } from './names.ts';
 import type { References } from './references.ts';
 import type { Kept, SecretStore } from './store.ts';

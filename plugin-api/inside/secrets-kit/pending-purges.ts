@@ -1,5 +1,6 @@
 /** Scopes that are to be emptied and could not be yet: told, tried again until they are, and known after a restart as far as a disk takes it. */
-import { CoreError, type HealthReport, isNewer, type Logger, reasonOf, type Scope } from '../../index.ts';
+import { CoreError, isNewer, type Logger, reasonOf, type Scope } from '../../index.ts';
+import type { HealthReport } from '../../services/health.ts';
 import type { Vault } from './vault.ts';
 
 /** Milliseconds to the next try: twice as many after each that failed. */

@@ -1,17 +1,11 @@
 /** A plugin that keeps secrets, whatever it keeps them in: the service, its operations, its health and its event. */
-import {
-  type Apps,
-  apps,
-  CAPABILITIES,
-  ERROR_CODES,
-  type HealthReport,
-  type Operations,
-  type PluginHost,
-  type PluginManager,
-  reasonOf,
-  secretScan,
-  secrets,
-} from '../../index.ts';
+
+import { CAPABILITIES, ERROR_CODES, type PluginHost, reasonOf } from '../../index.ts';
+import { type Apps, apps } from '../../services/apps.ts';
+import type { HealthReport } from '../../services/health.ts';
+import type { Operations } from '../../services/operations.ts';
+import type { PluginManager } from '../../services/plugin-manager.ts';
+import { secretScan, secrets } from '../../services/secrets.ts';
 import { missingOf, secretOperations } from './operations.ts';
 import { References } from './references.ts';
 import { startScan } from './scan.ts';

@@ -6,11 +6,10 @@ import {
   type Logger,
   Secret,
   type SecretRef,
-  type Secrets,
-  type SecretTold,
   type ServesEachUser,
   type ServiceUser,
 } from '../../index.ts';
+import type { Secrets, SecretTold } from '../../services/secrets.ts';
 import { checkName, notFound, partsOf, type SecretKey, SHARED } from './names.ts';
 import type { References } from './references.ts';
 import type { Kept, SecretStore } from './store.ts';

@@ -1,4 +1,5 @@
-import type { Apps, Scope } from '../../index.ts';
+import type { Scope } from '../../index.ts';
+import type { Apps } from '../../services/apps.ts';
 
 /** For operations that take an app: people write its short name, the registries know its id. */
 export class AppNames {

@@ -1,4 +1,5 @@
-import { type ComponentHealth, CoreError, type Logger, reasonOf, type Scope, settlesWithin } from '../../index.ts';
+import { CoreError, type Logger, reasonOf, type Scope, settlesWithin } from '../../index.ts';
+import type { ComponentHealth } from '../../services/health.ts';
 import type { Panel, PanelFrame, PanelInfo } from '../../services/panel.ts';
 import { Listeners } from '../operation-kit/index.ts';
 import { checkFrame, checkLevel } from '../pixels/index.ts';

@@ -1,8 +1,9 @@
 /** Can this package run on this device at all? */
 import { access, constants, statfs } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { type AppManifest, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { satisfies } from '@device-core/plugin-api/kits/versions';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 
 /** What stays free beside what is written, as a part of it. */
 const SPARE = 1.1;

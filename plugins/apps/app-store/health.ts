@@ -1,5 +1,5 @@
-import type { HealthReport } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { StoreConfig } from './outcome.ts';
 import type { PackageStore } from './store.ts';
 

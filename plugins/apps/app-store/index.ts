@@ -1,19 +1,12 @@
 import { join } from 'node:path';
-import {
-  appStore,
-  appSupervisor,
-  apps,
-  type ChangeRequest,
-  type Changes,
-  CoreError,
-  changes,
-  consents,
-  definePlugin,
-  device,
-  operations,
-  prompts,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, reasonOf } from '@device-core/plugin-api';
+import { appStore } from '@device-core/plugin-api/services/app-store';
+import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { consents, prompts } from '@device-core/plugin-api/services/prompts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import type { Parts } from './parts.ts';

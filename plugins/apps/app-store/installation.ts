@@ -1,16 +1,10 @@
 /** Installing and updating as a change. Before the list names a version nothing has happened; what fails after that is taken back whole. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import {
-  type ChangeData,
-  type ChangeMaker,
-  type Consent,
-  CoreError,
-  callerName,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, callerName, reasonOf } from '@device-core/plugin-api';
 import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/inside/consent';
-import type { ActSubject } from '@device-core/plugin-api/services/prompts';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ActSubject, Consent } from '@device-core/plugin-api/services/prompts';
 import { removeTree } from './code.ts';
 import { type AppEntry, type Retained, without } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';

@@ -1,6 +1,8 @@
 /** `installed.yaml`, the one truth about apps that were installed: what is in it, and how it is read. Pure. */
-import { type Consent, CoreError, newerForm } from '@device-core/plugin-api';
+
+import { CoreError, newerForm } from '@device-core/plugin-api';
 import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { Consent } from '@device-core/plugin-api/services/prompts';
 
 export interface AppVersion {
   readonly version: string;

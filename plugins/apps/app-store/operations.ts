@@ -1,13 +1,9 @@
 /** apps.install, update, rollback, remove, switch, installed, upload. What takes long is a change. */
-import {
-  type ChangeRequest,
-  CoreError,
-  type CoreErrorCode,
-  callerName,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+
+import { CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { ChangeRequest } from '@device-core/plugin-api/services/changes';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { Installation } from './installation.ts';
 import type { AppEntry, Installed } from './installed.ts';

@@ -1,6 +1,7 @@
 /** What is asked of the store, and what it answers. */
-import type { AppManifest } from '@device-core/plugin-api';
+
 import type { Tree } from '@device-core/plugin-api/inside/packages';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppEntry } from './installed.ts';
 import type { TrustPolicy } from './trust.ts';
 

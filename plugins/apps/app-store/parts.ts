@@ -1,4 +1,8 @@
-import type { AppSupervisor, Apps, Consents, DeviceInfo, Logger, Prompts, Scope } from '@device-core/plugin-api';
+import type { Logger, Scope } from '@device-core/plugin-api';
+import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import type { Apps } from '@device-core/plugin-api/services/apps';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Consents, Prompts } from '@device-core/plugin-api/services/prompts';
 import type { StoreConfig } from './outcome.ts';
 import type { PackageStore } from './store.ts';
 import type { Uploads } from './uploads.ts';

@@ -1,5 +1,7 @@
 /** Is a new version as good as it should be? READY in time, no crash, and its health never an error, for as long as a probation takes. */
-import { type AppStatus, CoreError, stateText } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import { type AppStatus, stateText } from '@device-core/plugin-api/services/apps';
 import type { Parts } from './parts.ts';
 
 /** What an app says of its own health is asked for so often. */

@@ -1,5 +1,7 @@
 /** Removing an app as a change. Its data stay for a while unless they are purged. */
-import { type ChangeData, type ChangeMaker, CoreError } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import { ignoreMissing } from './installation.ts';
 import { type AppEntry, without } from './installed.ts';
 import type { Parts } from './parts.ts';

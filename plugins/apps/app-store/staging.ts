@@ -2,9 +2,10 @@
 import { constants as fs } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { type AppManifest, CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, storageError } from '@device-core/plugin-api/durable';
 import { APP_PACKAGE, filesOf, readTree, type TreeLimits, unpack } from '@device-core/plugin-api/inside/packages';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { Candidate } from './outcome.ts';
 
 /** Reads and checks the manifest of a folder, as service apps does. */

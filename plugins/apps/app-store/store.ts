@@ -1,19 +1,12 @@
 /** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import {
-  type AppStore,
-  type AppSupervisor,
-  type Clock,
-  CoreError,
-  type Logger,
-  reasonOf,
-  type StoredApp,
-  type StoredApps,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
+import type { AppStore, StoredApp, StoredApps } from '@device-core/plugin-api/services/app-store';
+import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
 import { AppCode, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
 import { type AppEntry, type Installed, without } from './installed.ts';

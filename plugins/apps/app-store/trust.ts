@@ -2,8 +2,9 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppManifest, type CapabilityClass, CoreError, classOf, reasonOf } from '@device-core/plugin-api';
+import { type CapabilityClass, CoreError, classOf, reasonOf } from '@device-core/plugin-api';
 import { APP_PACKAGE, fingerprintOf, readSignature, verifyTree } from '@device-core/plugin-api/inside/packages';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 
 export interface TrustedKey {
   readonly name: string;

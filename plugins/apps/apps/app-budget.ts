@@ -1,6 +1,7 @@
 /** What an app took, held against its budgets. Pure; no time of its own. */
-import type { GuestUsage } from '@device-core/plugin-api';
+
 import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
+import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
 
 export const BUDGETS = ['memory', 'cpu', 'tasks', 'storage', 'cache'] as const;
 export type Budget = (typeof BUDGETS)[number];

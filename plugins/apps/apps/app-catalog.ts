@@ -1,7 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type AppManifest, CoreError, reasonOf, type StoredApp, toCoreError } from '@device-core/plugin-api';
+import { CoreError, reasonOf, toCoreError } from '@device-core/plugin-api';
 import { compare } from '@device-core/plugin-api/kits/versions';
+import type { StoredApp } from '@device-core/plugin-api/services/app-store';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppManifestReader } from './app-manifest.ts';
 import type { LastGoodManifests } from './last-good.ts';
 import { waitingForThemselves } from './start-order.ts';

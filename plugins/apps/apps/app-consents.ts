@@ -1,14 +1,9 @@
 /** Kept answers and questions about apps, as far as plugin `prompts` is there. Its last word holds while it restarts. */
-import {
-  type AppManifest,
-  type Consent,
-  type Consents,
-  CoreError,
-  type Logger,
-  type Prompts,
-  reasonOf,
-} from '@device-core/plugin-api';
+
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { type ConsentPolicy, DEFAULT_POLICY, type Decision, questionOf } from '@device-core/plugin-api/inside/consent';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { Consent, Consents, Prompts } from '@device-core/plugin-api/services/prompts';
 
 export class AppConsents {
   readonly #log: Logger;

@@ -3,16 +3,16 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import {
-  type AppManifest,
   type Clock,
   type CrashLimits,
   CrashPolicy,
   type CrashState,
-  type DeviceInfo,
   type Logger,
   reasonOf,
 } from '@device-core/plugin-api';
 import { replaceFileSync } from '@device-core/plugin-api/durable';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 

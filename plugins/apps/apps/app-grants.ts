@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AppManifest } from '@device-core/plugin-api';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import type { Surroundings } from './surroundings.ts';
 

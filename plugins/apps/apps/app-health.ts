@@ -1,4 +1,5 @@
-import type { AppStatus, ComponentHealth, ComponentStatus } from '@device-core/plugin-api';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import type { ComponentHealth, ComponentStatus } from '@device-core/plugin-api/services/health';
 import type { App } from './app.ts';
 
 const REPORT_MS = 30_000;

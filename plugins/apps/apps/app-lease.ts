@@ -1,6 +1,8 @@
 import { basename, join } from 'node:path';
-import { type AppLeftOut, type AppManifest, type FunctionLeftOut, reasonOf } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import type { AppLeftOut, AppManifest } from '@device-core/plugin-api/services/apps';
+import type { FunctionLeftOut } from '@device-core/plugin-api/services/functions';
 import { shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
 import type { GuestAddresses } from './guest-spec.ts';

@@ -1,17 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type AppManifest,
-  CoreError,
-  describeCapability,
-  nearest,
-  reasonOf,
-  suggestCapability,
-} from '@device-core/plugin-api';
+import { CoreError, describeCapability, nearest, reasonOf, suggestCapability } from '@device-core/plugin-api';
 import { type SkuOfApps, skuComplaints } from '@device-core/plugin-api/inside/app-spec';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
 import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
 import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { manifestComplaints } from './manifest-rules.ts';
 

@@ -1,12 +1,7 @@
-import {
-  type AppStatus,
-  type CallContext,
-  CoreError,
-  callerName,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Supervisor } from './supervisor.ts';
 
 export const BY_APP: JsonSchema = {

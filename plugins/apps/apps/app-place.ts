@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import type { AppManifest, DeviceInfo } from '@device-core/plugin-api';
 import type { GuestPlace } from '@device-core/plugin-api/inside/app-spec';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 
 /** Where the things of one app lie. */
 export interface AppPlace {

@@ -1,5 +1,6 @@
-import { type AppSupervisor, type GuestEnd, type GuestStart, reasonOf } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import type { AppSupervisor, GuestEnd, GuestStart } from '@device-core/plugin-api/services/app-supervisor';
 
 /** What runs of an app now. */
 export interface AppRun {

@@ -1,6 +1,7 @@
 /** Looks for apps: in the folders that were named, in the store, and in the folder of installed ones. One search at a time. */
 import { join } from 'node:path';
-import { type AppManifest, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { type Catalog, MANIFEST, scanApps } from './app-catalog.ts';
 import type { AppManifestReader } from './app-manifest.ts';
 import { watchFolders } from './folder-watch.ts';

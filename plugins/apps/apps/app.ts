@@ -1,19 +1,9 @@
 import { dirname, join } from 'node:path';
-import {
-  type AppManifest,
-  type AppState,
-  type AppStatus,
-  afterOwnTime,
-  type Clock,
-  CoreError,
-  type GuestEnd,
-  type OutputLine,
-  reasonOf,
-  type Spent,
-  spentText,
-} from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError, reasonOf, type Spent, spentText } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
+import type { GuestEnd, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppManifest, AppState, AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppBudget } from './app-budget.ts';
 import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';

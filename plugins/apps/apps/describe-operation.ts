@@ -1,14 +1,10 @@
 /** apps.describe: what an app says of itself in its app.yaml, and what is decided about each capability that it asks for. */
-import {
-  type AppManifest,
-  type CallContext,
-  CoreError,
-  callerName,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { type Decision, decide } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { BY_APP } from './app-operations.ts';
 import { ASK, ASK_REQUIRED } from './diff-operation.ts';
 import { mayBeGranted } from './grant-operations.ts';

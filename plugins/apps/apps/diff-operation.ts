@@ -2,9 +2,11 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { type AppManifest, CoreError, type JsonSchema, type Operation, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';
 

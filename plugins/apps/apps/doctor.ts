@@ -4,9 +4,9 @@ import {
   ENFORCED,
   type Enforced,
   type EnforcementReport,
-  type HealthReport,
-  type Operation,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/app-supervisor';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 /** What the SKU demands; below it no app starts. */
 export type Demand = Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>;

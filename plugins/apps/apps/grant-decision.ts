@@ -1,5 +1,5 @@
-import type { AppManifest, AppStatus } from '@device-core/plugin-api';
 import { type Decision, decide, type Rules, skuGrantLine } from '@device-core/plugin-api/inside/consent';
+import type { AppManifest, AppStatus } from '@device-core/plugin-api/services/apps';
 
 export interface GrantDecision {
   readonly granted: readonly string[];

@@ -1,7 +1,6 @@
 /** apps.grant, apps.revoke: the operator's word about one capability of one app, which takes effect at once. */
+
 import {
-  type AppManifest,
-  type AppStatus,
   type CallContext,
   type CapabilityId,
   CoreError,
@@ -9,12 +8,12 @@ import {
   classOf,
   describeCapability,
   implies,
-  type JsonSchema,
-  type Operation,
   unknownCapability,
 } from '@device-core/plugin-api';
 import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppManifest, AppStatus } from '@device-core/plugin-api/services/apps';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';

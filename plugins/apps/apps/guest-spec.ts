@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { AppManifest } from '@device-core/plugin-api';
 import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/inside/app-spec';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { placeOf, usualAddresses } from './app-place.ts';
 import { besideOf } from './app-sandbox.ts';
 import { findProgram } from './find-program.ts';

@@ -1,31 +1,21 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  afterQuiet,
-  appSockets,
-  appStore,
-  appSupervisor,
-  apps,
-  type callerName,
-  config,
-  consents,
-  type DeviceInfo,
-  definePlugin,
-  device,
-  egress,
-  functions,
-  grants,
-  httpServer,
-  identity,
-  type Operation,
-  operations,
-  type PluginHost,
-  pluginManager,
-  prompts,
-  reasonOf,
-  stateText,
-} from '@device-core/plugin-api';
+import { afterQuiet, type callerName, definePlugin, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appStore } from '@device-core/plugin-api/services/app-store';
+import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { apps, stateText } from '@device-core/plugin-api/services/apps';
+import { config } from '@device-core/plugin-api/services/config';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { egress } from '@device-core/plugin-api/services/egress';
+import { functions } from '@device-core/plugin-api/services/functions';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
+import { identity } from '@device-core/plugin-api/services/identity';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { consents, prompts } from '@device-core/plugin-api/services/prompts';
 import { metrics } from '@device-core/plugin-api/telemetry';
 import { type Catalog, MANIFEST } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';

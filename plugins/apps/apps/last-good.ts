@@ -1,8 +1,9 @@
 /** The last manifest of each app folder that could be used: a typo must not stop an app that runs, nor keep it from starting after a restart. */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppManifest, type Clock, CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, replaceFile, syncName } from '@device-core/plugin-api/durable';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppManifestReader } from './app-manifest.ts';
 
 const FORMAT = 1;

@@ -1,4 +1,5 @@
-import type { AppSupervisor, Operation, OutputLine } from '@device-core/plugin-api';
+import type { AppSupervisor, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { Supervisor } from './supervisor.ts';
 
 const LINES = 50;

@@ -1,6 +1,8 @@
 /** What the schema of app.yaml cannot say. Pure. */
-import { type AppLeftOut, type AppManifest, implies, parseFilter, reasonOf } from '@device-core/plugin-api';
+
+import { implies, parseFilter, reasonOf } from '@device-core/plugin-api';
 import { type Complaint, hostOf, hostProblem, isReserved, nodeOf } from '@device-core/plugin-api/inside/app-spec';
+import type { AppLeftOut, AppManifest } from '@device-core/plugin-api/services/apps';
 
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

@@ -1,4 +1,6 @@
-import { type AppManifest, type AppSockets, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { PingLimits } from './liveness.ts';
 
 /** The name of the request: an app need not know it, for any answer is life. */

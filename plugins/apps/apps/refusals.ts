@@ -1,4 +1,4 @@
-import type { Grants } from '@device-core/plugin-api';
+import type { Grants } from '@device-core/plugin-api/services/grants';
 
 /** A crash seldom follows from more. */
 const MOST = 3;

@@ -1,4 +1,6 @@
-import { type Clock, CoreError, type Logger, type Operation, type OutputLine, redact } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, redact } from '@device-core/plugin-api';
+import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { callingApp } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 

@@ -1,7 +1,9 @@
 /** apps.sandbox: what a run of an app sees, and what the system is told of it. */
-import type { AppSupervisor, EnforcementReport, Operation } from '@device-core/plugin-api';
+
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppSupervisor, EnforcementReport } from '@device-core/plugin-api/services/app-supervisor';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { BY_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
 

@@ -1,5 +1,5 @@
 /** In which order apps start: `lifecycle.after` names those that go before, where they are there. Pure. */
-import type { AppManifest } from '@device-core/plugin-api';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 
 type Ordered = Pick<AppManifest, 'id'> & {
   readonly lifecycle?: { readonly autostart?: unknown; readonly after?: readonly string[] };

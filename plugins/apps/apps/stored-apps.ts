@@ -1,6 +1,7 @@
 /** What the store of packages says of apps. Without a store there are folders alone. */
 import { readFile } from 'node:fs/promises';
-import { type AppStore, CoreError, type StoredApp } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AppStore, StoredApp } from '@device-core/plugin-api/services/app-store';
 
 /** The store took no more when it was installed. */
 const LIMITS = { files: 100_000, bytes: 1 << 30 };

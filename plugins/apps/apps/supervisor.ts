@@ -1,11 +1,6 @@
-import {
-  type AppManifest,
-  type AppStatus,
-  type Apps,
-  CoreError,
-  type EventEnvelope,
-  type SessionInfo,
-} from '@device-core/plugin-api';
+import { CoreError, type EventEnvelope } from '@device-core/plugin-api';
+import type { SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { AppManifest, AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
 import { packageFile } from './package-file.ts';

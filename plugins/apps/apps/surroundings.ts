@@ -1,18 +1,14 @@
-import type {
-  AppSockets,
-  AppSupervisor,
-  Config,
-  CrashLimits,
-  DeviceInfo,
-  Egress,
-  Functions,
-  Grants,
-  HttpServer,
-  Identity,
-  Logger,
-  Scope,
-} from '@device-core/plugin-api';
+import type { CrashLimits, Logger, Scope } from '@device-core/plugin-api';
 import type { SkuOfApps } from '@device-core/plugin-api/inside/app-spec';
+import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import type { Config } from '@device-core/plugin-api/services/config';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Egress } from '@device-core/plugin-api/services/egress';
+import type { Functions } from '@device-core/plugin-api/services/functions';
+import type { Grants } from '@device-core/plugin-api/services/grants';
+import type { HttpServer } from '@device-core/plugin-api/services/http-server';
+import type { Identity } from '@device-core/plugin-api/services/identity';
 import type { AppConsents } from './app-consents.ts';
 import type { Demand } from './doctor.ts';
 import type { PingLimits } from './liveness.ts';

@@ -1,8 +1,10 @@
 /** Apps that their author tries on this device: without a signature, over whatever is installed, until the trial is ended or the Core starts again. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppManifest, type Clock, type Consent, CoreError, newerForm } from '@device-core/plugin-api';
+import { type Clock, CoreError, newerForm } from '@device-core/plugin-api';
 import { makeFolder, moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { Consent } from '@device-core/plugin-api/services/prompts';
 import { MANIFEST } from './app-catalog.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';

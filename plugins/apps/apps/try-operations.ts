@@ -1,6 +1,8 @@
-import { type AppStatus, type CallContext, CoreError, callerName, type Operation } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-api/inside/consent';
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { Supervisor } from './supervisor.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { TriedApps } from './tried-apps.ts';

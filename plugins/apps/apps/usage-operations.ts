@@ -1,5 +1,5 @@
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { App } from './app.ts';
 import { BUDGETS, type BudgetUse } from './app-budget.ts';
 import type { AppMeter } from './app-meter.ts';

@@ -1,13 +1,8 @@
-import {
-  type AppManifest,
-  type CallContext,
-  CoreError,
-  callerName,
-  type Grants,
-  type Operation,
-  type Refusal,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { Grants, Refusal } from '@device-core/plugin-api/services/grants';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 const IDS = { type: 'array', items: { type: 'string' } };
 

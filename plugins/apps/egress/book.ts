@@ -1,4 +1,5 @@
-import { CoreError, type DeparturesLedger, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 
 const PART = 'egress';
 /** Bytes are told to the ledger so long after the first, milliseconds. */

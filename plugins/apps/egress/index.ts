@@ -1,12 +1,8 @@
-import {
-  appSupervisor,
-  definePlugin,
-  device,
-  egress,
-  ledger as ledgerService,
-  reasonOf,
-  whileThere,
-} from '@device-core/plugin-api';
+import { definePlugin, reasonOf, whileThere } from '@device-core/plugin-api';
+import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { device } from '@device-core/plugin-api/services/device';
+import { egress } from '@device-core/plugin-api/services/egress';
+import { ledger as ledgerService } from '@device-core/plugin-api/services/ledger';
 import type { WayOutLimits } from './way-out.ts';
 import { WaysOut } from './ways-out.ts';
 

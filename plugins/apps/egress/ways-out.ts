@@ -1,12 +1,5 @@
-import {
-  CoreError,
-  type Egress,
-  type EgressRefusal,
-  type EgressUsage,
-  type Logger,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Egress, EgressRefusal, EgressUsage } from '@device-core/plugin-api/services/egress';
 import { makingPath, wayOutPath } from './socket-file.ts';
 import type { WayOut, WayOutApp } from './way-out.ts';
 

@@ -1,7 +1,7 @@
 /** May this package be installed, and what would be written? */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { CoreError, type Logger, type PluginManager, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import {
   followedBy,
   formerOf,
@@ -11,6 +11,7 @@ import {
   versionFolder,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
+import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
 import { checkUnsigned, claimsOf, digestOf, newsOf } from './claims.ts';
 import { checkFit } from './fitness.ts';

@@ -1,18 +1,13 @@
 /** Does a plugin fit among those that are there? */
 import { fileURLToPath } from 'node:url';
-import {
-  CoreError,
-  device,
-  eventBus,
-  grants,
-  type Isolation,
-  type PluginManifest,
-  type PluginStatus,
-  pluginManager,
-  processes,
-} from '@device-core/plugin-api';
+import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { satisfies } from '@device-core/plugin-api/kits/versions';
+import { device } from '@device-core/plugin-api/services/device';
+import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { processes } from '@device-core/plugin-api/services/processes';
 import { LEVELS } from './claims.ts';
 
 const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));

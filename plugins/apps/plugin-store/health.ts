@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { type HealthReport, reasonOf } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { versionFolder } from '@device-core/plugin-api/inside/installed';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { StoreConfig } from './outcome.ts';
 import type { InstalledState } from './state.ts';
 import { inItsPlace, type PluginStore } from './store.ts';

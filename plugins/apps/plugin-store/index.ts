@@ -1,16 +1,10 @@
 import { join } from 'node:path';
-import {
-  type ChangeRequest,
-  type Changes,
-  CoreError,
-  changes,
-  definePlugin,
-  device,
-  operations,
-  pluginManager,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
+import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import { Probation } from './probation.ts';

@@ -1,7 +1,8 @@
 /** Installing as a change: what is unpacked is checked, put in its place, named in the list, and started. Before the list names it nothing has happened. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ChangeData, type ChangeMaker, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import type { Candidate } from './candidate.ts';
 import { rightsOf } from './claims.ts';

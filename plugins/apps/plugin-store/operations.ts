@@ -1,16 +1,10 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
-import {
-  type ChangeMaker,
-  type ChangeRequest,
-  type CoreErrorCode,
-  callerName,
-  type JsonSchema,
-  type Operation,
-  PLUGIN_STATES,
-  type PluginState,
-} from '@device-core/plugin-api';
+
+import { type CoreErrorCode, callerName, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { ChangeMaker, ChangeRequest } from '@device-core/plugin-api/services/changes';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { Installation } from './installation.ts';
 import type { InstallRequest, Running } from './outcome.ts';
 import type { Probation } from './probation.ts';

@@ -1,14 +1,6 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Clock,
-  CoreError,
-  type Logger,
-  type PluginManager,
-  type PluginStatus,
-  reasonOf,
-  stateText,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import {
   formerOf,
   type Installed,
@@ -17,6 +9,8 @@ import {
   type RolledBack,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
+import { stateText } from '@device-core/plugin-api/services/apps';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';

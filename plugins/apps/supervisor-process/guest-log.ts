@@ -1,8 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Clock, OutputLine, OutputStream } from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
+import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
 import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
 

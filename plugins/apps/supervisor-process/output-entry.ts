@@ -1,5 +1,7 @@
 /** What an app prints, as lines of its log: with the time when it came and a level. Pure. */
-import { type OutputLine, type OutputStream, redact } from '@device-core/plugin-api';
+
+import { redact } from '@device-core/plugin-api';
+import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
 
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 

@@ -1,24 +1,20 @@
 import { constants } from 'node:fs';
 import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type AppSupervisor,
-  type Clock,
-  CoreError,
-  type EnforcementReport,
-  type GuestEnd,
-  type GuestRun,
-  type GuestStart,
-  type GuestUsage,
-  type Identity,
-  type Launcher,
-  type Logger,
-  type OutputLine,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import type {
+  AppSupervisor,
+  EnforcementReport,
+  GuestEnd,
+  GuestRun,
+  GuestStart,
+  GuestUsage,
+  OutputLine,
+} from '@device-core/plugin-api/services/app-supervisor';
+import type { Identity } from '@device-core/plugin-api/services/identity';
+import type { Launcher } from '@device-core/plugin-api/services/launcher';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';

@@ -1,5 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { ENFORCED, type Enforced, type EnforcementReport, type GuestStart } from '@device-core/plugin-api';
+import {
+  ENFORCED,
+  type Enforced,
+  type EnforcementReport,
+  type GuestStart,
+} from '@device-core/plugin-api/services/app-supervisor';
 
 const CGROUPS = '/sys/fs/cgroup';
 

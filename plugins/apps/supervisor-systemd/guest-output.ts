@@ -1,4 +1,5 @@
-import type { Clock, OutputLine } from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
+import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
 import type { Journal } from './journal.ts';
 import type { JournalLine } from './journal-line.ts';
 

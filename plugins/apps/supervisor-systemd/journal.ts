@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type Clock, CoreError, type Logger, type OutputLine, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
 import { FIELDS, type JournalLine, journalReader } from './journal-line.ts';
 
 export interface JournalOptions {

@@ -1,21 +1,17 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type AppSupervisor,
-  type Clock,
-  CoreError,
-  type EnforcementReport,
-  type GuestEnd,
-  type GuestRun,
-  type GuestStart,
-  type GuestUsage,
-  type Identity,
-  type Logger,
-  type OutputLine,
-  reasonOf,
-  settlesWithin,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
+import type {
+  AppSupervisor,
+  EnforcementReport,
+  GuestEnd,
+  GuestRun,
+  GuestStart,
+  GuestUsage,
+  OutputLine,
+} from '@device-core/plugin-api/services/app-supervisor';
+import type { Identity } from '@device-core/plugin-api/services/identity';
 import type { Credentials } from './credentials.ts';
 import { enforcementOf, lacking } from './enforcement.ts';
 import type { GuestOutput } from './guest-output.ts';

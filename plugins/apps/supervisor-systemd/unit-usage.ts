@@ -1,5 +1,5 @@
-import type { GuestUsage } from '@device-core/plugin-api';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
+import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
 
 /** What systemd answers for what it does not count. */
 const UNKNOWN = 2n ** 64n - 1n;

@@ -1,7 +1,12 @@
 /** The pose of the character: it follows the voice, shows for a moment how a turn ended, and its mouth moves with the sound. */
-import type { Audio, CharacterPose, Display, Logger, Scope, VoiceState, VoiceTurn } from '@device-core/plugin-api';
+
+import type { Logger, Scope } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
 import type { Expression } from '@device-core/plugin-api/scene';
+import type { Audio } from '@device-core/plugin-api/services/audio';
+import type { Display } from '@device-core/plugin-api/services/display';
+import type { CharacterPose } from '@device-core/plugin-api/services/renderer';
+import type { VoiceState, VoiceTurn } from '@device-core/plugin-api/services/voice';
 
 type Outcome = VoiceTurn['outcome'];
 

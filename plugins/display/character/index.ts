@@ -1,20 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import {
-  apps as appsService,
-  audio as audioService,
-  definePlugin,
-  display,
-  type Intents,
-  intents as intentsService,
-  reasonOf,
-  type Scope,
-  type Voice,
-  type VoiceState,
-  voice as voiceService,
-  whileThere,
-} from '@device-core/plugin-api';
+import { definePlugin, reasonOf, type Scope, whileThere } from '@device-core/plugin-api';
 import { readCharacter } from '@device-core/plugin-api/character';
+import { apps as appsService } from '@device-core/plugin-api/services/apps';
+import { audio as audioService } from '@device-core/plugin-api/services/audio';
+import { display } from '@device-core/plugin-api/services/display';
+import { type Intents, intents as intentsService } from '@device-core/plugin-api/services/intents';
+import { type Voice, type VoiceState, voice as voiceService } from '@device-core/plugin-api/services/voice';
 import { Face } from './face.ts';
 import { TurnScreen } from './turn-screen.ts';
 

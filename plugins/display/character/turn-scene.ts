@@ -1,5 +1,5 @@
 /** A turn of speech as a scene. Pure. */
-import type { Surroundings, VoiceTurn } from '@device-core/plugin-api';
+
 import {
   GRID,
   iconNode,
@@ -10,6 +10,8 @@ import {
   type TextRole,
   TYPE,
 } from '@device-core/plugin-api/scene';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Strings } from './strings.ts';
 
 /** What is known of a turn. */

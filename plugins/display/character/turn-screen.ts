@@ -1,15 +1,10 @@
 /** The screen of a turn: it comes with the wake phrase, follows the turn, and goes when the answer can have been read. */
-import {
-  type Apps,
-  type Display,
-  type Intents,
-  type Logger,
-  reasonOf,
-  type Scope,
-  type Voice,
-  type VoiceState,
-  type VoiceTurn,
-} from '@device-core/plugin-api';
+
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Apps } from '@device-core/plugin-api/services/apps';
+import type { Display } from '@device-core/plugin-api/services/display';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { Voice, VoiceState, VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Face } from './face.ts';
 import { stringsOf } from './strings.ts';
 import { BETWEEN, footOf, type TurnView, turnScene } from './turn-scene.ts';

@@ -1,6 +1,8 @@
 /** Images that a scene or a card of an app names: its own by their hash, or files of its package, which get one. */
-import { type Apps, CoreError, reasonOf } from '@device-core/plugin-api';
+
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { IMAGE_LIMITS, imageSize } from '@device-core/plugin-api/scene';
+import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { Screen } from './screen.ts';
 
 const HASH = /^sha256-[0-9a-f]{64}$/;

@@ -1,18 +1,6 @@
 /** Surfaces of apps: one each, in the one layer that is theirs, and seen in the foreground alone. */
-import {
-  type AppStatus,
-  type Apps,
-  type Caller,
-  type Capabilities,
-  type Clock,
-  CoreError,
-  LAYERS,
-  type Logger,
-  type RendererReport,
-  type SurfaceInput,
-  type SurfaceState,
-  stateText,
-} from '@device-core/plugin-api';
+
+import { type Caller, type Capabilities, type Clock, CoreError, type Logger } from '@device-core/plugin-api';
 import {
   type Card,
   checkCard,
@@ -22,6 +10,9 @@ import {
   type Scene,
   type ScenePatch,
 } from '@device-core/plugin-api/scene';
+import { type AppStatus, type Apps, stateText } from '@device-core/plugin-api/services/apps';
+import type { SurfaceInput, SurfaceState } from '@device-core/plugin-api/services/display';
+import { LAYERS, type RendererReport } from '@device-core/plugin-api/services/renderer';
 import { AppImages } from './app-images.ts';
 import type { AppVoice } from './app-voice.ts';
 import { FocusMachine, type FocusRules } from './focus.ts';

@@ -1,5 +1,7 @@
 /** What apps are told: each in order, never more than a few ahead of an app that does not read. */
-import { type AppSockets, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
 
 /** Touches that wait for one app; the oldest goes. */
 const MOST_WAITING = 32;

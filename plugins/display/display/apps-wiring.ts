@@ -1,5 +1,9 @@
 /** Surfaces of apps with everything around them: the apps, their sockets, their calls by voice, and the operations display.*. */
-import { appSockets, apps, operations, type PluginHost } from '@device-core/plugin-api';
+
+import type { PluginHost } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { AppSurfaces } from './app-surfaces.ts';
 import { AppVoice } from './app-voice.ts';
 import type { DisplayConfig } from './configuration.ts';

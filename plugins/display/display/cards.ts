@@ -1,11 +1,5 @@
 /** Which surfaces are cards: laid out by the theme, and again when theme, text scale, language, renderer or page are others. */
-import {
-  CoreError,
-  type SurfaceInput,
-  type Surroundings,
-  type TextQuestion,
-  type TextSize,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import {
   type Card,
   cardScene,
@@ -16,6 +10,8 @@ import {
   TYPE,
   turnedPage,
 } from '@device-core/plugin-api/scene';
+import type { SurfaceInput } from '@device-core/plugin-api/services/display';
+import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 
 /** Width of a letter as a share of its size, while there is no renderer to ask. */
 const LETTER = 0.55;

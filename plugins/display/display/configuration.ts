@@ -1,5 +1,5 @@
-import type { Surroundings } from '@device-core/plugin-api';
 import { NIGHT, THEMES } from '@device-core/plugin-api/scene';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { KeySetting } from './input/keys.ts';
 import type { NightHours } from './settings/hours.ts';
 import type { ThemeName, ThemeValues } from './settings/themes.ts';

@@ -2,7 +2,7 @@
  * Who has the foreground: a state machine without time, without tree and without apps, so that it can be tried with every order of events. There is one
  * foreground at most; whoever wants it without the person's wish waits.
  */
-import type { SurfaceState } from '@device-core/plugin-api';
+import type { SurfaceState } from '@device-core/plugin-api/services/display';
 
 export interface FocusRules {
   /** Milliseconds without touch or voice after which the foreground ends. */

@@ -1,13 +1,6 @@
 /** The panel, which may come, go, fail and be another one: is it there now, and what is it? */
-import {
-  CoreError,
-  type Logger,
-  type Panel,
-  type PanelFrame,
-  type PanelInfo,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Panel, PanelFrame, PanelInfo } from '@device-core/plugin-api/services/panel';
 import type { FrameWatch } from './watch/frame-watch.ts';
 
 /** Milliseconds between two looks at a panel that is not there: at first, and at most. It doubles. */

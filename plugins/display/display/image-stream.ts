@@ -1,7 +1,8 @@
 /** display.images: the bytes of one image over the app socket. Its name is the hash of them, which the app can tell by itself. */
-import { CoreError, type StreamEndpoint } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { IMAGE_LIMITS, imageSize } from '@device-core/plugin-api/scene';
+import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { AppSurfaces } from './app-surfaces.ts';
 import type { Screen } from './screen.ts';
 

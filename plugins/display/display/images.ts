@@ -1,7 +1,8 @@
 /** Bytes of images by the hash of their content, kept for whoever named them, and given to each renderer that opens. */
 import { createHash } from 'node:crypto';
-import { CoreError, type Renderer } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { imagesOf, type Scene } from '@device-core/plugin-api/scene';
+import type { Renderer } from '@device-core/plugin-api/services/renderer';
 
 interface Image {
   readonly bytes: Uint8Array;

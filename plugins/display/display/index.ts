@@ -1,4 +1,8 @@
-import { definePlugin, device, display, type PluginState, panel, reasonOf, renderers } from '@device-core/plugin-api';
+import { definePlugin, type PluginState, reasonOf } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { display } from '@device-core/plugin-api/services/display';
+import { panel } from '@device-core/plugin-api/services/panel';
+import { renderers } from '@device-core/plugin-api/services/renderer';
 import { openApps } from './apps-wiring.ts';
 import { type DisplayConfig, surroundingsOf } from './configuration.ts';
 import { openInput } from './input/wiring.ts';

@@ -1,16 +1,10 @@
 /** display.*: what apps show, and what the operator sees of it. */
 import { readFile } from 'node:fs/promises';
-import {
-  type CallContext,
-  type Capabilities,
-  CoreError,
-  type DisplayState,
-  type JsonSchema,
-  type Operation,
-  PANEL_POWER,
-} from '@device-core/plugin-api';
+import { type CallContext, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { exactly, textOf } from '@device-core/plugin-api/operation-kit';
 import { IMAGE_LIMITS, imageSize, type ScenePatch } from '@device-core/plugin-api/scene';
+import { type DisplayState, PANEL_POWER } from '@device-core/plugin-api/services/display';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { AppSurfaces, Shown } from './app-surfaces.ts';
 import type { Screen } from './screen.ts';
 import { seesAll } from './watch/frame-watch.ts';

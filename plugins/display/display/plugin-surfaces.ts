@@ -1,15 +1,8 @@
 /** The service `display` as each plugin sees it: its own surfaces, in the layers that are its own. */
-import {
-  CoreError,
-  type Display,
-  FOR_USER,
-  LAYERS,
-  type PluginSurface,
-  type ServesEachUser,
-  type ServiceUser,
-  type SurfaceInput,
-} from '@device-core/plugin-api';
+import { CoreError, FOR_USER, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
 import { imageSize } from '@device-core/plugin-api/scene';
+import type { Display, PluginSurface, SurfaceInput } from '@device-core/plugin-api/services/display';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import type { Screen } from './screen.ts';
 
 /** What only one plugin of the tree draws. An OEM replaces that plugin, or cannot. */

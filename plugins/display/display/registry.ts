@@ -1,5 +1,6 @@
 /** Which renderers there are, in the order of the SKU, and which of them are put aside after a failure. */
-import { CoreError, type Logger, type Renderer, type Renderers, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Renderer, Renderers } from '@device-core/plugin-api/services/renderer';
 
 const ID = /^[a-z][a-z0-9-]{0,31}$/;
 /** Milliseconds for which a renderer that failed is not asked: at first, and at most. It doubles. */

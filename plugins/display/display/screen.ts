@@ -1,21 +1,19 @@
 /** The one screen: what its parts share. */
+
+import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
+import { Listeners } from '@device-core/plugin-api/operation-kit';
+import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { DisplayState, SurfaceInput } from '@device-core/plugin-api/services/display';
+import type { PanelInfo } from '@device-core/plugin-api/services/panel';
 import {
   type AudioLevel,
-  CoreError,
-  type DisplayState,
   LAYERS,
-  type Logger,
-  monotonicMs,
-  type PanelInfo,
   type RendererReport,
-  type Scope,
-  type SurfaceInput,
   type Surroundings,
   type TextQuestion,
   type TextSize,
-} from '@device-core/plugin-api';
-import { Listeners } from '@device-core/plugin-api/operation-kit';
-import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/renderer';
 import { Cards } from './cards.ts';
 import { PanelLink } from './glass.ts';
 import { Images } from './images.ts';

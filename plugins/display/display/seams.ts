@@ -2,16 +2,11 @@
  * What the folders of this plugin ask of each other. `input/` finds out what was touched and hands it over here; `power/` lights and dims;
  * `settings/` changes what everything is drawn with. None of them knows apps, focus or renderers.
  */
-import type {
-  CharacterPose,
-  DisplayState,
-  Layer,
-  PanelInfo,
-  PanelPower,
-  SurfaceInput,
-  Surroundings,
-} from '@device-core/plugin-api';
+
 import type { Rect, Scene } from '@device-core/plugin-api/scene';
+import type { DisplayState, PanelPower, SurfaceInput } from '@device-core/plugin-api/services/display';
+import type { PanelInfo } from '@device-core/plugin-api/services/panel';
+import type { CharacterPose, Layer, Surroundings } from '@device-core/plugin-api/services/renderer';
 
 /** A surface as touch sees it: where it is, and the scene as it is shown now. */
 export interface TouchableSurface {

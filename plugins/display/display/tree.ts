@@ -1,13 +1,6 @@
 /** The composed tree: what is shown, in one place, whoever paints it. A renderer is told what changed since it was last told, or all of it. */
-import {
-  type CharacterPose,
-  CoreError,
-  type Layer,
-  monotonicMs,
-  type Surface,
-  type Surroundings,
-  type TreePatch,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import {
   PANEL_UNITS,
   patchSceneAt,
@@ -16,6 +9,8 @@ import {
   type ScenePatch,
   timed,
 } from '@device-core/plugin-api/scene';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { CharacterPose, Layer, Surface, Surroundings, TreePatch } from '@device-core/plugin-api/services/renderer';
 
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
 /** Of one surface that wait for the renderer; with more of them the surface is sent whole. */

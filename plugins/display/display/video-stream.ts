@@ -1,7 +1,8 @@
 /** display.surface: pixels from an app into a `video` node of its scene. What is not seen is not read, so that a slow panel never buffers. */
-import { CoreError, type Scope, type StreamChannel, type StreamEndpoint } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { nodesOf } from '@device-core/plugin-api/scene';
+import type { StreamChannel, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { AppSurfaces } from './app-surfaces.ts';
 import type { Screen } from './screen.ts';
 

@@ -1,5 +1,6 @@
 /** What a touch does that is no way to another screen. Each has its effect at once; what fails is said on the screen, with its code. */
-import { CoreError, type Logger, type Network, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Network } from '@device-core/plugin-api/services/network';
 import type { Problem } from './facts.ts';
 import type { Guide } from './guide.ts';
 import { TEXT_SCALES, THEME_CHOICES } from './screens/settings.ts';

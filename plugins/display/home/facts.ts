@@ -1,12 +1,9 @@
 /** What the screens show: gathered from services, as data, so that a screen is a function of it. */
-import type {
-  AudioState,
-  DepartureLine,
-  DisplayState,
-  Notification,
-  Surroundings,
-  WifiNetwork,
-} from '@device-core/plugin-api';
+import type { AudioState } from '@device-core/plugin-api/services/audio';
+import type { DisplayState, Notification } from '@device-core/plugin-api/services/display';
+import type { DepartureLine } from '@device-core/plugin-api/services/ledger';
+import type { WifiNetwork } from '@device-core/plugin-api/services/network';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { Timer } from '@device-core/plugin-api/services/timers';
 
 export interface Opened {

@@ -1,4 +1,8 @@
-import { definePlugin, device, display, intents, operations, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { display } from '@device-core/plugin-api/services/display';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { doer } from './deeds.ts';
 import { Guide, SURFACE } from './guide.ts';
 import { homeOperations } from './operations.ts';

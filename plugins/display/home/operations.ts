@@ -1,5 +1,5 @@
 /** home.show, home.pair: what an operator may ask the device's own screens for. */
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { MOST_QR_TEXT } from './qr.ts';
 import { SCREENS, type ScreenName } from './screens/index.ts';
 

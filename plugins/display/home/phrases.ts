@@ -1,5 +1,7 @@
 /** What can be said instead of touched: a way to each screen, and to each app. */
-import type { Intents, Scope } from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
+import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { Opened } from './facts.ts';
 import type { ScreenName } from './screens/index.ts';
 import { LANGUAGES, type Strings } from './strings/index.ts';

@@ -1,5 +1,7 @@
 /** The face of a timer that rings: above whatever app is seen, until the alarm is over. */
-import { type Display, type Logger, reasonOf } from '@device-core/plugin-api';
+
+import { type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Display } from '@device-core/plugin-api/services/display';
 import type { Facts } from './facts.ts';
 import { drawRinging } from './screens/index.ts';
 

@@ -1,27 +1,20 @@
 /** Keeps the facts: each service that is there tells its part, and what goes takes its part along. */
 import { networkInterfaces } from 'node:os';
+import { type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { type Apps, apps } from '@device-core/plugin-api/services/apps';
+import { type Audio, audio } from '@device-core/plugin-api/services/audio';
+import { type Config, config } from '@device-core/plugin-api/services/config';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import {
-  type Apps,
-  type Audio,
-  apps,
-  audio,
-  type Config,
-  config,
-  type DeparturesLedger,
-  type DeviceInfo,
   type Display,
-  ledger,
-  type Network,
   type Notification,
   type Notifications,
-  network,
   notifications,
-  type PluginHost,
-  reasonOf,
-  type Voice,
-  voice,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/display';
+import { type DeparturesLedger, ledger } from '@device-core/plugin-api/services/ledger';
+import { type Network, network } from '@device-core/plugin-api/services/network';
 import { type Timers, type TimersState, timers } from '@device-core/plugin-api/services/timers';
+import { type Voice, voice } from '@device-core/plugin-api/services/voice';
 import type { Facts, Problem } from './facts.ts';
 
 /** What deeds are done with. */

@@ -1,6 +1,7 @@
 /** From records of a device to touches, keys and knobs: a state machine without a clock and without I/O. */
-import type { InputEvent } from '@device-core/plugin-api';
+
 import { PANEL_UNITS } from '@device-core/plugin-api/scene';
+import type { InputEvent } from '@device-core/plugin-api/services/input';
 import { ABS, EV, SYN } from './codes.ts';
 import type { InputRecord } from './records.ts';
 

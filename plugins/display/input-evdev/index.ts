@@ -1,4 +1,5 @@
-import { definePlugin, inputs } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { inputs } from '@device-core/plugin-api/services/input';
 import { FOLDERS } from './find.ts';
 import { openNode } from './node.ts';
 import { type DeviceSettings, EvdevSource } from './source.ts';

@@ -1,8 +1,9 @@
 /** One device of the SKU, for as long as the plugin runs: it is opened, read, and looked for when it is gone. */
 import { type FSWatcher, watch } from 'node:fs';
 import { basename } from 'node:path';
-import { type InputEvent, type Inputs, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { InputFeed } from '@device-core/plugin-api/input';
+import type { InputEvent, Inputs } from '@device-core/plugin-api/services/input';
 import { KNOBS, keyCode } from './codes.ts';
 import { Decoder, type Meaning, type Orientation } from './decoder.ts';
 import { describeWanted, type Folders, findNode, type Wanted } from './find.ts';

@@ -1,5 +1,7 @@
-import { definePlugin, gpio, inputs, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
 import { InputFeed } from '@device-core/plugin-api/input';
+import { gpio } from '@device-core/plugin-api/services/gpio';
+import { inputs } from '@device-core/plugin-api/services/input';
 import { Button } from './button.ts';
 import { Quadrature } from './quadrature.ts';
 

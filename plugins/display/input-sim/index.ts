@@ -1,5 +1,7 @@
-import { definePlugin, inputs, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { InputFeed } from '@device-core/plugin-api/input';
+import { inputs } from '@device-core/plugin-api/services/input';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { inputOperations } from './operations.ts';
 
 interface Settings {

@@ -1,7 +1,9 @@
-import { type Clock, CoreError, type JsonSchema, type Operation, type TouchInput } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
 import type { InputFeed } from '@device-core/plugin-api/input';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { PANEL_UNITS } from '@device-core/plugin-api/scene';
+import type { TouchInput } from '@device-core/plugin-api/services/input';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const UNITS: JsonSchema = { type: 'number', minimum: 0, maximum: PANEL_UNITS, description: 'panel units' };
 const MOST_MS = 10_000;

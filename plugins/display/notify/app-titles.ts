@@ -1,5 +1,7 @@
 /** The real titles of apps: what the Core knows of them, never what an event says. */
-import type { AppStatus, Apps, Scope } from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
+import type { AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 
 /** Its processes are gone, and nobody starts it again at once. */
 const GONE: readonly AppStatus['state'][] = ['stopped', 'failed', 'quarantined'];

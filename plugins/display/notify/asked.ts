@@ -1,5 +1,6 @@
 /** What an event asks for, or undefined for one that nobody checked at the door and that says something else. Pure. */
-import type { EventEnvelope, Notification } from '@device-core/plugin-api';
+import type { EventEnvelope } from '@device-core/plugin-api';
+import type { Notification } from '@device-core/plugin-api/services/display';
 
 export type Level = Notification['level'];
 /** From the least to the most urgent: how the queues are ordered. */

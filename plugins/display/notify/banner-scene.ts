@@ -1,5 +1,5 @@
 /** A banner: at the top, below the strip of the system, it comes down from there. It stays until it is dismissed. */
-import type { Display } from '@device-core/plugin-api';
+
 import {
   buttons,
   cardWords,
@@ -13,6 +13,7 @@ import {
   type SceneNode,
   type Timeline,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
 import type { Banner } from './banner-queue.ts';
 import { atTop, CARD, EDGE, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';

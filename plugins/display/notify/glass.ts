@@ -1,5 +1,6 @@
 /** The screen as it comes and goes: the queues and the list live on while plugin `display` starts again. */
-import { CoreError, type Display } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Display } from '@device-core/plugin-api/services/display';
 
 export type Screen = Pick<Display, 'put' | 'patch' | 'remove' | 'measure' | 'surroundings' | 'open'>;
 

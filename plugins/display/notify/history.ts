@@ -1,5 +1,5 @@
 /** What was told to the person, for the list: newest first, bounded for each app and in all. */
-import type { Notification } from '@device-core/plugin-api';
+import type { Notification } from '@device-core/plugin-api/services/display';
 
 export class History {
   readonly #most: number;

@@ -1,18 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import {
-  appSockets,
-  apps,
-  CoreError,
-  definePlugin,
-  display,
-  type EventEnvelope,
-  type Notification,
-  notifications,
-  operations,
-  prompts,
-  reasonOf,
-  voice,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, type EventEnvelope, reasonOf } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { display, type Notification, notifications } from '@device-core/plugin-api/services/display';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { prompts } from '@device-core/plugin-api/services/prompts';
+import { voice } from '@device-core/plugin-api/services/voice';
 import { AppTitles } from './app-titles.ts';
 import { bannerOf, toastOf } from './asked.ts';
 import { type Answer, BannerBoard } from './banner-board.ts';

@@ -1,14 +1,8 @@
 /** notify.list, notify.dismiss: an app sees its own, the operator and who may see the screen see all. */
-import {
-  type CallContext,
-  type Caller,
-  type Capabilities,
-  CoreError,
-  type JsonSchema,
-  type Notification,
-  type Operation,
-} from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Notification } from '@device-core/plugin-api/services/display';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { LEVELS } from './asked.ts';
 
 const TEXT: JsonSchema = { type: 'string' };

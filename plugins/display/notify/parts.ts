@@ -1,5 +1,5 @@
 /** What toasts and banners are made of: marks of the level, the app's sign, how they come and go. Pure. */
-import type { Display } from '@device-core/plugin-api';
+
 import {
   appSign,
   foreignText,
@@ -12,6 +12,7 @@ import {
   type SceneNode,
   type Timeline,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
 import type { Level } from './asked.ts';
 
 export const WIDTH = PANEL_UNITS;

@@ -1,5 +1,5 @@
 /** A toast: at the bottom it rises from the edge, over an app it comes down from the top. Title and sign of the app are drawn here, whatever the app says. */
-import type { Display } from '@device-core/plugin-api';
+
 import {
   directed,
   directionOfLocale,
@@ -9,6 +9,7 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
 import { atBottom, atTop, CARD, EDGE, LEVEL_WORDS, legible, linesOf, PAD, SIGN, sign, WIDTH } from './parts.ts';
 import type { Drawing } from './stage.ts';
 import type { Toast } from './toast-queue.ts';

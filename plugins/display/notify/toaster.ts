@@ -1,5 +1,6 @@
 /** Toasts from being asked for to being seen: one at a time, each for its time. */
-import type { Clock, Notification, PluginHost } from '@device-core/plugin-api';
+import type { Clock, PluginHost } from '@device-core/plugin-api';
+import type { Notification } from '@device-core/plugin-api/services/display';
 import type { AppTitles } from './app-titles.ts';
 import type { Asked } from './asked.ts';
 import type { Floor } from './floor.ts';

@@ -1,6 +1,8 @@
 /** A framebuffer as the hardware of a panel: rows go to their places by writes, and nothing flips. */
-import { monotonicMs, reasonOf } from '@device-core/plugin-api';
+
+import { reasonOf } from '@device-core/plugin-api';
 import type { Backlight, PanelHardware } from '@device-core/plugin-api/panel-driver';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import { type PanelFrame, type PanelInfo, PIXEL_BYTES } from '@device-core/plugin-api/services/panel';
 import { type Layout, layoutOf } from './layout.ts';
 import type { FramebufferNode } from './node.ts';

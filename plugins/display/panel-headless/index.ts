@@ -1,5 +1,7 @@
-import { CoreError, definePlugin, monotonicMs, operations } from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
 import { checkFrame, checkLevel, Glass, pictureOperation } from '@device-core/plugin-api/pixels';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { type PanelInfo, type PixelFormat, panel } from '@device-core/plugin-api/services/panel';
 
 interface Settings {

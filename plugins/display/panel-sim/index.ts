@@ -1,5 +1,6 @@
-import { definePlugin, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { pictureOperation } from '@device-core/plugin-api/pixels';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { panel } from '@device-core/plugin-api/services/panel';
 import { panelOperations } from './operations.ts';
 import { SimPanel, type SimSettings } from './sim-panel.ts';

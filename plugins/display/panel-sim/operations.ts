@@ -1,5 +1,5 @@
-import type { Operation } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { SimPanel, SimState } from './sim-panel.ts';
 
 const result = exactly(

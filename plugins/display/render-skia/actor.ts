@@ -1,6 +1,7 @@
 /** What the character does now, for all surfaces that show it. */
-import type { CharacterPose } from '@device-core/plugin-api';
+
 import { type CharacterSpec, Mouth } from '@device-core/plugin-api/scene';
+import type { CharacterPose } from '@device-core/plugin-api/services/renderer';
 
 export class Actor {
   figure: CharacterSpec | undefined;

@@ -1,5 +1,5 @@
 /** From a scene to what is painted of it at a moment, and to the moment at which it looks different next. */
-import type { Surroundings } from '@device-core/plugin-api';
+
 import {
   type Animated,
   bind,
@@ -20,6 +20,7 @@ import {
   type Timeline,
   valueAt,
 } from '@device-core/plugin-api/scene';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { Actor } from './actor.ts';
 import { opaque } from './colours.ts';
 import { filled, type Matrix, NOWHERE, placed, reach, stretchOf } from './geometry.ts';

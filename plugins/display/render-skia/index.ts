@@ -1,4 +1,6 @@
-import { definePlugin, type HealthReport, renderers } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { renderers } from '@device-core/plugin-api/services/renderer';
 import { addonProblem, useLibrary } from './canvas.ts';
 import type { FontFile } from './fonts.ts';
 import { SkiaRenderer } from './renderer.ts';

@@ -1,5 +1,5 @@
 /** Painting of one thing. The canvas is clipped to what changed already. */
-import type { Surroundings } from '@device-core/plugin-api';
+
 import {
   type EllipseNode,
   type ImageNode,
@@ -15,6 +15,7 @@ import {
   type Theme,
   type VideoNode,
 } from '@device-core/plugin-api/scene';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import { MITER_LIMIT } from './build.ts';
 import { addon, type Canvas, type Context, canvasOf, type Outline } from './canvas.ts';
 import { type Matrix, stretchOf, within } from './geometry.ts';

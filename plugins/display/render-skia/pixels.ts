@@ -1,6 +1,7 @@
 /** From the canvas to the panel: 16 bits with ordered dither, or 32 bits. */
-import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api';
+
 import type { Rect } from '@device-core/plugin-api/scene';
+import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api/services/panel';
 
 /** Thresholds of 4 x 4 pixels, none of which is 0 or 1: what a panel can show exactly stays as it is. */
 const BAYER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];

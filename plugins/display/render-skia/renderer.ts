@@ -1,19 +1,16 @@
 /** `Renderer` by Skia. */
-import {
-  type AudioLevel,
-  type Clock,
-  CoreError,
-  type Logger,
-  type Opening,
-  type Renderer,
-  reasonOf,
-  type Scope,
-  type Surroundings,
-  type TextQuestion,
-  type TextSize,
-  type TreePatch,
-} from '@device-core/plugin-api';
+
+import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Rect } from '@device-core/plugin-api/scene';
+import type {
+  AudioLevel,
+  Opening,
+  Renderer,
+  Surroundings,
+  TextQuestion,
+  TextSize,
+  TreePatch,
+} from '@device-core/plugin-api/services/renderer';
 import { streamOf } from './build.ts';
 import type { FontFile } from './fonts.ts';
 import { Fonts } from './fonts.ts';

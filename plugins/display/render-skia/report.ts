@@ -1,5 +1,5 @@
 /** What frames cost, by surface. */
-import type { RendererReport } from '@device-core/plugin-api';
+import type { RendererReport } from '@device-core/plugin-api/services/renderer';
 
 /** Milliseconds of a processor that this thread has used. */
 export function cpuMs(): number {

@@ -1,6 +1,9 @@
 /** One opening of the renderer: its canvas, its clock, and the frames that go to the panel. */
-import type { AudioLevel, Clock, Opening, PanelFrame, Scope, Surface } from '@device-core/plugin-api';
+
+import type { Clock, Scope } from '@device-core/plugin-api';
 import { intersection, joinRects, PANEL_UNITS, type Rect, resolveColour } from '@device-core/plugin-api/scene';
+import type { PanelFrame } from '@device-core/plugin-api/services/panel';
+import type { AudioLevel, Opening, Surface } from '@device-core/plugin-api/services/renderer';
 import { Actor } from './actor.ts';
 import { due, type Look } from './build.ts';
 import { type Canvas, type Context, canvasOf } from './canvas.ts';

@@ -1,6 +1,7 @@
 /** A surface as it is on the screen: its fade, what is painted of it, and when it looks different next. */
-import { LAYERS, type Surface, type Surroundings } from '@device-core/plugin-api';
+
 import { intersection, quantised, type Rect } from '@device-core/plugin-api/scene';
+import { LAYERS, type Surface, type Surroundings } from '@device-core/plugin-api/services/renderer';
 import { build, clipTo, type Look, layered, tickAfter, tickOf } from './build.ts';
 import { type Matrix, placed, reach } from './geometry.ts';
 import { boundsOf, type Layer, type Painted } from './items.ts';

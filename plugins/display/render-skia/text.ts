@@ -1,6 +1,7 @@
 /** Lines of text: laid out once, and kept until text, width, font or scale change. */
-import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api';
+
 import { directionOf, layoutText, type TextNode, type TextRole } from '@device-core/plugin-api/scene';
+import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import type { Context } from './canvas.ts';
 import { canvasOf } from './canvas.ts';
 import type { Fonts } from './fonts.ts';

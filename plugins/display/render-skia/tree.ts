@@ -1,13 +1,14 @@
 /** The composed tree, as `display` says it: surfaces in their order, by revision. It knows no pixels and no time. */
+
+import { CoreError } from '@device-core/plugin-api';
+import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
 import {
   type CharacterPose,
-  CoreError,
   PLAIN_SURROUNDINGS,
   type Surface,
   type Surroundings,
   type TreePatch,
-} from '@device-core/plugin-api';
-import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/renderer';
 
 export interface Tree {
   readonly revision: number;

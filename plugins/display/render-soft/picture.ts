@@ -1,5 +1,5 @@
 /** The tree as pixels: what changed since the last look is painted anew. */
-import type { Surface, SurfaceCost, Surroundings } from '@device-core/plugin-api';
+
 import {
   type CharacterNode,
   type CharacterPicture,
@@ -10,6 +10,7 @@ import {
   type Rect,
 } from '@device-core/plugin-api/scene';
 import type { PixelFormat } from '@device-core/plugin-api/services/panel';
+import type { Surface, SurfaceCost, Surroundings } from '@device-core/plugin-api/services/renderer';
 import { Canvas } from './paint/canvas.ts';
 import { inkOf } from './paint/ink.ts';
 import { differences, type Look, lookOf, scaleOf } from './paint/look.ts';

@@ -1,19 +1,16 @@
+import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { encodePng } from '@device-core/plugin-api/pixels';
+import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
 import {
   type AudioLevel,
-  type Clock,
-  CoreError,
-  type Logger,
   type Opening,
   PLAIN_SURROUNDINGS,
   type Renderer,
-  reasonOf,
   type Surroundings,
   type TextQuestion,
   type TextSize,
   type TreePatch,
-} from '@device-core/plugin-api';
-import { encodePng } from '@device-core/plugin-api/pixels';
-import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/renderer';
 import type { Canvas } from './paint/canvas.ts';
 import { styleOf, Texts } from './paint/text.ts';
 import { Picture, pixelsOf } from './picture.ts';

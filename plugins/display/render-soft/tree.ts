@@ -1,13 +1,14 @@
 /** The composed tree: surfaces with their scenes, changed whole or not at all. */
+
+import { CoreError } from '@device-core/plugin-api';
+import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
 import {
   type CharacterPose,
-  CoreError,
   PLAIN_SURROUNDINGS,
   type Surface,
   type Surroundings,
   type TreePatch,
-} from '@device-core/plugin-api';
-import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/renderer';
 
 /** A change of opacity on its way, monotonic milliseconds. */
 interface Fade {

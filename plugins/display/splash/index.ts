@@ -1,4 +1,7 @@
-import { definePlugin, device, display, pluginManager, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { display } from '@device-core/plugin-api/services/display';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { BAR, BAR_UNITS, splashScene } from './scene.ts';
 
 const requires = { device, display, pluginManager };

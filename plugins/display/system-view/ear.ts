@@ -1,5 +1,5 @@
 /** Who hears the microphone, and which sign that is. In doubt it is the full one. Pure. */
-import type { AudioState } from '@device-core/plugin-api';
+import type { AudioState } from '@device-core/plugin-api/services/audio';
 import type { Ear } from './signs.ts';
 
 const VOICE = 'plugin:voice';

@@ -1,5 +1,5 @@
 /** Whole screens of the system: safe mode, and the last one before the power goes. Pure but for measuring. */
-import type { Display } from '@device-core/plugin-api';
+
 import {
   directed,
   directionOfLocale,
@@ -11,6 +11,7 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
 import { codeNode } from './code.ts';
 import { type Strings, stringsOf } from './strings/index.ts';
 

@@ -2,9 +2,12 @@
  * All that a question says below its head, as rows: the act, what it is about, each right. Nothing is cut: a text has as many lines as it needs, and a row
  * that is taller than a page goes on on the next one.
  */
-import type { Display, Prompt, PromptItem, TextSize } from '@device-core/plugin-api';
+
 import { actIn, claimIn, rightIn } from '@device-core/plugin-api/inside/consent';
 import { foreignText, GRID, type SceneNode, type TextNode } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
+import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
+import type { TextSize } from '@device-core/plugin-api/services/renderer';
 import { detailOf, quotedWords } from './question-words.ts';
 import type { Strings } from './strings/index.ts';
 

@@ -2,7 +2,7 @@
  * A question as the panel asks it: who, in its real name; what, in the words of the device; why, in those of the app and marked as such. What does
  * not fit on one page is on the next, and only the last one can be answered with yes: by then all of it was shown.
  */
-import type { Display, Prompt, TextSize } from '@device-core/plugin-api';
+
 import { optionalIn, rightIn, yesTo } from '@device-core/plugin-api/inside/consent';
 import {
   appSign,
@@ -16,6 +16,9 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
+import type { Prompt } from '@device-core/plugin-api/services/prompts';
+import type { TextSize } from '@device-core/plugin-api/services/renderer';
 import { pagesOf, type Row, SWITCH } from './prompt-rows.ts';
 import { timeOf } from './question-words.ts';
 import { type QuestionWords, type Strings, stringsOf } from './strings/index.ts';

@@ -1,5 +1,5 @@
 /** What the panel says itself of a question. What an app says stands in quotation marks. Pure. */
-import type { PromptItem } from '@device-core/plugin-api';
+import type { PromptItem } from '@device-core/plugin-api/services/prompts';
 
 /** `2:32 PM` or `14:32`, as the locale has it and the other clocks of the screen. */
 export function timeOf(ms: number, locale: string, timeZone: string): string {

@@ -1,5 +1,6 @@
 /** What kept the device from starting, as the boot loader and the log tell it, and how to switch it off. */
-import { type Clock, CoreError, type Operations, type Scope } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Scope } from '@device-core/plugin-api';
+import type { Operations } from '@device-core/plugin-api/services/operations';
 import type { Blame } from './pages.ts';
 
 const CALLER = { kind: 'plugin', id: 'system-view' } as const;

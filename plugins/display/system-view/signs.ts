@@ -1,5 +1,5 @@
 /** The corner of the microphone and the line beside it. Pure. */
-import type { Display } from '@device-core/plugin-api';
+
 import {
   directed,
   directionOfLocale,
@@ -13,6 +13,7 @@ import {
   type Scene,
   type SceneNode,
 } from '@device-core/plugin-api/scene';
+import type { Display } from '@device-core/plugin-api/services/display';
 import type { Strings } from './strings/index.ts';
 
 /** The corner that is painted last, always. */

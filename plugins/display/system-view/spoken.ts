@@ -2,9 +2,12 @@
  * What can be said to an open question: that it is refused, or shown again. Nothing allows, for a loudspeaker can say every sentence. The sentences are
  * known only while a question is open.
  */
-import { type Intents, type Logger, type Prompt, reasonOf, type Scope } from '@device-core/plugin-api';
+
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { actIn, claimIn, rightIn } from '@device-core/plugin-api/inside/consent';
 import { foreignLabel } from '@device-core/plugin-api/scene';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { Prompt } from '@device-core/plugin-api/services/prompts';
 import { LANGUAGES, type Strings } from './strings/index.ts';
 
 /** What became of a "no" that was said. `early`: buttons would not have taken it either. */

@@ -1,5 +1,6 @@
 /** The chip at register level: found, reset, calibrated, then asked for one measurement at a time (forced mode: it sleeps in between). */
-import { type Clock, CoreError, type I2c } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
+import type { I2c } from '@device-core/plugin-api/services/i2c';
 import { CALIBRATION, Calibration, type Climate } from './calibration.ts';
 
 const REGISTER = { id: 0xd0, reset: 0xe0, humidity: 0xf2, status: 0xf3, measure: 0xf4, data: 0xf7 } as const;

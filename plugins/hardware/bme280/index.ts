@@ -1,4 +1,6 @@
-import { definePlugin, i2c, sensors } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { i2c } from '@device-core/plugin-api/services/i2c';
+import { sensors } from '@device-core/plugin-api/services/sensors';
 import { Chip } from './chip.ts';
 
 interface Settings {

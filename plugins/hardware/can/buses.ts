@@ -1,12 +1,6 @@
 /** CAN buses by handle: one configuration each, frames to those whose filters they pass, the state of the controller. */
-import {
-  type CanArrival,
-  type CanBusState,
-  type CanFrame,
-  type CanHandle,
-  CoreError,
-  type EndpointEvent,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import {
   answeredTooLittle,
   type BusCallOptions,
@@ -15,6 +9,8 @@ import {
   type HandleTable,
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { CanArrival, CanBusState, CanFrame, CanHandle } from '@device-core/plugin-api/services/can';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 import type { Filters } from './filters.ts';
 import { configureBody, EVENT, frameBody, frameIn, matches, OP, STATES } from './messages.ts';
 

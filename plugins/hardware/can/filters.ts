@@ -1,5 +1,6 @@
 /** What a controller lets through: what its handles want while somebody hears them, nothing else. Each frame for nobody would wake host and bridge three times. */
-import { type CanHandle, CoreError, type Scope } from '@device-core/plugin-api';
+
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import {
   type BusCallOptions,
   type BusUser,
@@ -7,6 +8,7 @@ import {
   type HandleRow,
   type HandleTable,
 } from '@device-core/plugin-api/buses';
+import type { CanHandle } from '@device-core/plugin-api/services/can';
 import { EVERYTHING, filterBody, NOTHING, OP, SLOTS } from './messages.ts';
 
 const DEADLINE_MS = 1_000;

@@ -1,15 +1,9 @@
-import {
-  type CanArrival,
-  type CanHandle,
-  CoreError,
-  can,
-  definePlugin,
-  endpoints,
-  operations,
-  type Priority,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, type Priority } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
+import { type CanArrival, type CanHandle, can } from '@device-core/plugin-api/services/can';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Buses } from './buses.ts';
 import { Filters } from './filters.ts';
 import { canOperations, receiveStream, told } from './operations.ts';

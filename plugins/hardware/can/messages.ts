@@ -1,12 +1,8 @@
 /** Bodies of class CAN (docs/cbp.md). */
-import {
-  type CanArrival,
-  type CanFilter,
-  type CanFrame,
-  type CanHandle,
-  CoreError,
-  type EndpointEvent,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import type { CanArrival, CanFilter, CanFrame, CanHandle } from '@device-core/plugin-api/services/can';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 
 export const OP = { configure: 0x01, send: 0x02, filter: 0x03 } as const;
 export const EVENT = { received: 0x80, state: 0x81 } as const;

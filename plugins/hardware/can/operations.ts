@@ -1,12 +1,4 @@
-import type {
-  CanArrival,
-  CanFrame,
-  CanHandle,
-  Capabilities,
-  JsonSchema,
-  Operation,
-  StreamEndpoint,
-} from '@device-core/plugin-api';
+import type { Capabilities } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import {
   base64Schema,
@@ -16,6 +8,8 @@ import {
   type PerCaller,
   textOf,
 } from '@device-core/plugin-api/operation-kit';
+import type { CanArrival, CanFrame, CanHandle } from '@device-core/plugin-api/services/can';
+import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { Buses } from './buses.ts';
 
 export interface OperationOptions {

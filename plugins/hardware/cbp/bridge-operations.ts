@@ -1,6 +1,7 @@
 /** What an operator may ask of the bridge itself. */
-import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api';
+
 import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { BridgeService } from './bridge-service.ts';
 import type { EndpointRow } from './endpoint-table.ts';
 import type { Requests } from './requests.ts';

@@ -1,13 +1,14 @@
 /** The service `bridge`: the link, the bridge's own counters, resets. */
-import {
-  type Bridge,
-  type BridgeEndpointStatistics,
-  type BridgeHealth,
-  type BridgeRequestOptions,
-  type BridgeStatistics,
-  CoreError,
-  type LinkState,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import type {
+  Bridge,
+  BridgeEndpointStatistics,
+  BridgeRequestOptions,
+  BridgeStatistics,
+  LinkState,
+} from '@device-core/plugin-api/services/bridge';
+import type { BridgeHealth } from '@device-core/plugin-api/services/health';
 import { bridgeHealth } from './health.ts';
 import type { Host } from './host.ts';
 import type { Requests } from './requests.ts';

@@ -1,5 +1,10 @@
 /** The bridge as a source of endpoints: those of its table while the link is up. */
-import type { EndpointEvent, EndpointRequestOptions, EndpointSource, SourceState } from '@device-core/plugin-api';
+import type {
+  EndpointEvent,
+  EndpointRequestOptions,
+  EndpointSource,
+  SourceState,
+} from '@device-core/plugin-api/services/endpoints';
 import { endpointOf } from './endpoint-table.ts';
 import type { Host } from './host.ts';
 import type { Requests } from './requests.ts';

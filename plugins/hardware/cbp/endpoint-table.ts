@@ -1,6 +1,6 @@
 /** What the bridge has: read with ENUM and NAME each time a session opens, found by label. */
 import { crc32 } from 'node:zlib';
-import type { Endpoint } from '@device-core/plugin-api';
+import type { Endpoint } from '@device-core/plugin-api/services/endpoints';
 import type { Outcome } from './answer.ts';
 import type { Channel } from './channel.ts';
 import { DESCRIPTOR_LENGTH, type Descriptor, readDescriptors } from './descriptor.ts';

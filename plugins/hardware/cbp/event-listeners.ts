@@ -1,5 +1,7 @@
 /** Who hears of the events of which endpoint. They stay over sessions: an endpoint is known by its label. */
-import { type EndpointEvent, type Logger, reasonOf } from '@device-core/plugin-api';
+
+import { type Logger, reasonOf } from '@device-core/plugin-api';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 
 type Listener = (event: EndpointEvent) => void;
 

@@ -1,5 +1,5 @@
 /** The bridge object of /health (cbp.md section 13) and the component that goes with it. */
-import type { BridgeHealth, ComponentHealth } from '@device-core/plugin-api';
+import type { BridgeHealth, ComponentHealth } from '@device-core/plugin-api/services/health';
 import { RESET_REASONS } from './hello.ts';
 import type { Host } from './host.ts';
 

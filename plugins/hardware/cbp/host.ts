@@ -1,7 +1,9 @@
 /** The host side in one piece: link, pump, endpoint table, and what its users see of them. Also what tests run on a virtual clock. */
 
 import type { Clock } from '@device-core/plugin-api';
-import { type BridgePort, type LinkState, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Logger, reasonOf } from '@device-core/plugin-api';
+import type { LinkState } from '@device-core/plugin-api/services/bridge';
+import type { BridgePort } from '@device-core/plugin-api/services/bridge-port';
 import type { Channel } from './channel.ts';
 import { type EndpointRow, type RefusedEndpoint, readTable } from './endpoint-table.ts';
 import { EventListeners } from './event-listeners.ts';

@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { bridge, bridgePort, definePlugin, endpoints, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { bridge } from '@device-core/plugin-api/services/bridge';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { bridgeOperations, traceStream } from './bridge-operations.ts';
 import { BridgeService } from './bridge-service.ts';
 import { BridgeSource } from './bridge-source.ts';

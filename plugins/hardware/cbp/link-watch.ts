@@ -1,5 +1,6 @@
 /** What the rest of the device hears of the link: `bridge.link` events, one line in the log, and the end of the first attempt. */
-import { afterOwnTime, type Bus, type LinkState, type Logger } from '@device-core/plugin-api';
+import { afterOwnTime, type Bus, type Logger } from '@device-core/plugin-api';
+import type { LinkState } from '@device-core/plugin-api/services/bridge';
 import { type Host, STOPPED } from './host.ts';
 
 /** Publishes `bridge.link {state, reason?, sid?}`. The greetings of a link that stays down are not news. */

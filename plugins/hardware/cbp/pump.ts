@@ -1,7 +1,8 @@
 /** Runs the transactions that the link asks for: one at a time, the gap between them kept, asleep when none is due. */
 
 import type { Clock } from '@device-core/plugin-api';
-import { type BridgePort, reasonOf } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
+import type { BridgePort } from '@device-core/plugin-api/services/bridge-port';
 import type { Link } from './link.ts';
 
 export class Pump {

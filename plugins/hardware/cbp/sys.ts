@@ -1,5 +1,5 @@
 /** The system endpoint, class 0x00 (cbp.md section 10). */
-import type { BridgeEndpointStatistics, BridgeStatistics } from '@device-core/plugin-api';
+import type { BridgeEndpointStatistics, BridgeStatistics } from '@device-core/plugin-api/services/bridge';
 
 export const SYS = {
   ENUM: 0x01,

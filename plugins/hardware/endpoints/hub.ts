@@ -1,16 +1,14 @@
 /** One name space over all sources of endpoints. A name belongs to the source that told it first, until that source tells others or goes. */
-import {
-  CoreError,
-  type EndpointEvent,
-  type EndpointInfo,
-  type EndpointRequestOptions,
-  type EndpointSource,
-  type Endpoints,
-  type Logger,
-  reasonOf,
-  type SourceState,
-  type SourceView,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type {
+  EndpointEvent,
+  EndpointInfo,
+  EndpointRequestOptions,
+  EndpointSource,
+  Endpoints,
+  SourceState,
+  SourceView,
+} from '@device-core/plugin-api/services/endpoints';
 
 interface Row {
   readonly source: EndpointSource;

@@ -1,4 +1,5 @@
-import { definePlugin, endpoints } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
 import { Hub } from './hub.ts';
 
 export const plugin = definePlugin({

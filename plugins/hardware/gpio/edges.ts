@@ -1,7 +1,10 @@
 /** Edges on their way to who listens: each listener by the handle, in order, with what was lost before. */
-import type { EndpointEvent, GpioEdge, GpioHandle, Logger } from '@device-core/plugin-api';
+
+import type { Logger } from '@device-core/plugin-api';
 import type { HandleRow, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
+import type { GpioEdge, GpioHandle } from '@device-core/plugin-api/services/gpio';
 import { EDGE_EVENT } from './messages.ts';
 
 export interface EdgeCounts {

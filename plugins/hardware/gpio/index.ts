@@ -1,7 +1,11 @@
 import { join } from 'node:path';
-import { CoreError, definePlugin, device, endpoints, type GpioHandle, gpio, operations } from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
+import { device } from '@device-core/plugin-api/services/device';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { type GpioHandle, gpio } from '@device-core/plugin-api/services/gpio';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Edges } from './edges.ts';
 import { LineMemory } from './line-memory.ts';
 import { Lines } from './lines.ts';

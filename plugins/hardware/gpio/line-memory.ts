@@ -3,8 +3,10 @@
  * giving one its settings again would set its level. It holds for one run of the machine: after that the bridge was without power as well.
  */
 import { readFile } from 'node:fs/promises';
-import type { GpioLineConfig, HealthReport, Logger, Scope } from '@device-core/plugin-api';
+import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { GpioLineConfig } from '@device-core/plugin-api/services/gpio';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 

@@ -1,7 +1,8 @@
 /** Lines by handle: levels, directions, settings that change while the Core runs. */
 import { isDeepStrictEqual } from 'node:util';
-import { CoreError, type Gpio, type GpioHandle, type GpioLineConfig } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import type { BusCallOptions, BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import type { Gpio, GpioHandle, GpioLineConfig } from '@device-core/plugin-api/services/gpio';
 import type { LineMemory, LineSettings } from './line-memory.ts';
 import { checkLine, configureBody, levelIn, OP, readBody, writeBody } from './messages.ts';
 

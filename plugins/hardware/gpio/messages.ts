@@ -1,6 +1,7 @@
 /** Bodies of class GPIO (docs/cbp.md). */
-import { CoreError, type GpioLineConfig } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { answeredTooLittle } from '@device-core/plugin-api/buses';
+import type { GpioLineConfig } from '@device-core/plugin-api/services/gpio';
 
 export const OP = { read: 0x01, write: 0x02, configure: 0x03 } as const;
 export const EDGE_EVENT = 0x80;

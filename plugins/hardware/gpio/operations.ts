@@ -1,13 +1,8 @@
-import type {
-  Capabilities,
-  GpioHandle,
-  GpioLineConfig,
-  JsonSchema,
-  Operation,
-  StreamEndpoint,
-} from '@device-core/plugin-api';
+import type { Capabilities } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { exactly, outflowOfLines, type PerCaller } from '@device-core/plugin-api/operation-kit';
+import type { GpioHandle, GpioLineConfig } from '@device-core/plugin-api/services/gpio';
+import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { Edges } from './edges.ts';
 import type { Lines } from './lines.ts';
 

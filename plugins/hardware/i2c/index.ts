@@ -1,6 +1,9 @@
-import { definePlugin, endpoints, type I2cHandle, i2c, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, executedIn, HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { type I2cHandle, i2c } from '@device-core/plugin-api/services/i2c';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { checkAddress, DEFAULT_HZ, OP, speedBody } from './messages.ts';
 import { i2cOperations } from './operations.ts';
 import { Transfers } from './transfers.ts';

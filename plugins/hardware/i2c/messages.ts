@@ -1,5 +1,6 @@
 /** Bodies of class I2C (docs/cbp.md). */
-import { CoreError, type I2cHandle, type I2cSegment } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { I2cHandle, I2cSegment } from '@device-core/plugin-api/services/i2c';
 
 export const OP = { transfer: 0x01, configure: 0x02, recover: 0x03 } as const;
 /** Of all segments of one transfer together. */

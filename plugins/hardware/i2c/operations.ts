@@ -1,6 +1,8 @@
-import { type Capabilities, CoreError, type I2cHandle, type I2cSegment, type Operation } from '@device-core/plugin-api';
+import { type Capabilities, CoreError } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { base64Schema, bytesOf, exactly, type PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
+import type { I2cHandle, I2cSegment } from '@device-core/plugin-api/services/i2c';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { MAX_BYTES } from './messages.ts';
 import type { Transfers } from './transfers.ts';
 

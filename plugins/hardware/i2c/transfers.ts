@@ -1,13 +1,7 @@
 /** Transfers on their way to their endpoint; a bus that is stuck is recovered once, and named in /health until it works again. */
-import {
-  CoreError,
-  type I2cHandle,
-  type I2cSegment,
-  type I2cTransferOptions,
-  type Logger,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
 import type { BusUser, HandleRow, HandleTable } from '@device-core/plugin-api/buses';
+import type { I2cHandle, I2cSegment, I2cTransferOptions } from '@device-core/plugin-api/services/i2c';
 import { limitOf, OP, readLength, transferBody } from './messages.ts';
 
 const RECOVER_MS = 1_000;

@@ -1,4 +1,6 @@
-import { definePlugin, nfc, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { nfc } from '@device-core/plugin-api/services/nfc';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { type LookSettings, Looks } from './looks.ts';
 import { nfcOperations } from './operations.ts';
 import { Readers } from './readers.ts';

@@ -1,5 +1,6 @@
 /** NDEF messages (NFC Forum: NDEF 1.0, RTD Text, RTD URI). */
-import { CoreError, type NdefRecord } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { NdefRecord } from '@device-core/plugin-api/services/nfc';
 
 const FLAG = { begin: 0x80, end: 0x40, chunked: 0x20, short: 0x10, id: 0x08 } as const;
 const TNF = { empty: 0, wellKnown: 1, mime: 2, uri: 3, external: 4 } as const;

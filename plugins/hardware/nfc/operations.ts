@@ -1,5 +1,6 @@
-import type { JsonSchema, NdefRecord, NfcReaderInfo, NfcTag, Operation } from '@device-core/plugin-api';
 import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/operation-kit';
+import type { NdefRecord, NfcReaderInfo, NfcTag } from '@device-core/plugin-api/services/nfc';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Readers } from './readers.ts';
 
 const READER: JsonSchema = { type: 'string', maxLength: 32, description: 'May be left out where there is one.' };

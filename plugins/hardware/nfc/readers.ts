@@ -1,15 +1,13 @@
 /** Readers by name: polled in turn, asked one thing after the other, arrivals and removals told. */
-import {
-  CoreError,
-  type NdefRecord,
-  type Nfc,
-  type NfcOptions,
-  type NfcReaderInfo,
-  type NfcSource,
-  type NfcTag,
-  reasonOf,
-  steadyMs,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf, steadyMs } from '@device-core/plugin-api';
+import type {
+  NdefRecord,
+  Nfc,
+  NfcOptions,
+  NfcReaderInfo,
+  NfcSource,
+  NfcTag,
+} from '@device-core/plugin-api/services/nfc';
 import { decodeNdef, encodeNdef } from './ndef.ts';
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;

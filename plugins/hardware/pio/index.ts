@@ -1,6 +1,9 @@
-import { definePlugin, endpoints, operations, type PioHandle, pio } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type PioHandle, pio } from '@device-core/plugin-api/services/pio';
 import { Machines } from './machines.ts';
 import { pioOperations } from './operations.ts';
 

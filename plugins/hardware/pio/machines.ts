@@ -1,5 +1,5 @@
 /** State machines by handle. */
-import type { EndpointEvent, Pio, PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api';
+
 import {
   answeredTooLittle,
   type BusCallOptions,
@@ -8,6 +8,8 @@ import {
   type HandleTable,
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
+import type { Pio, PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
 import { configureBody, enableBody, IRQ_EVENT, loadBody, OP, readBody, wordsIn, writeBody } from './messages.ts';
 
 const CONFIGURE_MS = 1_000;

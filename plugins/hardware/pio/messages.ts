@@ -1,5 +1,6 @@
 /** Bodies of class PIO (docs/cbp.md). */
-import { CoreError, type PioMachineConfig, type PioWidth } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
 
 export const OP = { load: 0x01, configure: 0x02, enable: 0x03, write: 0x04, read: 0x05 } as const;
 export const IRQ_EVENT = 0x80;

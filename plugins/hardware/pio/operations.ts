@@ -1,13 +1,8 @@
-import type {
-  Capabilities,
-  JsonSchema,
-  Operation,
-  PioHandle,
-  PioMachineConfig,
-  PioWidth,
-} from '@device-core/plugin-api';
+import type { Capabilities } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { exactly, type PerCaller } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
 import type { Machines } from './machines.ts';
 import { MAX_BYTES, MAX_INSTRUCTIONS } from './messages.ts';
 

@@ -1,6 +1,8 @@
 /** The PN532: one command at a time - frame, ACK, answer - each waited for by its ready byte. */
-import { type Clock, CoreError, type I2c, type NfcOptions, type NfcTag } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
 import { executedIn, saysExecuted } from '@device-core/plugin-api/buses';
+import type { I2c } from '@device-core/plugin-api/services/i2c';
+import type { NfcOptions, NfcTag } from '@device-core/plugin-api/services/nfc';
 import { ACK_LENGTH, decodeFrame, encodeFrame, isAck, OVERHEAD } from './frame.ts';
 
 const COMMAND = { firmware: 0x02, sam: 0x14, rf: 0x32, exchange: 0x40, list: 0x4a, release: 0x52 } as const;

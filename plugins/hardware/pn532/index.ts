@@ -1,4 +1,6 @@
-import { definePlugin, i2c, nfc } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { i2c } from '@device-core/plugin-api/services/i2c';
+import { nfc } from '@device-core/plugin-api/services/nfc';
 import { Pn532 } from './chip.ts';
 import { Type2Tag } from './type2.ts';
 

@@ -1,6 +1,7 @@
 /** NFC Forum Type 2 tags: capability container, TLV blocks, pages of four bytes. */
-import { CoreError, type NfcOptions } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { saysExecuted } from '@device-core/plugin-api/buses';
+import type { NfcOptions } from '@device-core/plugin-api/services/nfc';
 import type { Pn532 } from './chip.ts';
 
 const READ = 0x30;

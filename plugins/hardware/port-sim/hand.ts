@@ -1,6 +1,7 @@
 /** The hand of the Core on its simulator: controls over the wire of the port, and what is told of the state. */
 import type { Socket } from 'node:net';
-import { afterOwnTime, type BridgeSimulator, type BridgeView, type Clock, CoreError } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
+import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
 import { KIND, writeMessage } from './sim/index.ts';
 
 /** Milliseconds between two looks at the state, while somebody watches. */

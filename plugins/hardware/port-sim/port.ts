@@ -1,6 +1,7 @@
 /** The port of the simulated bridge: transactions over the socket of its process, one at a time, each with a deadline. */
 import type { Socket } from 'node:net';
-import { type BridgePort, type Clock, CoreError, OwnTimeLimit } from '@device-core/plugin-api';
+import { type Clock, CoreError, OwnTimeLimit } from '@device-core/plugin-api';
+import type { BridgePort } from '@device-core/plugin-api/services/bridge-port';
 import type { Hand } from './hand.ts';
 import { KIND, type Message, MessageReader, writeMessage } from './sim/index.ts';
 

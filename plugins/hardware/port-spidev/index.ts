@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import {
-  bridgePort,
-  type ComponentHealth,
-  definePlugin,
-  type Logger,
-  type PluginHost,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { definePlugin, type Logger, type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
 import { GpioLine } from './gpio-line.ts';
 import { findGpioTools, type GpioPin, type GpioTools } from './gpio-tools.ts';
 import { PolledLine } from './poll.ts';

@@ -1,4 +1,6 @@
-import { definePlugin, gpio, sensors } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { gpio } from '@device-core/plugin-api/services/gpio';
+import { sensors } from '@device-core/plugin-api/services/sensors';
 import { type Presence, PresenceState } from './presence.ts';
 
 interface Settings {

@@ -1,4 +1,6 @@
-import { definePlugin, operations, sensors } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { sensors } from '@device-core/plugin-api/services/sensors';
 import { readingStream, sensorOperations } from './operations.ts';
 import { Registry } from './registry.ts';
 

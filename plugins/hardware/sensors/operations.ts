@@ -1,15 +1,7 @@
-import {
-  type Caller,
-  type Capabilities,
-  CoreError,
-  didYouMean,
-  type JsonSchema,
-  type Operation,
-  type SensorInfo,
-  type SensorReading,
-  type StreamEndpoint,
-} from '@device-core/plugin-api';
+import { type Caller, type Capabilities, CoreError, didYouMean } from '@device-core/plugin-api';
 import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
+import type { SensorInfo, SensorReading } from '@device-core/plugin-api/services/sensors';
 import type { Registry } from './registry.ts';
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 32, description: 'Name of a sensor.' };

@@ -1,14 +1,12 @@
 /** Sensors by name: readings are shared by those who ask at the same time, and never taken more often than a sensor bears. */
-import {
-  CoreError,
-  reasonOf,
-  type Scope,
-  type SensorDescription,
-  type SensorInfo,
-  type SensorReading,
-  type SensorSource,
-  type Sensors,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  SensorDescription,
+  SensorInfo,
+  SensorReading,
+  SensorSource,
+  Sensors,
+} from '@device-core/plugin-api/services/sensors';
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 

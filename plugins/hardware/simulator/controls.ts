@@ -1,6 +1,7 @@
 /** Every control of a simulated device, as data: operations, commands, the page and scenarios are views of this table. */
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+
 import { base64Schema } from '@device-core/plugin-api/operation-kit';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 
 export interface Control {
   /** `sim.<id>` is its operation. */

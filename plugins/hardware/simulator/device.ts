@@ -1,18 +1,11 @@
 /** The simulated device as one thing: its bridge, what is around it, and the plugins that do the rest. */
-import {
-  type BridgeSimulator,
-  type BridgeView,
-  type CallContext,
-  CoreError,
-  type NetworkSimulator,
-  type NetworkState,
-  type Operations,
-  type PowerSimulator,
-  type PowerState,
-  type Scope,
-  type WallTimeSimulator,
-  type WallTimeState,
-} from '@device-core/plugin-api';
+
+import { type CallContext, CoreError, type Scope } from '@device-core/plugin-api';
+import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
+import type { NetworkSimulator, NetworkState } from '@device-core/plugin-api/services/network';
+import type { Operations } from '@device-core/plugin-api/services/operations';
+import type { PowerSimulator, PowerState } from '@device-core/plugin-api/services/power';
+import type { WallTimeSimulator, WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { Control } from './controls.ts';
 import { ndefMessage, type TagRecords } from './ndef.ts';
 

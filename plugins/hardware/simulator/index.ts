@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import {
-  bridgeSimulator,
-  definePlugin,
-  device,
-  networkSimulator,
-  operations,
-  powerSimulator,
-  wallTimeSimulator,
-} from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { bridgeSimulator } from '@device-core/plugin-api/services/bridge-simulator';
+import { device } from '@device-core/plugin-api/services/device';
+import { networkSimulator } from '@device-core/plugin-api/services/network';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { powerSimulator } from '@device-core/plugin-api/services/power';
+import { wallTimeSimulator } from '@device-core/plugin-api/services/wall-time';
 import { SimulatedDevice } from './device.ts';
 import { controlOperations } from './operations.ts';
 import { scenarioOperations } from './scenario-operations.ts';

@@ -1,6 +1,7 @@
 /** The table of controls as operations, and what can be seen of the device. */
-import type { CallContext, Operation, ServerSentEvent } from '@device-core/plugin-api';
+import type { CallContext } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation, ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { CONTROLS, type Control } from './controls.ts';
 import type { Params, SimulatedDevice } from './device.ts';
 import type { Stage } from './stage.ts';

@@ -1,6 +1,8 @@
 /** Scenarios as operations: recorded, kept, played. */
-import { type JsonSchema, type Operation, reasonOf } from '@device-core/plugin-api';
+
+import { reasonOf } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { CAPABILITY } from './operations.ts';
 import { lengthOf } from './scenario.ts';
 import {

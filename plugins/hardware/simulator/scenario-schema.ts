@@ -1,6 +1,7 @@
 /** The form of a scenario file; manifests/schema/scenario.json is made from it. */
-import type { JsonSchema } from '@device-core/plugin-api';
+
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 export const MOST_STEPS = 1_000;
 export const MOST_BYTES = 512 << 10;

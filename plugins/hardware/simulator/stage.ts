@@ -1,13 +1,6 @@
 /** One scenario at a time: it is recorded, or it is played. */
-import {
-  type Bus,
-  type Caller,
-  type Clock,
-  CoreError,
-  type Operations,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type Bus, type Caller, type Clock, CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Operations } from '@device-core/plugin-api/services/operations';
 import { CONTROLS } from './controls.ts';
 import { playScenario } from './player.ts';
 import { Recorder } from './recorder.ts';

@@ -1,6 +1,9 @@
-import { definePlugin, endpoints, operations, type SpiHandle, spi } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { HandleTable } from '@device-core/plugin-api/buses';
 import { PerCaller } from '@device-core/plugin-api/operation-kit';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type SpiHandle, spi } from '@device-core/plugin-api/services/spi';
 import { spiOperations } from './operations.ts';
 import { spiUser, Transfers } from './transfers.ts';
 

@@ -1,5 +1,6 @@
 /** Bodies of class SPIX (docs/cbp.md section 11). */
-import { CoreError, type SpiHandle } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { SpiHandle } from '@device-core/plugin-api/services/spi';
 
 export const OP = { transfer: 0x01 } as const;
 export const MAX_BYTES = 65_536;

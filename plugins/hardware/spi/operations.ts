@@ -1,6 +1,8 @@
-import type { CallContext, Capabilities, JsonSchema, Operation, SpiHandle } from '@device-core/plugin-api';
+import type { CallContext, Capabilities } from '@device-core/plugin-api';
 import { type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { bytesOf, exactly, type PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { SpiHandle } from '@device-core/plugin-api/services/spi';
 import { MAX_BYTES } from './messages.ts';
 import type { Transfers } from './transfers.ts';
 

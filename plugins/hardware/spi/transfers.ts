@@ -1,6 +1,7 @@
 /** Transfers in the name of a handle, with errors in the codes of the specification (cbp.md section 12). */
-import { CoreError, type Scope, type Spi, type SpiHandle } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, type HandleTable } from '@device-core/plugin-api/buses';
+import type { Spi, SpiHandle } from '@device-core/plugin-api/services/spi';
 import { checkLengths, checkSettings, limitOf, OP, transferBody } from './messages.ts';
 
 type Options = NonNullable<Parameters<Spi['transfer']>[3]>;

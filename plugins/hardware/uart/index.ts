@@ -1,6 +1,9 @@
-import { definePlugin, endpoints, operations, type UartChunk, type UartHandle, uart } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { BusUser, ENDPOINT_CLASS, HandleTable } from '@device-core/plugin-api/buses';
 import { Listeners, PerCaller } from '@device-core/plugin-api/operation-kit';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type UartChunk, type UartHandle, uart } from '@device-core/plugin-api/services/uart';
 import { receiveStream, uartOperations } from './operations.ts';
 import { Ports } from './ports.ts';
 

@@ -1,6 +1,7 @@
 /** Bodies of class UART (docs/cbp.md). */
-import type { UartSettings } from '@device-core/plugin-api';
+
 import { answeredTooLittle } from '@device-core/plugin-api/buses';
+import type { UartSettings } from '@device-core/plugin-api/services/uart';
 
 export const OP = { configure: 0x01, write: 0x02, drain: 0x03 } as const;
 export const EVENT = { received: 0x80, error: 0x81 } as const;

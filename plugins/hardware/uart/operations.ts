@@ -1,12 +1,4 @@
-import {
-  type Capabilities,
-  CoreError,
-  type Operation,
-  type StreamEndpoint,
-  type UartChunk,
-  type UartHandle,
-  type UartSettings,
-} from '@device-core/plugin-api';
+import { type Capabilities, CoreError } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import {
   base64Schema,
@@ -17,6 +9,8 @@ import {
   type PerCaller,
   textOf,
 } from '@device-core/plugin-api/operation-kit';
+import type { Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
+import type { UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api/services/uart';
 import type { Ports } from './ports.ts';
 
 const MOST_WRITTEN = 65_536;

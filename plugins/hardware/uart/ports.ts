@@ -1,12 +1,5 @@
 /** Serial lines by handle: what goes out, what comes in, and what was lost on the way. */
-import {
-  CoreError,
-  type EndpointEvent,
-  type Scope,
-  type UartChunk,
-  type UartHandle,
-  type UartSettings,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import {
   type BusCallOptions,
   type BusUser,
@@ -15,6 +8,8 @@ import {
   saysExecuted,
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
+import type { UartChunk, UartHandle, UartSettings } from '@device-core/plugin-api/services/uart';
 import { configureBody, deadlineOf, EVENT, errorsIn, MAX_BYTES, OP, writtenIn } from './messages.ts';
 import { ReceiveBuffer, type Taken } from './receive-buffer.ts';
 

@@ -1,4 +1,6 @@
-import { definePlugin, device, httpServer } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
 import { Launcher } from './launcher.ts';
 
 interface CliConfig {

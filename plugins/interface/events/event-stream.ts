@@ -4,12 +4,11 @@ import {
   CoreError,
   callerName,
   type EventEnvelope,
-  type Operation,
   type Scope,
-  type ServerSentEvent,
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
+import type { Operation, ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import type { EventsConfig } from './configuration.ts';
 import { lossEvent } from './loss.ts';
 import type { ReadRights } from './read-rights.ts';

@@ -1,14 +1,9 @@
 /** What READY says of events: which filters of the app's manifest are subscribed, and the latest retained event of each topic. */
-import {
-  type Apps,
-  CoreError,
-  type EventBus,
-  type EventEnvelope,
-  type Logger,
-  type ReadyMessage,
-  reasonOf,
-  type Session,
-} from '@device-core/plugin-api';
+
+import { CoreError, type EventEnvelope, type Logger, reasonOf, type Session } from '@device-core/plugin-api';
+import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { Apps } from '@device-core/plugin-api/services/apps';
+import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { ReadRights } from './read-rights.ts';
 import { Reader } from './reader.ts';
 import type { SessionRegistry } from './session-registry.ts';

@@ -3,8 +3,9 @@
  * Core, and taken up again by the next run of the plugin.
  */
 import { join } from 'node:path';
-import { type DeviceInfo, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { readState, replaceFile, sweepLeftovers } from '@device-core/plugin-api/durable';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 
 const SAVE_AFTER_MS = 100;
 

@@ -1,4 +1,9 @@
-import { type Apps, appSockets, apps, definePlugin, device, eventBus, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type Apps, apps } from '@device-core/plugin-api/services/apps';
+import { device } from '@device-core/plugin-api/services/device';
+import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { operations } from '@device-core/plugin-api/services/operations';
 import type { EventsConfig } from './configuration.ts';
 import { EventStreams } from './event-stream.ts';
 import { Greeting } from './greeting.ts';

@@ -1,5 +1,7 @@
 /** What apps open to every identified app: `events.public` of their manifests. */
-import { type Apps, CoreError, type Logger, parseFilter, reasonOf, type Scope } from '@device-core/plugin-api';
+
+import { CoreError, type Logger, parseFilter, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { Segments } from './filter-algebra.ts';
 
 export class PublicTopics {

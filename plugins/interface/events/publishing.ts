@@ -10,12 +10,12 @@ import {
   CoreError,
   callerName,
   checkTopic,
-  type EventBus,
-  type Operation,
   PRIORITIES,
   type Priority,
 } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { EventBus } from '@device-core/plugin-api/services/event-bus';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { UiPayloads } from './ui-payloads.ts';
 
 export interface PublishParams {

@@ -1,6 +1,9 @@
 /** Sessions that were there before this plugin: they go on where the former run of the plugin left them. */
-import type { AppSockets, EventBus, Logger, Session } from '@device-core/plugin-api';
+
+import type { Logger, Session } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
+import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { Greeting } from './greeting.ts';
 import type { Subscriptions } from './handover.ts';
 import type { SessionRegistry } from './session-registry.ts';

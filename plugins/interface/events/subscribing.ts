@@ -1,6 +1,7 @@
 /** events.subscribe and events.unsubscribe: bound to the session that calls, and over with it. */
-import { type CallContext, CoreError, type Operation, type Session } from '@device-core/plugin-api';
+import { type CallContext, CoreError, type Session } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { ReadRights } from './read-rights.ts';
 import type { SessionRegistry } from './session-registry.ts';
 import type { SessionSubscriber } from './session-subscriber.ts';

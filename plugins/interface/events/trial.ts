@@ -3,19 +3,20 @@
  * source, `test.app.<id>`, which no app and no plugin can have. What the test asks is no use of a capability by the app and no refusal of the app, so neither
  * is remembered.
  */
+
 import {
-  type Apps,
   type Caller,
   type CapabilityId,
   CoreError,
   callerName,
   classOf,
-  type EventBus,
   grantHint,
   implies,
-  type Operation,
 } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Apps } from '@device-core/plugin-api/services/apps';
+import type { EventBus } from '@device-core/plugin-api/services/event-bus';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import {
   checkPublication,
   ON_THE_PANEL,

@@ -1,17 +1,16 @@
 /** Calls into apps: which function, may it be called, do inputs and result fit, how long may it take, and what if the app goes away. */
 import { randomBytes } from 'node:crypto';
 import {
-  type AppCall,
   type Caller,
-  type CallMeta,
   type Capabilities,
   type CapabilityId,
   CoreError,
   callerName,
-  type FunctionRequest,
   type HookCaller,
   steadyMs,
 } from '@device-core/plugin-api';
+import type { AppCall, CallMeta } from '@device-core/plugin-api/services/app-sockets';
+import type { FunctionRequest } from '@device-core/plugin-api/services/functions';
 import { formatTraceparent, type Tracer } from '@device-core/plugin-api/tracing';
 import type { Registered } from './entry.ts';
 import type { Presence } from './presence.ts';

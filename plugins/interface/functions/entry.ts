@@ -1,12 +1,7 @@
 /** One function entry of a specification, checked and made ready for calls. */
-import {
-  CoreError,
-  describeCapability,
-  type FunctionEntry,
-  type FunctionSpecification,
-  suggestCapability,
-} from '@device-core/plugin-api';
+import { CoreError, describeCapability, suggestCapability } from '@device-core/plugin-api';
 import { isVersion } from '@device-core/plugin-api/kits/versions';
+import type { FunctionEntry, FunctionSpecification } from '@device-core/plugin-api/services/functions';
 import { compileMembers, type MembersCheck, parseType, TYPE_NAMES } from './types.ts';
 
 export const DEFAULT_TIMEOUT_MS = 5_000;

@@ -1,5 +1,10 @@
-import { appSockets, apps, definePlugin, device, functions, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { device } from '@device-core/plugin-api/services/device';
+import { functions } from '@device-core/plugin-api/services/functions';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Tracer, traces } from '@device-core/plugin-api/tracing';
 import { Calls } from './calls.ts';
 import { explain } from './left-out.ts';

@@ -1,12 +1,6 @@
 /** Functions that apps offer and the registry does not have: each with the reason, and with the capability that is missing. */
-import {
-  type Capabilities,
-  type CapabilityId,
-  CoreError,
-  type FunctionEntry,
-  type FunctionLeftOut,
-  grantHint,
-} from '@device-core/plugin-api';
+import { type Capabilities, type CapabilityId, CoreError, grantHint } from '@device-core/plugin-api';
+import type { FunctionEntry, FunctionLeftOut } from '@device-core/plugin-api/services/functions';
 import type { Registered } from './entry.ts';
 
 /** What an app offers is bounded by its manifest; what it repeats under other names is not. */

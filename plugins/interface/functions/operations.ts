@@ -1,17 +1,13 @@
-import {
-  type CallContext,
-  type Caller,
-  type Capabilities,
-  CoreError,
-  type FunctionInfo,
-  type FunctionLeftOut,
-  type FunctionRequest,
-  type FunctionSpecification,
-  type Functions,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { type AppNames, exactly } from '@device-core/plugin-api/operation-kit';
+import type {
+  FunctionInfo,
+  FunctionLeftOut,
+  FunctionRequest,
+  FunctionSpecification,
+  Functions,
+} from '@device-core/plugin-api/services/functions';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { MAX_TIMEOUT_MS } from './entry.ts';
 
 const APP: JsonSchema = { type: 'string', maxLength: 128, description: 'Reverse-domain app identifier.' };

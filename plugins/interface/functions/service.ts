@@ -1,14 +1,11 @@
 /** The registry as a service: checks on the way in, calls on the way out, news for those who watch. */
-import {
-  type Capabilities,
-  type CoreError,
-  type FunctionInfo,
-  type FunctionRegistration,
-  type FunctionSpecification,
-  type Functions,
-  type Logger,
-  toCoreError,
-} from '@device-core/plugin-api';
+import { type Capabilities, type CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
+import type {
+  FunctionInfo,
+  FunctionRegistration,
+  FunctionSpecification,
+  Functions,
+} from '@device-core/plugin-api/services/functions';
 import { type Calls, checkPermissions } from './calls.ts';
 import { type Registered, readEntry, readSpecification } from './entry.ts';
 import { explain, LeftOutFunctions, lacks } from './left-out.ts';

@@ -3,14 +3,10 @@
  * apps need not register again when only the plugin restarts.
  */
 import { join } from 'node:path';
-import {
-  type DeviceInfo,
-  type FunctionSpecification,
-  type Logger,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { readState, replaceFile, sweepLeftovers } from '@device-core/plugin-api/durable';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { FunctionSpecification } from '@device-core/plugin-api/services/functions';
 
 const SAVE_AFTER_MS = 100;
 

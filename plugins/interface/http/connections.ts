@@ -5,14 +5,13 @@ import {
   type Clock,
   CoreError,
   descriptorOf,
-  type Identity,
   type Logger,
   OwnTimeLimit,
-  type PeerCredentials,
-  type ProcessOwner,
   reasonOf,
   type TcpConnection,
 } from '@device-core/plugin-api';
+import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
+import type { ProcessOwner } from '@device-core/plugin-api/services/processes';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';

@@ -1,6 +1,7 @@
 /** Server-sent events: one response per stream, with heartbeats, back-pressure and an end. Source: https://html.spec.whatwg.org/#server-sent-events */
 import type { ServerResponse } from 'node:http';
-import { type CoreError, rounds, type Scope, type ServerSentEvent, toCoreError } from '@device-core/plugin-api';
+import { type CoreError, rounds, type Scope, toCoreError } from '@device-core/plugin-api';
+import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { startEventStream } from './responses.ts';
 
 export class EventStreams {

@@ -1,17 +1,13 @@
 /** What one request goes through, in the order of decisions D1: host and origin, identity, capability, content type and body, the gate. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  ANONYMOUS,
-  type Caller,
-  CoreError,
-  type Identity,
-  type Logger,
-  type OperationInfo,
-  type Operations,
-  type RestBinding,
-  type ServerSentEvent,
-  toCoreError,
-} from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller, CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
+import type { Identity } from '@device-core/plugin-api/services/identity';
+import type {
+  OperationInfo,
+  Operations,
+  RestBinding,
+  ServerSentEvent,
+} from '@device-core/plugin-api/services/operations';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsOf, withConfirmation } from './authentication.ts';
 import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';

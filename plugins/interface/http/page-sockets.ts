@@ -1,16 +1,9 @@
 /** WebSockets of pages: admitted by what they show, one queue each, no compression, and nothing sent to who does not read. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  type Caller,
-  CoreError,
-  type Logger,
-  type PageSocket,
-  type PageSockets,
-  reasonOf,
-  toCoreError,
-} from '@device-core/plugin-api';
+import { type Caller, CoreError, type Logger, reasonOf, toCoreError } from '@device-core/plugin-api';
 import { Queue } from '@device-core/plugin-api/operation-kit';
+import type { PageSocket, PageSockets } from '@device-core/plugin-api/services/http-server';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from './connections.ts';
 import { rejectSocket } from './responses.ts';

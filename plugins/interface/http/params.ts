@@ -1,5 +1,6 @@
 /** Params of an operation from the path, the query and the body of a request. */
-import { CoreError, type JsonSchema, type OperationInfo } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { JsonSchema, OperationInfo } from '@device-core/plugin-api/services/operations';
 
 export interface RequestParts {
   readonly params: unknown;

@@ -1,13 +1,7 @@
 /** One request as the gate sees it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type Caller,
-  CoreError,
-  type Invocation,
-  LazyAbort,
-  type OperationInfo,
-  steadyMs,
-} from '@device-core/plugin-api';
+import { type Caller, CoreError, LazyAbort, steadyMs } from '@device-core/plugin-api';
+import type { Invocation, OperationInfo } from '@device-core/plugin-api/services/operations';
 import { parseTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
 
 /** How long the answer is worth something (decisions D9b), as `meta.deadlineMs` over JSON-RPC; the operation's own limit holds anyway. */

@@ -1,7 +1,8 @@
 /** What leaves the device: bodies and headers of decisions D5 and D6. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type CoreError, type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import { type OperationInfo, type RestBinding, restStatus } from '@device-core/plugin-api/services/operations';
 import { STATUS_CODES } from './node-http.ts';
 import { isLong, pack } from './packing.ts';
 

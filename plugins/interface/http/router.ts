@@ -3,7 +3,8 @@
  * loaded and built when somebody asks for something: a start, and a device that is asked for its health alone, go without it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CoreError, type Logger, type OperationInfo, type RestBinding, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { OperationInfo, RestBinding } from '@device-core/plugin-api/services/operations';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { addBodyParser } from './body.ts';
 import type { FrontEnd, Route, Routed } from './front-end.ts';

@@ -4,13 +4,13 @@ import {
   type BrowserProof,
   type Clock,
   CoreError,
-  type HealthReport,
   type Logger,
   type OperatorRole,
   type Scope,
   type StayingBrowser,
 } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { Challenges } from './challenges.ts';
 import { newToken } from './tokens.ts';
 

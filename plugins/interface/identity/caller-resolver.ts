@@ -1,16 +1,13 @@
 import {
   ANONYMOUS,
-  type AppLaunch,
   type Caller,
   type CallerPeer,
   CoreError,
-  type Credentials,
   callerName,
-  type PeerCredentials,
-  type Processes,
-  type ProcessOwner,
   type TcpConnection,
 } from '@device-core/plugin-api';
+import type { AppLaunch, Credentials, PeerCredentials } from '@device-core/plugin-api/services/identity';
+import type { Processes, ProcessOwner } from '@device-core/plugin-api/services/processes';
 import type { PeerReader } from './peer-credentials.ts';
 import { settledPeer } from './settled-peer.ts';
 import type { Tokens } from './tokens.ts';

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
-import { definePlugin, device, identity, processes, reasonOf, sessions } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { identity } from '@device-core/plugin-api/services/identity';
+import { processes } from '@device-core/plugin-api/services/processes';
+import { sessions } from '@device-core/plugin-api/services/sessions';
 import { BrowserKeys } from './browser-keys.ts';
 import { CallerResolver } from './caller-resolver.ts';
 import { loadOperatorToken } from './operator-token.ts';

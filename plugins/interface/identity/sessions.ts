@@ -6,16 +6,14 @@ import {
   type Caller,
   type Clock,
   CoreError,
-  type HealthReport,
   type Logger,
   type OperatorRole,
   type Scope,
-  type Sessions,
-  type SignedIn,
-  type SignIn,
   type StayingBrowser,
 } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { Sessions, SignedIn, SignIn } from '@device-core/plugin-api/services/sessions';
 import { type BrowserKeys, checkKey } from './browser-keys.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
 import { hashOf, newToken } from './tokens.ts';

@@ -1,5 +1,8 @@
 /** AsyncAPI 3.0 of every event of the device, from the table of topics. Source: https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
-import { type DeviceInfo, EVENTS, type EventDescription, type JsonSchema, PRIORITIES } from '@device-core/plugin-api';
+
+import { EVENTS, type EventDescription, PRIORITIES } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 const OWN = 'app.{app}.event.{name}';
 const ENVELOPE: JsonSchema = {

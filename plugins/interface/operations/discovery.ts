@@ -1,6 +1,8 @@
 /** The documents of the public interface as operations of their own: rpc.discover (OpenRPC), system.openapi, system.asyncapi. */
-import type { DeviceInfo, Operation, OperationInfo } from '@device-core/plugin-api';
+
 import type { Table } from '@device-core/plugin-api/inside/operations';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Operation, OperationInfo } from '@device-core/plugin-api/services/operations';
 import { asyncapi } from './asyncapi.ts';
 import { openapi } from './openapi.ts';
 import { openrpc } from './openrpc.ts';

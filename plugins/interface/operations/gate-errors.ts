@@ -4,10 +4,9 @@ import {
   ERROR_CODES,
   type ErrorCode,
   formatError,
-  type OperationError,
-  type OperationInfo,
   PLUGIN_ERROR_RPC_CODE,
 } from '@device-core/plugin-api';
+import type { OperationError, OperationInfo } from '@device-core/plugin-api/services/operations';
 
 const ALWAYS: readonly CoreErrorCode[] = [
   'METHOD_NOT_FOUND',

@@ -1,5 +1,7 @@
-import { definePlugin, device, operations, type ServiceUser } from '@device-core/plugin-api';
+import { definePlugin, type ServiceUser } from '@device-core/plugin-api';
 import { operationGate } from '@device-core/plugin-api/inside/operations';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Tracer, traces } from '@device-core/plugin-api/tracing';
 import { discoveryOperations } from './discovery.ts';
 import { refusalTeller } from './refused.ts';

@@ -1,13 +1,14 @@
 /** OpenAPI 3.1 of every operation with a route. Source: https://spec.openapis.org/oas/v3.1.0 */
+
+import { ERROR_CODES } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import {
-  type DeviceInfo,
-  ERROR_CODES,
   type JsonSchema,
   type OperationError,
   type OperationInfo,
   type RestBinding,
   restStatus,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/operations';
 import { codeOf, describeError, restErrorsOf } from './gate-errors.ts';
 
 type Routed = OperationInfo & { readonly rest: RestBinding };

@@ -1,5 +1,6 @@
 /** OpenRPC 1.3 of every operation that JSON-RPC callers see. Source: https://spec.open-rpc.org */
-import type { DeviceInfo, JsonSchema, OperationInfo, RestBinding, StreamInfo } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { JsonSchema, OperationInfo, RestBinding, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { codeOf, describeError, errorsOf, rpcCodeOf } from './gate-errors.ts';
 
 export function openrpc(

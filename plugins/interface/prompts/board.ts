@@ -1,15 +1,8 @@
 /** The questions that are open now. The first answer settles one; silence is no (decisions D16). */
 import { randomBytes } from 'node:crypto';
-import {
-  afterOwnTime,
-  type Clock,
-  CoreError,
-  type Prompt,
-  type PromptOutcome,
-  type PromptQuestion,
-  type Prompts,
-} from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
 import { choicesOf, inTurn } from '@device-core/plugin-api/inside/consent';
+import type { Prompt, PromptOutcome, PromptQuestion, Prompts } from '@device-core/plugin-api/services/prompts';
 import { checkQuestion, DEFAULT_MS } from './question.ts';
 
 /** Of those that are over so many are known, to say what became of them. */

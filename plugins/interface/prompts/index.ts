@@ -1,18 +1,15 @@
 import { join } from 'node:path';
+import { CoreError, definePlugin, type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugin-api/inside/consent';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
-  CoreError,
   consents,
-  definePlugin,
-  device,
-  operations,
-  type PluginHost,
   type Prompt,
   type PromptOutcome,
   panelAnswers,
   prompts,
-  reasonOf,
-} from '@device-core/plugin-api';
-import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugin-api/inside/consent';
+} from '@device-core/plugin-api/services/prompts';
 import { Board, type PromptState } from './board.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { promptOperations } from './operations.ts';

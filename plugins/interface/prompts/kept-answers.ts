@@ -1,15 +1,10 @@
 /** The answers that were kept, by app, in the order in which they were given. Durable before a method resolves. */
-import {
-  type Consent,
-  type Consents,
-  CoreError,
-  type HealthReport,
-  type Logger,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 import { type ConsentPolicy, mergeAnswers } from '@device-core/plugin-api/inside/consent';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { Consent, Consents } from '@device-core/plugin-api/services/prompts';
 
 type ByApp = ReadonlyMap<string, readonly Consent[]>;
 

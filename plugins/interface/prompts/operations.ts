@@ -1,15 +1,8 @@
 /** prompts.list, prompts.answer, consents.list: for the person who owns the device, whatever an app holds. */
-import {
-  type CallContext,
-  type Consent,
-  CoreError,
-  callerName,
-  type JsonSchema,
-  type Operation,
-  type Prompt,
-  type PromptOutcome,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { ACT_ABOUT, ACT_NAMES, exactly, PROMPT_PARAMS, PROMPT_RIGHTS } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { Consent, Prompt, PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Board } from './board.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 

@@ -1,5 +1,6 @@
 /** Bounds of a question. A long one has several pages on the panel; nothing of it is cut. Pure. */
-import { CoreError, type PromptQuestion } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { PromptQuestion } from '@device-core/plugin-api/services/prompts';
 
 export const DEFAULT_MS = 600_000;
 const MOST_MS = 86_400_000;

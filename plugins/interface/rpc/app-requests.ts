@@ -2,15 +2,14 @@
 import {
   type Caller,
   CoreError,
-  type Invocation,
   LazyAbort,
-  type Operations,
   type Session,
   steadyMs,
   toCoreError,
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import type { Invocation, Operations } from '@device-core/plugin-api/services/operations';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { MethodHandlerContext, Server } from 'jayson';
 import type { Counters } from './counters.ts';

@@ -1,19 +1,18 @@
 /** One connection of an app: READY first, then requests, calls, notifications and streams both ways until one side hangs up. */
 import type { Socket } from 'node:net';
 import {
-  type AppCall,
   type Caller,
   CoreError,
   type Logger,
-  type Operations,
   OwnTimeLimit,
-  type ReadyMessage,
   type Scope,
   type Session,
   settlesWithin,
   spentText,
   toCoreError,
 } from '@device-core/plugin-api';
+import type { AppCall, ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { Operations } from '@device-core/plugin-api/services/operations';
 import { AppCalls } from './app-calls.ts';
 import { AppRequests } from './app-requests.ts';
 import { notification } from './app-stream.ts';

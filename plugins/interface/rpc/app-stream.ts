@@ -1,5 +1,6 @@
 /** One stream between an app and a plugin. Credit in bytes bounds what is on the way in each direction; a chunk may arrive in several pieces. */
-import { CoreError, type StreamChannel } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
 
 /** What a stream needs of its session. */
 export interface StreamPort {

@@ -1,5 +1,6 @@
 /** The operations that an app may call, as the table of operations stands now. */
-import { CoreError, type OperationInfo } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { OperationInfo } from '@device-core/plugin-api/services/operations';
 
 export class MethodTable {
   #methods = new Map<string, readonly string[]>();

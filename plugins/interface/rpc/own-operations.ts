@@ -1,6 +1,7 @@
 /** The rows of the table of operations that belong to the sockets themselves: where they are, and streams. */
-import { type CallContext, CoreError, type Operation } from '@device-core/plugin-api';
+import { type CallContext, CoreError } from '@device-core/plugin-api';
 import type { AppNames } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { AppSocketDirectory } from './app-socket-directory.ts';
 import type { OpenParams, OpenResult, SessionStreams } from './session-streams.ts';
 

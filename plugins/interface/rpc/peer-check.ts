@@ -1,6 +1,7 @@
 /** Who may connect to the socket of an app: the app's own uid, the Core's own, and root, but no process of another app. */
 import type { Socket } from 'node:net';
-import { descriptorOf, type Identity, type PeerCredentials, reasonOf } from '@device-core/plugin-api';
+import { descriptorOf, reasonOf } from '@device-core/plugin-api';
+import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
 
 /** Whose socket it is. */
 export interface AppIdentity {

@@ -1,15 +1,15 @@
 /** What READY says: what is known here, and what the taps of session.open add in the time they have. */
 import {
   type Caller,
-  type DeviceInfo,
-  type Grants,
   type HookCaller,
   type Logger,
-  type ReadyMessage,
   reasonOf,
   type Scope,
   settlesWithin,
 } from '@device-core/plugin-api';
+import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Grants } from '@device-core/plugin-api/services/grants';
 import type { AppSession } from './app-session.ts';
 import type { Counters } from './counters.ts';
 import { announced, type RpcConfig } from './limits.ts';

@@ -1,14 +1,6 @@
 /** The open streams of one session. */
-import {
-  type Caller,
-  CoreError,
-  decodeBase64,
-  type Invocation,
-  type Operations,
-  type Session,
-  type StreamInfo,
-  toCoreError,
-} from '@device-core/plugin-api';
+import { type Caller, CoreError, decodeBase64, type Session, toCoreError } from '@device-core/plugin-api';
+import type { Invocation, Operations, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { AppStream, notification, type StreamPort } from './app-stream.ts';
 import type { Counters } from './counters.ts';
 import { type Deadlines, Later } from './deadlines.ts';

@@ -1,5 +1,6 @@
 /** system.version and system.ping. */
-import type { DeviceInfo, Operation } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 export function aboutOperations(device: DeviceInfo): readonly Operation<never, unknown>[] {
   const version = { service: device.service, version: device.core.version, api: device.core.api, sku: device.sku };

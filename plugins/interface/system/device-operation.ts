@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DeviceInfo, type Operation, reasonOf } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
 import { DEVICE_FILE, type DeviceFile, parseDeviceFile } from '@device-core/plugin-api/inside/device-file';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 interface Told extends DeviceFile {
   readonly problem?: string;

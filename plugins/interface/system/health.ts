@@ -1,22 +1,23 @@
 /** system.health: what the plugins say of themselves, and what the kernel says of the plugins (decisions D5). */
+
 import {
-  type BridgeHealth,
-  type ComponentHealth,
-  type ComponentStatus,
   CoreError,
-  type DeviceInfo,
-  type HealthReport,
   type HookCaller,
-  type JsonSchema,
   type LoopUsage,
-  type Operation,
-  type PluginManager,
   type PluginState,
-  type PluginStatus,
   reasonOf,
   type Scope,
   settlesWithin,
 } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type {
+  BridgeHealth,
+  ComponentHealth,
+  ComponentStatus,
+  HealthReport,
+} from '@device-core/plugin-api/services/health';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { type StorageHealth, storageHealth } from './storage.ts';
 import { LOOP, WARNING } from './usage-operations.ts';
 

@@ -1,14 +1,9 @@
-import {
-  type ChangeRequest,
-  type Changes,
-  CoreError,
-  changes,
-  definePlugin,
-  device,
-  grants,
-  operations,
-  pluginManager,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
+import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { aboutOperations } from './about.ts';
 import { Applying, applyOperation } from './apply.ts';
 import { capabilityOperations } from './capability-operations.ts';

@@ -1,4 +1,4 @@
-import type { StreamEndpoint } from '@device-core/plugin-api';
+import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 
 /** Sends every chunk back, at the pace at which the app takes it: a probe for app developers and for the bench. */
 export const loopback: StreamEndpoint<never> = {

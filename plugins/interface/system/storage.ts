@@ -1,6 +1,8 @@
 /** The disk in the health: what it does not do any more, and what follows from that. */
-import type { ComponentHealth, DeviceInfo } from '@device-core/plugin-api';
+
 import { diskState, waitingForDiskMs } from '@device-core/plugin-api/durable';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
 
 /** A write that waits longer is told. */
 const SLOW_MS = 5_000;

@@ -3,14 +3,13 @@ import {
   CALLBACK_KINDS,
   type CoreLoad,
   type Isolation,
-  type JsonSchema,
   type LoopUsage,
-  type Operation,
-  type PluginManager,
   type PluginState,
   type PluginUsage,
   type SampledUsage,
 } from '@device-core/plugin-api';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
 const MS: JsonSchema = { type: 'number', minimum: 0, description: 'milliseconds' };

@@ -3,7 +3,8 @@
  * gives it before the device or by a code that only the owner of the device can make.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { type CallContext, type Clock, CoreError, type SensitiveAct } from '@device-core/plugin-api';
+import { type CallContext, type Clock, CoreError } from '@device-core/plugin-api';
+import type { SensitiveAct } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 
 const VALID_MS = 120_000;

@@ -7,15 +7,9 @@
  * `{"lost": 2, "chunks", "bytes"}` (what the page sent and nobody read in time, since it was told last),
  * `{"closed": 1, "error"?: {"code", "message", "data"}}`; chunks of a stream are binary: the number as 4 bytes, big endian, and the bytes.
  */
-import {
-  type Clock,
-  CoreError,
-  type Operations,
-  type PageSocket,
-  type ServerSentEvent,
-  type StreamChannel,
-  toCoreError,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, toCoreError } from '@device-core/plugin-api';
+import type { PageSocket } from '@device-core/plugin-api/services/http-server';
+import type { Operations, ServerSentEvent, StreamChannel } from '@device-core/plugin-api/services/operations';
 import { Inbox, type Loss } from './inbox.ts';
 
 /** A page that asks for more at once is given less. */

@@ -1,5 +1,7 @@
 /** Asks the person before the device whether a page may do what it wants to do: a question like any other, so devicectl can answer it, too. */
-import { type Logger, type Prompts, reasonOf, type Sessions } from '@device-core/plugin-api';
+import { type Logger, reasonOf } from '@device-core/plugin-api';
+import type { Prompts } from '@device-core/plugin-api/services/prompts';
+import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import type { Waiting } from './confirmations.ts';
 
 const KIND = 'confirm';

@@ -1,5 +1,7 @@
 /** The data of apps on their way into a backup: each app has a share, and one that needs more takes what the others left. */
-import { type Apps, reasonOf } from '@device-core/plugin-api';
+
+import { reasonOf } from '@device-core/plugin-api';
+import type { Apps } from '@device-core/plugin-api/services/apps';
 import { type ArchiveWriter, TooMuch } from './archive.ts';
 import type { LeftOut } from './left-out.ts';
 

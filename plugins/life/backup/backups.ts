@@ -1,8 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Apps, CoreError, type DeviceInfo, type Logger } from '@device-core/plugin-api';
+import { CoreError, type Logger } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, moveFile, storageError } from '@device-core/plugin-api/durable';
+import type { Apps } from '@device-core/plugin-api/services/apps';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { AppData } from './app-data.ts';
 import { ArchiveWriter, type BackupLimits, FORM, keysOf, Unreadable } from './archive.ts';
 import { type Left, LeftOut } from './left-out.ts';

@@ -1,6 +1,10 @@
 import { fileURLToPath } from 'node:url';
-import { apps, definePlugin, device, machine, operations, whileThere } from '@device-core/plugin-api';
+import { definePlugin, whileThere } from '@device-core/plugin-api';
 import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { device } from '@device-core/plugin-api/services/device';
+import { machine } from '@device-core/plugin-api/services/machine';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { BACKUP_LIMITS, type BackupLimits } from './archive.ts';
 import { Backups } from './backups.ts';
 import { backupOperations } from './operations.ts';

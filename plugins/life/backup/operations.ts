@@ -1,13 +1,9 @@
-import {
-  CoreError,
-  type DeviceInfo,
-  type JsonSchema,
-  type Machine,
-  type Operation,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { exactly, STORAGE_ERRORS, textOf } from '@device-core/plugin-api/operation-kit';
 import { orderPending, pendingAct } from '@device-core/plugin-api/pending-state';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { Machine } from '@device-core/plugin-api/services/machine';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { BACKUP_LIMITS, LIMITS } from './archive.ts';
 import { type Backups, PART_BYTES } from './backups.ts';
 import { formsOf } from './places.ts';

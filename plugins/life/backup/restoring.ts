@@ -1,10 +1,11 @@
 /** A backup is laid out beside the state and checked whole; only then is it ordered, and the next start exchanges the two. */
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { DeviceInfo, StateForms } from '@device-core/plugin-api';
+import type { StateForms } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
 import { compare } from '@device-core/plugin-api/kits/versions';
 import { orderPending, pendingAct, stagedState } from '@device-core/plugin-api/pending-state';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { type Head, invalid, readArchive } from './archive.ts';
 import { refused } from './places.ts';
 

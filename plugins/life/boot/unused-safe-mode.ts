@@ -1,6 +1,7 @@
-import type { Operations, PluginHost } from '@device-core/plugin-api';
+import type { PluginHost } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import type { CoreRestart } from '@device-core/plugin-api/inside/core-restart';
+import type { Operations } from '@device-core/plugin-api/services/operations';
 
 export interface Waiting {
   /** Tells the boot loader that somebody was there. */

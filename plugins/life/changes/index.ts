@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { changes, definePlugin, device, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { ChangeService, type ChangesConfig } from './changes.ts';
 import { changeOperations } from './operations.ts';
 import { isOver } from './record.ts';

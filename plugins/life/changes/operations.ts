@@ -1,17 +1,8 @@
 /** changes.list, changes.get. */
-import {
-  type CallContext,
-  type Capabilities,
-  type CapabilityId,
-  CHANGE_STATES,
-  type ChangeInfo,
-  type Changes,
-  CoreError,
-  callerName,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+import { type CallContext, type Capabilities, type CapabilityId, CoreError, callerName } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import { CHANGE_STATES, type ChangeInfo, type Changes } from '@device-core/plugin-api/services/changes';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const TEXT: JsonSchema = { type: 'string' };
 const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };

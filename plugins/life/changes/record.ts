@@ -1,6 +1,12 @@
 /** What is kept of a change in `<state>/changes/<id>.json`. */
-import type { ChangeData, ChangeInfo, ChangeRequest, ChangeState, ChangeStep } from '@device-core/plugin-api';
-import { CHANGE_STATES, type ChangeMaker } from '@device-core/plugin-api';
+import type {
+  ChangeData,
+  ChangeInfo,
+  ChangeRequest,
+  ChangeState,
+  ChangeStep,
+} from '@device-core/plugin-api/services/changes';
+import { CHANGE_STATES, type ChangeMaker } from '@device-core/plugin-api/services/changes';
 
 export const FORM = 1;
 

@@ -1,8 +1,9 @@
 /** The records on the disk: each in a file of its own, so many of those that are over. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ChangeInfo, type CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
+import { type CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile, setAside, sweepLeftovers } from '@device-core/plugin-api/durable';
+import type { ChangeInfo } from '@device-core/plugin-api/services/changes';
 import { type ChangeRecord, FORM, isOver, parseRecord, viewOf } from './record.ts';
 
 export class Records {

@@ -1,5 +1,6 @@
 /** Applies the SKU, and remembers what came of it. */
-import { CoreError, type Logger, type PluginManager, reasonOf, type SkuChange } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { PluginManager, SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 
 interface Problem {
   readonly file: string;

@@ -1,4 +1,6 @@
-import { definePlugin, device, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { Composer } from './composer.ts';
 import { watchSku } from './file-watch.ts';
 

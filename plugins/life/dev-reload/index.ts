@@ -1,4 +1,5 @@
-import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { Reloader } from './reloader.ts';
 
 /** Where this plugin came after the device had become ready, nobody tells it so. */

@@ -1,16 +1,9 @@
-import {
-  CoreError,
-  definePlugin,
-  device,
-  type Network,
-  type NetworkState,
-  network,
-  networkSimulator,
-  operations,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { device } from '@device-core/plugin-api/services/device';
+import { type Network, type NetworkState, network, networkSimulator } from '@device-core/plugin-api/services/network';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { NetworkManager } from './network-manager.ts';
 import { NM } from './nm-names.ts';
 import { networkOperations } from './operations.ts';

@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import type { NetworkLink, NetworkState } from '@device-core/plugin-api';
+import type { NetworkLink, NetworkState } from '@device-core/plugin-api/services/network';
 
 export interface Places {
   /** `/sys/class/net` */

@@ -1,13 +1,7 @@
-import {
-  CoreError,
-  type NetworkLink,
-  type NetworkState,
-  reasonOf,
-  type Scope,
-  type WifiNetwork,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { DBusError, type DBusValue, Variant } from '@device-core/plugin-api/inside/dbus';
 import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
+import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api/services/network';
 import {
   ACTIVATED,
   ACTIVE,

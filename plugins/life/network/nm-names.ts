@@ -1,5 +1,5 @@
 /** Numbers and names of NetworkManager's D-Bus interface (its reference manual, "D-Bus API Types"). */
-import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api';
+import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api/services/network';
 
 export const NM = 'org.freedesktop.NetworkManager';
 export const NM_PATH = '/org/freedesktop/NetworkManager';

@@ -1,5 +1,6 @@
-import type { JsonSchema, Network, Operation } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Network } from '@device-core/plugin-api/services/network';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const CAPABILITY = 'system.network';
 const TEXT: JsonSchema = { type: 'string' };

@@ -1,4 +1,4 @@
-import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api';
+import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api/services/network';
 
 /** What somebody knows of the network now. */
 export interface Known extends NetworkState {

@@ -1,5 +1,6 @@
-import { afterQuiet, CoreError, type NetworkState, reasonOf, type Scope } from '@device-core/plugin-api';
+import { afterQuiet, CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/netlink';
+import type { NetworkState } from '@device-core/plugin-api/services/network';
 import { linksOf, type Places, stateOf, waysOut } from './links.ts';
 import type { Known, Provider } from './provider.ts';
 

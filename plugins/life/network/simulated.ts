@@ -1,4 +1,5 @@
-import { CoreError, type NetworkLink, type NetworkState, type WifiNetwork } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api/services/network';
 import type { Known, Provider } from './provider.ts';
 
 type Sample = Omit<WifiNetwork, 'joined' | 'known'> & { readonly passphrase?: string };

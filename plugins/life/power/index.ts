@@ -1,16 +1,9 @@
-import {
-  CoreError,
-  definePlugin,
-  device,
-  operations,
-  type Power,
-  type PowerState,
-  power,
-  powerSimulator,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type Power, type PowerState, power, powerSimulator } from '@device-core/plugin-api/services/power';
 import { powerOperation } from './operations.ts';
 import type { Marks, Provider } from './provider.ts';
 import { SimulatedPower } from './simulated.ts';

@@ -1,5 +1,6 @@
-import type { Operation, Power } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
+import type { Power } from '@device-core/plugin-api/services/power';
 
 export function powerOperation(power: Power): Operation<object, object> {
   return {

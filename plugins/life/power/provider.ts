@@ -1,4 +1,4 @@
-import type { PowerState } from '@device-core/plugin-api';
+import type { PowerState } from '@device-core/plugin-api/services/power';
 
 /** Whoever can be asked on this device: each in a file of its own, and one suite for all of them. */
 export interface Provider {

@@ -1,4 +1,4 @@
-import type { PowerState } from '@device-core/plugin-api';
+import type { PowerState } from '@device-core/plugin-api/services/power';
 import type { Provider } from './provider.ts';
 
 /** Power that is what somebody says. */

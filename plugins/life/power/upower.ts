@@ -1,5 +1,6 @@
-import type { PowerState, Scope } from '@device-core/plugin-api';
+import type { Scope } from '@device-core/plugin-api';
 import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
+import type { PowerState } from '@device-core/plugin-api/services/power';
 import { type Marks, onBattery, onMains, type Provider } from './provider.ts';
 
 export const UPOWER = 'org.freedesktop.UPower';

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
-import { definePlugin, device, machine, type PluginHost, slots } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { KeptFile } from '@device-core/plugin-api/durable';
 import { ACT_WORDS, type Acting, coreRestart, machineOf } from '@device-core/plugin-api/inside/core-restart';
+import { device } from '@device-core/plugin-api/services/device';
+import { machine } from '@device-core/plugin-api/services/machine';
+import { slots } from '@device-core/plugin-api/services/slots';
 import { Rauc, unavailable } from './rauc.ts';
 import { RaucSlots } from './rauc-slots.ts';
 import { FORM, Trials } from './trials.ts';

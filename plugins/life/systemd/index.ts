@@ -1,4 +1,5 @@
-import { definePlugin, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import type { Notify } from './notify.ts';
 
 export interface Surroundings {

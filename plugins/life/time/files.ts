@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { CoreError, type Scope, type WallTimeState } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { Provider } from './provider.ts';
 import type { SetFlag } from './set-flag.ts';
 import { zoneOf } from './zone.ts';

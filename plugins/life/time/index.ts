@@ -1,16 +1,14 @@
+import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
+import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
+import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
-  CoreError,
-  definePlugin,
-  device,
-  operations,
-  type Scope,
   type WallTime,
   type WallTimeState,
   wallTime,
   wallTimeSimulator,
-} from '@device-core/plugin-api';
-import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
-import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+} from '@device-core/plugin-api/services/wall-time';
 import { FilesTime } from './files.ts';
 import { timeOperations } from './operations.ts';
 import type { Provider } from './provider.ts';

@@ -1,5 +1,6 @@
-import type { Operation, WallTime } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
+import type { WallTime } from '@device-core/plugin-api/services/wall-time';
 
 const ERRORS = ['UNAVAILABLE', 'TIMEOUT', 'BUSY'] as const;
 const ZONE = { type: 'string', description: '`Europe/Berlin`' };

@@ -1,4 +1,4 @@
-import type { WallTimeState } from '@device-core/plugin-api';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 
 /** Whoever can be asked on this device: each in a file of its own, and one suite for all of them. */
 export interface Provider {

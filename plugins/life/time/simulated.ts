@@ -1,4 +1,4 @@
-import type { WallTimeState } from '@device-core/plugin-api';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { Provider } from './provider.ts';
 
 /** A time that is what somebody says; the clock itself stays that of the machine. */

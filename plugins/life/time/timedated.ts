@@ -1,6 +1,7 @@
-import { CoreError, type Scope, type WallTimeState } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { DBusError } from '@device-core/plugin-api/inside/dbus';
 import type { Peer } from '@device-core/plugin-api/inside/dbus-peer';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { Provider } from './provider.ts';
 import type { SetFlag } from './set-flag.ts';
 import { isZone } from './zone.ts';

@@ -1,5 +1,7 @@
 /** Asks whoever stands at the device whether an update may have what it newly asks for, where nothing else keeps the device from installing it. */
-import { type PromptOutcome, reasonOf } from '@device-core/plugin-api';
+
+import { reasonOf } from '@device-core/plugin-api';
+import type { PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Parts } from './parts.ts';
 import { asksFor } from './policy.ts';
 import type { Wanted } from './record.ts';

@@ -3,7 +3,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { CoreError, reasonOf, type Slots, type SlotsStatus } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
 import {
   IMAGE_LIST,
@@ -14,6 +14,7 @@ import {
   parseImage,
 } from '@device-core/plugin-api/image';
 import { compare } from '@device-core/plugin-api/kits/versions';
+import type { Slots, SlotsStatus } from '@device-core/plugin-api/services/slots';
 import { ArchiveSource } from './archive-source.ts';
 import { asksOf, LONGEST_MANIFEST, manifestsOf } from './asks.ts';
 import { bytesToFetch, download, roomFor, sweep } from './download.ts';

@@ -1,19 +1,12 @@
 /** Is a new image as good as what ran before? Only what is on the device is looked at: an update does not fail for want of a network. */
 import { readFile, rm } from 'node:fs/promises';
-import {
-  type AppStatus,
-  type Apps,
-  type ComponentHealth,
-  type CoreError,
-  type HookCaller,
-  type Operations,
-  type PluginManager,
-  type PluginStatus,
-  reasonOf,
-  type Scope,
-  type UpdateTold,
-} from '@device-core/plugin-api';
+import { type CoreError, type HookCaller, reasonOf, type Scope } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
+import type { AppStatus, Apps } from '@device-core/plugin-api/services/apps';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
+import type { Operations } from '@device-core/plugin-api/services/operations';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { UpdateTold } from '@device-core/plugin-api/services/updates';
 
 /** The device is looked at so often, and what is wrong at the end must have been wrong twice before. */
 const LOOK_MS = 2_000;

@@ -1,7 +1,8 @@
 /** Every step of every update, a line each, appended: no rollback takes a line back. */
 import { open } from 'node:fs/promises';
-import type { Logger, UpdateState } from '@device-core/plugin-api';
+import type { Logger } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
+import type { UpdateState } from '@device-core/plugin-api/services/updates';
 
 /** Of each of the two files. */
 const MOST_BYTES = 256 << 10;

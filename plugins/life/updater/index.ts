@@ -1,20 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  apps,
-  CoreError,
-  changes,
-  definePlugin,
-  device,
-  machine,
-  operations,
-  pluginManager,
-  prompts,
-  slots,
-  type UpdateTold,
-  updates,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
 import { KeptFile } from '@device-core/plugin-api/durable';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { machine } from '@device-core/plugin-api/services/machine';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { prompts } from '@device-core/plugin-api/services/prompts';
+import { slots } from '@device-core/plugin-api/services/slots';
+import { type UpdateTold, updates } from '@device-core/plugin-api/services/updates';
 import type { UpdaterConfig } from './configuration.ts';
 import { History } from './history.ts';
 import { Journal } from './journal.ts';

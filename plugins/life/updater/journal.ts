@@ -1,6 +1,7 @@
 /** Where the update stands: durable, in the history, and told on the bus. */
-import { type Clock, CoreError, type UpdateTold } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
 import type { KeptFile } from '@device-core/plugin-api/durable';
+import type { UpdateTold } from '@device-core/plugin-api/services/updates';
 import type { History } from './history.ts';
 import type { UpdateRecord } from './record.ts';
 import { after, type Step } from './states.ts';

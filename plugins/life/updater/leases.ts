@@ -1,5 +1,6 @@
 /** Who holds an update back for a while: so many, so long, and never for ever. */
-import { type Clock, CoreError, type InhibitLease } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
+import type { InhibitLease } from '@device-core/plugin-api/services/updates';
 
 const MOST_LEASES = 16;
 export const LONGEST_MS = 24 * 3_600_000;

@@ -1,5 +1,6 @@
-import { CoreError, reasonOf, type SlotsStatus } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { dropForms } from '@device-core/plugin-api/durable';
+import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import type { Parts } from './parts.ts';
 
 /**

@@ -1,15 +1,8 @@
 /** update.status, check, download, install, apply, rollback, history, why, hold, resume, inhibit, release. */
-import {
-  type Caller,
-  type Capabilities,
-  CoreError,
-  type CoreErrorCode,
-  callerName,
-  type JsonSchema,
-  type Operation,
-  UPDATE_STATES,
-} from '@device-core/plugin-api';
+import { type Caller, type Capabilities, CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
 import { base64Schema, bytesOf, exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import { UPDATE_STATES } from '@device-core/plugin-api/services/updates';
 import { LONGEST_MS } from './leases.ts';
 import type { Parts } from './parts.ts';
 import type { Updater } from './updater.ts';

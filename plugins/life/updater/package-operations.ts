@@ -1,15 +1,10 @@
 /** apps.available, apps.fetch, plugins.available, plugins.fetch: what the repository offers beside images. Installing is for the stores. */
-import {
-  type ChangeData,
-  type ChangeMaker,
-  CoreError,
-  type CoreErrorCode,
-  callerName,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+
+import { CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
 import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Packages, Wanted } from './packages.ts';
 import type { Parts } from './parts.ts';
 import type { OfferedPackage } from './repository.ts';

@@ -1,7 +1,10 @@
 /** The rules of updates, in the order in which they are asked: the first that says no is told. Pure; the guide of operators has its table from here. */
 import { createHash } from 'node:crypto';
-import type { InhibitLease, NetworkState, PowerState, WallTimeState } from '@device-core/plugin-api';
 import { compare } from '@device-core/plugin-api/kits/versions';
+import type { NetworkState } from '@device-core/plugin-api/services/network';
+import type { PowerState } from '@device-core/plugin-api/services/power';
+import type { InhibitLease } from '@device-core/plugin-api/services/updates';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { UpdaterConfig } from './configuration.ts';
 import type { UpdateRecord, Wanted } from './record.ts';
 import { openWindow } from './window.ts';

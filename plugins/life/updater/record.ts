@@ -1,6 +1,7 @@
 /** What is known of the update, kept in `<state>/update/state.json` so that a Core that ended goes on. */
-import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api';
+
 import type { KeptForm } from '@device-core/plugin-api/durable';
+import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/services/updates';
 import type { Source } from './repository.ts';
 
 /** The image that it is about. */

@@ -1,5 +1,8 @@
 /** What the device last told of network, power, clock and voice. */
-import type { Bus, NetworkState, PowerState, WallTimeState } from '@device-core/plugin-api';
+import type { Bus } from '@device-core/plugin-api';
+import type { NetworkState } from '@device-core/plugin-api/services/network';
+import type { PowerState } from '@device-core/plugin-api/services/power';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 
 const TURNS = ['listening', 'thinking', 'speaking'];
 

@@ -1,5 +1,5 @@
 /** What an update may go through, and what takes it from one state to the next. Pure. */
-import type { UpdateState } from '@device-core/plugin-api';
+import type { UpdateState } from '@device-core/plugin-api/services/updates';
 
 export const STEPS = [
   ...['check', 'nothing', 'found', 'download', 'downloaded', 'staged', 'wait', 'activate', 'started', 'good', 'bad'],

@@ -1,5 +1,5 @@
 /** What operators see of it: where it stands, what it would change, and what runs. */
-import type { SlotsStatus } from '@device-core/plugin-api';
+import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import type { Updater } from './updater.ts';
 
 export async function statusOf(updater: Updater): Promise<object> {

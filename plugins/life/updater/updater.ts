@@ -1,7 +1,8 @@
 /** One update at a time: what operators order, what the device does by itself, and what waits for a rule. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type CallContext, CoreError, callerName, reasonOf, type SlotsStatus } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, reasonOf } from '@device-core/plugin-api';
+import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import { Consenting } from './consenting.ts';
 import { deviceId } from './device-id.ts';
 import { roomFor, sweep } from './download.ts';
@@ -22,7 +23,6 @@ const HOUR = 3_600_000;
 const MB = 1 << 20;
 const STAGED: readonly string[] = ['staged', 'waiting'];
 
-/** Ends what is under way, and says why. */
 class Stopped extends Error {
   readonly step: Step;
 

@@ -2,9 +2,10 @@
  * What an app's manifest says of its own keys (decisions D11). The schema describes an object whose members are keys; a member may be a full
  * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
  */
-import { CoreError, type JsonSchema, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
 import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';
 

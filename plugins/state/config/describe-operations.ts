@@ -1,5 +1,6 @@
-import { type Caller, type Capabilities, CoreError, type JsonSchema, type Operation } from '@device-core/plugin-api';
+import { type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { type AppNames, exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Description, Descriptions, SectionInfo, Wanted } from './descriptions.ts';
 
 const KIND: JsonSchema = { enum: ['app', 'device', 'plugin'] };

@@ -1,5 +1,7 @@
 /** Keys that somebody described for the device and all apps at once, a prefix each: their values are checked, and their defaults stand below every layer. */
-import { type Config, CoreError, nearest, reasonOf } from '@device-core/plugin-api';
+
+import { CoreError, nearest, reasonOf } from '@device-core/plugin-api';
+import type { Config } from '@device-core/plugin-api/services/config';
 import { AppSchema } from './app-schema.ts';
 import { checkKey, isBelow } from './keys.ts';
 import { fitsPlainly } from './plain-schema.ts';

@@ -1,7 +1,9 @@
 /** What each key is, and what every layer says of it. */
 
-import { type AppStatus, CoreError, type JsonSchema } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { isLive, isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { keyFault } from './keys.ts';
 import type { LayerValue } from './layers.ts';
 import type { Lock } from './locks.ts';

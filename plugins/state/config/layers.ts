@@ -1,5 +1,5 @@
 /** What the layers of the configuration are to whoever lays them over each other. */
-import type { ConfigLayer } from '@device-core/plugin-api';
+import type { ConfigLayer } from '@device-core/plugin-api/services/config';
 import { isBelow } from './keys.ts';
 import type { Lock } from './locks.ts';
 import type { Held } from './state-file.ts';

@@ -1,5 +1,8 @@
 /** `config.changed` for the sessions of apps: every app with a session hears of each change that it sees. */
-import type { AppSockets, Config, ConfigChange, Logger, Scope, SessionInfo } from '@device-core/plugin-api';
+
+import type { Logger, Scope } from '@device-core/plugin-api';
+import type { AppSockets, SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { Config, ConfigChange } from '@device-core/plugin-api/services/config';
 
 /** Changes on their way to one app. An app that reads slowly finds only the newest change of each key, so the queue is bound by the keys. */
 class Outbox implements Disposable {

@@ -1,15 +1,7 @@
-import {
-  type CallContext,
-  type Caller,
-  type Capabilities,
-  type Config,
-  type ConfigEntry,
-  type ConfigScope,
-  CoreError,
-  type JsonSchema,
-  type Operation,
-} from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { type AppNames, exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Held } from './state-file.ts';
 
 const KEY: JsonSchema = {

@@ -1,5 +1,5 @@
 /** Values of the simplest schemas, as those of flags are, looked at without the compiler of schemas: it takes 1.5 MB, and a start. Pure. */
-import type { JsonSchema } from '@device-core/plugin-api';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 type Word = (given: unknown, value: unknown) => boolean;
 

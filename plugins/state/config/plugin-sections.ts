@@ -4,15 +4,7 @@
  */
 
 import { dirname } from 'node:path';
-import {
-  type ConfigEntry,
-  CoreError,
-  isNewer,
-  type Logger,
-  type PluginManager,
-  type PluginSettings,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, isNewer, type Logger, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
 import { isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
 import {
@@ -20,6 +12,8 @@ import {
   parsePluginSettings,
   pluginSettingsFile,
 } from '@device-core/plugin-api/inside/plugin-settings';
+import type { ConfigEntry } from '@device-core/plugin-api/services/config';
+import type { PluginManager, PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { isBelow } from './keys.ts';
 import type { Problems } from './problems.ts';

@@ -1,4 +1,4 @@
-import type { HealthReport } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 const MAX_NOTES = 16;
 

@@ -1,5 +1,5 @@
 /** The keys that a schema tells of, each with the schema of its value. Pure. */
-import type { JsonSchema } from '@device-core/plugin-api';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 export interface SchemaKey {
   /** Dotted, as in the section. */

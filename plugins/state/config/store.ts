@@ -1,18 +1,16 @@
 /** Three layers and who sees what (decisions D7): app overrides over device state over system defaults. */
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import {
-  type Config,
-  type ConfigChange,
-  type ConfigEntry,
-  type ConfigLayer,
-  type ConfigScope,
-  CoreError,
-  type DeviceInfo,
-  type JsonSchema,
-  type Logger,
-  reasonOf,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type {
+  Config,
+  ConfigChange,
+  ConfigEntry,
+  ConfigLayer,
+  ConfigScope,
+} from '@device-core/plugin-api/services/config';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { Described } from './described.ts';
 import { Folder } from './folder.ts';

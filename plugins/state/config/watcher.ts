@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterQuiet, type DeviceInfo, type Logger, type Scope } from '@device-core/plugin-api';
+import { afterQuiet, type Logger, type Scope } from '@device-core/plugin-api';
+import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { FolderWatch } from './folder-watch.ts';
 import type { Problems } from './problems.ts';
 

@@ -1,6 +1,8 @@
 /** One way to write for whoever asks: changes of plugins' sections are tried with the Core first. */
-import type { Caller, Config, ConfigEntry, ConfigScope, Sessions } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
 import { callerName } from '@device-core/plugin-api';
+import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
+import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import { isBelow } from './keys.ts';
 import { PLUGINS, type PluginSections } from './plugin-sections.ts';
 import type { Held } from './state-file.ts';

@@ -1,6 +1,9 @@
 /** Who declares which flags. Pure. */
-import type { FlagDeclaration, JsonSchema, PluginSettings } from '@device-core/plugin-api';
+
 import { flagFault, flagSchema, MOST_FLAGS } from '@device-core/plugin-api/flag-declaration';
+import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
+import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
 
 export interface Declared {
   readonly declaredBy: string;

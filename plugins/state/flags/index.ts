@@ -1,13 +1,9 @@
-import {
-  apps,
-  CoreError,
-  config,
-  definePlugin,
-  type FlagDeclaration,
-  flags,
-  operations,
-  pluginManager,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
+import { apps } from '@device-core/plugin-api/services/apps';
+import { config } from '@device-core/plugin-api/services/config';
+import { type FlagDeclaration, flags } from '@device-core/plugin-api/services/flags';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { collect, type Declared } from './declared.ts';
 import { flagOperations } from './operations.ts';
 import { FlagValues, PREFIX } from './values.ts';

@@ -1,5 +1,8 @@
-import { type ConfigScope, callerName, type FlagTold, type JsonSchema, type Operation } from '@device-core/plugin-api';
+import { callerName } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { ConfigScope } from '@device-core/plugin-api/services/config';
+import type { FlagTold } from '@device-core/plugin-api/services/flags';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { FlagValues } from './values.ts';
 
 const NAME: JsonSchema = {

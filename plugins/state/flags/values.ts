@@ -1,16 +1,9 @@
 /** Flags as keys `flags.<name>` of the configuration: it holds the values, checks them and tells of changes. */
-import {
-  type Config,
-  type ConfigEntry,
-  type ConfigScope,
-  type Flags,
-  type FlagTold,
-  FOR_USER,
-  type Logger,
-  type ServesEachUser,
-  type ServiceUser,
-} from '@device-core/plugin-api';
+
+import { FOR_USER, type Logger, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
 import { unknownFlag } from '@device-core/plugin-api/flag-declaration';
+import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
+import type { Flags, FlagTold } from '@device-core/plugin-api/services/flags';
 import type { Declared } from './declared.ts';
 
 export const PREFIX = 'flags';

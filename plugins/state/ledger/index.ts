@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { definePlugin, device, ledger, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { ledger } from '@device-core/plugin-api/services/ledger';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Departures } from './departures.ts';
 import { ledgerOperations } from './operations.ts';
 

@@ -1,6 +1,6 @@
 /** What one part of the device sent: written down before it leaves, in a file that a crash cannot spoil but for its last line. */
 import { dirname } from 'node:path';
-import { CoreError, type DepartureLine, type DepartureSum, type HealthReport, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import {
   appendFile,
   makeFolder,
@@ -10,6 +10,8 @@ import {
   storageError,
   sweepLeftovers,
 } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { DepartureLine, DepartureSum } from '@device-core/plugin-api/services/ledger';
 import { bytesText, departureText, parseLine, sumText } from './line.ts';
 import { Sums } from './sums.ts';
 

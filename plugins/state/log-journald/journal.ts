@@ -1,4 +1,5 @@
-import { type Clock, type HealthReport, reasonOf } from '@device-core/plugin-api';
+import { type Clock, reasonOf } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { journalEntry } from './entry.ts';
 import type { Datagrams, OpenDatagrams } from './socket.ts';
 

@@ -1,4 +1,5 @@
-import { CoreError, type Operation, type Operations, redact } from '@device-core/plugin-api';
+import { CoreError, redact } from '@device-core/plugin-api';
+import type { Operation, Operations } from '@device-core/plugin-api/services/operations';
 import { BUNDLE, type BundleEntry } from './bundle-table.ts';
 import { Pace } from './pace.ts';
 import type { UnitJournal } from './unit-journal.ts';

@@ -1,7 +1,8 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createZstdDecompress } from 'node:zlib';
-import { CoreError, type Operation, redact, redactText } from '@device-core/plugin-api';
+import { CoreError, redact, redactText } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { LogFiles } from './log-files.ts';
 
 /** Bytes of text in one answer, and of the longest line that is one. */

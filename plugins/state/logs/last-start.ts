@@ -1,4 +1,4 @@
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { LogsConfig } from './configuration.ts';
 import { type LogEntry, readEntry } from './entry.ts';
 import type { LogFiles } from './log-files.ts';

@@ -1,12 +1,6 @@
-import {
-  type CallContext,
-  callerName,
-  type JsonSchema,
-  type Logger,
-  type Operation,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type CallContext, callerName, type Logger, type Scope } from '@device-core/plugin-api';
 import { LOG_LEVELS, type LogControl, type LogLevel } from '@device-core/plugin-api/services/log-control';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 /** Milliseconds. Debug lines that somebody forgot would wear out the disk. */
 const LONGEST = 86_400_000;

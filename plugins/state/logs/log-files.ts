@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type Apps, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Apps } from '@device-core/plugin-api/services/apps';
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 

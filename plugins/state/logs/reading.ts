@@ -1,4 +1,4 @@
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { LogsConfig } from './configuration.ts';
 import { LEVELS, type LogEntry, readEntry } from './entry.ts';
 import { type LogFilter, matcher } from './filter.ts';

@@ -1,8 +1,9 @@
 import { mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, callerName, type Logger, type Operation, type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { CoreError, callerName, type Logger, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import type { LogRecorder } from '@device-core/plugin-api/services/log-control';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 /** Recordings that are kept; the oldest goes. */
 const MOST_FILES = 5;

@@ -1,12 +1,5 @@
-import {
-  type CallContext,
-  CoreError,
-  callerName,
-  type JsonSchema,
-  type Operation,
-  type Scope,
-  type ServerSentEvent,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, type Scope } from '@device-core/plugin-api';
+import type { JsonSchema, Operation, ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import type { LogsConfig } from './configuration.ts';
 import { readEntry } from './entry.ts';
 import { matcher } from './filter.ts';

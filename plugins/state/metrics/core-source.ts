@@ -1,16 +1,12 @@
 /** What the Core measures of itself already, as a source: read from services when somebody looks. */
-import {
-  type BridgeHealth,
-  bridge as bridgeRef,
-  type Clock,
-  type EventBus,
-  egress as egressRef,
-  type LoopUsage,
-  type PluginHost,
-  type PluginManager,
-  PRIORITIES,
-  updates as updatesRef,
-} from '@device-core/plugin-api';
+
+import { type Clock, type LoopUsage, type PluginHost, PRIORITIES } from '@device-core/plugin-api';
+import { bridge as bridgeRef } from '@device-core/plugin-api/services/bridge';
+import { egress as egressRef } from '@device-core/plugin-api/services/egress';
+import type { EventBus } from '@device-core/plugin-api/services/event-bus';
+import type { BridgeHealth } from '@device-core/plugin-api/services/health';
+import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { updates as updatesRef } from '@device-core/plugin-api/services/updates';
 import { type MetricData, type MetricPoint, outbox as outboxRef } from '@device-core/plugin-api/telemetry';
 
 type Told = readonly [

@@ -1,5 +1,5 @@
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { CONSENT_LEVELS, type MetricData, type Metrics } from '@device-core/plugin-api/telemetry';
 import { PROMETHEUS_TYPE, toPrometheus } from './prometheus.ts';
 

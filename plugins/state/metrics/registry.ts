@@ -2,13 +2,13 @@
 import {
   CoreError,
   FOR_USER,
-  type HealthReport,
   reasonOf,
   type Scope,
-  type SecretScan,
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { SecretScan } from '@device-core/plugin-api/services/secrets';
 import { Meter, type MetricData, type MetricSource, type Metrics } from '@device-core/plugin-api/telemetry';
 import { type Look, readMetrics, textsIn } from './reading.ts';
 import { type Last, type Limits, SeriesTable } from './series-table.ts';

@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { definePlugin, device, ledger, operations, type PluginState } from '@device-core/plugin-api';
+import { definePlugin, type PluginState } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { ledger } from '@device-core/plugin-api/services/ledger';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { outbox } from '@device-core/plugin-api/services/outbox';
 import { outboxOperations } from './operations.ts';
 import { Outboxes } from './outboxes.ts';

@@ -1,5 +1,5 @@
-import type { JsonSchema, Operation } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { QueueState } from '@device-core/plugin-api/services/outbox';
 import type { Outboxes } from './outboxes.ts';
 

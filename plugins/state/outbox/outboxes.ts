@@ -1,9 +1,7 @@
 /** The service: a queue for each destination, opened by one plugin at a time. */
 import { join } from 'node:path';
 import {
-  type DeparturesLedger,
   FOR_USER,
-  type HealthReport,
   isNewer,
   type Logger,
   reasonOf,
@@ -11,6 +9,8 @@ import {
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import type { Destination, Outbox, OutboxQueue, Outgoing, QueueState } from '@device-core/plugin-api/services/outbox';
 import { ENDING, filesIn, lookAt } from './database.ts';
 import { type Checked, checkDestination, invalid, type Limits } from './message.ts';

@@ -1,5 +1,6 @@
 /** Sends what waits, one batch at a time: in the ledger first, again later where it was not taken, never in a loop. */
-import { CoreError, type DeparturesLedger, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import type { Queued, Sent } from '@device-core/plugin-api/services/outbox';
 import { BackOff } from './back-off.ts';
 import type { Checked } from './message.ts';

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { chmod, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, type HealthReport, isNewer, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, isNewer, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import {
   makeFolder,
   readState,
@@ -19,6 +19,7 @@ import {
   type VaultRecord,
   type VaultState,
 } from '@device-core/plugin-api/inside/secrets-kit';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { formatVault, parseVault, type SealedRecord, type VaultDocument } from './document.ts';
 import { findKey, type KeyPlaces, keyFile, makeKey } from './master-key.ts';
 import { PurgeFiles } from './purges.ts';

@@ -1,5 +1,7 @@
-import { definePlugin, operations, type PluginHost, pluginManager } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { serveSecrets } from '@device-core/plugin-api/inside/secrets-kit';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { openKeyring } from './keyring.ts';
 import { KeyringVault, type Until } from './keyring-vault.ts';
 

@@ -1,4 +1,4 @@
-import { CoreError, type HealthReport, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import {
   commandFor,
   isKey,
@@ -8,6 +8,7 @@ import {
   type VaultRecord,
   type VaultState,
 } from '@device-core/plugin-api/inside/secrets-kit';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { type Keyring, KeyringError } from './keyring.ts';
 
 /** Before the name of each key; others use the keyring, too. */

@@ -1,7 +1,8 @@
 /** What the owner decided, when, who it was and what was shown, on the disk. */
 import { randomUUID } from 'node:crypto';
-import type { HealthReport, Logger, Scope } from '@device-core/plugin-api';
+import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { CONSENT_LEVELS, type ConsentLevel, type ConsentTold } from '@device-core/plugin-api/telemetry';
 
 export interface Consent extends ConsentTold {

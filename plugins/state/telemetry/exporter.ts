@@ -1,5 +1,6 @@
 /** Builds what is sent, hands it to the outbox while there is a consent, and throws it away when there is none any more. */
-import { type Clock, type HealthReport, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Clock, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Secrets } from '@device-core/plugin-api/services/secrets';
 import {
   CONSENT_LEVELS,

@@ -1,13 +1,7 @@
 import { join } from 'node:path';
-import {
-  definePlugin,
-  device,
-  FOR_USER,
-  operations,
-  reasonOf,
-  type ServesEachUser,
-  type ServiceUser,
-} from '@device-core/plugin-api';
+import { definePlugin, FOR_USER, reasonOf, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { secrets } from '@device-core/plugin-api/services/secrets';
 import {
   type ConsentLevel,

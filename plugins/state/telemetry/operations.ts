@@ -1,5 +1,6 @@
-import { type CallContext, CoreError, callerName, type JsonSchema, type Operation } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { CONSENT_LEVELS, type ConsentLevel, type QueueState } from '@device-core/plugin-api/telemetry';
 import type { ConsentBook } from './consent-book.ts';
 import type { Exporter, Shown } from './exporter.ts';

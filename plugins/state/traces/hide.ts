@@ -1,5 +1,5 @@
 /** Known secrets are taken out of what a span tells, before it is cut and kept. */
-import type { SecretScan } from '@device-core/plugin-api';
+import type { SecretScan } from '@device-core/plugin-api/services/secrets';
 import type { Span } from '@device-core/plugin-api/tracing';
 
 const WITHHELD = 'withheld';

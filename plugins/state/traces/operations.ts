@@ -1,5 +1,6 @@
-import { CoreError, type JsonSchema, type Operation } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Span } from '@device-core/plugin-api/tracing';
 import type { Dropped, KeptTrace, Reason, TraceStore } from './store.ts';
 import { tenths } from './tidy.ts';

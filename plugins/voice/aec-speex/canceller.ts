@@ -1,12 +1,13 @@
 /** Streams of frames, each with what it has learned of its room. */
+
+import { CoreError } from '@device-core/plugin-api';
 import {
   CAPTURE_RATE,
   type CleanFrame,
-  CoreError,
   type EchoCanceller,
   type EchoFrame,
   FRAME_SAMPLES,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/audio';
 import type { Pointer, SpeexDsp } from './library.ts';
 
 const SET_SAMPLING_RATE = 24;

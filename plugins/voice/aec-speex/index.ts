@@ -1,4 +1,5 @@
-import { definePlugin, type EchoCanceller, echoCanceller, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { type EchoCanceller, echoCanceller } from '@device-core/plugin-api/services/audio';
 import { SpeexCanceller, unavailable } from './canceller.ts';
 import { loadSpeexDsp } from './library.ts';
 

@@ -1,4 +1,5 @@
-import { audioDevice, CAPTURE_RATE, definePlugin } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { audioDevice, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import { Microphone } from './microphone.ts';
 import { type ProgramOptions, playing, record } from './program.ts';
 import { Speaker } from './speaker.ts';

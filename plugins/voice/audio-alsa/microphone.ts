@@ -1,5 +1,6 @@
-import { type AudioFrame, CAPTURE_RATE, CoreError, FRAME_MS, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { Latest, Reblocker, SampleReader, waitUntil } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE, FRAME_MS } from '@device-core/plugin-api/services/audio';
 import { type ProgramOptions, record } from './program.ts';
 
 /** Frames that wait for a reader who is slow: 1 s. */

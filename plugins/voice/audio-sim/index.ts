@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { audioDevice, CAPTURE_RATE, definePlugin, device, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { audioDevice, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Microphone, type Periods } from './microphone.ts';
 import { simOperations } from './operations.ts';
 import { Recordings } from './recordings.ts';

@@ -1,5 +1,6 @@
-import { type AudioFrame, CoreError, FRAME_MS, FRAME_SAMPLES, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { Latest, waitUntil } from '@device-core/plugin-api/audio';
+import { type AudioFrame, FRAME_MS, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
 import type { Room } from './room.ts';
 
 /** Frames that wait for a reader who is slow: 1 s. */

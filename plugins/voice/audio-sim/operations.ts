@@ -1,6 +1,8 @@
-import { CAPTURE_RATE, CoreError, monotonicMs, type Operation, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { decodeWav, encodeWav, msOf, resample, waitUntil } from '@device-core/plugin-api/audio';
 import { base64Schema, bytesOf, exactly, textOf } from '@device-core/plugin-api/operation-kit';
+import { CAPTURE_RATE, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { Microphone } from './microphone.ts';
 import type { Recordings } from './recordings.ts';
 import type { Room } from './room.ts';

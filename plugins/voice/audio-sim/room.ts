@@ -1,6 +1,8 @@
 /** What there is to be heard in the room of the simulated microphone, by the samples of its clock. */
-import { CAPTURE_RATE, CoreError } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import { msOf } from '@device-core/plugin-api/audio';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 
 interface Sound {
   /** Sample of the clock at which it begins. */

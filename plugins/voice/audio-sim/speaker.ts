@@ -1,5 +1,6 @@
-import { CAPTURE_RATE, CoreError, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { msOf, Resampler, waitUntil } from '@device-core/plugin-api/audio';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import type { Recording, Recordings } from './recordings.ts';
 import type { Room } from './room.ts';
 

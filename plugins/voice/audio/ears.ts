@@ -1,13 +1,8 @@
 /** One microphone for many: each reader has a queue of its own, and none keeps another waiting. */
-import {
-  type AudioDevice,
-  type AudioFrame,
-  FRAME_MS,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+
+import { reasonOf, type Scope } from '@device-core/plugin-api';
 import { Latest, waitUntil } from '@device-core/plugin-api/audio';
+import { type AudioDevice, type AudioFrame, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
 
 export interface EarsOptions {
   readonly scope: Scope;

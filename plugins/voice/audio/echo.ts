@@ -1,17 +1,15 @@
 /** Frames on their way from the microphone to those who hear it, by way of an echo canceller where there is one and something to cancel. */
+
+import { CoreError, type Logger, type Scope, toCoreError } from '@device-core/plugin-api';
+import { Latest } from '@device-core/plugin-api/audio';
 import {
   type AudioFrame,
   type CleanFrame,
-  type ComponentHealth,
-  CoreError,
   type EchoCanceller,
   type EchoFrame,
   FRAME_SAMPLES,
-  type Logger,
-  type Scope,
-  toCoreError,
-} from '@device-core/plugin-api';
-import { Latest } from '@device-core/plugin-api/audio';
+} from '@device-core/plugin-api/services/audio';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
 import { type FarEnd, NearClock } from './far-end.ts';
 
 export interface EchoOptions {

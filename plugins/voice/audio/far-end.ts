@@ -1,6 +1,7 @@
 /** What the speaker plays, by the clock of the microphone: what an echo canceller is told. */
-import { CAPTURE_RATE, FRAME_MS, monotonicMs } from '@device-core/plugin-api';
+
 import { Resampler } from '@device-core/plugin-api/audio';
+import { CAPTURE_RATE, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
 
 const PER_MS = CAPTURE_RATE / 1_000;
 /** What is mixed ahead of the clock, and what a late frame of the microphone still asks for: a power of two of samples, 4 s. */

@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { audio, audioDevice, definePlugin, device, echoCanceller, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { audio, audioDevice, echoCanceller } from '@device-core/plugin-api/services/audio';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { Ears } from './ears.ts';
 import { EchoStage } from './echo.ts';
 import { FarEnd } from './far-end.ts';

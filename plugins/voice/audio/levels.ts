@@ -1,6 +1,9 @@
 /** How loud and how bright what is played sounds, for who shows it: a mouth, a meter. Computed for those who listen, and while something plays. */
-import { type AudioLevel, type AudioPriority, monotonicMs, type Scope } from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
+import { type AudioPriority, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { AudioLevel } from '@device-core/plugin-api/services/renderer';
 import type { Sound } from './sound.ts';
 
 /** Levels that wait for one reader: 5 s. */

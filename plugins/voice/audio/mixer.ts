@@ -1,6 +1,7 @@
 /** Sounds of one moment as one: the loudness of each by its rank, changes without clicks, never beyond full scale. */
-import type { AudioPriority } from '@device-core/plugin-api';
+
 import { factorOf } from '@device-core/plugin-api/audio';
+import type { AudioPriority } from '@device-core/plugin-api/services/audio';
 
 /** What is mixed into a block. */
 export interface Voice {

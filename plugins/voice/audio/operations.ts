@@ -1,19 +1,15 @@
-import {
-  type Audio,
-  type AudioPriority,
-  type AudioState,
-  type CallContext,
-  type Caller,
-  type Capabilities,
-  CoreError,
-  type FeedbackSound,
-  type JsonSchema,
-  type Operation,
-  type PlayOptions,
-  type ToneSpec,
-} from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
 import { decodeWav, msOf } from '@device-core/plugin-api/audio';
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
+import type {
+  Audio,
+  AudioPriority,
+  AudioState,
+  FeedbackSound,
+  PlayOptions,
+  ToneSpec,
+} from '@device-core/plugin-api/services/audio';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { FEEDBACK, LONGEST_TONE_MS, MOST_TONES } from './tones.ts';
 
 const MOST_WAV_BYTES = 3 << 20;

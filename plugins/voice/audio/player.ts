@@ -1,15 +1,14 @@
 /** What is played: sounds of many owners, mixed for the one speaker, in runs that begin with the first sound and end with the last. */
+
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { waitUntil } from '@device-core/plugin-api/audio';
 import {
   type AudioDevice,
   type AudioPriority,
-  CoreError,
   monotonicMs,
   type PcmChunk,
   type PlayOptions,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
-import { waitUntil } from '@device-core/plugin-api/audio';
+} from '@device-core/plugin-api/services/audio';
 import type { FarEnd, FarRun } from './far-end.ts';
 import type { LevelRun, Levels } from './levels.ts';
 import { Mixer, type Voice } from './mixer.ts';

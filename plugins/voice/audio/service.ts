@@ -1,19 +1,17 @@
 /** Capture, playback and settings as one service. */
-import {
-  type Audio,
-  type AudioDevice,
-  type AudioFrame,
-  type AudioLevel,
-  type AudioState,
-  CoreError,
-  type FeedbackSound,
-  type Logger,
-  type PcmChunk,
-  type PlayOptions,
-  reasonOf,
-  type Scope,
-  type ToneSpec,
-} from '@device-core/plugin-api';
+
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  Audio,
+  AudioDevice,
+  AudioFrame,
+  AudioState,
+  FeedbackSound,
+  PcmChunk,
+  PlayOptions,
+  ToneSpec,
+} from '@device-core/plugin-api/services/audio';
+import type { AudioLevel } from '@device-core/plugin-api/services/renderer';
 import type { Ears } from './ears.ts';
 import type { Levels, LevelsOptions } from './levels.ts';
 import type { Player } from './player.ts';

@@ -1,6 +1,8 @@
 /** Volume and mute, which outlive the Core. */
-import type { HealthReport, Logger, Scope } from '@device-core/plugin-api';
+
+import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 export interface Kept {
   readonly volume: number;

@@ -1,6 +1,8 @@
 /** One sound that is played: read ahead from its source, brought to the rate of the speaker, taken block by block. */
-import type { AudioPriority, PcmChunk, PlayOptions, Scope } from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
 import { Resampler } from '@device-core/plugin-api/audio';
+import type { AudioPriority, PcmChunk, PlayOptions } from '@device-core/plugin-api/services/audio';
 import type { Voice } from './mixer.ts';
 
 export interface SoundOptions extends PlayOptions {

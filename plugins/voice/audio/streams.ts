@@ -1,6 +1,8 @@
-import type { Audio, Capabilities, PcmChunk, StreamEndpoint } from '@device-core/plugin-api';
+import type { Capabilities } from '@device-core/plugin-api';
 import { bytesOfSamples, SampleReader } from '@device-core/plugin-api/audio';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Audio, PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import { optionsOf, ownerOf, PRIORITIES, type Wanted } from './operations.ts';
 
 /** The microphone: 640 bytes (s16le, 16 kHz, mono) every 20 ms. While it is muted nothing comes; a slow reader loses the oldest. */

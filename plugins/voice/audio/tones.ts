@@ -1,6 +1,7 @@
 /** Sounds that are made of numbers: tones with an envelope, and those by which the device answers. */
-import { CoreError, type FeedbackSound, type PcmChunk, type ToneSpec } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { toSample } from '@device-core/plugin-api/audio';
+import type { FeedbackSound, PcmChunk, ToneSpec } from '@device-core/plugin-api/services/audio';
 
 export const MOST_TONES = 64;
 export const LONGEST_TONE_MS = 10_000;

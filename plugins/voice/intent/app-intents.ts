@@ -1,18 +1,12 @@
 /** Functions of apps that can be called by voice: kept in step with the registry of functions, and with who may be called and is there. */
-import {
-  type Capabilities,
-  CoreError,
-  type FunctionEntry,
-  type FunctionInfo,
-  type FunctionLeftOut,
-  type Functions,
-  grantHint,
-  type IntentAnswer,
-  type IntentRun,
-  type Logger,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { type Capabilities, CoreError, grantHint, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  FunctionEntry,
+  FunctionInfo,
+  FunctionLeftOut,
+  Functions,
+} from '@device-core/plugin-api/services/functions';
+import type { IntentAnswer, IntentRun } from '@device-core/plugin-api/services/intents';
 import type { Catalogue, Row } from './catalogue.ts';
 import { compileUtterances, UtteranceError } from './utterances.ts';
 

@@ -1,5 +1,5 @@
 /** From the templates of a definition to the tree of what may be said. Every bound is here. */
-import type { SlotType, SlotValue } from '@device-core/plugin-api';
+import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { NumberWords } from './number-words.ts';
 import { numberSlot, numberWords, rangeFault, spellNumber } from './numbers.ts';
 import { type InlineType, parseTemplate, type Template, TemplateError } from './template.ts';

@@ -1,17 +1,14 @@
 /** All that can be said now, with what it does. A change is in force at once; that it came is told after a moment, once for many. */
-import {
-  CoreError,
-  type IntentAnswer,
-  type IntentDefinition,
-  type IntentMatch,
-  type IntentPlan,
-  type IntentRun,
-  type Intents,
-  type Logger,
-  reasonOf,
-  type Scope,
-  type SpeechGrammar,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  IntentAnswer,
+  IntentDefinition,
+  IntentMatch,
+  IntentPlan,
+  IntentRun,
+  Intents,
+} from '@device-core/plugin-api/services/intents';
+import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import { MOST_READINGS, type Values } from './automaton.ts';
 import { type Compiled, compileDefinition } from './definition.ts';
 import { makeGrammar } from './grammar.ts';

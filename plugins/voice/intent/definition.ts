@@ -1,5 +1,6 @@
 /** One definition, checked and compiled: its sentences as a tree, and the matcher made of it. */
-import { CoreError, type IntentDefinition, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import type { IntentDefinition } from '@device-core/plugin-api/services/intents';
 import { Automaton, TooLarge } from './automaton.ts';
 import { buildSentence, type Context, type Sentence } from './build.ts';
 import { numberWords } from './numbers.ts';

@@ -1,5 +1,8 @@
 /** What the device itself understands, as far as the services for it are there. */
-import { type Audio, CoreError, type IntentAnswer, type IntentRun, type Scope } from '@device-core/plugin-api';
+
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { Audio } from '@device-core/plugin-api/services/audio';
+import type { IntentAnswer, IntentRun } from '@device-core/plugin-api/services/intents';
 import type { Catalogue } from './catalogue.ts';
 import type { DeviceIntent, DeviceTexts } from './device-texts.ts';
 import { LANGUAGES } from './texts.ts';

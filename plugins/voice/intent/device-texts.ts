@@ -1,5 +1,5 @@
 /** The table of a language: sentences of the device's own intents, and its answers. */
-import type { SlotType } from '@device-core/plugin-api';
+import type { SlotType } from '@device-core/plugin-api/services/intents';
 
 /** What the device does by itself. */
 export type DeviceIntent =

@@ -1,6 +1,6 @@
 /** The grammar of a recogniser: JSGF 1.0 with the public rule <command>, made of the same trees as the text matcher. */
 import { createHash } from 'node:crypto';
-import type { SpeechGrammar } from '@device-core/plugin-api';
+import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import { all, any, type Node } from './tree.ts';
 
 /** Undefined where nothing of it can be in a grammar. The order of the sentences does not matter to the contents. */

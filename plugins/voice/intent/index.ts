@@ -1,15 +1,13 @@
 import { join } from 'node:path';
-import type { Audio } from '@device-core/plugin-api';
-import {
-  appSockets,
-  audio,
-  definePlugin,
-  device,
-  functions,
-  intents,
-  operations,
-  speech,
-} from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { Audio } from '@device-core/plugin-api/services/audio';
+import { audio } from '@device-core/plugin-api/services/audio';
+import { device } from '@device-core/plugin-api/services/device';
+import { functions } from '@device-core/plugin-api/services/functions';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { timers as timersRef } from '@device-core/plugin-api/services/timers';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';

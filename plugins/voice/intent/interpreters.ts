@@ -1,12 +1,11 @@
 /** Others who are asked what a sentence means that is none of ours, and what they may answer. */
-import {
-  CoreError,
-  type IntentInterpreter,
-  type IntentMatch,
-  type InterpreterDescription,
-  type Scope,
-  type SlotValue,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type {
+  IntentInterpreter,
+  IntentMatch,
+  InterpreterDescription,
+  SlotValue,
+} from '@device-core/plugin-api/services/intents';
 import type { Row } from './catalogue.ts';
 import { usesOf } from './definition.ts';
 import type { Node, Slot } from './tree.ts';

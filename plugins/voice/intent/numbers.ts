@@ -1,5 +1,5 @@
 /** Numbers in a sentence: which of them a slot takes, said in words or written in digits. One table of words a language. */
-import type { SlotType, SlotValue } from '@device-core/plugin-api';
+import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { NumberWords } from './number-words.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
 import { all, any, type Node, type Slot, word, wordsNode } from './tree.ts';

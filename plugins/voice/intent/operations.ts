@@ -1,5 +1,8 @@
-import type { Capabilities, IntentMatch, JsonSchema, Operation, SpeechGrammar } from '@device-core/plugin-api';
+import type { Capabilities } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { IntentMatch } from '@device-core/plugin-api/services/intents';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { AppIntents, LeftOut } from './app-intents.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Unspoken, UnspokenSentences } from './unspoken.ts';

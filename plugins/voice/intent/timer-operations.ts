@@ -1,6 +1,7 @@
 /** The timers for tools: listed, set, and ended. */
-import { CoreError, type JsonSchema, type Operation } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Timer, TimersState } from '@device-core/plugin-api/services/timers';
 import { LONGEST_SECONDS, type Timers } from './timers.ts';
 

@@ -1,7 +1,8 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
-import { CoreError, type HealthReport, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Timer, TimersState } from '@device-core/plugin-api/services/timers';
 
 const FORM: KeptForm<readonly Timer[]> = {

@@ -1,5 +1,5 @@
 /** What may be said, as a tree without cycles: the text matcher and the grammar are two readings of it. */
-import type { SlotType, SlotValue } from '@device-core/plugin-api';
+import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 
 export type Node =
   /** `typed`: digits, which are read but never spoken: not in the grammar. */

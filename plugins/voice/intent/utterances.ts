@@ -1,5 +1,7 @@
 /** The `utterances` of a function as a definition: slots are inputs, and each has the type that its input declares. */
-import { CoreError, type FunctionEntry, type SlotType } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
+import type { SlotType } from '@device-core/plugin-api/services/intents';
 import { type Compiled, compileDefinition, usesOf } from './definition.ts';
 import { type InlineType, TemplateError } from './template.ts';
 

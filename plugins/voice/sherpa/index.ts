@@ -1,4 +1,6 @@
-import { definePlugin, type EngineKind, type Engines, type HealthReport, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { type EngineKind, type Engines, speech } from '@device-core/plugin-api/services/speech';
 import { engineMakers, type Maker, type Settings } from './makers.ts';
 import { Part } from './part.ts';
 

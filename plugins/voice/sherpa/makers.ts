@@ -1,7 +1,8 @@
 /** From configuration to engines: files are checked, then tried in a process of their own, and only then opened here. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { CoreError, type EngineDescription, type Engines, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { EngineDescription, Engines } from '@device-core/plugin-api/services/speech';
 import { loadSherpa, probe, sherpaThere } from './library.ts';
 import { folderThere, Missing, ModelCheck, type ModelFile, type ModelFiles, stampOf } from './models.ts';
 import {

@@ -1,12 +1,8 @@
 /** One engine of the plugin: there, waiting for its model, or refused. */
-import {
-  type ComponentHealth,
-  CoreError,
-  type EngineDescription,
-  type EngineKind,
-  type Engines,
-  reasonOf,
-} from '@device-core/plugin-api';
+
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
+import type { EngineDescription, EngineKind, Engines } from '@device-core/plugin-api/services/speech';
 import type { Maker } from './makers.ts';
 import { Missing } from './models.ts';
 

@@ -1,5 +1,7 @@
 /** What sherpa-onnx wants to be told of a model, by its kind. */
-import { CAPTURE_RATE, CoreError } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import type { ModelFiles } from './models.ts';
 
 /** What sherpa takes, and which of its classes. */

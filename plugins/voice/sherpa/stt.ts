@@ -1,15 +1,9 @@
 /** Recognition of open text: streaming models while one speaks, others when the speech is over. */
 import { setImmediate as breath } from 'node:timers/promises';
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  reasonOf,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { concatSamples } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { toFloats } from './samples.ts';
 import { base } from './shapes.ts';
 import type { OfflineRecognizer, OnlineRecognizer, OnlineStream } from './sherpa.ts';

@@ -1,5 +1,7 @@
-import { CoreError, type PcmChunk, reasonOf, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { clausesOf } from '@device-core/plugin-api/audio';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import { toInts } from './samples.ts';
 import { base, type TtsSettings } from './shapes.ts';
 import type { OfflineTts } from './sherpa.ts';

@@ -1,5 +1,7 @@
 import { setImmediate as breath } from 'node:timers/promises';
-import { type AudioFrame, CoreError, reasonOf, type VadEngine, type VadResult } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { VadEngine, VadResult } from '@device-core/plugin-api/services/speech';
 import { toFloats } from './samples.ts';
 import type { Shape } from './shapes.ts';
 import type { Sherpa, Vad } from './sherpa.ts';

@@ -3,14 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as breath } from 'node:timers/promises';
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  type WakeEngine,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type AudioFrame, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
+import type { WakeEngine, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { toFloats } from './samples.ts';
 import { type Shape, type WakeSettings, wakeShape } from './shapes.ts';
 import type { KeywordSpotter, Sherpa } from './sherpa.ts';

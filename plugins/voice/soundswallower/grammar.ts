@@ -1,5 +1,5 @@
 /** The grammars that decoders get: sentences, phrases among anything, anything. */
-import type { SpeechGrammar } from '@device-core/plugin-api';
+import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 
 /** Of the rules that are added, and of the words that stand for a single sound. */
 const OWN = 'dc_';

@@ -1,4 +1,5 @@
-import { definePlugin, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { Lexicon } from './lexicon.ts';
 import { type Language, Library } from './library.ts';
 import { Pairs } from './pairs.ts';

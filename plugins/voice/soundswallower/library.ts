@@ -1,7 +1,8 @@
 /** The WASM library and the models that come with it. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { CAPTURE_RATE, CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import createModule, { type Decoder as Native, type SoundSwallowerModule } from 'soundswallower';
 
 /** Where the library keeps what its own methods do not tell. */

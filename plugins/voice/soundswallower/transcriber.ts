@@ -1,16 +1,9 @@
 /** Sentences of a grammar from speech. */
-import {
-  type AudioFrame,
-  CoreError,
-  FRAME_MS,
-  reasonOf,
-  type Scope,
-  type SpeechGrammar,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { checkRules } from '@device-core/plugin-api/audio';
+import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { SpeechGrammar, SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { Cleaner } from './cleaner.ts';
 import { anything, plainWords, sentences, withoutPrefix } from './grammar.ts';
 import { contrastOf, type Evidence, judge, levelOf, loudOf, SENTENCES, type Verdict } from './judge.ts';

@@ -1,14 +1,8 @@
 /** Phrases among whatever is said. */
-import {
-  type AudioFrame,
-  CoreError,
-  FRAME_MS,
-  reasonOf,
-  type Scope,
-  type WakeEngine,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { WakeEngine, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { Cleaner } from './cleaner.ts';
 import { Gate } from './gate.ts';
 import { anything, phrasesAfterAnything, plainWords } from './grammar.ts';

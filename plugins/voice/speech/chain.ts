@@ -1,18 +1,16 @@
 /** One engine after the other, until one of them does what is asked. */
-import {
-  type AudioFrame,
-  CoreError,
-  type EngineKind,
-  type PcmChunk,
-  reasonOf,
-  type Scope,
-  type SpeakOptions,
-  type TranscribeOptions,
-  type Transcript,
-  type VadResult,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { AudioFrame, PcmChunk } from '@device-core/plugin-api/services/audio';
+import type {
+  EngineKind,
+  SpeakOptions,
+  TranscribeOptions,
+  Transcript,
+  VadResult,
+  WakeHit,
+  WakePhrase,
+} from '@device-core/plugin-api/services/speech';
 import { Record } from './record.ts';
 import type { Registry, Row, Wanted } from './registry.ts';
 import { Speakable } from './speakable.ts';

@@ -1,11 +1,8 @@
-import {
-  definePlugin,
-  type HealthReport,
-  monotonicMs,
-  type Operation,
-  operations,
-  speech,
-} from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { Chain } from './chain.ts';
 import { engineOperation, synthesisOperation } from './operations.ts';
 import { KINDS, Registry, type Settings } from './registry.ts';

@@ -1,13 +1,8 @@
-import {
-  CoreError,
-  type EngineInfo,
-  type EngineKind,
-  type JsonSchema,
-  type Operation,
-  type Speech,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { concatSamples, encodeWav, msOf, resample } from '@device-core/plugin-api/audio';
 import { exactly, PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { EngineInfo, EngineKind, Speech } from '@device-core/plugin-api/services/speech';
 import { KINDS, type Registry } from './registry.ts';
 
 const MOST_CHARACTERS = 500;

@@ -1,4 +1,5 @@
-import type { AudioFrame, Scope } from '@device-core/plugin-api';
+import type { Scope } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
 
 /**
  * Frames that more than one engine may have to read: what the first one has read is kept, up to a bound, and read again by the one that takes its

@@ -1,15 +1,7 @@
 /** Which engines there are, in which order they are asked, and how each of them does. */
-import {
-  CoreError,
-  type EngineDescription,
-  type EngineInfo,
-  type EngineKind,
-  type Engines,
-  type Logger,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
+import type { EngineDescription, EngineInfo, EngineKind, Engines } from '@device-core/plugin-api/services/speech';
 
 export const KINDS: readonly EngineKind[] = ['vad', 'wake', 'stt', 'tts'];
 const ID = /^[a-z][a-z0-9-]{0,31}$/;

@@ -1,6 +1,7 @@
 /** An engine gets only what it can hear: one word without a pronunciation costs its own sentence or phrase, never the rest. */
-import type { SpeechGrammar, TranscribeOptions, WakePhrase } from '@device-core/plugin-api';
+
 import { speakablePart } from '@device-core/plugin-api/audio';
+import type { SpeechGrammar, TranscribeOptions, WakePhrase } from '@device-core/plugin-api/services/speech';
 import type { Row } from './registry.ts';
 
 type Asked = Pick<TranscribeOptions, 'language' | 'grammar' | 'prefix'>;

@@ -2,16 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  FRAME_MS,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { concatSamples, encodeWav } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';

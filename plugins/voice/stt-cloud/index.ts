@@ -1,5 +1,8 @@
 import { join } from 'node:path';
-import { definePlugin, device, type SecretRef, secrets, speech } from '@device-core/plugin-api';
+import { definePlugin, type SecretRef } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { secrets } from '@device-core/plugin-api/services/secrets';
+import { speech } from '@device-core/plugin-api/services/speech';
 import type { CloudSettings } from './cloud.ts';
 import { HttpEngine } from './http.ts';
 import { Key } from './key.ts';

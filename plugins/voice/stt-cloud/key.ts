@@ -1,4 +1,5 @@
-import { CoreError, reasonOf, type SecretRef, type Secrets } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type SecretRef } from '@device-core/plugin-api';
+import type { Secrets } from '@device-core/plugin-api/services/secrets';
 import { KeyFile } from './key-file.ts';
 
 export interface KeyOptions {

@@ -1,14 +1,9 @@
 /** The realtime transcription of the same API: sound goes out while it is said, words come back as they are known. */
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  FRAME_MS,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, Resampler } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';
 

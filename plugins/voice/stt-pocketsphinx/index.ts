@@ -1,4 +1,5 @@
-import { definePlugin, reasonOf, speech } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { Decoder, ENGINE } from './decoder.ts';
 import { loadPocketSphinx, missing, type Places } from './library.ts';
 import { Pool } from './pool.ts';

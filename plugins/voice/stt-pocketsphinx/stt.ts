@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breath } from 'node:timers/promises';
-import {
-  type AudioFrame,
-  CoreError,
-  type Scope,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { checkRules } from '@device-core/plugin-api/audio';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { type Decoder, ENGINE, failed } from './decoder.ts';
 import { commandOf, withGarbage } from './grammar.ts';
 import { cancelled, type Pool } from './pool.ts';

@@ -1,15 +1,9 @@
 /** Phrases in a stream without end, by the keyphrase search. */
 import { createHash } from 'node:crypto';
 import { setImmediate as breath } from 'node:timers/promises';
-import {
-  type AudioFrame,
-  CoreError,
-  FRAME_MS,
-  type Scope,
-  type WakeEngine,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { WakeEngine, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { type Decoder, failed, type Segment } from './decoder.ts';
 import type { Pool } from './pool.ts';
 import { pronounce } from './pronounce.ts';

@@ -1,11 +1,6 @@
-import {
-  CoreError,
-  monotonicMs,
-  type PcmChunk,
-  type Scope,
-  type SpeakOptions,
-  type TtsEngine,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import { monotonicMs, type PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import { run } from './program.ts';
 import { WavStream } from './wav-stream.ts';
 

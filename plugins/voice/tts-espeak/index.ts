@@ -1,4 +1,5 @@
-import { definePlugin, reasonOf, speech } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { ENGINE, Espeak } from './engine.ts';
 import { printed } from './program.ts';
 

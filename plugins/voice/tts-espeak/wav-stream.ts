@@ -1,5 +1,6 @@
-import { CoreError, type PcmChunk } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { SampleReader } from '@device-core/plugin-api/audio';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
 
 const MOST_HEADER = 4_096;
 const RATE_AT = 24;

@@ -1,15 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  CoreError,
-  type PcmChunk,
-  reasonOf,
-  type Scope,
-  type SpeakOptions,
-  type TtsEngine,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { clausesOf, decodeWav } from '@device-core/plugin-api/audio';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import { normalText } from './normal-text.ts';
 import { Program, type Wasm } from './wasi-host.ts';
 

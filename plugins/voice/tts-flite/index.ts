@@ -1,4 +1,5 @@
-import { definePlugin, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { ENGINE, Flite, VOICES } from './engine.ts';
 
 export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: string; readonly keepMs: number }>({

@@ -1,6 +1,8 @@
 /** Speech is what is clearly louder than the quietest that was heard of late. */
-import type { AudioFrame, VadEngine, VadResult } from '@device-core/plugin-api';
+
 import { NoiseFloor } from '@device-core/plugin-api/audio';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { VadEngine, VadResult } from '@device-core/plugin-api/services/speech';
 
 export interface Settings {
   /** Decibels over the noise at which speech begins. */

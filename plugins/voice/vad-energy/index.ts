@@ -1,4 +1,5 @@
-import { definePlugin, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { energyEngine, type Settings } from './gate.ts';
 
 const DESCRIPTION = { id: 'energy', title: 'Louder than the noise', languages: [], stage: 'local' } as const;

@@ -1,13 +1,9 @@
 /** WebRTC's detector behind a high-pass. One instance for each stream of frames. */
-import {
-  type AudioFrame,
-  CAPTURE_RATE,
-  CoreError,
-  FRAME_SAMPLES,
-  type VadEngine,
-  type VadResult,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import { NoiseFloor } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { VadEngine, VadResult } from '@device-core/plugin-api/services/speech';
 import type { Fvad } from '@echogarden/fvad-wasm';
 import { HighPass } from './high-pass.ts';
 

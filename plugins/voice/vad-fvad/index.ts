@@ -1,4 +1,5 @@
-import { definePlugin, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import fvad from '@echogarden/fvad-wasm';
 import { fvadEngine, type Settings } from './detector.ts';
 

@@ -1,18 +1,9 @@
 /** Keeps an ear on the microphone while there are a microphone, engines, and no mute; and knows what it may be called by. */
 import { randomUUID } from 'node:crypto';
-import {
-  type Audio,
-  CoreError,
-  type Intents,
-  type Logger,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-  type Speech,
-  type SpeechGrammar,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Audio, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { Speech, SpeechGrammar, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { Ear, type EarEvents, type EarSettings, type Hearable } from './ear.ts';
 import type { Floor } from './floor.ts';
 import type { Reports } from './reports.ts';

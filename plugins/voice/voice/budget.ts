@@ -1,5 +1,6 @@
-import type { HealthReport, Logger, Scope } from '@device-core/plugin-api';
+import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 /** Seconds of sound that may be sent; absent: without bound. */
 export interface BudgetLimits {

@@ -1,16 +1,9 @@
 /** Does what the machine of the voice says, and watches its time limits. */
 import { randomUUID } from 'node:crypto';
-import {
-  CoreError,
-  type ErrorCode,
-  type Logger,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-  type VoiceState,
-  type VoiceTurn,
-  type WakeHit,
-} from '@device-core/plugin-api';
+import { CoreError, type ErrorCode, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { WakeHit } from '@device-core/plugin-api/services/speech';
+import type { VoiceState, VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { Attention } from './attention.ts';
 import type { Hearable } from './ear.ts';

@@ -1,19 +1,9 @@
 /** Listens: speech is told from silence, and what may begin with a wake phrase goes to the engines before anybody knows that it does. */
-import {
-  type Audio,
-  type AudioFrame,
-  CoreError,
-  FRAME_MS,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-  type Speech,
-  type Transcript,
-  type VadResult,
-  type WakeHit,
-  type WakePhrase,
-} from '@device-core/plugin-api';
+
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
+import { type Audio, type AudioFrame, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { Speech, Transcript, VadResult, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { type Completeness, type TranscribeLocally, Utterance } from './utterance.ts';
 
 export interface EarSettings {

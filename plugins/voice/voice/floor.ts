@@ -1,5 +1,7 @@
 /** Who has the floor: the machine of the voice, and what happened, in its order. Parts put inputs in; one performer does what follows. */
-import { type CoreError, monotonicMs, type WakeHit } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { WakeHit } from '@device-core/plugin-api/services/speech';
 import { type Effect, type Input, type Limits, type Machine, START, step } from './machine.ts';
 
 /** An input, with what the machine need not know of it. */

@@ -1,17 +1,13 @@
 import { join } from 'node:path';
-import {
-  audio,
-  config as configService,
-  definePlugin,
-  device,
-  type FeedbackSound,
-  intents,
-  ledger as ledgerService,
-  operations,
-  reasonOf,
-  speech,
-  voice,
-} from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { audio, type FeedbackSound } from '@device-core/plugin-api/services/audio';
+import { config as configService } from '@device-core/plugin-api/services/config';
+import { device } from '@device-core/plugin-api/services/device';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { ledger as ledgerService } from '@device-core/plugin-api/services/ledger';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
+import { voice } from '@device-core/plugin-api/services/voice';
 
 import { metrics } from '@device-core/plugin-api/telemetry';
 

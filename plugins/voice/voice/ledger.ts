@@ -1,5 +1,7 @@
 /** What leaves the device by the voice: told to the ledger of the device before it leaves. */
-import { CoreError, type DeparturesLedger, type LedgerEntry, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
+import type { LedgerEntry } from '@device-core/plugin-api/services/voice';
 
 const PART = 'voice';
 

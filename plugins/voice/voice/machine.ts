@@ -1,5 +1,7 @@
 /** The states of the voice (decisions D8, D12): a pure reducer. What it says is to be done, the conductor does. */
-import type { ErrorCode, FeedbackSound, VoiceState } from '@device-core/plugin-api';
+import type { ErrorCode } from '@device-core/plugin-api';
+import type { FeedbackSound } from '@device-core/plugin-api/services/audio';
+import type { VoiceState } from '@device-core/plugin-api/services/voice';
 
 /** Milliseconds; every state but idle and muted ends after its own. */
 export interface Limits {

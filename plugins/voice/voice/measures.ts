@@ -1,4 +1,4 @@
-import type { VoiceTurn } from '@device-core/plugin-api';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { Meter } from '@device-core/plugin-api/telemetry';
 
 /** What turns took, without a word of what was said: for whoever looks at metrics. */

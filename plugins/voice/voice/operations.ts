@@ -1,5 +1,7 @@
-import type { CoreErrorCode, JsonSchema, LedgerEntry, Operation, VoiceTurn } from '@device-core/plugin-api';
+import type { CoreErrorCode } from '@device-core/plugin-api';
 import { exactly, PerCaller } from '@device-core/plugin-api/operation-kit';
+import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { LedgerEntry, VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Conductor } from './conductor.ts';
 import type { Router, Unsent } from './router.ts';
 import type { Traces } from './traces.ts';

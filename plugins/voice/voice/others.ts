@@ -1,12 +1,7 @@
 /** What a text means that is no sentence of ours: interpreters are asked, those in the cloud only where that is written down before. */
-import {
-  CoreError,
-  type IntentMatch,
-  type Intents,
-  type LedgerEntry,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { IntentMatch, Intents } from '@device-core/plugin-api/services/intents';
+import type { LedgerEntry } from '@device-core/plugin-api/services/voice';
 
 export interface OthersParts {
   readonly scope: Scope;

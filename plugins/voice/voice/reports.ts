@@ -1,5 +1,7 @@
 /** What the voice publishes of a turn while it goes on. */
-import { monotonicMs, type Transcript, type VoiceState, type WakeHit } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { Transcript, WakeHit } from '@device-core/plugin-api/services/speech';
+import type { VoiceState } from '@device-core/plugin-api/services/voice';
 import type { Floor } from './floor.ts';
 import type { Senses } from './senses.ts';
 import type { Heard } from './utterance.ts';

@@ -1,17 +1,9 @@
 /** Who turns speech into words: the local engine first, the cloud where that is not enough and where it may be asked at all. */
-import {
-  type AudioFrame,
-  CoreError,
-  type ErrorCode,
-  FRAME_SAMPLES,
-  type IntentPlan,
-  type Intents,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-  type Speech,
-  type Transcript,
-} from '@device-core/plugin-api';
+
+import { CoreError, type ErrorCode, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_SAMPLES, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
+import type { Speech, Transcript } from '@device-core/plugin-api/services/speech';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { Budget } from './budget.ts';
 import type { Ledger } from './ledger.ts';

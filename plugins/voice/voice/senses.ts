@@ -1,5 +1,9 @@
 /** What the voice hears, speaks and understands with: services that come and go, and the ear while it listens. */
-import { type Audio, CoreError, type Intents, type Speech } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import type { Audio } from '@device-core/plugin-api/services/audio';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { Speech } from '@device-core/plugin-api/services/speech';
 import type { Ear } from './ear.ts';
 
 export class Senses {

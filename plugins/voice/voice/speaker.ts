@@ -1,16 +1,8 @@
 /** Speaks: answers at once, announcements one after the other when nobody else has the floor. */
-import {
-  type Audio,
-  CoreError,
-  type ErrorCode,
-  type FeedbackSound,
-  type Logger,
-  monotonicMs,
-  type PcmChunk,
-  reasonOf,
-  type Scope,
-  type Speech,
-} from '@device-core/plugin-api';
+
+import { CoreError, type ErrorCode, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Audio, type FeedbackSound, monotonicMs, type PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { Speech } from '@device-core/plugin-api/services/speech';
 
 export interface SpeakerSettings {
   readonly language: string;

@@ -1,14 +1,10 @@
 /** Push to talk: the sound of a client is a turn, through the same ear as that of the microphone. */
-import {
-  type AudioFrame,
-  FRAME_MS,
-  monotonicMs,
-  type Scope,
-  type StreamChannel,
-  type StreamEndpoint,
-} from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
 import { Latest, Reblocker, SampleReader, waitUntil } from '@device-core/plugin-api/audio';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import { type AudioFrame, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { StreamChannel, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import type { Conductor } from './conductor.ts';
 import type { Hearable } from './ear.ts';
 

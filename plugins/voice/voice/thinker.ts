@@ -1,14 +1,7 @@
 /** From what was said to what is answered: understanding, doing, and the words for what went wrong. */
-import {
-  CoreError,
-  type ErrorCode,
-  type IntentAnswer,
-  type IntentPlan,
-  type Intents,
-  monotonicMs,
-  reasonOf,
-  type Scope,
-} from '@device-core/plugin-api';
+import { CoreError, type ErrorCode, reasonOf, type Scope } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { IntentAnswer, IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
 import type { Reading, Router, Understood } from './router.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';

@@ -1,4 +1,4 @@
-import type { VoiceSpan, VoiceTurn } from '@device-core/plugin-api';
+import type { VoiceSpan, VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Span, TraceContext, Tracer } from '@device-core/plugin-api/tracing';
 import type { Measures } from './measures.ts';
 

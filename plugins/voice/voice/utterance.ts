@@ -1,4 +1,6 @@
-import { type AudioFrame, CoreError, FRAME_MS, type Transcript } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { Transcript } from '@device-core/plugin-api/services/speech';
 
 export type Heard = Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' };
 /** A sentence, a sentence that longer ones begin with, or neither. */

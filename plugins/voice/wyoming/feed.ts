@@ -1,6 +1,7 @@
 /** Frames of the microphone on their way to a service. */
-import { type AudioFrame, CAPTURE_RATE } from '@device-core/plugin-api';
+
 import { bytesOfSamples } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import type { Connection } from './connection.ts';
 
 const FORMAT = { rate: CAPTURE_RATE, width: 2, channels: 1 };

@@ -1,6 +1,8 @@
 /** Sound of a client as frames of an engine: 16 kHz, mono, 20 ms. */
-import { type AudioFrame, CAPTURE_RATE, CoreError, FRAME_MS, monotonicMs } from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
 import { Reblocker, Resampler } from '@device-core/plugin-api/audio';
+import { type AudioFrame, CAPTURE_RATE, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { WyomingEvent } from './codec.ts';
 import { formatOf, PcmReader, sameFormat } from './pcm.ts';
 

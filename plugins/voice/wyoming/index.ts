@@ -1,13 +1,9 @@
-import {
-  CoreError,
-  definePlugin,
-  type HealthReport,
-  type Intents,
-  identity,
-  intents,
-  processes,
-  speech,
-} from '@device-core/plugin-api';
+import { CoreError, definePlugin } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { identity } from '@device-core/plugin-api/services/identity';
+import { type Intents, intents } from '@device-core/plugin-api/services/intents';
+import { processes } from '@device-core/plugin-api/services/processes';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { Guests } from './guests.ts';
 import { Offer } from './offer.ts';
 import { Remote } from './remote.ts';

@@ -1,5 +1,7 @@
 /** What of our engines is offered to others: those on this device, in the order of the device. */
-import { CoreError, type EngineInfo, type Intents, type Speech, type SpeechGrammar } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { EngineInfo, Speech, SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { ServeSettings } from './settings.ts';
 import { baseOf, languageFor, phraseOf } from './words.ts';
 

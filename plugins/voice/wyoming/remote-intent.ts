@@ -1,4 +1,5 @@
-import { CoreError, type IntentInterpreter, type SlotValue } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { IntentInterpreter, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { WyomingEvent } from './codec.ts';
 import type { Link } from './link.ts';
 import type { RemoteService } from './remote-info.ts';

@@ -1,10 +1,6 @@
-import {
-  type AudioFrame,
-  CoreError,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import type { Connection } from './connection.ts';
 import { feed, leave } from './feed.ts';
 import type { Link } from './link.ts';

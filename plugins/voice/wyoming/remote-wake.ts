@@ -1,4 +1,6 @@
-import { type AudioFrame, CoreError, type WakeEngine, type WakeHit, type WakePhrase } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { WakeEngine, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import type { Connection } from './connection.ts';
 import { feed, leave } from './feed.ts';
 import type { Link } from './link.ts';

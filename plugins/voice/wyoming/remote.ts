@@ -1,13 +1,7 @@
 /** One external engine: registered as long as it is there, looked for as long as it is not. */
-import {
-  CoreError,
-  type EngineDescription,
-  type Intents,
-  type Logger,
-  reasonOf,
-  type Scope,
-  type Speech,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { EngineDescription, Speech } from '@device-core/plugin-api/services/speech';
 import { isLocal, parseAddress } from './address.ts';
 import { Link } from './link.ts';
 import { type RemoteService, serviceOf } from './remote-info.ts';

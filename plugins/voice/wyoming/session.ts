@@ -1,6 +1,9 @@
 /** One client of our engines. */
-import { CoreError, FRAME_MS, type Intents, type Logger, type Speech, toCoreError } from '@device-core/plugin-api';
+import { CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
 import { bytesOfSamples, resample } from '@device-core/plugin-api/audio';
+import { FRAME_MS } from '@device-core/plugin-api/services/audio';
+import type { Intents } from '@device-core/plugin-api/services/intents';
+import type { Speech } from '@device-core/plugin-api/services/speech';
 import type { WyomingEvent } from './codec.ts';
 import type { Connection } from './connection.ts';
 import { Incoming } from './incoming.ts';

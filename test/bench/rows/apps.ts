@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AppStatus, apps } from '@device-core/plugin-api';
+import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { stringify } from 'yaml';
 import { startCore } from '../../fixtures/core.ts';
 import { type Measured, quartiles, type Row } from '../harness.ts';

@@ -1,6 +1,6 @@
 /** Row 114: how long a plugin waits for the text of a secret, in the Core and in a process: two questions over the border, one after the other. */
 import { join } from 'node:path';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { startCore } from '../../fixtures/core.ts';
 import type { Measured, Quartiles, Row, RunOptions } from '../harness.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { type Invocation, operations } from '@device-core/plugin-api';
+import { type Invocation, operations } from '@device-core/plugin-api/services/operations';
 import { type Core, startCore } from '../../fixtures/core.ts';
 import { type Echo, echoRef } from './isolation-plugin/echo.ts';
 

@@ -2,7 +2,10 @@
  * A Core whose link runs at full speed: one read of a flash after the other. Told the plugin of its port, it writes a line of JSON for each round:
  * transactions of the link, and microseconds of CPU of this process, in which the bridge is not.
  */
-import { bridge, type SkuPlugin, spi } from '@device-core/plugin-api';
+
+import type { SkuPlugin } from '@device-core/plugin-api';
+import { bridge } from '@device-core/plugin-api/services/bridge';
+import { spi } from '@device-core/plugin-api/services/spi';
 import { startCore } from '../../fixtures/core.ts';
 
 export interface LinkRound {

@@ -4,7 +4,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { grants, httpServer, identity, type Operations, operations } from '@device-core/plugin-api';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
+import { identity } from '@device-core/plugin-api/services/identity';
+import { type Operations, operations } from '@device-core/plugin-api/services/operations';
 import { Ajv } from 'ajv';
 import { parse, stringify } from 'yaml';
 import { startCore } from '../../fixtures/core.ts';

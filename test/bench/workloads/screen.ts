@@ -1,6 +1,8 @@
 /** The renderer alone, on a panel of 16 bits in memory: what painting costs, with conversion and the write to the sink. */
-import { LAYERS, monotonicMs, type Surface } from '@device-core/plugin-api';
+
 import type { Scene } from '@device-core/plugin-api/scene';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import { LAYERS, type Surface } from '@device-core/plugin-api/services/renderer';
 import { SkiaRenderer } from '../../../plugins/display/render-skia/renderer.ts';
 import { PIP } from '../../fixtures/character.ts';
 import { Glass, SURROUNDINGS, surfaceOf } from '../../fixtures/glass.ts';

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CAPTURE_RATE } from '@device-core/plugin-api';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import { type Colour, join as concatenate, noise, say, silence, type Voice } from '../../fixtures/speech.ts';
 import { wholeCpu } from '../harness.ts';
 import { leveled, type Noise, type Said, VoiceRoom } from './voice-room.ts';

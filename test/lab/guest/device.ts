@@ -1,8 +1,8 @@
 /** A whole Core with a screen in the machine: a scene goes out, a touch comes in. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { display } from '@device-core/plugin-api';
 import type { PluginSurface, SurfaceInput } from '@device-core/plugin-api/services/display';
+import { display } from '@device-core/plugin-api/services/display';
 import { type Core, startCore } from '../../fixtures/core.ts';
 
 let core: Core | undefined;

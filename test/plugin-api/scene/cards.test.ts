@@ -1,7 +1,6 @@
 /** What a card looks like, and what holds of every card at any text size, in either direction. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { TextQuestion, TextSize } from '@device-core/plugin-api';
 import {
   type Card,
   cardScene,
@@ -14,6 +13,7 @@ import {
   TYPE,
   turnedPage,
 } from '@device-core/plugin-api/scene';
+import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';
 import { assertUsable, targets } from '../../fixtures/targets.ts';

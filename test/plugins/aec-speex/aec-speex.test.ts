@@ -4,7 +4,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api';
+import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/aec-speex/index.ts';
 import { without } from '../../fixtures/debian.ts';

@@ -15,8 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { type AppSupervisor, appSupervisor, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { AppPackages } from '../../fixtures/app-packages.ts';
 import { type StoreBench, startStore } from './start.ts';

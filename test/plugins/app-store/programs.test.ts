@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { Prompt, PromptItem } from '@device-core/plugin-api';
 import type { ProgramClient, ProgramContext } from '@device-core/plugin-api/program';
+import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
 import { type Bringing, install, update } from '../../../plugins/apps/app-store/program/bring.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dc-app-programs-'));

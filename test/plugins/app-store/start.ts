@@ -1,25 +1,20 @@
 /** The app-store in a host of its own, with apps that run or crash as their titles say. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { CoreError } from '@device-core/plugin-api';
+import { type AppStore, appStore } from '@device-core/plugin-api/services/app-store';
 import {
   type AppManifest,
   type AppState,
   type AppStatus,
-  type AppStore,
   type Apps,
-  appStore,
   apps,
-  type Consent,
-  type Consents,
-  CoreError,
-  changes,
-  consents,
-  type DeviceInfo,
-  device,
-  type Operation,
-  operations,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/apps';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
+import { type Consent, type Consents, consents } from '@device-core/plugin-api/services/prompts';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { AppManifest, AppStatus } from '@device-core/plugin-api';
+import type { AppManifest, AppStatus } from '@device-core/plugin-api/services/apps';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Bench, CONNECT, eventually, manifestOf, processesAt, putApp, startBench } from './fixture.ts';
 

@@ -4,30 +4,19 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { type CallContext, type Caller, CoreError } from '@device-core/plugin-api';
 import {
   type AppCall,
-  type AppManifest,
   type AppSockets,
-  type AppStatus,
-  type AppSupervisor,
   appSockets,
-  appSupervisor,
-  apps,
-  type CallContext,
-  type Caller,
-  CoreError,
-  type DeviceInfo,
-  device,
-  type FunctionLeftOut,
-  type FunctionSpecification,
-  type Functions,
-  type Identity,
-  identity,
-  type Operation,
-  type Operations,
-  operations,
   type SessionInfo,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/app-sockets';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { type AppManifest, type AppStatus, apps } from '@device-core/plugin-api/services/apps';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import type { FunctionLeftOut, FunctionSpecification, Functions } from '@device-core/plugin-api/services/functions';
+import { type Identity, identity } from '@device-core/plugin-api/services/identity';
+import { type Operation, type Operations, operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/apps/index.ts';
 import { plugin as supervisorProcess } from '../../../plugins/apps/supervisor-process/index.ts';

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { AppStatus, HealthReport } from '@device-core/plugin-api';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { alive, type Bench, callAs, eventually, manifestOf, putApp, startBench } from './fixture.ts';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { functions } from '@device-core/plugin-api';
+import { functions } from '@device-core/plugin-api/services/functions';
 import {
   alive,
   CONNECT,

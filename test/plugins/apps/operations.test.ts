@@ -4,13 +4,10 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import {
-  type AppStatus,
-  type BridgeHealth,
-  type Caller,
-  type ComponentHealth,
-  functions,
-} from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
+import { functions } from '@device-core/plugin-api/services/functions';
+import type { BridgeHealth, ComponentHealth } from '@device-core/plugin-api/services/health';
 import { type Bench, CONNECT, callAs, eventually, LONG_BACKOFF, manifestOf, putApp, startBench } from './fixture.ts';
 
 const ID = 'com.example.demo';

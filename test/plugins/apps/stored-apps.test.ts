@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api';
 import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/inside/packages';
+import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api/services/app-store';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';

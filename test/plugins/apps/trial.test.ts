@@ -4,8 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { AppManifest, Caller } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
 import { packApp } from '@device-core/plugin-api/inside/packages';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { eventually } from '../../fixtures/eventually.ts';
 import { type Bench, CONNECT, callAs, manifestOf, putApp, startBench } from './fixture.ts';
 

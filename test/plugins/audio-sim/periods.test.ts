@@ -1,7 +1,8 @@
 /** How often the simulated microphone wakes the device. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { AudioFrame, Clock } from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { Microphone } from '../../../plugins/voice/audio-sim/microphone.ts';
 import { Room } from '../../../plugins/voice/audio-sim/room.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { audioDevice, monotonicMs } from '@device-core/plugin-api';
+import { audioDevice, monotonicMs } from '@device-core/plugin-api/services/audio';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio/index.ts';
 import { pace } from '../../fixtures/eventually.ts';

@@ -1,15 +1,15 @@
 /** Frames by way of an echo canceller: when it is asked, what it is told, and what becomes of the sound when it is late, hangs or dies. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
 import {
   type AudioFrame,
   type CleanFrame,
-  CoreError,
   type EchoCanceller,
   type EchoFrame,
   echoCanceller,
   monotonicMs,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/audio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FarEnd, NearClock } from '../../../plugins/voice/audio/far-end.ts';

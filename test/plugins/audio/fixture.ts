@@ -1,16 +1,16 @@
 /** A microphone and a speaker that do what the test says. */
 import { join } from 'node:path';
+import { CoreError } from '@device-core/plugin-api';
+import { Latest } from '@device-core/plugin-api/audio';
 import {
   type AudioDevice,
   type AudioFrame,
   audio,
   audioDevice,
-  CoreError,
   monotonicMs,
-  operations,
   type PcmChunk,
-} from '@device-core/plugin-api';
-import { Latest } from '@device-core/plugin-api/audio';
+} from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/audio/index.ts';
 import { eventually, pace } from '../../fixtures/eventually.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type Audio, type AudioLevel, type AudioPriority, monotonicMs, type PcmChunk } from '@device-core/plugin-api';
+import { type Audio, type AudioPriority, monotonicMs, type PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { AudioLevel } from '@device-core/plugin-api/services/renderer';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { FakeDevice, RATE, start, until } from './fixture.ts';
 

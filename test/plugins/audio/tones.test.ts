@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ToneSpec } from '@device-core/plugin-api';
+import type { ToneSpec } from '@device-core/plugin-api/services/audio';
 import fc from 'fast-check';
 import { duckedBy, Mixer } from '../../../plugins/voice/audio/mixer.ts';
 import { checkTones, FEEDBACK, samplesOf } from '../../../plugins/voice/audio/tones.ts';

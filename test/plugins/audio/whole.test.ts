@@ -1,8 +1,10 @@
 /** The chain of sound in a Core: an engine that speaks, the mixer, the speaker of the simulator, and its echo in the microphone. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { audio, monotonicMs, operations, speech } from '@device-core/plugin-api';
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
+import { audio, monotonicMs } from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { OPERATOR } from '../../fixtures/bus-core.ts';
 import { startCore } from '../../fixtures/core.ts';

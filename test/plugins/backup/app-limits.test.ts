@@ -4,8 +4,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type Apps, apps, type Device, device, operations } from '@device-core/plugin-api';
 import { finishPending } from '@device-core/plugin-api/pending-state';
+import { type Apps, apps } from '@device-core/plugin-api/services/apps';
+import { type Device, device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { makeBackup, plugin } from '../../../plugins/life/backup/index.ts';
 

@@ -6,8 +6,12 @@ import { chmodSync, linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type Apps, apps, CoreError, type Device, device, machine, operations } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { finishPending, pendingAct } from '@device-core/plugin-api/pending-state';
+import { type Apps, apps } from '@device-core/plugin-api/services/apps';
+import { type Device, device } from '@device-core/plugin-api/services/device';
+import { machine } from '@device-core/plugin-api/services/machine';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { checkManifest, createTestHost, given, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/backup/index.ts';
 import { visitState } from '../../../plugins/life/backup/places.ts';

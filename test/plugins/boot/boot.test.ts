@@ -3,23 +3,19 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { type CallContext, CoreError } from '@device-core/plugin-api';
+import { newRecord } from '@device-core/plugin-api/boot-record';
+import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import { type Device, device } from '@device-core/plugin-api/services/device';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { type Machine, machine } from '@device-core/plugin-api/services/machine';
 import {
-  type CallContext,
-  CoreError,
-  type Device,
-  device,
-  type HealthReport,
-  type Machine,
-  machine,
   type Operation,
   type OperationInfo,
   type Operations,
   operations,
-  type Slots,
-  slots,
-} from '@device-core/plugin-api';
-import { newRecord } from '@device-core/plugin-api/boot-record';
-import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+} from '@device-core/plugin-api/services/operations';
+import { type Slots, slots } from '@device-core/plugin-api/services/slots';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { makeBoot } from '../../../plugins/life/boot/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type CanArrival, can } from '@device-core/plugin-api';
+import { type CanArrival, can } from '@device-core/plugin-api/services/can';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { frameBody, frameIn, matches } from '../../../plugins/hardware/can/messages.ts';

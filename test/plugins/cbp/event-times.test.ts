@@ -1,7 +1,7 @@
 /** When something happened, as users of an endpoint are told it: the microseconds of the wire are still there. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { EndpointEvent } from '@device-core/plugin-api';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 import { type Lab, openLab } from '../../fixtures/bridge-lab.ts';
 
 const LINE = 20;

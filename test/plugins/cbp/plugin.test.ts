@@ -1,16 +1,11 @@
 /** Costs a simulated bridge as a process of its own for each case. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type Bridge,
-  type BridgeHealth,
-  bridge,
-  bridgePort,
-  type ComponentHealth,
-  CoreError,
-  endpoints,
-  type LinkState,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type Bridge, bridge, type LinkState } from '@device-core/plugin-api/services/bridge';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import type { BridgeHealth, ComponentHealth } from '@device-core/plugin-api/services/health';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/cbp/index.ts';
 import { plugin as endpointsPlugin } from '../../../plugins/hardware/endpoints/index.ts';

@@ -1,7 +1,7 @@
 /** What goes over the wire, decoded for who watches; and nothing at all for nobody. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { StreamChannel } from '@device-core/plugin-api';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
 import { traceStream } from '../../../plugins/hardware/cbp/bridge-operations.ts';
 import type { Traced } from '../../../plugins/hardware/cbp/trace.ts';
 import { Lab } from '../../fixtures/bridge-lab.ts';

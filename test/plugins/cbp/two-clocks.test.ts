@@ -1,7 +1,8 @@
 /** The caller's clock and the transfer's (decisions D4a), for every class of endpoint, on the virtual clock. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CoreError, type EndpointRequestOptions } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { EndpointRequestOptions } from '@device-core/plugin-api/services/endpoints';
 import fc from 'fast-check';
 import { transferBody } from '../../../plugins/hardware/spi/messages.ts';
 import { Lab, openLab } from '../../fixtures/bridge-lab.ts';

@@ -1,7 +1,7 @@
 /** Events of endpoints that nobody listens to: they do not keep the wire busy, and they are nobody's later. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { EndpointEvent } from '@device-core/plugin-api';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 import { openLab } from '../../fixtures/bridge-lab.ts';
 
 const LINE = 20;

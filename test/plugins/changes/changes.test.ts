@@ -4,16 +4,16 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import type { Caller } from '@device-core/plugin-api';
 import {
-  type Caller,
   type ChangeData,
   type ChangeInfo,
   type ChangeMaker,
   type ChangeRequest,
   changes,
-  device,
-  operations,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { checkManifest, createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';

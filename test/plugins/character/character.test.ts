@@ -4,20 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  type Apps,
-  type Audio,
-  type AudioLevel,
-  apps,
-  audio,
-  display,
-  type Intents,
-  intents,
-  type Voice,
-  type VoiceTurn,
-  voice,
-} from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
+import { type Apps, apps } from '@device-core/plugin-api/services/apps';
+import { type Audio, audio } from '@device-core/plugin-api/services/audio';
+import { display } from '@device-core/plugin-api/services/display';
+import { type Intents, intents } from '@device-core/plugin-api/services/intents';
+import type { AudioLevel } from '@device-core/plugin-api/services/renderer';
+import { type Voice, type VoiceTurn, voice } from '@device-core/plugin-api/services/voice';
 import {
   checkManifest,
   createTestHost,

@@ -84,7 +84,9 @@ test('what is claimed and never used is warned of, line by line', async () => {
     ],
     INLINE,
   ];
-  const code = `import { definePlugin, device, operations } from '@device-core/plugin-api';
+  const code = `import { definePlugin } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 export const plugin = definePlugin({
   requires: { operations, device },
   async setup(host, services) {
@@ -131,7 +133,8 @@ test('services that nobody fakes are stood in for, with a warning; fakes.ts fake
     'requires: { spi: ^1.0.0 }',
     'config: { type: object, required: [cs], properties: { cs: { type: integer } } }',
   ];
-  const code = `import { definePlugin, type PluginHost, spi } from '@device-core/plugin-api';
+  const code = `import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { spi } from '@device-core/plugin-api/services/spi';
 export const plugin = definePlugin({
   requires: { spi },
   async setup(_host: PluginHost<{ readonly cs: number }>, services) {
@@ -149,7 +152,7 @@ export const plugin = definePlugin({
     remarks(stoodIn.rows, 'start-stop-start process').join(),
     /^with stand-ins .* for spi; export `services`/,
   );
-  const fakes = `import { spi } from '@device-core/plugin-api';
+  const fakes = `import { spi } from '@device-core/plugin-api/services/spi';
 export const config = { cs: 1 };
 export const services = () => [[spi, { handles: async () => [] }]] as const;
 `;

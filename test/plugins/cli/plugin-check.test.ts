@@ -55,7 +55,8 @@ describe('a manifest that is wrong is told with its line, and nothing is run', (
 
 describe('code that is wrong', () => {
   test('a type error, a failing test and a disagreement with the manifest are told', async () => {
-    const code = `import { definePlugin, spi } from '@device-core/plugin-api';
+    const code = `import { definePlugin } from '@device-core/plugin-api';
+import { spi } from '@device-core/plugin-api/services/spi';
 const count: number = 'one';
 export const plugin = definePlugin({ requires: { spi }, setup: () => void count });
 `;
@@ -67,7 +68,7 @@ test('one is two', () => assert.equal(1, 2));
       await samples.write(['requires: { bridge: ^1.0.0 }', INLINE], code, { 'sample.test.ts': failing }),
     );
     assert.equal(exit, 1);
-    assert.match(remarks(rows, 'types').join(), /\nindex.ts\(2,7\): error TS2322/);
+    assert.match(remarks(rows, 'types').join(), /\nindex.ts\(3,7\): error TS2322/);
     assert.deepEqual(remarks(rows, 'manifest and code'), [
       'plugin sample requires spi, its manifest does not',
       'the manifest of sample requires bridge, the plugin does not',

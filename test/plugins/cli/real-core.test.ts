@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { httpServer } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
 import { type Core, startCore } from '../../fixtures/core.ts';
 import { devicectl } from './run-devicectl.ts';
 
@@ -28,7 +28,8 @@ const GUEST = {
     'requires: { operations: ^1.0.0 }',
     'programs: [{ command: guest twice, summary: asks twice, main: ./twice.mjs }]',
   ].join('\n'),
-  'index.mjs': `import { definePlugin, operations } from '@device-core/plugin-api';
+  'index.mjs': `import { definePlugin } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
     export const plugin = definePlugin({
       requires: { operations },
       async setup(host, services) {

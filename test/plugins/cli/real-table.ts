@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { operations, type SkuManifest } from '@device-core/plugin-api';
+import type { SkuManifest } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { parse } from 'yaml';
 import { startCore } from '../../fixtures/core.ts';
 

@@ -1,4 +1,4 @@
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 
 interface Row {
   readonly rest: `${'GET' | 'POST' | 'PUT' | 'DELETE'} ${string}`;

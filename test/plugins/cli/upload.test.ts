@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { Operation } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { CoreClient } from '../../../plugins/interface/cli/program/client.ts';
 import { Target } from '../../../plugins/interface/cli/program/target.ts';

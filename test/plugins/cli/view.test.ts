@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import { FakeCore } from './fake-core.ts';
 import { devicectl } from './run-devicectl.ts';
 import { smallTable, TEXT } from './small-table.ts';

@@ -3,15 +3,10 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  CoreError,
-  type DeviceInfo,
-  device,
-  type HealthReport,
-  type PluginManager,
-  pluginManager,
-  type SkuChange,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { type PluginManager, pluginManager, type SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/composer/index.ts';
 import { eventually, stays, turns } from '../../fixtures/eventually.ts';

@@ -1,5 +1,5 @@
 /** Child of the crash test: writes as fast as it can and says what was acknowledged. Arguments: root, first number. */
-import { config } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
 import { start } from './start.ts';
 
 const [root, first] = process.argv.slice(2) as [string, string];

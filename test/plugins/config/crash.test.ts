@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { suite, test } from 'node:test';
-import { config } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
 import { runs } from '../../fixtures/runs.ts';
 import { start } from './start.ts';
 

@@ -3,14 +3,10 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import {
-  type Caller,
-  CoreError,
-  config,
-  type JsonSchema,
-  type PluginSettings,
-  type SkuChange,
-} from '@device-core/plugin-api';
+import { type Caller, CoreError } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
+import type { PluginSettings, SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 import { app, codeOf } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { type Started, start, until } from './start.ts';

@@ -1,7 +1,8 @@
 /** Schemas of apps that would never come to an end. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { config, type JsonSchema } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { app } from '../../fixtures/operation-calls.ts';
 import { double } from './double.ts';
 import { start } from './start.ts';

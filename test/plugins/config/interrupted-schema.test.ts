@@ -1,7 +1,7 @@
 /** A schema that is interrupted and begun again. Costs seven times what a schema may take. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { config } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
 import { app } from '../../fixtures/operation-calls.ts';
 import { double } from './double.ts';
 import { start } from './start.ts';

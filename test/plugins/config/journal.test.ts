@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
-import { config } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
 import { ISOLATION_VARIABLE } from '@device-core/plugin-api/testing';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { type Started, start } from './start.ts';

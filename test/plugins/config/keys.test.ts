@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { config } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { codeOf } from '../../fixtures/operation-calls.ts';

@@ -1,7 +1,9 @@
 /** Apps that only say what they are told, before plugin display. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AppStatus, appSockets, apps, type Caller, CoreError } from '@device-core/plugin-api';
+import { type Caller, CoreError } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { given, OPERATOR } from '@device-core/plugin-api/testing';
 import { type Bench, boot } from './fixture.ts';
 

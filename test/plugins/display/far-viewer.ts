@@ -1,9 +1,10 @@
 /** Somebody who watches the panel from afar: gives credit, and puts what comes on a glass of its own. */
 import { Readable } from 'node:stream';
 import { inflateRawSync } from 'node:zlib';
-import type { PixelFormat, StreamChannel } from '@device-core/plugin-api';
 import { Glass } from '@device-core/plugin-api/pixels';
 import type { Rect } from '@device-core/plugin-api/scene';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
+import type { PixelFormat } from '@device-core/plugin-api/services/panel';
 
 export interface Head {
   readonly width: number;

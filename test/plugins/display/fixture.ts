@@ -1,18 +1,12 @@
 /** Plugin display with a panel and a renderer that do what the test says. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import {
-  type Clock,
-  type Display,
-  type DisplayState,
-  display,
-  operations,
-  panel,
-  type Renderer,
-  type Renderers,
-  renderers,
-} from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
 import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
+import { type Display, type DisplayState, display } from '@device-core/plugin-api/services/display';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { panel } from '@device-core/plugin-api/services/panel';
+import { type Renderer, type Renderers, renderers } from '@device-core/plugin-api/services/renderer';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/display/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,7 +1,7 @@
 /** The tree as a renderer has it, whatever apps and plugins do in whatever order, and whatever renderer it is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LAYERS } from '@device-core/plugin-api';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import fc from 'fast-check';
 import { eventually } from '../../fixtures/eventually.ts';
 import { FakeRenderer } from '../../fixtures/fake-renderer.ts';

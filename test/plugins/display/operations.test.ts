@@ -4,7 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { type CoreError, inputs, monotonicMs } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import { inputs } from '@device-core/plugin-api/services/input';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { packageFile } from '../../../plugins/apps/apps/package-file.ts';
 import { eventually, turns } from '../../fixtures/eventually.ts';

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type DisplayState, operations, type Sensors, sensors } from '@device-core/plugin-api';
+import type { DisplayState } from '@device-core/plugin-api/services/display';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type Sensors, sensors } from '@device-core/plugin-api/services/sensors';
 import { given, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Idle, type Presence } from '../../../plugins/display/display/power/idle.ts';

@@ -1,8 +1,12 @@
 /** Whatever dies, the picture comes back, and nobody has to send it again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CoreError, type DisplayState, monotonicMs, type Opening, panel } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { sceneAt } from '@device-core/plugin-api/scene';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { DisplayState } from '@device-core/plugin-api/services/display';
+import { panel } from '@device-core/plugin-api/services/panel';
+import type { Opening } from '@device-core/plugin-api/services/renderer';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { eventually, turns } from '../../fixtures/eventually.ts';
 import { FakePanel } from '../../fixtures/fake-panel.ts';

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { FOR_USER, type InputDescription, type InputEvent, LAYERS, type SurfaceInput } from '@device-core/plugin-api';
+import { FOR_USER } from '@device-core/plugin-api';
 import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
+import type { SurfaceInput } from '@device-core/plugin-api/services/display';
+import type { InputDescription, InputEvent } from '@device-core/plugin-api/services/input';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { type KeySetting, KeyTable } from '../../../plugins/display/display/input/keys.ts';

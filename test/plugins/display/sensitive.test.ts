@@ -1,7 +1,8 @@
 /** What is for the person before the panel: whoever else watches gets no pixel of it, whenever it comes, goes, fades or is painted late. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Caller, TreePatch } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import type { TreePatch } from '@device-core/plugin-api/services/renderer';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FrameWatch } from '../../../plugins/display/display/watch/frame-watch.ts';

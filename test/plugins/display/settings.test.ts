@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { TEXT_PAIRS, THEMES } from '@device-core/plugin-api/scene';
 import {
   type Config,
   type ConfigChange,
   type ConfigEntry,
   config as configService,
-  type IntentDefinition,
-  type IntentRun,
-  type Intents,
-  intents,
-} from '@device-core/plugin-api';
-import { TEXT_PAIRS, THEMES } from '@device-core/plugin-api/scene';
+} from '@device-core/plugin-api/services/config';
+import { type IntentDefinition, type IntentRun, type Intents, intents } from '@device-core/plugin-api/services/intents';
 import { given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { settingsOf } from '../../../plugins/display/display/settings/device-settings.ts';

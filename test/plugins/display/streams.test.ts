@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { StreamChannel } from '@device-core/plugin-api';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
 import { toRgba } from '../../../plugins/display/display/video-stream.ts';
 import { eventually, turns } from '../../fixtures/eventually.ts';
 import { png } from '../../fixtures/grey-png.ts';

@@ -1,8 +1,8 @@
 /** Surfaces of plugins: each sees its own alone, in the layers that are its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PluginSurface } from '@device-core/plugin-api';
 import { TYPE } from '@device-core/plugin-api/scene';
+import type { PluginSurface } from '@device-core/plugin-api/services/display';
 import { pace } from '../../fixtures/eventually.ts';
 import { FakeRenderer } from '../../fixtures/fake-renderer.ts';
 import { boot, scene } from './fixture.ts';

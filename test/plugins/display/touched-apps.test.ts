@@ -1,8 +1,9 @@
 /** From a source to the app, through the whole plugin: who hears of a touch, and who does not. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type DeviceInfo, device, type InputSource, inputs } from '@device-core/plugin-api';
 import type { Scene } from '@device-core/plugin-api/scene';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type InputSource, inputs } from '@device-core/plugin-api/services/input';
 import { given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { AGENDA, bootApps, RADIO } from './apps-fixture.ts';

@@ -1,9 +1,9 @@
 /** The panel from afar: whatever is painted and however slowly it is read, who watches ends up with what is on the glass. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api';
 import { Glass } from '@device-core/plugin-api/pixels';
 import { joinRects, type Rect } from '@device-core/plugin-api/scene';
+import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api/services/panel';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { FrameWatch } from '../../../plugins/display/display/watch/frame-watch.ts';

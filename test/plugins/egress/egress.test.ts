@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { CoreError, type EgressRefusal, ledger } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { EgressRefusal } from '@device-core/plugin-api/services/egress';
+import { ledger } from '@device-core/plugin-api/services/ledger';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { APP, asked, Client, echo, HOST, listening, start, tunnel } from './started.ts';

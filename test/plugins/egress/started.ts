@@ -2,18 +2,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Clock, CoreError, Isolation } from '@device-core/plugin-api';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { egress } from '@device-core/plugin-api/services/egress';
 import {
-  type AppSupervisor,
-  appSupervisor,
-  type Clock,
-  type CoreError,
   type Departure,
   type DepartureLine,
   type DeparturesLedger,
-  egress,
-  type Isolation,
   ledger,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/ledger';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/egress/index.ts';
 

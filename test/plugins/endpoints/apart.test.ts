@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { type GpioEdge, gpio, type PluginStatus, pluginManager, type SkuPlugin } from '@device-core/plugin-api';
+import type { SkuPlugin } from '@device-core/plugin-api';
+import { type GpioEdge, gpio } from '@device-core/plugin-api/services/gpio';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startBuses } from '../../fixtures/bus-core.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
 import {
-  type ComponentHealth,
-  CoreError,
   type EndpointEvent,
   type Endpoints,
   endpoints,
   type SourceView,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/endpoints';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
 import { checkManifest, createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/endpoints/index.ts';
 import { FakeSource } from '../../fixtures/fake-source.ts';

@@ -2,19 +2,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  CoreError,
-  type EndpointRequestOptions,
-  endpoints,
-  i2c,
-  operations,
-  type PluginDefinition,
-  pio,
-  type ServiceRef,
-  spi,
-  uart,
-} from '@device-core/plugin-api';
+import { CoreError, type PluginDefinition, type ServiceRef } from '@device-core/plugin-api';
 import { executedByStatus, executedIn, saysExecuted } from '@device-core/plugin-api/buses';
+import { type EndpointRequestOptions, endpoints } from '@device-core/plugin-api/services/endpoints';
+import { i2c } from '@device-core/plugin-api/services/i2c';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pio } from '@device-core/plugin-api/services/pio';
+import { spi } from '@device-core/plugin-api/services/spi';
+import { uart } from '@device-core/plugin-api/services/uart';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { STATUS } from '../../../plugins/hardware/cbp/status.ts';
 import { plugin as i2cPlugin } from '../../../plugins/hardware/i2c/index.ts';

@@ -1,22 +1,12 @@
 /** The events plugin on a host of its own, with a table that collects its operations, and sessions that remember what they were told. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import {
-  type AppManifest,
-  type AppSockets,
-  type AppStatus,
-  appSockets,
-  apps,
-  CoreError,
-  type DeviceInfo,
-  device,
-  type EventBus,
-  type EventEnvelope,
-  eventBus,
-  operations,
-  type ReadyMessage,
-  type Session,
-} from '@device-core/plugin-api';
+import { CoreError, type EventEnvelope, type Session } from '@device-core/plugin-api';
+import { type AppSockets, appSockets, type ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import { type AppManifest, type AppStatus, apps } from '@device-core/plugin-api/services/apps';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type EventBus, eventBus } from '@device-core/plugin-api/services/event-bus';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
   createTestHost,
   type GivenService,

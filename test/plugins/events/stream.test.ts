@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Caller, CoreError, type EventEnvelope, type ServerSentEvent } from '@device-core/plugin-api';
+import { type Caller, CoreError, type EventEnvelope } from '@device-core/plugin-api';
+import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { ISOLATION_VARIABLE } from '@device-core/plugin-api/testing';
 import { app, described, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { AGENDA, type Fixture, startEvents } from './fixture.ts';

@@ -2,19 +2,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AppStatus,
-  apps,
-  type ConfigChange,
-  CoreError,
-  config,
-  type FlagDeclaration,
-  flags,
-  type Logger,
-  operations,
-  type PluginSettings,
-  pluginManager,
-} from '@device-core/plugin-api';
+import { CoreError, type Logger } from '@device-core/plugin-api';
+import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
+import { type ConfigChange, config } from '@device-core/plugin-api/services/config';
+import { type FlagDeclaration, flags } from '@device-core/plugin-api/services/flags';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type PluginSettings, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, given, TestOperations } from '@device-core/plugin-api/testing';
 import { Problems } from '../../../plugins/state/config/problems.ts';
 import { ConfigStore } from '../../../plugins/state/config/store.ts';

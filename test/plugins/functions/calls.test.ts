@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { appSockets, CoreError, type FunctionCall, functions, steadyMs } from '@device-core/plugin-api';
+import { CoreError, steadyMs } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type FunctionCall, functions } from '@device-core/plugin-api/services/functions';
 import { pace } from '../../fixtures/eventually.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { agenda, type Started, start } from './start.ts';

@@ -1,13 +1,9 @@
 /** One function that cannot be registered takes no other along, and everybody is told what it lacks. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import {
-  CoreError,
-  type FunctionEntry,
-  type FunctionLeftOut,
-  functions,
-  type HealthReport,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type FunctionEntry, type FunctionLeftOut, functions } from '@device-core/plugin-api/services/functions';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Started, start } from './start.ts';
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { appSockets, config, grants } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { config } from '@device-core/plugin-api/services/config';
+import { grants } from '@device-core/plugin-api/services/grants';
 import { startCore } from '../../fixtures/core.ts';
 import { type Message, RawClient } from '../rpc/fixture.ts';
 

@@ -1,15 +1,14 @@
 import { join } from 'node:path';
+import { CoreError } from '@device-core/plugin-api';
 import {
   type AppCall,
   type AppSockets,
   appSockets,
-  CoreError,
-  type DeviceInfo,
-  device,
-  type FunctionEntry,
-  operations,
   type SessionInfo,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/app-sockets';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/functions/index.ts';
 

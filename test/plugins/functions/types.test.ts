@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { functions } from '@device-core/plugin-api';
+import { functions } from '@device-core/plugin-api/services/functions';
 import fc from 'fast-check';
 import { codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type GpioEdge, gpio } from '@device-core/plugin-api';
+import { type GpioEdge, gpio } from '@device-core/plugin-api/services/gpio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
 import { pace } from '../../fixtures/eventually.ts';

@@ -4,15 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import {
-  type DeviceInfo,
-  device,
-  type Endpoints,
-  endpoints,
-  gpio,
-  operations,
-  type SourceView,
-} from '@device-core/plugin-api';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type Endpoints, endpoints, type SourceView } from '@device-core/plugin-api/services/endpoints';
+import { gpio } from '@device-core/plugin-api/services/gpio';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/gpio/index.ts';
 

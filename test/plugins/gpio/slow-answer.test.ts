@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { CoreError, type DeviceInfo, device, type Endpoints, endpoints, operations } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type Endpoints, endpoints } from '@device-core/plugin-api/services/endpoints';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/gpio/index.ts';
 

@@ -1,7 +1,8 @@
 /** `Device-Deadline-Ms` of a request is what `meta.deadlineMs` is over JSON-RPC (decisions D9b). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type CallContext, type Operation, steadyMs } from '@device-core/plugin-api';
+import { type CallContext, steadyMs } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Front, startFront } from './front.ts';
 

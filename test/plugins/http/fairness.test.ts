@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import type { Operation } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Turns } from '../../../plugins/interface/http/turns.ts';

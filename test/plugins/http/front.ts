@@ -4,18 +4,12 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  type Clock,
-  httpServer,
-  type Identity,
-  identity,
-  type Operation,
-  type Operations,
-  operations,
-  type Refusal,
-  type Sessions,
-  sessions,
-} from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
+import type { Refusal } from '@device-core/plugin-api/services/grants';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
+import { type Identity, identity } from '@device-core/plugin-api/services/identity';
+import { type Operation, type Operations, operations } from '@device-core/plugin-api/services/operations';
+import { type Sessions, sessions } from '@device-core/plugin-api/services/sessions';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as httpPlugin } from '../../../plugins/interface/http/index.ts';
 import { plugin as identityPlugin } from '../../../plugins/interface/identity/index.ts';

@@ -3,15 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
-import {
-  ANONYMOUS,
-  type Caller,
-  type Credentials,
-  httpServer,
-  identity,
-  operations,
-  type ProcessOwner,
-} from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/services/http-server';
+import { type Credentials, identity } from '@device-core/plugin-api/services/identity';
+import { operations } from '@device-core/plugin-api/services/operations';
+import type { ProcessOwner } from '@device-core/plugin-api/services/processes';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as httpPlugin } from '../../../plugins/interface/http/index.ts';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
-import type { Operation, RestBinding } from '@device-core/plugin-api';
+import type { Operation, RestBinding } from '@device-core/plugin-api/services/operations';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';

@@ -1,5 +1,6 @@
 /** Operations in the shapes of the specification, for the tests of the front end alone. */
-import { type CallContext, CoreError, type Operation } from '@device-core/plugin-api';
+import { type CallContext, CoreError } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import { pace } from '../../fixtures/eventually.ts';
 
 type Row = Operation<never, unknown>;

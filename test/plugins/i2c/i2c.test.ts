@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type CoreError, i2c } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import { i2c } from '@device-core/plugin-api/services/i2c';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, base64, eventually, startBuses } from '../../fixtures/bus-core.ts';
 

@@ -1,7 +1,8 @@
 /** Health of an I2C bus with several users: who began when counts, and not who is heard of last. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CoreError, type I2cHandle } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { I2cHandle } from '@device-core/plugin-api/services/i2c';
 import fc from 'fast-check';
 import { OP } from '../../../plugins/hardware/i2c/messages.ts';
 import { Transfers, type TransfersOptions } from '../../../plugins/hardware/i2c/transfers.ts';

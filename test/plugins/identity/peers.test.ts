@@ -8,16 +8,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  type Caller,
-  type CoreError,
-  descriptorOf,
-  device,
-  identity,
-  type PeerCredentials,
-  type ProcessOwner,
-  processes,
-} from '@device-core/plugin-api';
+import { type Caller, type CoreError, descriptorOf } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { identity, type PeerCredentials } from '@device-core/plugin-api/services/identity';
+import { type ProcessOwner, processes } from '@device-core/plugin-api/services/processes';
 import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { ProcessBook } from '../../../kernel/walls/processes.ts';
 import { plugin } from '../../../plugins/interface/identity/index.ts';

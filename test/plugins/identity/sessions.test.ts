@@ -3,16 +3,10 @@ import assert from 'node:assert/strict';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import {
-  ANONYMOUS,
-  type Caller,
-  type CallerPeer,
-  type CoreError,
-  type DeviceInfo,
-  device,
-  identity,
-  sessions,
-} from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller, type CallerPeer, type CoreError } from '@device-core/plugin-api';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { identity } from '@device-core/plugin-api/services/identity';
+import { sessions } from '@device-core/plugin-api/services/sessions';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/identity/index.ts';
 import { OneTimeCodes } from '../../../plugins/interface/identity/one-time-codes.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { InputEvent } from '@device-core/plugin-api';
+import type { InputEvent } from '@device-core/plugin-api/services/input';
 import fc from 'fast-check';
 import { ABS, BTN, EV, keyCode, SYN } from '../../../plugins/display/input-evdev/codes.ts';
 import { Decoder, type Meaning, place, type TouchShape } from '../../../plugins/display/input-evdev/decoder.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api';
+import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
 import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { ABS, BTN, KEY_NAMES } from '../../../plugins/display/input-evdev/codes.ts';
 import type { TouchShape } from '../../../plugins/display/input-evdev/decoder.ts';

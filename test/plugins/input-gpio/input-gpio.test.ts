@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type Gpio, type GpioEdge, gpio, type Inputs, inputs as inputsRef } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type Gpio, type GpioEdge, gpio } from '@device-core/plugin-api/services/gpio';
+import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
 import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/input-gpio/index.ts';
 import { inputContract, RecordingInputs, wellFormed } from '../../contracts/input.ts';

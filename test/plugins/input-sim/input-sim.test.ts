@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type Inputs, inputs as inputsRef, operations } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
   checkManifest,
   createTestHost,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { CoreError, type FunctionEntry, grantHint } from '@device-core/plugin-api';
+import { CoreError, grantHint } from '@device-core/plugin-api';
+import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace, stays } from '../../fixtures/eventually.ts';
 import { APP, eventually, type Started, start } from './start.ts';

@@ -1,7 +1,7 @@
 /** What others may take a sentence for: an intent that is there, with slots that one of its sentences could set. */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { IntentInterpreter, IntentMatch, SlotType, SlotValue } from '@device-core/plugin-api';
+import type { IntentInterpreter, IntentMatch, SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';

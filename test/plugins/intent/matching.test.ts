@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import type { IntentDefinition, SlotType } from '@device-core/plugin-api';
+import type { IntentDefinition, SlotType } from '@device-core/plugin-api/services/intents';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { buildSentence } from '../../../plugins/voice/intent/build.ts';

@@ -1,24 +1,16 @@
 import { join } from 'node:path';
+import { type Clock, type CoreError, type Isolation, steadyMs } from '@device-core/plugin-api';
+import { type Audio, type AudioState, audio } from '@device-core/plugin-api/services/audio';
 import {
-  type Audio,
-  type AudioState,
-  audio,
-  type Clock,
-  type CoreError,
   type FunctionEntry,
   type FunctionInfo,
   type FunctionLeftOut,
   type FunctionRequest,
   type Functions,
   functions,
-  type IntentMatch,
-  type IntentPlan,
-  type Intents,
-  type Isolation,
-  intents,
-  operations,
-  steadyMs,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/functions';
+import { type IntentMatch, type IntentPlan, type Intents, intents } from '@device-core/plugin-api/services/intents';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/intent/index.ts';
 import { eventually as looked } from '../../fixtures/eventually.ts';

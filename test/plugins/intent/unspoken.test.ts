@@ -1,7 +1,7 @@
 /** Words without a pronunciation: named in `intents` and in /health, and gone with the app that brought them. */
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
-import { speech } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import { addApps } from '../../../plugins/display/home/phrases.ts';
 import { ODD_TITLES, TITLES } from '../../fixtures/titles.ts';

@@ -4,7 +4,8 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { CoreError, HealthReport } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { PartFile } from '../../../plugins/state/ledger/part-file.ts';

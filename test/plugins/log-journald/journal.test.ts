@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { HealthReport } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { logControl } from '@device-core/plugin-api/services/log-control';
 import { createTestHost, leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';

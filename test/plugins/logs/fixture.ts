@@ -2,8 +2,8 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { operations } from '@device-core/plugin-api';
 import { logControl } from '@device-core/plugin-api/services/log-control';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost, TestOperations, type VirtualClock } from '@device-core/plugin-api/testing';
 import { CoreLogControl } from '../../../kernel/boot/log-control.ts';
 import { plugin } from '../../../plugins/state/logs/index.ts';

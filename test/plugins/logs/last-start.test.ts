@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { HealthReport } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Fixture, line, startLogs } from './fixture.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import type { CoreError, ServerSentEvent } from '@device-core/plugin-api';
+import type { CoreError } from '@device-core/plugin-api';
+import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace } from '../../fixtures/eventually.ts';
 import { OPERATOR } from '../../fixtures/operation-calls.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type NfcTag, nfc, operations } from '@device-core/plugin-api';
+import { type NfcTag, nfc } from '@device-core/plugin-api/services/nfc';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/nfc/index.ts';
 

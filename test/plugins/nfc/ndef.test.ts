@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type NdefRecord } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { NdefRecord } from '@device-core/plugin-api/services/nfc';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { decodeNdef, encodeNdef } from '../../../plugins/hardware/nfc/ndef.ts';

@@ -1,19 +1,12 @@
 /** Plugin notify before a screen in memory, with apps that hear what they are told. */
 import assert from 'node:assert/strict';
-import {
-  type AppStatus,
-  appSockets,
-  apps,
-  type Caller,
-  display,
-  type Isolation,
-  type Notification,
-  notifications,
-  operations,
-  type Prompt,
-  prompts,
-  voice,
-} from '@device-core/plugin-api';
+import type { Caller, Isolation } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
+import { display, type Notification, notifications } from '@device-core/plugin-api/services/display';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type Prompt, prompts } from '@device-core/plugin-api/services/prompts';
+import { voice } from '@device-core/plugin-api/services/voice';
 import {
   createTestHost,
   given,

@@ -1,7 +1,8 @@
 /** notify.list and notify.dismiss: who sees what, and the service behind them. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type Caller, notifications } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import { notifications } from '@device-core/plugin-api/services/display';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { AGENDA, type Bench, boot, EAR } from './fixture.ts';

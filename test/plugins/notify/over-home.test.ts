@@ -1,8 +1,8 @@
 /** A banner over home: time and day stand below it whole, or not at all. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Notification } from '@device-core/plugin-api';
 import { nodesOf, type Scene } from '@device-core/plugin-api/scene';
+import type { Notification } from '@device-core/plugin-api/services/display';
 import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
 import { bannerScene } from '../../../plugins/display/notify/banner-scene.ts';
 import { FakeDisplay, SURROUNDINGS } from '../../fixtures/fake-display.ts';

@@ -1,7 +1,7 @@
 /** What toasts and banners look like, over home and over an app. */
 import { after, describe, it } from 'node:test';
-import { LAYERS, type Surface } from '@device-core/plugin-api';
 import { DAY, NIGHT, type Scene } from '@device-core/plugin-api/scene';
+import { LAYERS, type Surface } from '@device-core/plugin-api/services/renderer';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { drawScreen } from '../../../plugins/display/home/screens/index.ts';
 import { LEVELS, type Level } from '../../../plugins/display/notify/asked.ts';

@@ -1,7 +1,7 @@
 /** Toasts: what is shown, in which order, for how long, and what becomes of those that are too many. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { display } from '@device-core/plugin-api';
+import { display } from '@device-core/plugin-api/services/display';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { AGENDA, type Bench, boot, EAR } from './fixture.ts';

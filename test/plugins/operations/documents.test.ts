@@ -5,13 +5,11 @@ import {
   definePlugin,
   ERROR_CODES,
   FOR_USER,
-  type Operation,
-  type OperationInfo,
   type PluginHost,
-  restStatus,
   type ServiceUser,
 } from '@device-core/plugin-api';
 import { operationGate, Schemas } from '@device-core/plugin-api/inside/operations';
+import { type Operation, type OperationInfo, restStatus } from '@device-core/plugin-api/services/operations';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { call, operation, start } from './helpers.ts';
 

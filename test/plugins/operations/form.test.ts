@@ -1,7 +1,8 @@
 /** What a plugin without types may add by mistake: refused with the member, the operation and the plugin. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type Operation, type StreamEndpoint } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { runs } from '../../fixtures/runs.ts';

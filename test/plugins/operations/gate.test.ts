@@ -2,16 +2,9 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import {
-  type CallContext,
-  CoreError,
-  type Invocation,
-  LazyAbort,
-  type OperationInfo,
-  type StreamChannel,
-  WHEN_ABORTED,
-} from '@device-core/plugin-api';
+import { type CallContext, CoreError, LazyAbort, WHEN_ABORTED } from '@device-core/plugin-api';
 import { Schemas } from '@device-core/plugin-api/inside/operations';
+import type { Invocation, OperationInfo, StreamChannel } from '@device-core/plugin-api/services/operations';
 import { checkManifest, ISOLATION_VARIABLE, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';

@@ -1,12 +1,11 @@
 import { fileURLToPath } from 'node:url';
+import { ANONYMOUS, type Caller } from '@device-core/plugin-api';
 import {
-  ANONYMOUS,
-  type Caller,
   type Invocation,
   type Operation,
   type Operations,
   operations,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost, type VirtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/operations/index.ts';
 

@@ -2,7 +2,9 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, type Departure, type DeparturesLedger, ledger, operations } from '@device-core/plugin-api';
+import type { Clock } from '@device-core/plugin-api';
+import { type Departure, type DeparturesLedger, ledger } from '@device-core/plugin-api/services/ledger';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
   type Destination,
   type Outgoing,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { outbox, type QueueState } from '@device-core/plugin-api/services/outbox';
 import { createTestHost, LEVELS, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { Outboxes } from '../../../plugins/state/outbox/outboxes.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { panel } from '@device-core/plugin-api/services/panel';
 import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/panel-headless/index.ts';

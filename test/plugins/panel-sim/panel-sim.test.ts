@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CoreError, operations } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { panel } from '@device-core/plugin-api/services/panel';
 import {
   checkManifest,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { pio } from '@device-core/plugin-api';
+import { pio } from '@device-core/plugin-api/services/pio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
 

@@ -4,19 +4,17 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { CoreError, type PluginState } from '@device-core/plugin-api';
+import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
 import {
-  CoreError,
-  changes,
-  device,
-  type Operation,
-  operations,
   type PluginManager,
-  type PluginState,
   type PluginStatus,
   pluginManager,
   type SkuChange,
-} from '@device-core/plugin-api';
-import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
+} from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, leakCheck, type TestHost, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';

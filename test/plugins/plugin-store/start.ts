@@ -1,16 +1,11 @@
 /** The plugin-store in a host of its own, with a manager that runs what installed.yaml says without running it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  CoreError,
-  changes,
-  type Operation,
-  operations,
-  type PluginManager,
-  type PluginStatus,
-  pluginManager,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { type PluginManager, type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 import { InstantChanges, settledChange } from '../../fixtures/changes.ts';

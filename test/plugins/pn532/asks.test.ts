@@ -1,7 +1,7 @@
 /** How often the chip is asked whether it is ready, on the virtual clock: each ask is a request over the link. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { I2c, I2cSegment } from '@device-core/plugin-api';
+import type { I2c, I2cSegment } from '@device-core/plugin-api/services/i2c';
 import { VirtualClock } from '@device-core/plugin-api/testing';
 import { Pn532 } from '../../../plugins/hardware/pn532/chip.ts';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bridgePort, CoreError } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-sim/index.ts';
 import { bridgePortContract } from '../../contracts/bridge-port.ts';

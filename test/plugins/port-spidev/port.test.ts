@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import { bridgePort } from '@device-core/plugin-api';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/port-spidev/index.ts';
 import { noSpidev, SpidevLab } from '../../fixtures/spidev.ts';

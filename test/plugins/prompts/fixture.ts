@@ -3,17 +3,16 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Caller, Clock } from '@device-core/plugin-api';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
-  type Caller,
-  type Clock,
   type Consents,
   consents,
-  device,
-  operations,
   type PromptQuestion,
   type Prompts,
   prompts,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/prompts';
 import { createTestHost, OPERATOR, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/prompts/index.ts';
 

@@ -1,7 +1,6 @@
 /** Questions as they stand in the terminal: whatever an app says of itself, it is quoted and cannot pass for the device. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Prompt, PromptItem } from '@device-core/plugin-api';
 import {
   cell,
   type Program,
@@ -10,6 +9,7 @@ import {
   promptLines,
   quoted,
 } from '@device-core/plugin-api/program';
+import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
 import fc from 'fast-check';
 import { program as allow } from '../../../plugins/interface/prompts/program/allow.ts';
 import { program as deny } from '../../../plugins/interface/prompts/program/deny.ts';

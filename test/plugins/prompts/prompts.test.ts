@@ -1,7 +1,8 @@
 /** Questions to the person who owns the device: the first answer settles one, silence is no. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type Caller, CoreError, type PromptQuestion } from '@device-core/plugin-api';
+import { type Caller, CoreError } from '@device-core/plugin-api';
+import type { PromptQuestion } from '@device-core/plugin-api/services/prompts';
 import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/prompts/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

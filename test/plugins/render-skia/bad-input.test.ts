@@ -1,8 +1,9 @@
 /** What a renderer is given was checked before; what passes the check may still be as bad as it can. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type Renderer } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { checkScene, type Scene, type SceneNode } from '@device-core/plugin-api/scene';
+import type { Renderer } from '@device-core/plugin-api/services/renderer';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { SkiaRenderer } from '../../../plugins/display/render-skia/renderer.ts';
 import { Stage } from '../../contracts/renderer.ts';

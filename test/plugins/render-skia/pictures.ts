@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { LAYERS } from '@device-core/plugin-api';
 import { DAY, type Scene } from '@device-core/plugin-api/scene';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { SkiaRenderer } from '../../../plugins/display/render-skia/renderer.ts';
 import { Glass, surfaceOf } from '../../fixtures/glass.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type Renderer, renderers } from '@device-core/plugin-api';
+import { type Renderer, renderers } from '@device-core/plugin-api/services/renderer';
 import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/render-skia/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

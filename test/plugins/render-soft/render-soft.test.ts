@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { renderers } from '@device-core/plugin-api';
+import { renderers } from '@device-core/plugin-api/services/renderer';
 import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { readFont } from '../../../plugins/display/render-soft/font/read-font.ts';
 import { plugin } from '../../../plugins/display/render-soft/index.ts';

@@ -1,4 +1,8 @@
 /** The soft renderer over a panel in memory, on a clock that the test moves. */
+
+import { Glass } from '@device-core/plugin-api/pixels';
+import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
+import type { PanelFrame, PixelFormat } from '@device-core/plugin-api/services/panel';
 import {
   type Opening,
   PLAIN_SURROUNDINGS,
@@ -6,10 +10,7 @@ import {
   type Surface,
   type Surroundings,
   type TreePatch,
-} from '@device-core/plugin-api';
-import { Glass } from '@device-core/plugin-api/pixels';
-import type { Scene, SceneNode } from '@device-core/plugin-api/scene';
-import type { PanelFrame, PixelFormat } from '@device-core/plugin-api/services/panel';
+} from '@device-core/plugin-api/services/renderer';
 import { virtualClock } from '@device-core/plugin-api/testing';
 import { SoftRenderer } from '../../../plugins/display/render-soft/renderer.ts';
 import { part } from '../../fixtures/scope.ts';

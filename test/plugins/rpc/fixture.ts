@@ -3,18 +3,15 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import type { Clock, PluginState } from '@device-core/plugin-api';
+import { type AppSockets, appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { type Identity, identity } from '@device-core/plugin-api/services/identity';
 import {
-  type AppSockets,
-  appSockets,
-  type Clock,
-  type Identity,
-  identity,
   type Operation,
   type Operations,
   operations,
-  type PluginState,
   type StreamEndpoint,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin as rpcPlugin } from '../../../plugins/interface/rpc/index.ts';

@@ -1,7 +1,8 @@
 /** A stream that an app has closed goes on as long as the plugin takes what was written, and no longer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Caller, Operations, Session, StreamChannel } from '@device-core/plugin-api';
+import type { Caller, Session } from '@device-core/plugin-api';
+import type { Operations, StreamChannel } from '@device-core/plugin-api/services/operations';
 import type { Counters } from '../../../plugins/interface/rpc/counters.ts';
 import type { Deadlines, Expiring } from '../../../plugins/interface/rpc/deadlines.ts';
 import { SessionStreams } from '../../../plugins/interface/rpc/session-streams.ts';

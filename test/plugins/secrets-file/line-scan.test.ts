@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type SecretScan, type Secrets, secretScan, secrets } from '@device-core/plugin-api';
+import { type SecretScan, type Secrets, secretScan, secrets } from '@device-core/plugin-api/services/secrets';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type SensorSource, sensors } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type SensorSource, sensors } from '@device-core/plugin-api/services/sensors';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
 import { pace } from '../../fixtures/eventually.ts';

@@ -1,7 +1,8 @@
 /** What is around engines for which there is no model to be had here: a library that stands in for sherpa-onnx gives the results. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { AudioFrame, WakeHit } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { WakeHit } from '@device-core/plugin-api/services/speech';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { collect, framesOf, silence } from '../../fixtures/speech.ts';
 import { FAKE, fileOf, inFolder, startEngine } from './started.ts';

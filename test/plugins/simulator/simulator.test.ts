@@ -1,7 +1,8 @@
 /** Costs a Core with a simulated bridge for the whole file. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { BridgeView, ServerSentEvent } from '@device-core/plugin-api';
+import type { BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
+import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { CONTROLS } from '../../../plugins/hardware/simulator/controls.ts';
 import { type BusCore, eventually, startBuses } from '../../fixtures/bus-core.ts';

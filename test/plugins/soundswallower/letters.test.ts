@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CoreError, type SpeechGrammar } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { checkRules } from '@device-core/plugin-api/audio';
+import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import fc from 'fast-check';
 import { Gate } from '../../../plugins/voice/soundswallower/gate.ts';
 import { plainWords, sentences, soundWord, withoutPrefix } from '../../../plugins/voice/soundswallower/grammar.ts';

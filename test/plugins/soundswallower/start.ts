@@ -1,4 +1,4 @@
-import type { EngineKind } from '@device-core/plugin-api';
+import type { EngineKind } from '@device-core/plugin-api/services/speech';
 import { plugin } from '../../../plugins/voice/soundswallower/index.ts';
 import { startEngine } from '../../fixtures/speech-registry.ts';
 

@@ -4,14 +4,9 @@ import { after, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import {
-  type AudioFrame,
-  FRAME_SAMPLES,
-  operations,
-  speech,
-  type VadEngine,
-  type WakeEngine,
-} from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech, type VadEngine, type WakeEngine } from '@device-core/plugin-api/services/speech';
 import { createTestHost, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/speech/index.ts';
 

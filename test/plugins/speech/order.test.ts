@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
-import { type ComponentHealth, operations, speech } from '@device-core/plugin-api';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/speech/index.ts';
 

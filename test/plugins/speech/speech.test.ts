@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
-  type AudioFrame,
-  CoreError,
   type EngineDescription,
-  operations,
   type SttEngine,
   speech,
   type TtsEngine,
   type VadEngine,
   type WakeEngine,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/speech';
 import {
   checkManifest,
   createTestHost,

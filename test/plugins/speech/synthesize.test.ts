@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { operations, type PcmChunk, speech, type TtsEngine } from '@device-core/plugin-api';
 import { decodeWav } from '@device-core/plugin-api/audio';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech, type TtsEngine } from '@device-core/plugin-api/services/speech';
 import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/speech/index.ts';
 

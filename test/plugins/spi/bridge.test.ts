@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { CoreError, operations, pluginManager, spi } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { spi } from '@device-core/plugin-api/services/spi';
 import { startCore } from '../../fixtures/core.ts';
 import { pace } from '../../fixtures/eventually.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';

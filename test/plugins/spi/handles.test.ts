@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Caller, endpoints, spi } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { spi } from '@device-core/plugin-api/services/spi';
 import { checkManifest } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';

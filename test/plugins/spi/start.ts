@@ -1,14 +1,14 @@
 import { join } from 'node:path';
+import { CoreError } from '@device-core/plugin-api';
 import {
-  CoreError,
   type Endpoint,
   type EndpointRequestOptions,
   endpoints,
-  type HealthReport,
-  operations,
   type SourceState,
   type SourceView,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/endpoints';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, given, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/spi/index.ts';
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { CoreError, endpoints, spi } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import { spi } from '@device-core/plugin-api/services/spi';
 import fc from 'fast-check';
 import { eventually } from '../../fixtures/eventually.ts';
 import { app, codeOf, described } from '../../fixtures/operation-calls.ts';

@@ -2,19 +2,13 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  type AudioFrame,
-  CoreError,
-  device,
-  type EngineDescription,
-  FRAME_SAMPLES,
-  type HealthReport,
-  Secret,
-  type SttEngine,
-  secrets,
-  speech,
-} from '@device-core/plugin-api';
+import { CoreError, Secret } from '@device-core/plugin-api';
 import { decodeWav } from '@device-core/plugin-api/audio';
+import { type AudioFrame, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import { device } from '@device-core/plugin-api/services/device';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { secrets } from '@device-core/plugin-api/services/secrets';
+import { type EngineDescription, type SttEngine, speech } from '@device-core/plugin-api/services/speech';
 import { checkManifest, createTestHost, type GivenService, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/stt-cloud/index.ts';
 import { command } from '../../../plugins/voice/stt-cloud/words.ts';

@@ -3,15 +3,15 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, describe, it } from 'node:test';
-import {
-  type AudioFrame,
-  CoreError,
-  type SpeechGrammar,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-  type WakeEngine,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type {
+  SpeechGrammar,
+  SttEngine,
+  TranscribeOptions,
+  Transcript,
+  WakeEngine,
+} from '@device-core/plugin-api/services/speech';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/stt-pocketsphinx/index.ts';
 import { sttContract } from '../../contracts/stt.ts';

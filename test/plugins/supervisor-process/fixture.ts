@@ -1,17 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AppLaunch,
-  type AppSupervisor,
-  appSupervisor,
-  type DeviceInfo,
-  device,
-  identity,
-  launcher,
-  type WallMaker,
-} from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
+import { type AppLaunch, identity } from '@device-core/plugin-api/services/identity';
+import { launcher, type WallMaker } from '@device-core/plugin-api/services/launcher';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { WallLauncher } from '../../../kernel/walls/launcher.ts';
 import { plugin } from '../../../plugins/apps/supervisor-process/index.ts';

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
-import { CoreError, type ProcessOwner } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { type DBusValue, Variant } from '@device-core/plugin-api/inside/dbus';
 import { moveAside, remainsOf } from '@device-core/plugin-api/pending-state';
+import type { ProcessOwner } from '@device-core/plugin-api/services/processes';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Credentials } from '../../../plugins/apps/supervisor-systemd/credentials.ts';
@@ -30,7 +31,6 @@ import { part } from '../../fixtures/scope.ts';
 after(leakCheck());
 const folder = mkdtempSync(join(tmpdir(), 'sys-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-
 describe('a unit that ended', () => {
   const ENDS: readonly [
     why: string,

@@ -1,8 +1,9 @@
 /** What the system shows, and what stands in for letters that no font of the device has. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { LAYERS, type Prompt, type Surface } from '@device-core/plugin-api';
 import { DAY, type Rect, type Scene } from '@device-core/plugin-api/scene';
+import type { Prompt } from '@device-core/plugin-api/services/prompts';
+import { LAYERS, type Surface } from '@device-core/plugin-api/services/renderer';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { goodbyeScene, safeModeScene } from '../../../plugins/display/system-view/pages.ts';
 import { promptScene } from '../../../plugins/display/system-view/prompt-scene.ts';

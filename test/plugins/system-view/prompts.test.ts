@@ -1,9 +1,10 @@
 /** Questions on the panel: what they say, when they take touch, and what an answer becomes. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { AppManifest, CapabilityId } from '@device-core/plugin-api';
+import type { CapabilityId } from '@device-core/plugin-api';
 import { DEFAULT_POLICY, decide, itemOf } from '@device-core/plugin-api/inside/consent';
 import { TYPE } from '@device-core/plugin-api/scene';
+import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { leakCheck, type VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { AGENDA, type Bench, boot, item, question } from './fixture.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { operations } from '@device-core/plugin-api';
 import { DEVICE_FILE, parseDeviceFile } from '@device-core/plugin-api/inside/device-file';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { ANONYMOUS, type Caller, CoreError, type PluginState } from '@device-core/plugin-api';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { operations, type StreamChannel } from '@device-core/plugin-api/services/operations';
 import {
-  ANONYMOUS,
-  type Caller,
-  CoreError,
-  changes,
-  operations,
   type PluginManager,
-  type PluginState,
   type PluginStatus,
   pluginManager,
   type SkuChange,
-  type StreamChannel,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/plugin-manager';
 import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin } from '../../../plugins/interface/system/index.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { ANONYMOUS, type Caller, operations, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller, type PluginHost, type ServiceRef } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin as systemPlugin } from '../../../plugins/interface/system/index.ts';

@@ -1,7 +1,9 @@
 /** The plugin with an outbox in memory, a vault in memory, and three metrics, each of another level. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HealthReport, operations, Secret } from '@device-core/plugin-api';
+import { Secret } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { secrets } from '@device-core/plugin-api/services/secrets';
 import { Meter, metrics, outbox } from '@device-core/plugin-api/telemetry';
 import { createTestHost, given, TestOperations, virtualClock } from '@device-core/plugin-api/testing';

@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
-  operations,
   type WallTimeState,
   type WallTimeStatus,
   wallTime,
   wallTimeSimulator,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/wall-time';
 import {
   checkManifest,
   createTestHost,

@@ -3,23 +3,17 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AppStatus,
-  apps,
-  changes,
-  device,
-  machine,
-  operations,
-  type PluginStatus,
-  type PromptOutcome,
-  type PromptQuestion,
-  pluginManager,
-  prompts,
-  slots,
-  type UpdateState,
-} from '@device-core/plugin-api';
 import { newRecord } from '@device-core/plugin-api/boot-record';
 import type { Image } from '@device-core/plugin-api/image';
+import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
+import { changes } from '@device-core/plugin-api/services/changes';
+import { device } from '@device-core/plugin-api/services/device';
+import { machine } from '@device-core/plugin-api/services/machine';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { type PromptOutcome, type PromptQuestion, prompts } from '@device-core/plugin-api/services/prompts';
+import { slots } from '@device-core/plugin-api/services/slots';
+import type { UpdateState } from '@device-core/plugin-api/services/updates';
 import { createTestHost, given, type TestHost, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/updater/index.ts';
 import { InstantChanges, settledChange } from '../../fixtures/changes.ts';

@@ -1,7 +1,8 @@
 /** The gate: what makes a new image a bad one, and who says so. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, type HookCaller, type PluginManager } from '@device-core/plugin-api';
+import { CoreError, type HookCaller } from '@device-core/plugin-api';
+import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import {
   type Before,

@@ -1,23 +1,18 @@
 /** A microphone whose sound is words, and engines that understand them: turns in real time without any sound. */
+
+import { CoreError } from '@device-core/plugin-api';
 import {
   type Audio,
   type AudioFrame,
   type AudioState,
-  CoreError,
-  type Departure,
-  type DepartureLine,
-  type DeparturesLedger,
   FRAME_MS,
   FRAME_SAMPLES,
-  type IntentAnswer,
-  type IntentMatch,
-  type IntentRun,
-  type Intents,
   monotonicMs,
   type PcmChunk,
-  type Speech,
-  type Transcript,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/audio';
+import type { IntentAnswer, IntentMatch, IntentRun, Intents } from '@device-core/plugin-api/services/intents';
+import type { Departure, DepartureLine, DeparturesLedger } from '@device-core/plugin-api/services/ledger';
+import type { Speech, Transcript } from '@device-core/plugin-api/services/speech';
 import { eventually as looked, pace } from '../../fixtures/eventually.ts';
 
 /** Frames that a word lasts. */

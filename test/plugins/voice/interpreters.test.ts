@@ -1,7 +1,8 @@
 /** Who says what a sentence means that is none of ours, and what is sent to them. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { config, type LedgerEntry } from '@device-core/plugin-api';
+import { config } from '@device-core/plugin-api/services/config';
+import type { LedgerEntry } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { start } from './started.ts';
 

@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { Audio, AudioFrame, Speech, WakeEngine } from '@device-core/plugin-api';
-import { FRAME_MS, FRAME_SAMPLES } from '@device-core/plugin-api';
+import type { Audio, AudioFrame } from '@device-core/plugin-api/services/audio';
+import { FRAME_MS, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { Speech, WakeEngine } from '@device-core/plugin-api/services/speech';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import createFvad from '@echogarden/fvad-wasm';
 import { Room } from '../../../plugins/voice/audio-sim/room.ts';

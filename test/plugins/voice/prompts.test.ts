@@ -1,7 +1,10 @@
 /** A loudspeaker could say yes: no sentence allows what the device has asked its owner. Some refuse it, or show it again. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { consents, display, intents, prompts, voice } from '@device-core/plugin-api';
+import { display } from '@device-core/plugin-api/services/display';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { consents, prompts } from '@device-core/plugin-api/services/prompts';
+import { voice } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { LANGUAGES } from '../../../plugins/display/system-view/strings/index.ts';
 import { startCore } from '../../fixtures/core.ts';

@@ -1,16 +1,12 @@
 /** The plugin with a microphone, engines and intents of its own. */
 import { join } from 'node:path';
-import {
-  audio,
-  CoreError,
-  type Isolation,
-  intents,
-  ledger,
-  operations,
-  speech,
-  type VoiceTurn,
-  voice,
-} from '@device-core/plugin-api';
+import { CoreError, type Isolation } from '@device-core/plugin-api';
+import { audio } from '@device-core/plugin-api/services/audio';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { ledger } from '@device-core/plugin-api/services/ledger';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { speech } from '@device-core/plugin-api/services/speech';
+import { type VoiceTurn, voice } from '@device-core/plugin-api/services/voice';
 import { createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { eventually as until } from '../../fixtures/eventually.ts';

@@ -1,8 +1,11 @@
 /** Push to talk: the sound of a client is a turn, whatever the microphone hears meanwhile. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { CoreError, FRAME_SAMPLES, type StreamChannel, type VoiceTurn } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { bytesOfSamples } from '@device-core/plugin-api/audio';
+import { FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { start } from './started.ts';

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { audio, CoreError, intents, speech, type VoiceTurn } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { audio } from '@device-core/plugin-api/services/audio';
+import { intents } from '@device-core/plugin-api/services/intents';
+import { speech } from '@device-core/plugin-api/services/speech';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/voice/index.ts';
 import { pace, stays, eventually as until } from '../../fixtures/eventually.ts';

@@ -1,7 +1,9 @@
 /** What a page may not do on its own word, and the two ways in which a person confirms it. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { CoreError, type Network, type Operation } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Network } from '@device-core/plugin-api/services/network';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { networkOperations } from '../../../plugins/life/network/operations.ts';

@@ -1,7 +1,10 @@
 /** The socket of a page: what it may open, and what becomes of a page that sends rubbish, floods, reads nothing or has no session any more. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import type { Caller, HealthReport, Operation, PageSocket, StreamEndpoint } from '@device-core/plugin-api';
+import type { Caller } from '@device-core/plugin-api';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
+import type { PageSocket } from '@device-core/plugin-api/services/http-server';
+import type { Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Bench, boot, sensitive } from './fixture.ts';
 

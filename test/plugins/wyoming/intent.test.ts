@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { type IntentInterpreter, type Intents, type InterpreterDescription, intents } from '@device-core/plugin-api';
+import {
+  type IntentInterpreter,
+  type Intents,
+  type InterpreterDescription,
+  intents,
+} from '@device-core/plugin-api/services/intents';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { INFO, type Manner, Service } from './service.ts';

@@ -1,15 +1,9 @@
 /** Engines of this device that a test sets, offered by the plugin at a free port. */
-import {
-  type AudioFrame,
-  CoreError,
-  type EngineInfo,
-  type IntentMatch,
-  intents,
-  type PcmChunk,
-  type Speech,
-  speech,
-  type TranscribeOptions,
-} from '@device-core/plugin-api';
+
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame, PcmChunk } from '@device-core/plugin-api/services/audio';
+import { type IntentMatch, intents } from '@device-core/plugin-api/services/intents';
+import { type EngineInfo, type Speech, speech, type TranscribeOptions } from '@device-core/plugin-api/services/speech';
 import { given } from '@device-core/plugin-api/testing';
 import { eventually, healthOf, type Started, start } from './start.ts';
 import { Peer } from './wire.ts';

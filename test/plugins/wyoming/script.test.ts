@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
-import { type IntentInterpreter, type Intents, intents } from '@device-core/plugin-api';
+import { type IntentInterpreter, type Intents, intents } from '@device-core/plugin-api/services/intents';
 import { given, leakCheck } from '@device-core/plugin-api/testing';
 import { EngineRegistry } from '../../fixtures/engine-registry.ts';
 import { WITHOUT_PYTHON } from '../../fixtures/python.ts';

@@ -1,10 +1,6 @@
-import {
-  type AudioFrame,
-  type ComponentHealth,
-  CoreError,
-  FRAME_SAMPLES,
-  type HealthReport,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { type AudioFrame, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { ComponentHealth, HealthReport } from '@device-core/plugin-api/services/health';
 import type { TestHostOptions } from '@device-core/plugin-api/testing';
 import { createTestHost, type GivenService, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/wyoming/index.ts';

@@ -1,6 +1,5 @@
 /** `app install` and `app update`: begins the change, and waits for its end. */
 import { stat } from 'node:fs/promises';
-import type { ChangeInfo } from '@device-core/plugin-api';
 import { namedPackage } from '@device-core/plugin-api/inside/packages';
 import {
   answerHere,
@@ -16,6 +15,7 @@ import {
   usage,
   whenChanged,
 } from '@device-core/plugin-api/program';
+import type { ChangeInfo } from '@device-core/plugin-api/services/changes';
 
 /** A large package is unpacked and read before the answer. */
 const TIMEOUT_MS = 130_000;

@@ -2,18 +2,20 @@
 import {
   CoreError,
   FOR_USER,
-  type InputDescription,
-  type InputSource,
-  type Inputs,
-  type KeyInput,
   type Logger,
-  monotonicMs,
-  type RotaryInput,
   type Scope,
   type ServesEachUser,
   type ServiceUser,
-  type SurfaceInput,
 } from '@device-core/plugin-api';
+import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { SurfaceInput } from '@device-core/plugin-api/services/display';
+import type {
+  InputDescription,
+  InputSource,
+  Inputs,
+  KeyInput,
+  RotaryInput,
+} from '@device-core/plugin-api/services/input';
 import type { InputSeam, TouchableSurface } from '../seams.ts';
 import type { Gesture } from './gestures.ts';
 import type { KeyTable } from './keys.ts';

@@ -1,14 +1,13 @@
 /** One source of touch and keys, as the registry keeps it: its events are checked, counted and made gestures of. */
-import {
-  CoreError,
-  type InputDescription,
-  type InputEvent,
-  type KeyInput,
-  type RotaryInput,
-  type Scope,
-  type TouchInput,
-} from '@device-core/plugin-api';
+import { CoreError, type Scope } from '@device-core/plugin-api';
 import { PANEL_UNITS } from '@device-core/plugin-api/scene';
+import type {
+  InputDescription,
+  InputEvent,
+  KeyInput,
+  RotaryInput,
+  TouchInput,
+} from '@device-core/plugin-api/services/input';
 import { type Gesture, Gestures } from './gestures.ts';
 
 /** Of one push. */

@@ -1,6 +1,7 @@
 /** What lies under a finger, pure: surfaces from above to below, and the first that takes it. */
-import { LAYERS } from '@device-core/plugin-api';
+
 import { hitTest, nodesOf, type Scene, sceneAt } from '@device-core/plugin-api/scene';
+import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import type { TouchableSurface } from '../seams.ts';
 
 /** Prompts take neither touch nor key for so long: a finger that was on its way meant something else. */

@@ -1,5 +1,8 @@
 /** `input/` in the plugin: the registry, what the device's own keys do, and what health says of sources. */
-import { audio, inputs, type PluginHost, reasonOf, whileThere } from '@device-core/plugin-api';
+
+import { type PluginHost, reasonOf, whileThere } from '@device-core/plugin-api';
+import { audio } from '@device-core/plugin-api/services/audio';
+import { inputs } from '@device-core/plugin-api/services/input';
 import type { DisplayConfig } from '../configuration.ts';
 import type { PanelLight } from '../power/light.ts';
 import type { InputSeam } from '../seams.ts';

@@ -1,5 +1,5 @@
 /** Whether the panel should be lit, pure: presence, what somebody did, and time go in. */
-import type { PanelPower } from '@device-core/plugin-api';
+import type { PanelPower } from '@device-core/plugin-api/services/display';
 
 export type Presence = 'present' | 'absent' | 'unknown';
 

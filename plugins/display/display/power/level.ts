@@ -1,5 +1,5 @@
 /** How bright the panel is, pure. */
-import type { PanelPower } from '@device-core/plugin-api';
+import type { PanelPower } from '@device-core/plugin-api/services/display';
 
 export const LEVELS = {
   /** Less than this cannot be read, and somebody who set it would not find the way back. */

@@ -1,5 +1,6 @@
 /** Lights and dims the panel: by presence, by what happens, by the hour, by the light of the room, and as somebody asks for it. */
-import { CoreError, type Logger, PANEL_POWER, type PanelPower, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
+import { PANEL_POWER, type PanelPower } from '@device-core/plugin-api/services/display';
 import type { Light, LightSeam, SurroundingsSeam } from '../seams.ts';
 import { Idle, type IdleSettings, type Presence } from './idle.ts';
 import { LEVELS, levelOf } from './level.ts';

@@ -1,5 +1,6 @@
-import { type Operation, PANEL_POWER, type PanelPower } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import { PANEL_POWER, type PanelPower } from '@device-core/plugin-api/services/display';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { PanelLight } from './light.ts';
 
 const POWER = { enum: PANEL_POWER };

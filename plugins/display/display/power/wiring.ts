@@ -1,5 +1,9 @@
 /** `power/` in the plugin: what wakes the panel, what keeps it lit, and the light of the room. */
-import { operations, type PanelPower, type PluginHost, sensors } from '@device-core/plugin-api';
+
+import type { PluginHost } from '@device-core/plugin-api';
+import type { PanelPower } from '@device-core/plugin-api/services/display';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { sensors } from '@device-core/plugin-api/services/sensors';
 import type { DisplayConfig } from '../configuration.ts';
 import type { InputSeam, LightSeam, SurroundingsSeam } from '../seams.ts';
 import type { Presence } from './idle.ts';

@@ -1,5 +1,5 @@
 /** What somebody chose on the device, from its configuration: `display.<name>`. Pure. */
-import type { ConfigEntry } from '@device-core/plugin-api';
+import type { ConfigEntry } from '@device-core/plugin-api/services/config';
 
 export const PREFIX = 'display';
 export const TEXT_SCALES = [1, 1.25, 1.5, 2] as const;

@@ -1,5 +1,7 @@
 /** What can be said to whatever screen there is: that it be read aloud, and "go home". Apps are opened by plugin `home`. A language is one more table of this form. */
-import type { Intents, Scope } from '@device-core/plugin-api';
+
+import type { Scope } from '@device-core/plugin-api';
+import type { Intents } from '@device-core/plugin-api/services/intents';
 
 /** What the spoken part asks of the screen. */
 export interface Spoken {

@@ -1,5 +1,8 @@
 /** `settings/` in the plugin: what was chosen on the device, the hours of the night, the battery, and what can be said to the screen. */
-import { type Config, config as configService, intents, type PluginHost, reasonOf } from '@device-core/plugin-api';
+
+import { type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { type Config, config as configService } from '@device-core/plugin-api/services/config';
+import { intents } from '@device-core/plugin-api/services/intents';
 import { type DisplayConfig, surroundingsOf } from '../configuration.ts';
 import type { PanelLight } from '../power/light.ts';
 import type { SurroundingsSeam } from '../seams.ts';

@@ -1,14 +1,9 @@
 /** Who watches the panel from afar, and what each of them has not seen yet. Pixels are copied while somebody watches, and only then. */
-import {
-  type Caller,
-  type Clock,
-  type PanelFrame,
-  type PanelInfo,
-  PIXEL_BYTES,
-  type StreamChannel,
-} from '@device-core/plugin-api';
+import type { Caller, Clock } from '@device-core/plugin-api';
 import { checkFrame, Glass } from '@device-core/plugin-api/pixels';
 import { joinRects, type Rect } from '@device-core/plugin-api/scene';
+import type { StreamChannel } from '@device-core/plugin-api/services/operations';
+import { type PanelFrame, type PanelInfo, PIXEL_BYTES } from '@device-core/plugin-api/services/panel';
 
 /** Each costs a frame that it has not read, and a place for rectangles. */
 export const MOST_WATCHERS = 8;

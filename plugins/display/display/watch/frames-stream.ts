@@ -1,6 +1,7 @@
 /** display.frames: what the panel shows, for somebody far away. */
-import { CoreError, type StreamEndpoint } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import { type FrameWatch, seesAll, type Watching } from './frame-watch.ts';
 
 export function framesStream(watch: FrameWatch): StreamEndpoint<Watching> {

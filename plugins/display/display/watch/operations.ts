@@ -1,6 +1,8 @@
 /** display.surfaces: who is on the screen, in front or waiting, and what its frames cost. */
-import { LAYERS, type Layer, type Operation } from '@device-core/plugin-api';
+
 import { exactly } from '@device-core/plugin-api/operation-kit';
+import type { Operation } from '@device-core/plugin-api/services/operations';
+import { LAYERS, type Layer } from '@device-core/plugin-api/services/renderer';
 import type { AppSurfaces } from '../app-surfaces.ts';
 import type { Screen } from '../screen.ts';
 

@@ -1,6 +1,7 @@
 /** The place that a banner takes from home: plugin `notify` draws it above, and a clock that is cut in half tells no time. */
-import type { Notification } from '@device-core/plugin-api';
+
 import { buttons, foreignText, GRID, type Layout, PANEL_UNITS } from '@device-core/plugin-api/scene';
+import type { Notification } from '@device-core/plugin-api/services/display';
 
 /** As plugin `notify` places a card: a layout test compares the two. */
 const TOP = 56;

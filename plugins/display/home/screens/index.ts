@@ -1,5 +1,5 @@
-import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api';
 import { cardWords, directionOfLocale, Layout, type Scene } from '@device-core/plugin-api/scene';
+import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import type { Timer } from '@device-core/plugin-api/services/timers';
 import type { Drawing } from '../facts.ts';
 import { localeOfWords, type Strings, stringsOf } from '../strings/index.ts';

@@ -1,7 +1,8 @@
 /** Networks: what the device has, what is in reach, and one of them. Nobody types here: what needs a passphrase says who gives it. */
-import type { WifiNetwork } from '@device-core/plugin-api';
+
 import type { Layout, Part, Scene } from '@device-core/plugin-api/scene';
 import { literal } from '@device-core/plugin-api/scene';
+import type { WifiNetwork } from '@device-core/plugin-api/services/network';
 import type { Drawing } from '../facts.ts';
 import { page } from '../page.ts';
 import { note, row } from '../parts/part.ts';

@@ -1,5 +1,5 @@
 /** What a scene looks like at a moment: nodes in their places, and what is to be painted anew where something changed. */
-import type { Layer, Surface, Surroundings } from '@device-core/plugin-api';
+
 import {
   bind,
   type CharacterNode,
@@ -16,6 +16,7 @@ import {
   type Timeline,
   union,
 } from '@device-core/plugin-api/scene';
+import type { Layer, Surface, Surroundings } from '@device-core/plugin-api/services/renderer';
 import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import { growth, type Matrix, placed } from './matrix.ts';
 import { boundsOf, Outline, type Polygon } from './raster.ts';

@@ -1,6 +1,7 @@
 /** Text: how wide it is, in which lines it stands, and its letters as masks that are kept. */
-import type { Surroundings, TextQuestion } from '@device-core/plugin-api';
+
 import { directionOf, layoutText, type TextLayout } from '@device-core/plugin-api/scene';
+import type { Surroundings, TextQuestion } from '@device-core/plugin-api/services/renderer';
 import { type Font, type Glyph, readFont } from '../font/read-font.ts';
 import type { Canvas } from './canvas.ts';
 import type { Ink } from './ink.ts';

@@ -2,8 +2,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
-import { type AppStatus, reasonOf, stateText } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
 import { appFilesOf } from '@device-core/plugin-api/inside/packages';
+import { type AppStatus, stateText } from '@device-core/plugin-api/services/apps';
 import type { AppFolder } from './app-folder.ts';
 import { judge, minimal, type Uses, type Verdict } from './claims.ts';
 import { memoryPeak } from './memory.ts';

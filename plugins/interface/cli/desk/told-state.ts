@@ -1,5 +1,5 @@
-import { type AppStatus, stateText } from '@device-core/plugin-api';
 import type { ProgramOutput } from '@device-core/plugin-api/program';
+import { type AppStatus, stateText } from '@device-core/plugin-api/services/apps';
 
 /** Tells what became of an app after a start or a save; `running` is the line of one that runs. */
 export async function tellState(

@@ -1,5 +1,5 @@
 /** Commands by their words: those made from operations, and programs. No list of them is written down anywhere. */
-import type { CliView } from '@device-core/plugin-api';
+import type { CliView } from '@device-core/plugin-api/services/operations';
 import { kebab, parametersOf } from './parameters.ts';
 import type { ProgramPlace } from './programs.ts';
 import type { Method } from './table.ts';

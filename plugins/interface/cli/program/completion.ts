@@ -1,6 +1,7 @@
 /** Candidates for the word that is being typed. All of them come from the commands there are and from what the Core answers. */
-import type { JsonSchema } from '@device-core/plugin-api';
+
 import { Failure, type Program } from '@device-core/plugin-api/program';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { CoreClient } from './client.ts';
 import { type Command, Commands } from './commands.ts';
 import { GLOBALS, type Globals, globalOption } from './globals.ts';

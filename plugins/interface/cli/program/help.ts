@@ -1,6 +1,7 @@
 /** Help: of devicectl, of a noun, of a command. All of it comes from the commands there are. */
-import type { JsonSchema } from '@device-core/plugin-api';
+
 import { cell, type Program } from '@device-core/plugin-api/program';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Command, Commands } from './commands.ts';
 import { GLOBALS } from './globals.ts';
 import { shapeOf } from './operation.ts';

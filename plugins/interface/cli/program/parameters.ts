@@ -1,5 +1,5 @@
 /** What a command takes, by the schema of its params. Operations and programs are alike here. */
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import { RESERVED } from './globals.ts';
 
 /** `text` are bytes that a person types as text; `json` has no type of its own. */

@@ -1,5 +1,5 @@
 /** The table of operations that the Core serves: its OpenRPC document. */
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { CoreClient } from './client.ts';
 
 /** An operation as a client sees it. */

@@ -1,8 +1,8 @@
 /** Words of the command line as values of their schemas. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { JsonSchema } from '@device-core/plugin-api';
 import { usage } from '@device-core/plugin-api/program';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { choicesOf, kindOf } from './parameters.ts';
 
 /** What a value of this schema is called where it is missing or wrong. */

@@ -1,6 +1,7 @@
 /** The result of an operation as text, by its schema and its view. */
-import type { CliView, JsonSchema } from '@device-core/plugin-api';
+
 import { cell, type ProgramCell } from '@device-core/plugin-api/program';
+import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import { hexLines } from './hex.ts';
 import { cut, type Output } from './output.ts';
 import { kindOf } from './parameters.ts';

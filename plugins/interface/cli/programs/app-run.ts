@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
-import type { AppStatus } from '@device-core/plugin-api';
 import { defineProgram, EXIT, Failure, type ProgramOutput, pause } from '@device-core/plugin-api/program';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
 import { Saves, savedNames } from '../desk/saves.ts';

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { AppState } from '@device-core/plugin-api';
 import { packApp } from '@device-core/plugin-api/inside/packages';
 import {
   defineProgram,
@@ -11,6 +10,7 @@ import {
   type ProgramOutput,
   usage,
 } from '@device-core/plugin-api/program';
+import type { AppState } from '@device-core/plugin-api/services/apps';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';
 import { Saves, savedNames } from '../desk/saves.ts';

@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import * as contract from '@device-core/plugin-api';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { usage } from '@device-core/plugin-api/program';
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
 /** Sources of events and callers are named after these. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous']);
-const TREE = treeManifests(fileURLToPath(new URL('../../../../', import.meta.url)));
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const TREE = treeManifests(ROOT);
 
 /** The three forms in which a plugin's id stands in its files. The templates are written for the plugin `plugin-id`. */
 export class PluginNames {
@@ -41,8 +43,15 @@ export class PluginNames {
   }
 }
 
+const { exports } = JSON.parse(readFileSync(join(ROOT, 'plugin-api/package.json'), 'utf8')) as {
+  readonly exports: object;
+};
+const doors = Object.keys(exports).filter((door) => door.startsWith('./services/'));
+const contracts = await Promise.all(doors.map((door) => import(`@device-core/plugin-api${door.slice(1)}`)));
 const SERVICES: ReadonlySet<string> = new Set(
-  Object.values(contract).flatMap((value) => (isServiceRef(value) ? [value.id] : [])),
+  contracts.flatMap((contract: object) =>
+    Object.values(contract).flatMap((value) => (isServiceRef(value) ? [value.id] : [])),
+  ),
 );
 
 function isServiceRef(value: unknown): value is { readonly id: string } {

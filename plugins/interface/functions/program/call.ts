@@ -1,5 +1,5 @@
-import type { FunctionInfo } from '@device-core/plugin-api';
 import { defineProgram, type ProgramClient, usage } from '@device-core/plugin-api/program';
+import type { FunctionInfo } from '@device-core/plugin-api/services/functions';
 
 interface Args {
   readonly function: string;

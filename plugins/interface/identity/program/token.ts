@@ -1,5 +1,5 @@
-import type { AppStatus } from '@device-core/plugin-api';
 import { defineProgram, type ProgramContext } from '@device-core/plugin-api/program';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
 
 interface Args {
   readonly app?: string;

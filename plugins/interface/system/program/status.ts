@@ -1,5 +1,6 @@
-import type { ComponentHealth, PluginStatus } from '@device-core/plugin-api';
 import { cell, defineProgram, duration, EXIT } from '@device-core/plugin-api/program';
+import type { ComponentHealth } from '@device-core/plugin-api/services/health';
+import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 
 interface Health {
   readonly status: string;

@@ -1,5 +1,5 @@
-import type { VoiceTurn } from '@device-core/plugin-api';
 import { defineProgram } from '@device-core/plugin-api/program';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { TURN_MS, tell } from './turn.ts';
 
 /** `devicectl voice ask` */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { VoiceTurn } from '@device-core/plugin-api';
 import { defineProgram, EXIT, Failure, type ProgramClient, usage } from '@device-core/plugin-api/program';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { TURN_MS, tell } from './turn.ts';
 
 const POLL_MS = 100;

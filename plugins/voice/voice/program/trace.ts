@@ -1,5 +1,5 @@
-import type { VoiceTurn } from '@device-core/plugin-api';
 import { cell, defineProgram, timeOf } from '@device-core/plugin-api/program';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { tell } from './turn.ts';
 
 /** `devicectl voice trace` */

@@ -1,6 +1,7 @@
 /** How a turn is told. */
-import type { VoiceTurn } from '@device-core/plugin-api';
+
 import { cell, type ProgramOutput } from '@device-core/plugin-api/program';
+import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 
 /** A turn lasts a minute at most, and an announcement may wait for one. */
 export const TURN_MS = 75_000;

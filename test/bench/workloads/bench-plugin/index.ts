@@ -1,12 +1,9 @@
 /** An operation with everything that a real one has, and streams of bytes both ways. */
-import {
-  appSockets,
-  definePlugin,
-  grants,
-  type Operation,
-  operations,
-  type StreamEndpoint,
-} from '@device-core/plugin-api';
+
+import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { grants } from '@device-core/plugin-api/services/grants';
+import { type Operation, operations, type StreamEndpoint } from '@device-core/plugin-api/services/operations';
 
 const echo: Operation<{ text: string; n: number }, { text: string }> = {
   name: 'bench.echo',

@@ -1,5 +1,6 @@
 /** The same plugin at each level of isolation: an echo as a service and as an operation with everything that a real one has. */
-import { definePlugin, type Operation, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { type Operation, operations } from '@device-core/plugin-api/services/operations';
 import { type Echo, echoRef } from './echo.ts';
 
 const requires = { operations };

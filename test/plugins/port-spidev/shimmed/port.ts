@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
-import { bridgePort } from '@device-core/plugin-api';
+import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
 import { createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
 import type { SpiAddon } from '../../../../plugins/hardware/port-spidev/addon.ts';
 import { plugin } from '../../../../plugins/hardware/port-spidev/index.ts';

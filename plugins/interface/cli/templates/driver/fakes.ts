@@ -1,17 +1,14 @@
 /** What stands in for the services that the plugin uses: the tests start it with this, and so does `devicectl plugin check`. */
+import { CoreError, steadyMs } from '@device-core/plugin-api';
+import { type I2c, i2c } from '@device-core/plugin-api/services/i2c';
 import {
-  CoreError,
-  type I2c,
-  i2c,
   type SensorDescription,
   type SensorReading,
   type SensorSource,
   type Sensors,
-  type Spi,
   sensors,
-  spi,
-  steadyMs,
-} from '@device-core/plugin-api';
+} from '@device-core/plugin-api/services/sensors';
+import { type Spi, spi } from '@device-core/plugin-api/services/spi';
 
 /** The registers of one chip. */
 export class FakeChip {

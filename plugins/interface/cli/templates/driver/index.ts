@@ -1,4 +1,7 @@
-import { definePlugin, i2c, type Scope, sensors, spi } from '@device-core/plugin-api';
+import { definePlugin, type Scope } from '@device-core/plugin-api';
+import { i2c } from '@device-core/plugin-api/services/i2c';
+import { sensors } from '@device-core/plugin-api/services/sensors';
+import { spi } from '@device-core/plugin-api/services/spi';
 import { measure, QUANTITIES, SPI_MODE } from './lps22hb.ts';
 import { type Registers, registersOverI2c, registersOverSpi } from './registers.ts';
 

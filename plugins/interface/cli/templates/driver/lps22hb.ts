@@ -8,7 +8,8 @@
  *   0x28  pressure, 24 bits, two's complement, the lowest byte first, 4096 a hectopascal
  *   0x2b  temperature, 16 bits, two's complement, the lowest byte first, 100 a degree
  */
-import { type Clock, CoreError, type SensorReading } from '@device-core/plugin-api';
+import { type Clock, CoreError } from '@device-core/plugin-api';
+import type { SensorReading } from '@device-core/plugin-api/services/sensors';
 import type { Registers } from './registers.ts';
 
 export const SPI_MODE = 3;

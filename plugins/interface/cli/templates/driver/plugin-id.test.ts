@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { i2c, sensors, spi } from '@device-core/plugin-api';
+import { i2c } from '@device-core/plugin-api/services/i2c';
+import { sensors } from '@device-core/plugin-api/services/sensors';
+import { spi } from '@device-core/plugin-api/services/spi';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
 import { FakeChip, FakeI2c, FakeSensors, FakeSpi, MILD } from './fakes.ts';
 import { plugin } from './index.ts';

@@ -1,5 +1,6 @@
 /** Registers of a chip, whichever bus it is on. */
-import type { I2c, Spi } from '@device-core/plugin-api';
+import type { I2c } from '@device-core/plugin-api/services/i2c';
+import type { Spi } from '@device-core/plugin-api/services/spi';
 
 interface Options {
   readonly signal: AbortSignal;

@@ -1,4 +1,5 @@
-import { CoreError, type Operation } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { Operation } from '@device-core/plugin-api/services/operations';
 
 interface Params {
   readonly name: string;

@@ -1,13 +1,8 @@
 import { createHmac } from 'node:crypto';
-import {
-  definePlugin,
-  flags,
-  operations,
-  type PluginHost,
-  type SecretRef,
-  type Secrets,
-  secrets,
-} from '@device-core/plugin-api';
+import { definePlugin, type PluginHost, type SecretRef } from '@device-core/plugin-api';
+import { flags } from '@device-core/plugin-api/services/flags';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { type Secrets, secrets } from '@device-core/plugin-api/services/secrets';
 import { Meter, metrics } from '@device-core/plugin-api/telemetry';
 import { greetOperation } from './greeting.ts';
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { flags, operations, Secret, secrets } from '@device-core/plugin-api';
+import { Secret } from '@device-core/plugin-api';
+import { flags } from '@device-core/plugin-api/services/flags';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { secrets } from '@device-core/plugin-api/services/secrets';
 import { type MetricSource, metrics } from '@device-core/plugin-api/telemetry';
 import { checkManifest, createTestHost, given, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from './index.ts';

@@ -1,4 +1,4 @@
-import type { StreamEndpoint } from '@device-core/plugin-api';
+import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 
 /**
  * A kind of stream that apps may open. run() lives as long as the stream: it returns when the app has closed its side, and a throw ends the stream

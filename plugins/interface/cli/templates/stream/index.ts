@@ -1,4 +1,5 @@
-import { definePlugin, operations } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { capitalsStream } from './capitals.ts';
 
 export const plugin = definePlugin({

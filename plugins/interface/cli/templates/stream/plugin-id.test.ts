@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { operations } from '@device-core/plugin-api';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { checkManifest, createTestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from './index.ts';
 

@@ -1,5 +1,5 @@
 /** What stands in for the services that the plugin requires: the tests start it with this, and so does `devicectl plugin check`. */
-import { type EngineDescription, type Speech, type SttEngine, speech } from '@device-core/plugin-api';
+import { type EngineDescription, type Speech, type SttEngine, speech } from '@device-core/plugin-api/services/speech';
 import { given } from '@device-core/plugin-api/testing';
 
 /** Keeps what is registered. */

@@ -1,4 +1,4 @@
-import { CAPTURE_RATE } from '@device-core/plugin-api';
+import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 
 const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1209, 1336, 1477];

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type AudioFrame, CAPTURE_RATE, FRAME_SAMPLES, type Transcript } from '@device-core/plugin-api';
+import { type AudioFrame, CAPTURE_RATE, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
+import type { Transcript } from '@device-core/plugin-api/services/speech';
 import { checkManifest, createTestHost } from '@device-core/plugin-api/testing';
 import { FakeSpeech } from './fakes.ts';
 import { plugin } from './index.ts';

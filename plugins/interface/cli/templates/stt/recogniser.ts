@@ -1,10 +1,6 @@
-import {
-  type AudioFrame,
-  CoreError,
-  type SttEngine,
-  type TranscribeOptions,
-  type Transcript,
-} from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { AudioFrame } from '@device-core/plugin-api/services/audio';
+import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import { keyOf } from './keys.ts';
 
 export const LANGUAGES = ['en'];

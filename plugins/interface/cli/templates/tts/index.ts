@@ -1,4 +1,5 @@
-import { definePlugin, speech } from '@device-core/plugin-api';
+import { definePlugin } from '@device-core/plugin-api';
+import { speech } from '@device-core/plugin-api/services/speech';
 import { MorseVoice, VOICES } from './voice.ts';
 
 export const plugin = definePlugin({

@@ -1,4 +1,6 @@
-import { CoreError, type PcmChunk, type SpeakOptions, type TtsEngine } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import type { PcmChunk } from '@device-core/plugin-api/services/audio';
+import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import { beepsOf } from './morse.ts';
 
 /** Names of voices, and the frequency of their beeps. */
