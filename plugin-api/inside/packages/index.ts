@@ -11,6 +11,7 @@ export {
   packageTarget,
   runsOn,
 } from '../../kits/program/offered-package.ts';
+export { archiveEnd, type MemberFields, member, REPRODUCIBLE } from './archive.ts';
 export { APP_PACKAGE, type PackageKind, PLUGIN_PACKAGE } from './kind.ts';
 export { type NamedPackage, namedPackage } from './named.ts';
 export { type Packed, type PackOptions, packApp } from './pack.ts';

@@ -5,13 +5,12 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 import { CoreError } from '../../contract/errors.ts';
+import { archiveEnd, member, REPRODUCIBLE } from './archive.ts';
 import { APP_PACKAGE } from './kind.ts';
 import { appFilesOf } from './paths.ts';
 import { signTree } from './signature.ts';
 import { readTree, type Tree, type TreeLimits } from './tree.ts';
 
-const BLOCK = 512;
-const EPOCH = new Date(0);
 /** A key in a package is everybody's: whoever packs in the folder of their keys is told so. Libraries may bring keys of their tests. */
 const PRIVATE_KEY = /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
@@ -32,7 +31,6 @@ export interface Packed {
 
 /** Packs a folder. An `app.sig` that lies there is left out: it is made anew, or not at all. Throws PACKAGE_INVALID, PARAMS_INVALID. */
 export async function packApp(folder: string, { top, key, limits }: PackOptions): Promise<Packed> {
-  const { Header, Pax } = await import('tar');
   const { signature } = APP_PACKAGE;
   const paths = (await appFilesOf(folder, limits.files)).filter((path) => path !== signature);
   const tree = await readTree(APP_PACKAGE, folder, paths, limits.bytes);
@@ -42,39 +40,22 @@ export async function packApp(folder: string, { top, key, limits }: PackOptions)
   gzip.on('data', (chunk: Buffer) => chunks.push(chunk));
   gzip.on('end', over.resolve);
   gzip.on('error', over.reject);
-  const member = (path: string, mode: number, body: Buffer) => {
-    const fields = {
-      path: `${top}/${path}`,
-      mode,
-      uid: 0,
-      gid: 0,
-      size: body.length,
-      mtime: EPOCH,
-      type: 'File' as const,
-    };
-    const header = new Header(fields);
-    const block = Buffer.alloc(BLOCK);
-    if (header.encode(block, 0)) gzip.write(new Pax({ path: fields.path }).encode());
-    gzip.write(block);
-    gzip.write(body);
-    gzip.write(Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK));
+  const add: Add = (path, mode, body) => {
+    for (const part of member(`${top}/${path}`, body, { ...REPRODUCIBLE, mode })) gzip.write(part);
   };
   const sig = key === undefined ? undefined : signTree(APP_PACKAGE, tree.hash, key);
   for (const path of sig === undefined ? paths : [...paths, signature].sort()) {
-    if (path === signature && sig !== undefined) member(path, 0o644, Buffer.from(sig));
-    else await file(folder, path, tree, member);
+    if (path === signature && sig !== undefined) add(path, 0o644, Buffer.from(sig));
+    else await file(folder, path, tree, add);
   }
-  gzip.end(Buffer.alloc(2 * BLOCK));
+  gzip.end(archiveEnd());
   await over.promise;
   return { bytes: Buffer.concat(chunks), tree, signed: sig !== undefined };
 }
 
-async function file(
-  folder: string,
-  path: string,
-  tree: Tree,
-  member: (path: string, mode: number, body: Buffer) => void,
-): Promise<void> {
+type Add = (path: string, mode: number, body: Buffer) => void;
+
+async function file(folder: string, path: string, tree: Tree, add: Add): Promise<void> {
   await using handle = await open(join(folder, path), fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
   const { mode } = await handle.stat();
   const body = await handle.readFile();
@@ -82,5 +63,5 @@ async function file(
     throw new CoreError('PACKAGE_INVALID', { source: join(folder, path), reason: 'it changed while it was packed' });
   if (!path.includes('node_modules/') && PRIVATE_KEY.test(body.toString('latin1', 0, 256)))
     throw new CoreError('PACKAGE_INVALID', { source: join(folder, path), reason: 'it holds a private key' });
-  member(path, mode & 0o100 ? 0o755 : 0o644, body);
+  add(path, mode & 0o100 ? 0o755 : 0o644, body);
 }

@@ -1,4 +1,5 @@
 /** Reads a package as `npm pack` and packApp() make it. Nothing but plain files and folders comes out, and never more than the limits. */
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -103,11 +104,7 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
         if (head.length < HEAD) head = chunk;
         if (head.length < HEAD) continue;
         admission.took(chunk);
-        if (sink.write(chunk)) continue;
-        const room = Promise.withResolvers<void>();
-        sink.once('drain', room.resolve);
-        over.promise.then(room.resolve, room.reject);
-        await room.promise;
+        if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), over.promise]);
       }
       sink.end();
       await over.promise;

@@ -15,7 +15,6 @@ import {
 } from '@device-core/plugin-api/image';
 import { compare } from '@device-core/plugin-api/kits/versions';
 import type { Slots, SlotsStatus } from '@device-core/plugin-api/services/slots';
-import { ArchiveSource } from './archive-source.ts';
 import { asksOf, LONGEST_MANIFEST, manifestsOf } from './asks.ts';
 import { bytesToFetch, download, roomFor, sweep } from './download.ts';
 import { FolderSource } from './folder-source.ts';
@@ -36,7 +35,10 @@ export const blobsOf = ({ folder }: Parts): string => join(folder, 'blobs');
 export async function sourceAt(path: string): Promise<Source> {
   try {
     await using file = await open(path, 'r');
-    return (await file.stat()).isDirectory() ? new FolderSource(path) : new ArchiveSource(path);
+    if ((await file.stat()).isDirectory()) return new FolderSource(path);
+    // Most starts install nothing from an archive.
+    const { ArchiveSource } = await import('./archive-source.ts');
+    return new ArchiveSource(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // PrivateTmp of its unit: what lies there for everybody else is not there for the Core.

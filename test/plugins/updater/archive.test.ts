@@ -7,6 +7,7 @@ import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
+import { list } from 'tar';
 import { ArchiveSource } from '../../../plugins/life/updater/archive-source.ts';
 import { formsBetween } from '../../../plugins/life/updater/asks.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';
@@ -116,6 +117,7 @@ describe('an archive', () => {
       tarOf([{ name: '././@LongLink', type: 'L' }, LIST, SIGNATURE]),
       /neither a file nor a folder/,
     ],
+    ['has a sparse file', tarOf([LIST, SIGNATURE, { name: `blobs/${HASH}.zst`, type: 'S' }]), /neither a file nor/],
     [
       'has an extended header of 1 MiB',
       tarOf([{ name: 'pax', type: 'x', content: Buffer.alloc(1 << 20) }, LIST, SIGNATURE]),
@@ -135,6 +137,44 @@ describe('an archive', () => {
         writeFileSync(file, bytes);
         const error = await new ArchiveSource(file).newest().catch((thrown) => thrown);
         assert.ok(error instanceof CoreError);
+        assert.equal(error.code, 'SYSTEM_IMAGE_INVALID');
+        assert.match(error.message, reason);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+
+  const INNER = entryOf({ name: 'image.json', content: Buffer.from('{}') });
+  const OTHERWISE: readonly (readonly [string, readonly Entry[], readonly string[], RegExp])[] = [
+    [
+      'has a folder with a content',
+      [{ name: 'blobs/', type: '5', content: INNER }, SIGNATURE],
+      ['blobs/', 'image.json', 'image.sig'],
+      /"blobs\/" is a folder with a content/,
+    ],
+    [
+      'has a file with the name of a folder',
+      [{ name: 'blobs/', content: INNER }, SIGNATURE],
+      ['blobs/', 'image.json', 'image.sig'],
+      /"blobs\/" is no part of an image/,
+    ],
+    [
+      'names a file in an extended header',
+      [{ name: 'pax', type: 'x', content: Buffer.from('19 path=image.json\n') }, { ...BLOB, size: 6 }, SIGNATURE],
+      ['image.json', 'image.sig'],
+      /image\.json is not in it/,
+    ],
+  ];
+  for (const [what, entries, names, reason] of OTHERWISE)
+    it(`that ${what} is refused, though package tar finds an image`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'da-'));
+      try {
+        const file = join(folder, 'image.tar');
+        writeFileSync(file, tarOf(entries));
+        const found: string[] = [];
+        list({ file, sync: true, onReadEntry: ({ path }) => found.push(path) });
+        assert.deepEqual(found, names);
+        const error = await new ArchiveSource(file).newest().catch((thrown) => thrown);
         assert.equal(error.code, 'SYSTEM_IMAGE_INVALID');
         assert.match(error.message, reason);
       } finally {

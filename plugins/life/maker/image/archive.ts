@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { storageError } from '@device-core/plugin-api/durable';
 import { IMAGE_LIST, IMAGE_SIGNATURE } from '@device-core/plugin-api/image';
+import { archiveEnd, member, REPRODUCIBLE } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { type ImageSource, invalid, openImage } from './source.ts';
-import { TarWriter } from './tar.ts';
 import { unpackArchive } from './unpack-archive.ts';
 import { blobOf } from './write.ts';
 
@@ -21,11 +21,18 @@ export function writeArchive(folder: string, file: string): void {
   const missing = blobs.find((blob) => !existsSync(join(folder, blob)));
   if (missing !== undefined) throw invalid(folder, new Error(`${missing} is missing`));
   try {
-    const tar = new TarWriter(beside);
-    tar.add(IMAGE_LIST, source.list);
-    if (existsSync(join(folder, IMAGE_SIGNATURE))) tar.add(IMAGE_SIGNATURE, Buffer.from(source.signatures));
-    for (const blob of blobs) tar.add(blob, readFileSync(join(folder, blob)));
-    tar.end();
+    const handle = openSync(beside, 'wx', 0o644);
+    try {
+      const add = (name: string, bytes: Uint8Array): void => {
+        for (const part of member(name, bytes, { ...REPRODUCIBLE, mode: 0o644 })) writeFileSync(handle, part);
+      };
+      add(IMAGE_LIST, source.list);
+      if (existsSync(join(folder, IMAGE_SIGNATURE))) add(IMAGE_SIGNATURE, Buffer.from(source.signatures));
+      for (const blob of blobs) add(blob, readFileSync(join(folder, blob)));
+      writeFileSync(handle, archiveEnd());
+    } finally {
+      closeSync(handle);
+    }
     renameSync(beside, file);
   } catch (error) {
     rmSync(beside, { force: true });

@@ -1,5 +1,5 @@
 /** An image as somebody has it: an image folder, an archive of one, or a folder with its files as a slot has them. */
-import { closeSync, existsSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import {
@@ -17,7 +17,7 @@ import {
 import { isOneFrame, longestBlob } from '@device-core/plugin-api/inside/image-folder';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { sha256 } from './list.ts';
-import { openTar, readTar } from './tar.ts';
+import { openArchive } from './unpack-archive.ts';
 import { BLOBS, blobOf } from './write.ts';
 
 /** Of programs: what openImage() takes. */
@@ -84,29 +84,21 @@ function folder(place: string): ImageSource {
 }
 
 function archive(place: string): ImageSource {
-  const handle = openTar(place);
+  const { table, read: readAt, [Symbol.dispose]: close } = openArchive(place);
   try {
-    const entries = readTar(handle);
     const bytesOf = (name: string, most: number): Buffer | undefined => {
-      const entry = entries.get(name);
+      const entry = table.get(name);
       if (entry === undefined) return undefined;
       if (entry.size > most) throw new ImageError('list', `it has more than ${most} bytes`, name);
-      const bytes = Buffer.alloc(entry.size);
-      readSync(handle, bytes, 0, entry.size, entry.at);
-      return bytes;
+      return readAt(entry);
     };
     const list = bytesOf(IMAGE_LIST, LONGEST_LIST);
     if (list === undefined) throw new ImageError('list', `the archive has no ${IMAGE_LIST}`);
     const listed = read(list, bytesOf(IMAGE_SIGNATURE, 65_536)?.toString('utf8') ?? '');
     const blob = (file: ImageFile) => bytesOf(blobOf(file), longestBlob(file.size));
-    const close = () => closeSync(handle);
-    return {
-      ...listed,
-      ...withBlobs('archive', listed.image, blob, () => [...entries.keys()]),
-      [Symbol.dispose]: close,
-    };
+    return { ...listed, ...withBlobs('archive', listed.image, blob, () => [...table.keys()]), [Symbol.dispose]: close };
   } catch (error) {
-    closeSync(handle);
+    close();
     throw error;
   }
 }

@@ -1,8 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdCompress } from 'node:zlib';
-import { Header } from 'tar';
-
-const BLOCK = 512;
+import { archiveEnd, member } from '@device-core/plugin-api/inside/packages';
 
 export interface BundleFile {
   readonly name: string;
@@ -11,12 +9,7 @@ export interface BundleFile {
 
 /** A tar of these files, packed with zstd. */
 export async function packed(files: readonly BundleFile[], now: number): Promise<Buffer> {
-  const blocks = files.flatMap(({ name, text }) => {
-    const bytes = Buffer.from(text, 'utf8');
-    const head = Buffer.alloc(BLOCK);
-    const header = new Header({ path: name, size: bytes.length, mode: 0o600, mtime: new Date(now), type: 'File' });
-    header.encode(head);
-    return [head, bytes, Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK)];
-  });
-  return promisify(zstdCompress)(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]));
+  const fields = { mode: 0o600, mtime: new Date(now) };
+  const members = files.flatMap(({ name, text }) => member(name, Buffer.from(text, 'utf8'), fields));
+  return promisify(zstdCompress)(Buffer.concat([...members, archiveEnd()]));
 }
