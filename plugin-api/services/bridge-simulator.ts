@@ -4,7 +4,7 @@ import { serviceRef } from '../contract/service-ref.ts';
 export interface SimulatedLine {
   readonly direction: 'in' | 'out' | 'open-drain';
   readonly level: 0 | 1;
-  /** What the world outside drives onto it; null: nothing. */
+  /** Level that the outside world drives onto the line; null: none. */
   readonly outside: 0 | 1 | null;
 }
 
@@ -13,7 +13,7 @@ export interface SimulatedChip {
   readonly kind: string;
   /** False: it was pulled out. */
   readonly there: boolean;
-  /** What there is for it to sense: `{temperature, pressure, humidity}` of a bme280, `{tag}` of a pn532. */
+  /** Values for its sensor: `{temperature, pressure, humidity}` of a bme280, `{tag}` of a pn532. */
   readonly senses?: Readonly<Record<string, unknown>>;
 }
 
@@ -27,9 +27,9 @@ export interface SimulatedEndpoint {
   readonly there: boolean;
   readonly lines?: readonly SimulatedLine[];
   readonly chips?: readonly SimulatedChip[];
-  /** Of an I2C bus: recoveries until it is free; null: it never is. */
+  /** Recoveries of an I2C bus until it is free; null: it never is. */
   readonly stuck?: number | null;
-  /** Of a CAN bus: its wires are shorted. */
+  /** CAN bus wires are shorted. */
   readonly broken?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface BridgeSimulator {
    * with PARAMS_INVALID (the simulator knows no such control, endpoint or chip), UNAVAILABLE (its process is not there), TIMEOUT, BUSY.
    */
   control(name: string, value: object): Promise<Readonly<Record<string, unknown>>>;
-  /** Called with what can be seen, soon and after each change; undefined while the simulator is not there. Nobody looks while nobody listens. */
+  /** Calls `listener` with the view soon and after each change; undefined while the simulator is absent. Without listeners the view is not read. */
   onView(listener: (view: BridgeView | undefined) => void): Disposable;
 }
 

@@ -18,11 +18,11 @@ export interface Endpoint {
 }
 
 export interface EndpointRequestOptions {
-  /** The transfer's own limit, milliseconds from its turn on the endpoint, whatever waits before it; 0 or absent: the endpoint's default. */
+  /** Limit of the transfer, milliseconds from its turn on the endpoint, waiting excluded; 0 or absent: the endpoint's default. */
   readonly deadlineMs?: number;
   /**
-   * The caller's limit, milliseconds from now, the queue included; absent: none. When it is over the request ends with TIMEOUT (`details.clock` is
-   * `caller`). What has not begun by then is called off; what has begun comes to its own end, which nobody hears of.
+   * Limit of the caller, milliseconds from now, the queue included; absent: none. When it is over the request ends with TIMEOUT (`details.clock` is
+   * `caller`). A request that has not begun by then is cancelled; one that has begun runs to its end, and its result is dropped.
    */
   readonly callerMs?: number;
   readonly signal?: AbortSignal;
@@ -34,11 +34,11 @@ export interface EndpointRequestOptions {
 export interface EndpointEvent {
   /** 0x80 and more, in the meaning of the endpoint's class. */
   readonly op: number;
-  /** Milliseconds since the Unix epoch, from the clock of whoever has the endpoint. */
+  /** Milliseconds since the Unix epoch, from the clock of the endpoint's host. */
   readonly at: number;
   /** The same in microseconds. */
   readonly atUs: number;
-  /** The clock of whoever has the endpoint, as it came: microseconds, 32 bits that run round in 72 minutes. For differences. */
+  /** Clock of the endpoint's host, unchanged: microseconds, 32 bits that wrap in 72 minutes. For differences. */
   readonly timestampUs: number;
   /** Events of this endpoint that were dropped since the one before. */
   readonly lost: number;
@@ -52,7 +52,7 @@ export type SourceState =
 
 export type EndpointPlace = 'bridge' | 'host';
 
-/** What has endpoints: the IO bridge, a bus of the host. */
+/** Provider of endpoints: the IO bridge, a bus of the host. */
 export interface EndpointSource {
   /** `bridge`; for a bus of the host the id of its plugin. One source has a name at a time. */
   readonly name: string;
@@ -84,7 +84,7 @@ export interface Endpoints {
   list(): Promise<readonly EndpointInfo[]>;
   /** A raw request; the body's form is that of the endpoint's class. */
   request(endpoint: string, op: number, body: Uint8Array, options?: EndpointRequestOptions): Promise<Uint8Array>;
-  /** Calls `listener` for each event of the endpoint, whatever source comes and goes. An endpoint that is not there (yet) has none. */
+  /** Calls `listener` for each event of the endpoint, while sources come and go. An endpoint that is not there (yet) has none. */
   onEvent(endpoint: string, listener: (event: EndpointEvent) => void): Disposable;
   /** Calls `listener` with all sources now and after each change of one. */
   onChange(listener: (sources: readonly SourceView[]) => void): Disposable;

@@ -1,7 +1,7 @@
 import type { Caller } from '../contract/caller.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** What the capability checker refused to a caller, for `devicectl why`. `ts`: the last time. */
+/** Refusal of a caller by the capability checker, for `devicectl why`. `ts`: the last time. */
 export interface Refusal {
   /** Milliseconds since the Unix epoch. */
   readonly ts: number;
@@ -16,15 +16,15 @@ export interface Refusal {
   readonly class: string;
 }
 
-/** Who holds what. The apps plugin writes it when an app starts and stops. Provided by the kernel. */
+/** Capabilities that each caller holds. The apps plugin writes it when an app starts and stops. Provided by the kernel. */
 export interface Grants {
   /** Replaces what a caller holds. Throws CAPABILITY_UNKNOWN. */
   set(caller: Caller, capabilities: readonly string[]): Promise<void>;
   clear(caller: Caller): Promise<void>;
   of(caller: Caller): Promise<readonly string[]>;
   /**
-   * What it was asked for and held, since its grants were last set: the capabilities that a call of it needed, and those that widened what it was told. At
-   * most 512 are kept.
+   * Capabilities that the caller held and used since its grants were last set: those that its calls needed, and those
+   * that widened its answers. At most 512 are kept.
    */
   used(caller: Caller): Promise<readonly string[]>;
   /** The last refusals, newest first, each caller and capability once; at most 256 are kept. */

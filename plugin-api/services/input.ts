@@ -1,6 +1,6 @@
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** A finger, in panel units 0..720, whatever the glass measures. `id` tells fingers apart until `up` or `cancel`. */
+/** Finger position in panel units 0..720, independent of the glass. `id` tells fingers apart until `up` or `cancel`. */
 export interface TouchInput {
   readonly kind: 'touch';
   readonly id: number;
@@ -13,7 +13,7 @@ export interface TouchInput {
 
 export interface KeyInput {
   readonly kind: 'key';
-  /** Of the SKU: `home`, `mute`, `ok`. */
+  /** Name of the key in the SKU: `home`, `mute`, `ok`. */
   readonly name: string;
   readonly phase: 'down' | 'up' | 'repeat';
   readonly at: number;
@@ -46,7 +46,7 @@ export interface InputDescription {
   readonly injected: boolean;
 }
 
-/** Where sources of touch and keys register themselves (plugin `display`); several at once. */
+/** Registry for sources of touch and keys (plugin `display`); several at once. */
 export interface Inputs {
   /** Throws PARAMS_INVALID (a second one of this id). */
   register(description: InputDescription): InputSource;

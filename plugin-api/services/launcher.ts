@@ -2,19 +2,19 @@ import type { SandboxSpec } from '../contract/run-spec.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
 /**
- * What the system's kernel keeps a guest from: being the Core's user, files that it was not given, the network, seeing other processes, signalling them, calls
- * that no guest needs.
+ * Limits that the system's kernel sets a guest: not the Core's user, only its given files, no network, no sight of
+ * other processes, no signals to them, no needless system calls.
  */
 export const WALLS = ['user', 'files', 'network', 'pids', 'signals', 'syscalls'] as const;
 export type Wall = (typeof WALLS)[number];
 export type Walls = Readonly<Record<Wall, 'kernel' | 'none'>>;
 
-/** What makes the walls: bubblewrap, bare namespaces by unshare(1), another user by setpriv(1), or nothing. */
+/** Tool that builds the walls: bubblewrap, bare namespaces by unshare(1), another user by setpriv(1), or nothing. */
 export type WallMaker = 'bubblewrap' | 'namespaces' | 'user' | 'none';
 
 export interface WallsReport {
   readonly by: WallMaker;
-  /** Around a guest without a user of its own and without the network. */
+  /** Walls around a guest without a separate user and without the network. */
   readonly walls: Walls;
   /** Why nothing better stands, for people; absent with bubblewrap. */
   readonly reason?: string;
@@ -28,7 +28,7 @@ export interface WalledProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Each descriptor is a pipe; whoever spawns writes the bytes into it and closes it. */
+  /** Pipes of the guest; the spawning code writes the bytes into each descriptor and closes it. */
   readonly feeds: readonly { readonly descriptor: number; readonly bytes: Uint8Array }[];
   readonly walls: Walls;
   /** Processes between the one that is spawned and the program. With any of them an exit code of 128 + n stands for signal n. */

@@ -16,7 +16,7 @@ export interface LogLimits {
 }
 
 export interface LogLevels {
-  /** Of what has none of its own. */
+  /** Default level. */
   readonly level: LogLevel;
   /** `core`, and each plugin that has started. */
   readonly components: Readonly<Record<string, LogLevel>>;
@@ -25,11 +25,11 @@ export interface LogLevels {
 export interface RecorderLimits {
   readonly lines: number;
   readonly bytes: number;
-  /** Lines of one component that nobody but the recorder takes. */
+  /** Lines per second of one component that only the recorder takes. */
   readonly perSecond: number;
 }
 
-/** What was said last, at level debug, kept in memory. */
+/** Recent log lines at level debug, kept in memory. */
 export interface LogRecorder extends Disposable {
   /** Lines as the log has them, the oldest first, and how many were not taken: too many came. They stay. */
   read(): Promise<{ readonly lines: readonly string[]; readonly dropped: number }>;
@@ -41,7 +41,7 @@ export type LogTarget = (line: string, level: number) => boolean;
 /** The log of the Core while it runs. What is set here holds until what was answered is disposed of. Provided by the kernel. */
 export interface LogControl {
   levels(): Promise<LogLevels>;
-  /** Of a component, over what the command line says; the last one counts. Throws PLUGIN_NOT_FOUND for what has never logged. */
+  /** Sets a component's level over the command line's; the last call counts. Throws PLUGIN_NOT_FOUND for a component that never logged. */
   setLevel(component: string, level: LogLevel): Promise<Disposable>;
   /** Begins to record; one recorder at a time, so that another one ends the first. */
   record(limits: RecorderLimits): Promise<LogRecorder>;

@@ -26,7 +26,7 @@ export interface RestBinding {
   readonly bare?: boolean;
   /** Success is a text of this media type, `text/plain; version=0.0.4`: run() returns a string. Without JSON-RPC: `rpc: false`. */
   readonly text?: string;
-  /** Where the specification fixes another failure: statuses by code, the status of every other code, and a body of `ok` and `error` alone. */
+  /** Failures that the specification fixes otherwise: statuses by code, the status of every other code, and a body of `ok` and `error` alone. */
   readonly failure?: {
     readonly bare?: boolean;
     readonly status?: Partial<Readonly<Record<ErrorCode, number>>>;
@@ -40,7 +40,7 @@ export interface RestBinding {
   readonly sse?: boolean;
 }
 
-/** What a caller did wrong before run() was asked: these keep their status of the table whatever `failure.otherwise` says. */
+/** Faults of the caller found before run(): these keep their status of the table despite `failure.otherwise`. */
 const CALLER_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'ORIGIN_DENIED',
@@ -76,7 +76,7 @@ export function restStatus(
  * that did not sign in in a browser are not asked. Data only, it crosses process borders.
  */
 export interface Sensitive {
-  /** What is done, with the params in braces: `remove the app {id}`. Shown to the person who confirms it. */
+  /** Act with the params in braces: `remove the app {id}`. Shown to the person who confirms it. */
   readonly act: string;
   /** Members of the params with which it is harmless: `{ check: true }`. */
   readonly unless?: Readonly<Record<string, unknown>>;
@@ -97,7 +97,7 @@ export interface SensitiveAct {
   readonly exact: string;
 }
 
-/** What an operation may answer with: a code of the table, or an error that its plugin defines. */
+/** Error that an operation may answer with: a code of the table, or one that its plugin defines. */
 export type OperationError = CoreErrorCode | PluginErrorKind;
 
 /** One item of an operation with `sse`. */
@@ -134,7 +134,7 @@ export interface CliView {
   readonly empty?: string;
   /** `true`: no command. Params without a flag, and members of the result that are not shown. */
   readonly hide?: true | readonly string[];
-  /** What is going on, for somebody who waits at a terminal: `installing`. */
+  /** Progress text for a person at a terminal: `installing`. */
   readonly progress?: string;
   /** Param that is read from standard input where the command line does not give it and standard input is not a terminal. */
   readonly stdin?: string;
@@ -155,12 +155,12 @@ export interface Operation<P = unknown, R = unknown> {
   readonly params: JsonSchema;
   readonly result: JsonSchema;
   /**
-   * What the caller must hold, for example `system.apps`. `bridges.spi:{handle}` takes the scope from the param `handle`; where that param
-   * is not a string, holding any scope of the family is enough to be told what is wrong with the request. `sensors.{name}` is the member of a family
-   * that the param names; the param is required. Absent: every identified caller, as far as `access` says nothing else.
+   * Capability that the caller must hold, for example `system.apps`. `bridges.spi:{handle}` takes the scope from the param `handle`; where
+   * that param is not a string, any scope of the family is enough to get the error of the request. `sensors.{name}` is the member of a
+   * family that the param names; the param is required. Absent: every identified caller, as far as `access` says nothing else.
    */
   readonly capability?: string;
-  /** What run() itself asks of the caller, a sentence for the documents: `Apps only.` */
+  /** Further condition that run() checks, a sentence for the documents: `Apps only.` */
   readonly access?: string;
   /** Callers without identity may use it, too. */
   readonly anonymous?: boolean;
@@ -175,7 +175,7 @@ export interface Operation<P = unknown, R = unknown> {
   readonly rpc?: boolean;
   /** Its command, or several commands with different values of its params. Only an operation with `rest`, seen by JSON-RPC as well, is a command. */
   readonly cli?: CliView | readonly CliView[];
-  /** What run() itself may answer with; codes of the gate are implied. An error of a plugin's own bears the id of that plugin. */
+  /** Errors of run(); codes of the gate are implied. A plugin's error bears the id of that plugin. */
   readonly errors: readonly OperationError[];
   /** The whole call; 30,000 if absent, and a caller may only shorten it. */
   readonly timeoutMs?: number;
@@ -190,9 +190,9 @@ export type OperationInfo = Omit<Operation, 'run' | 'about'> & { readonly plugin
 /** Bytes both ways between an app and a plugin, with credit on each side (decisions D9). */
 export interface StreamChannel {
   readonly id: string;
-  /** Aborted when the stream is over, whoever ended it. */
+  /** Aborted when the stream is over, whichever side ended it. */
   readonly signal: AbortSignal;
-  /** What the app writes; reading grants the app new credit. Ends when the app closes. */
+  /** Bytes from the app; reading grants the app new credit. Ends when the app closes. */
   readonly incoming: AsyncIterable<Uint8Array>;
   /** Resolves when the app's credit covered the chunk and the socket took it. Rejects with CANCELLED when the stream is over. */
   send(chunk: Uint8Array): Promise<void>;
@@ -237,7 +237,7 @@ export interface Operations {
    * is in the list for a while: calls of it are answered with UNAVAILABLE and `retryAfterMs`, for the plugin may only be restarting.
    */
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable;
-  /** May this caller use the operation at all, whatever the params? A front end asks before it reads a body. Resolves with the refusal, if any. */
+  /** Checks whether this caller may use the operation with any params; a front end calls it before it reads a body. Resolves with the refusal, if any. */
   permitted(name: string, call: Invocation): Promise<CoreError | undefined>;
   /** The one gate. Rejects with a CoreError, always. */
   invoke(name: string, params: unknown, call: Invocation): Promise<unknown>;

@@ -10,8 +10,8 @@ export interface Destination {
   /** Host and port, as the ledger has it. */
   readonly to: string;
   /**
-   * What is kept while nobody takes it; beyond that the low ones go first, then normal ones, the oldest of each. A message gives way to nothing less
-   * important than itself: it is refused where only such wait.
+   * Limits of the queue while the destination takes nothing; beyond them low messages go first, then normal ones, the
+   * oldest of each. A message never displaces a more important one: it is refused where only such wait.
    */
   readonly limits?: { readonly bytes?: number; readonly messages?: number; readonly ageMs?: number };
   /** `full`: each put is on the disk when it resolves, power cuts included. `normal`: a killed Core loses none, a power cut the last moments. */
@@ -22,7 +22,7 @@ export interface Destination {
 
 export interface Outgoing {
   readonly priority: Priority;
-  /** What kind of thing, as the ledger has it: `metrics`, `logs`. */
+  /** Category of the message, as the ledger has it: `metrics`, `logs`. */
   readonly what: string;
   readonly body: string;
   /** Only the newest of a key is kept. */
@@ -35,7 +35,7 @@ export interface Queued extends Outgoing {
   readonly at: number;
 }
 
-/** What became of a batch. Whatever is thrown is `later`. */
+/** Outcome of a batch. Any thrown error means `later`. */
 export type Sent =
   | { readonly outcome: 'taken' }
   /** Again, after so long or after the queue's own back-off. `unsent`: it is certain that nothing left the device, so no bytes are counted. */
@@ -82,8 +82,8 @@ export interface OutboxQueue extends AsyncDisposable {
 
 export interface Outbox {
   /**
-   * What waits from before is sent, too, the oldest first. At least once: whoever receives tells doubles by their `id`. The queue stops with the plugin
-   * that opened it; what waits stays, for that plugin and for `to` alone: another plugin is refused, and with another `to` the queue begins empty. Throws PARAMS_INVALID, STATE_NEWER, the codes of a disk.
+   * Opens a queue and first sends its earlier messages, the oldest first, at least once: the receiver tells doubles by their `id`. The queue stops with the plugin that opened it; waiting messages
+   * stay, for that plugin and for `to` alone: another plugin is refused, and with another `to` the queue begins empty. Throws PARAMS_INVALID, STATE_NEWER, the codes of a disk.
    */
   open(
     destination: Destination,

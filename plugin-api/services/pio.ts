@@ -12,14 +12,14 @@ export interface PioHandle {
 }
 
 export interface PioHandleInfo extends PioHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   readonly interrupts: number;
 }
 
 /** Registers as the data sheet of the RP2040 has them. */
 export interface PioMachineConfig {
-  /** Of load(). */
+  /** Slot that load() returned. */
   readonly slot: number;
   /** Divider of the system clock, 1 to 65535.99; 1 if absent. */
   readonly clockDivider?: number;

@@ -37,11 +37,11 @@ export interface PluginStatus {
   readonly programs?: readonly ProgramDeclaration[];
   /** Pages of it as data. */
   readonly pages?: readonly PluginPage[];
-  /** What it takes of the device; absent before its first start. */
+  /** Resources that it uses; absent before its first start. */
   readonly usage?: PluginUsage;
 }
 
-/** What applying the SKU changed, or would change: ids of plugins. */
+/** Plugin ids that applying the SKU changed, or would change. */
 export interface SkuChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -49,21 +49,21 @@ export interface SkuChange {
   readonly changed: readonly string[];
   /** All that stop, start or restart for it: these and their dependents. */
   readonly affected: readonly string[];
-  /** Of `changed`, those of this process whose new version is taken at the next start of the Core only. */
+  /** Ids in `changed` that run in this process and take their new version only at the next start of the Core. */
   readonly stale: readonly string[];
-  /** What the SKU says of the device itself, its grants among it, changed. */
+  /** Lines of the SKU about the device itself, grants included, changed. */
   readonly device: boolean;
 }
 
-/** What a plugin can be told by configuration, and what it was told. */
+/** Settings of a plugin: schema, given values and effective values. */
 export interface PluginSettings {
   readonly id: string;
   readonly summary: string;
-  /** JSON Schema of its section, where it has one; its defaults hold where nobody says otherwise. */
+  /** JSON Schema of its section, if any; defaults hold where no other value is set. */
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** What its line in the SKU says, or what it was installed with. */
+  /** Values of its line in the SKU, or of its installation. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What it runs with: with the defaults, what was set on the device, and the command line. */
+  /** Effective values: defaults, then the device's settings, then the command line. */
   readonly inForce: Readonly<Record<string, unknown>>;
   /** Feature flags that its manifest declares, where it is switched on. */
   readonly flags?: Readonly<Record<string, FlagDeclaration>>;
@@ -74,7 +74,7 @@ export interface PluginManager {
   list(): Promise<readonly PluginStatus[]>;
   /** Stops it and its dependents, newest first, and starts them again. Throws PLUGIN_NOT_FOUND. */
   restart(id: string): Promise<PluginStatus>;
-  /** Until the next start of the Core; its dependents wait. Throws PLUGIN_NOT_FOUND. */
+  /** Stops the plugin until the next start of the Core; its dependents wait. Throws PLUGIN_NOT_FOUND. */
   disable(id: string): Promise<PluginStatus>;
   /** Throws PLUGIN_NOT_FOUND. */
   enable(id: string): Promise<PluginStatus>;
@@ -90,13 +90,13 @@ export interface PluginManager {
    * Throws SKU_INVALID (`details.problems`; nothing was touched), CHANGE_UNDONE (the former set runs again), UNAVAILABLE.
    */
   apply(options?: { readonly check?: boolean; readonly installed?: boolean }): Promise<SkuChange>;
-  /** Of every plugin of the set that runs, by id. */
+  /** Settings of every running plugin of the set, by id. */
   settings(): Promise<readonly PluginSettings[]>;
-  /** Of every plugin that has been started, by id. */
+  /** Usage of every plugin that has been started, by id. */
   usage(): Promise<readonly PluginUsage[]>;
   eventLoop(): Promise<LoopUsage>;
   load(): Promise<CoreLoad>;
-  /** Samples all code of the Core's event loop for 100 to 30,000 ms. Throws BUSY while somebody else does. */
+  /** Samples all code of the Core's event loop for 100 to 30,000 ms. Throws BUSY while another sampling runs. */
   sample(ms: number): Promise<readonly SampledUsage[]>;
 }
 

@@ -14,7 +14,7 @@ export interface PowerStatus extends PowerState {
   readonly provider: string;
 }
 
-/** Where the power comes from. Tells `system.power` by itself. */
+/** Source of the device's power. The service publishes `system.power` by itself. */
 export interface Power {
   status(): Promise<PowerStatus>;
 }

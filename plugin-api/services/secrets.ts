@@ -1,8 +1,8 @@
-/** What a plugin keeps that nobody else may read (spec, "Secrets are kept in a kernel keyring or a file-based vault and never appear in logs"). */
+/** Private secrets of a plugin (spec, "Secrets are kept in a kernel keyring or a file-based vault and never appear in logs"). */
 import type { Secret, SecretRef } from '../contract/secret.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** What may be told of a secret: never its text. */
+/** Public facts of a secret, never its text. */
 export interface SecretTold {
   readonly name: string;
   /** Milliseconds since the Unix epoch. */
@@ -25,7 +25,7 @@ export interface Secrets {
   set(name: string, text: string): Promise<void>;
   /** Throws SECRET_NOT_FOUND, SECRETS_LOCKED. */
   delete(name: string): Promise<void>;
-  /** Of its own scope, and the references of its configuration that are set. */
+  /** Secrets of the plugin's scope, and the references of its configuration that are set. */
   list(): Promise<readonly SecretTold[]>;
   /** After each change of one that it may get: a rotated secret needs no restart. */
   onChange(listener: (name: string) => void): Promise<Disposable>;
@@ -33,7 +33,7 @@ export interface Secrets {
 
 export const secrets = serviceRef<Secrets>('secrets', '1.0.0', 'powerful');
 
-/** Finds texts of secrets in what is about to be written, whoever wrote it: for parts that carry the words of others, such as output of apps. */
+/** Finds secrets in texts about to be written by any part: for parts that carry others' words, such as output of apps. */
 export interface SecretScan {
   /** The same texts, each secret in them (as it is, and in its JSON, percent and base64 forms) replaced by `[secret]`. Throws SECRET_DENIED for plugins from outside of the tree. */
   hide(texts: readonly string[]): Promise<readonly string[]>;

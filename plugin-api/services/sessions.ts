@@ -20,13 +20,13 @@ export interface SignedIn {
   readonly lastUsed: number;
   /** It ends then, and an hour after it was last used. */
   readonly until: number;
-  /** Of a browser that stays signed in: its id. The session ends with it. */
+  /** Id of the browser that stays signed in; the session ends with it. */
   readonly browser?: string;
 }
 
 /** The operator in a browser (decisions D13): a one-time code, a bearer token per tab, no cookie. Provided by `identity`. */
 export interface Sessions {
-  /** A code for somebody who will be this. The former code that nobody used is void. */
+  /** Makes a one-time code that signs in with this role. The former unused code becomes void. */
   invite(role: OperatorRole): Promise<SignIn>;
   /**
    * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code, late, used) and RATE_LIMITED (five
@@ -47,7 +47,7 @@ export interface Sessions {
   resume(proof: BrowserProof): Promise<{ readonly token: string; readonly session: SignedIn }>;
   /** The one that was used last comes first. */
   browsers(): Promise<readonly StayingBrowser[]>;
-  /** A code that confirms one act of a page; it signs nobody in. The former one that nobody used is void. */
+  /** Makes a code that confirms one act of a page and signs in no user. The former unused code becomes void. */
   confirmationCode(): Promise<SignIn>;
   /** Takes such a code away. Rejects with UNAUTHENTICATED and RATE_LIMITED, as `open`. */
   takeConfirmation(code: string, caller?: Caller): Promise<void>;
@@ -66,7 +66,7 @@ export interface Sessions {
   ticket(caller: Caller): Promise<{ readonly ticket: string; readonly until: number }>;
   /** Rejects with UNAUTHENTICATED (unknown, used, late, of a session that ended). */
   redeem(ticket: string): Promise<Caller>;
-  /** Called with the id of a session that ended, whatever the reason. */
+  /** Calls `listener` with the id of each session that ends, for any reason. */
   onEnd(listener: (id: string) => void): Disposable;
 }
 

@@ -4,14 +4,14 @@ import type { AudioFrame, PcmChunk } from './audio.ts';
 
 export type EngineKind = 'vad' | 'wake' | 'stt' | 'tts';
 
-/** What an engine says of itself. */
+/** Description of an engine, given by the engine. */
 export interface EngineDescription {
   /** `^[a-z][a-z0-9-]{0,31}$`, unique within its kind: `soundswallower`. */
   readonly id: string;
   readonly title: string;
   /** BCP 47, `en`; empty for engines that need none. */
   readonly languages: readonly string[];
-  /** Where the sound goes: `cloud` engines are never asked while the device is set to local only. */
+  /** Place of recognition: `cloud` engines are never used while the device is set to local only. */
   readonly stage: 'local' | 'cloud';
   /** STT: partial results come while one speaks. */
   readonly streaming?: boolean;
@@ -24,7 +24,7 @@ export interface EngineDescription {
 }
 
 export interface VadResult {
-  /** Of the frame that it judges. */
+  /** Number of the judged frame. */
   readonly seq: number;
   readonly speech: boolean;
   /** 0..1 */
@@ -97,7 +97,7 @@ export interface TranscribeOptions {
 
 /** Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */
 export interface SttEngine {
-  /** What was said from the first frame to the last. */
+  /** Text spoken from the first frame to the last. */
   transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript>;
   /** Those of the words that it has no pronunciation of: it gets grammars without the sentences that need them. Absent: it can hear any word. */
   unspeakable?(words: readonly string[], language: string): Promise<readonly string[]>;

@@ -22,13 +22,13 @@ export interface UartHandle extends UartSettings {
 }
 
 export interface UartHandleInfo extends UartHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   readonly written: number;
   readonly received: number;
-  /** Bytes that were dropped in the Core because nobody read them in time. */
+  /** Bytes dropped in the Core because no reader took them in time. */
   readonly lost: number;
-  /** Packets of bytes that the bridge had no room for; how many bytes they had nobody knows. */
+  /** Packets of bytes that the bridge had no room for; their number of bytes is unknown. */
   readonly lostPackets: number;
   /** Framing, parity and overrun errors of the receiver. */
   readonly lineErrors: number;
@@ -42,7 +42,7 @@ export interface UartChunk {
   readonly atUs: number;
   /** The bridge's clock, microseconds, 32 bits. */
   readonly timestampUs: number;
-  /** Packets of bytes that were dropped on the bridge before this one; how many bytes they had nobody knows. */
+  /** Packets of bytes that the bridge dropped before this one; their number of bytes is unknown. */
   readonly lostPackets: number;
 }
 

@@ -1,6 +1,6 @@
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** What an update goes through. `waiting`: it is staged, and a rule says not now. */
+/** States of an update. `waiting`: it is staged, and a rule forbids activation now. */
 export const UPDATE_STATES = [
   ...['idle', 'checking', 'available', 'downloading', 'verifying', 'staged', 'waiting', 'activating', 'probation'],
   ...['good', 'rolled-back', 'failed'],
@@ -14,7 +14,7 @@ export interface UpdateTold {
   readonly state: UpdateState;
   /** The image that it is about. */
   readonly version?: string;
-  /** What runs. */
+  /** Version that runs. */
   readonly from?: string;
   readonly slot?: 'a' | 'b';
   /** 0 to 100, of the state that takes its time. */
@@ -30,7 +30,7 @@ export interface InhibitLease {
   readonly until: number;
 }
 
-/** What plugins ask of the updater: `voice` and apps hold an update back. */
+/** Service of the updater for plugins: `voice` and apps hold an update back. */
 export interface Updates {
   state(): Promise<UpdateTold>;
   /** Nothing is activated while it is held. Throws BUSY beyond 16 leases. */

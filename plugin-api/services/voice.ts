@@ -34,7 +34,7 @@ export interface VoiceTurn {
   readonly latencyMs?: number;
 }
 
-/** What left the device, when, to whom and by which rule. */
+/** One transfer off the device: time, recipient and the rule that allowed it. */
 export interface LedgerEntry {
   readonly at: number;
   readonly turn: string;

@@ -2,7 +2,7 @@ import { serviceRef } from '../contract/service-ref.ts';
 
 /** Payload of `system.time`. */
 export interface WallTimeState {
-  /** Somebody who knows has set the clock since the device was switched on: what the time says can be believed. */
+  /** Clock was set by a reliable source since the device was switched on, so the time can be believed. */
   readonly set: boolean;
   /** `Europe/Berlin` */
   readonly zone: string;
@@ -18,7 +18,7 @@ export interface WallTimeStatus extends WallTimeState {
 /** Whether the clock on the wall can be believed, and where the device is. Tells `system.time` by itself. */
 export interface WallTime {
   status(): Promise<WallTimeStatus>;
-  /** Throws PARAMS_INVALID for a zone that nobody knows, UNAVAILABLE where it cannot be set. */
+  /** Throws PARAMS_INVALID for an unknown zone, UNAVAILABLE where it cannot be set. */
   setZone(zone: string): Promise<void>;
 }
 
