@@ -34,11 +34,11 @@ export interface EndpointRequestOptions {
 export interface EndpointEvent {
   /** 0x80 and more, in the meaning of the endpoint's class. */
   readonly op: number;
-  /** Milliseconds since the Unix epoch, from the clock of the endpoint's host. */
+  /** Milliseconds since the Unix epoch, from the clock of the endpoint's source. */
   readonly at: number;
   /** The same in microseconds. */
   readonly atUs: number;
-  /** Clock of the endpoint's host, unchanged: microseconds, 32 bits that wrap in 72 minutes. For differences. */
+  /** Clock of the endpoint's source, unchanged: microseconds, 32 bits that wrap in 72 minutes. For differences. */
   readonly timestampUs: number;
   /** Events of this endpoint that were dropped since the one before. */
   readonly lost: number;
