@@ -27,7 +27,7 @@ interface Holder {
   readonly answers: Map<string, boolean>;
 }
 
-/** Who holds what: (caller, capability) -> yes, or a refusal that says what would grant it (decisions D2). */
+/** Table of grants: (caller, capability) -> yes, or a refusal that names the grant that is missing (decisions D2). */
 export class CapabilityChecker implements Capabilities, Grants, GrantSource {
   readonly #holders = { app: new Map<string, Holder>(), plugin: new Map<string, Holder>() };
   readonly #refusals: Refusal[] = [];

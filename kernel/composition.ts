@@ -24,7 +24,7 @@ export function checkResolved({ sku, problems }: Resolved): NonNullable<Resolved
   throw new CoreError('SKU_INVALID', { file, reason: fatal?.message ?? 'it cannot be read', problems });
 }
 
-/** What the SKU makes of this device, and how it changes while the device runs. */
+/** The set of plugins that the SKU asks for, and its changes while the device runs. */
 export class Composition {
   sets: Sets;
   info: DeviceInfo;
@@ -92,7 +92,7 @@ export class Composition {
     }
   }
 
-  /** Plugins of this process keep the code that was imported, whatever their manifest says. */
+  /** Inline plugins with a new version in their manifest; this process keeps the code that it imported. */
   #stale({ plugins }: Resolved): readonly string[] {
     const running = new Map(this.sets.running.plugins.map((entry) => [entry.id, entry]));
     const stale = plugins.filter((entry) => {

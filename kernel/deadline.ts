@@ -6,15 +6,15 @@ export type Outcome<T> =
   | { readonly kind: 'timeout'; readonly spent: Spent }
   | { readonly kind: 'aborted' };
 
-/** Whose limit it is. */
+/** The owner of a limit, by its signal and its lost time. */
 export interface Owner {
-  /** Ends the wait. */
+  /** An abort ends the wait. */
   readonly signal?: AbortSignal;
-  /** What it lost, in the manner of afterOwnTime(). */
+  /** Sources of lost time, as afterOwnTime() takes them. */
   readonly lost?: readonly (() => number)[];
 }
 
-/** Waits for `work` until `ms` of its own time have passed or the signal aborts, whichever comes first. What comes later is ignored. */
+/** Waits for `work` at most `ms` of the owner's time, or to an abort of the signal. A later result is ignored. */
 export async function outcome<T>(
   clock: Clock,
   work: T | PromiseLike<T>,
@@ -53,7 +53,7 @@ export function limited<T>(
   return wait.for(() => work(stop.signal));
 }
 
-/** What the wait ends with, where the work does not end it. */
+/** Results of a wait that ends before the work does. */
 interface Otherwise<T> {
   late(spent: Spent): T;
   ended(signal: AbortSignal): T;

@@ -22,7 +22,7 @@ interface Tapped {
   waiting: number;
 }
 
-/** What the border to an isolated owner asks beside HookCaller: to be told, at once and later, whether anybody taps. */
+/** A hook that reports whether it has taps, at once and on each change. The border to an isolated owner needs it beside HookCaller. */
 export interface WatchedHook {
   watch(listener: (used: boolean) => void): Disposable;
 }
@@ -66,7 +66,7 @@ class Hook<K extends HookId> {
     return () => this.#set(this.#taps.filter((one) => one !== tapped));
   }
 
-  /** tapable ends a parallel hook at its first error and skips the taps behind it; here each of them runs, whatever becomes of another. */
+  /** tapable ends a parallel hook at its first error and skips the taps behind it; here each tap runs, even after the error of another. */
   async #all(args: readonly unknown[]): Promise<void> {
     const failures: CoreError[] = [];
     await this.#hook.promise(...args, failures);
@@ -74,7 +74,7 @@ class Hook<K extends HookId> {
     if (failures.length > 1) throw new AggregateError(failures, failures.map(reasonOf).join('; '));
   }
 
-  /** As tapable's AsyncSeriesBailHook, but without a promise where nobody takes his time. */
+  /** As tapable's AsyncSeriesBailHook, but without a promise while all taps answer at once. */
   #first(args: readonly unknown[], taps: readonly Tapped[]): unknown {
     for (let at = 0; at < taps.length; at++) {
       const answer = ask(taps[at]!, args);
@@ -114,7 +114,7 @@ function attempt(tapped: Tapped, values: readonly unknown[]): unknown {
   }
 }
 
-/** What a tap answers; one that answers at once costs no promise. */
+/** The answer of a tap; an immediate answer costs no promise. */
 function ask(tapped: Tapped, values: readonly unknown[]): unknown {
   const answer = attempt(tapped, values);
   if (typeof (answer as PromiseLike<unknown> | undefined)?.then !== 'function') return answer;
@@ -179,7 +179,7 @@ export class HookRegistry {
     });
   }
 
-  /** The kernel's own tap, behind those of all plugins. It is on nobody's account. */
+  /** The kernel's tap, behind those of all plugins. Its time is charged to no plugin. */
   last<K extends HookId>(id: K, fn: Tap<K>): void {
     this.tap(id, 'kernel', fn, Number.POSITIVE_INFINITY, new UsageBoard());
   }

@@ -36,7 +36,7 @@ export class PluginRun {
   readonly scope: PluginScope;
   readonly meter: PluginMeter;
   readonly host: PluginHost;
-  /** What setup() provided so far; nobody sees it before it is ready. */
+  /** Services that setup() provided so far; they are hidden before the plugin is ready. */
   readonly provided = new Map<string, object>();
   /** First runs of when(): part of the start. */
   readonly whens: Promise<void>[] = [];

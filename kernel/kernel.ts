@@ -31,11 +31,11 @@ export interface KernelOptions {
   readonly resolve?: Resolve;
   /** The machine's, if absent. */
   readonly clock?: Clock;
-  /** Whose processes are whose; one that knows its guests alone, if absent. */
+  /** Owners of processes; a book that knows only the kernel's guests, if absent. */
   readonly processes?: ProcessBook;
-  /** What can be changed of the log while it runs; without it nobody has `log-control`, and who requires that waits. */
+  /** Control of the log at run time. Without it there is no service `log-control`, and plugins that require it wait. */
   readonly logs?: LogControl;
-  /** Of the test kit: what stands in for services of the kernel, and a bus that tells what is published. */
+  /** Hooks of the test kit: stand-ins for services of the kernel, and a bus that reports each publication. */
   readonly services?: Readonly<Partial<Record<keyof typeof KERNEL_SERVICES, object>>>;
   readonly bus?: (options: BusOptions) => EventBusCore;
 }
@@ -48,7 +48,7 @@ export interface KernelStatus {
 
 /** Hosts the plugins of one SKU: lifecycle, Event Bus and capability checker; everything else is a plugin. */
 export class Kernel {
-  /** What plugins reach through their hosts; the test kit looks at it, too. */
+  /** Parts that plugins reach through their hosts; the test kit reads them, too. */
   readonly parts: KernelParts;
   readonly lifecycle: Lifecycle;
   readonly #composition: Composition;
@@ -120,7 +120,7 @@ export class Kernel {
     return { list: this.lifecycle.list, restart, enable, disable, release, apply, settings, ...this.parts.watch.told };
   }
 
-  /** Resolves at the first settled state, whatever failed. */
+  /** Resolves at the first settled state, even if plugins failed. */
   async start(): Promise<void> {
     await this.lifecycle.start();
     if (this.#stopping) return;

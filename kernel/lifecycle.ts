@@ -14,7 +14,7 @@ import type { Watch } from './usage/watch.ts';
 type LiveChange = { readonly record: PluginRecord; readonly next: PluginEntry };
 const STILL_RUNS = 'its former start still runs';
 
-/** Of a definition that stands for a plugin in a worker or process: what that lost, in the manner of afterOwnTime(). */
+/** A definition that stands for a plugin in a worker or process; its lost time is counted as afterOwnTime() does. */
 export interface Elsewhere {
   lostMs(): number;
 }
@@ -63,7 +63,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   /** Puts another implementation in the place of a plugin; only its dependents restart with it. */
   readonly swap = (id: string, definition: PluginDefinition) => this.#again(id, { definition });
 
-  /** What a plugin failed with last, with its cause; undefined where it never did. */
+  /** The last failure of a plugin, with its cause; undefined if it never failed. */
   readonly failure = (id: string) => this.#records.find(id).failure;
 
   async release(id: string): Promise<PluginStatus> {
@@ -72,14 +72,14 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     return down ? this.restart(id) : this.#records.status(record);
   }
 
-  /** An error that escaped from a plugin, told by the frames of its stack: that plugin failed. False if it is nobody's. */
+  /** Fails the plugin that an escaped error came from, by the frames of its stack. False if it came from no plugin. */
   crashed(error: unknown): boolean {
     const here = this.#records.all.filter(({ entry }) => entry.isolation === 'inline');
     const folders = here.map((one) => [one, folderOf(one.entry)] as const);
     const record = originOf(error, folders)?.owner;
     if (!record) return false;
     if (record.run) this.#crash(record, record.run, error);
-    else this.#records.tell(record, failureOf('PLUGIN_CRASHED', record, error)); // something that it left behind when it stopped
+    else this.#records.tell(record, failureOf('PLUGIN_CRASHED', record, error)); // code that ran on after the stop
     return true;
   }
 

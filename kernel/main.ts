@@ -1,4 +1,4 @@
-/** What start.js imports: reads the arguments; everything else is imported after the compile cache is on; an image (JavaScript) has none. */
+/** Entry that start.js imports. The rest is imported after the compile cache is on; an image (JavaScript) has no cache. */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { readArguments } from './boot/arguments.ts';

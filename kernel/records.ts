@@ -40,7 +40,7 @@ export interface PluginRecord {
   retry?: { readonly at: number; readonly timer: Disposable } | undefined;
 }
 
-/** What is known of every plugin, and what the world is told of it. What happens next is decided by the lifecycle. */
+/** Records of all plugins, and the reports about them. The lifecycle decides the next state. */
 export class Records {
   all: readonly PluginRecord[] = [];
   readonly #parts: KernelParts;
@@ -180,7 +180,7 @@ function recordOf(entry: PluginEntry, since: number): PluginRecord {
   return { entry, definition, enabled, ...first, ...counts };
 }
 
-/** What others wait for it to do with them before their code is imported; undefined for most plugins. */
+/** The step of a gatekeeper that all other plugins wait for before their code is imported; undefined for most plugins. */
 function keepsGate({ manifest: { taps } }: PluginEntry): 'verified' | 'loaded' | undefined {
   if (taps?.includes('plugin.verify')) return 'verified';
   return taps?.includes('plugin.load') ? 'loaded' : undefined;

@@ -14,19 +14,19 @@ interface Entry {
   readonly remote?: boolean;
 }
 
-/** What is behind a release that hangs still gets this long each. */
+/** Time for each release behind one that hangs. */
 const GRACE_MS = 50;
 
 export interface ScopeOptions {
-  /** What it runs in the name of the plugin is counted by it. */
+  /** Meter of the callbacks that run in the name of the plugin. */
   readonly meter?: PluginMeter;
-  /** The machine's, if absent. */
+  /** The machine's clock, if absent. */
   readonly clock?: Clock;
 }
 
 /** Lifetime of one start of one plugin, or a part of it. */
 export class PluginScope implements Scope, AsyncDisposable {
-  /** Of the whole plugin: what is pending in it ends last. */
+  /** Clock of the whole plugin: its pending timers end last. */
   readonly clock: Clock;
   readonly #plugin: string;
   readonly #log: Logger;

@@ -8,10 +8,10 @@ interface Provided {
   readonly id: string;
   readonly version: string;
   readonly plugin: string;
-  /** What users hold: every method asks `gate` first. */
+  /** Reference that users hold: every method checks `gate` first. */
   readonly reference: object;
   readonly gate: { open: boolean };
-  /** Makes what one user holds, where the provider tells its users apart. */
+  /** Makes the reference of one user, if the provider tells its users apart. */
   readonly view: ((user: ServiceUser) => object) | undefined;
 }
 
@@ -31,7 +31,7 @@ export class ServiceRegistry {
   /** Runs of use() that are not over. */
   readonly #offers = new Set<Promise<void>>();
 
-  /** The provider of a service, whatever its version. */
+  /** The provider of a service in any version. */
   provider(id: string): { readonly plugin: string; readonly version: string } | undefined {
     return this.#provided.get(id);
   }
@@ -43,7 +43,7 @@ export class ServiceRegistry {
     return user && provided.view ? provided.view(user) : provided.reference;
   }
 
-  /** Makes services of one plugin visible, all of them before anybody is told. Throws SERVICE_ALREADY_PROVIDED. */
+  /** Makes all services of one plugin visible, then calls the watchers. Throws SERVICE_ALREADY_PROVIDED. */
   add(
     plugin: string,
     services: readonly { readonly id: string; readonly version: string; readonly impl: object }[],
@@ -61,7 +61,7 @@ export class ServiceRegistry {
     for (const watcher of this.#watchers) if (!watcher.part) void this.#offer(watcher);
   }
 
-  /** Takes a service away: nobody finds it any more, the parts of those who watch it end, then every reference is void. */
+  /** Withdraws a service: it is hidden at once, the parts of its watchers end, then every reference is void. */
   async withdraw(id: string, ms: number): Promise<void> {
     const provided = this.#provided.get(id);
     if (!provided) return;

@@ -10,7 +10,7 @@ export interface UntilOptions {
   readonly ends: readonly AbortSignal[];
   /** The source did not end within `ms`. */
   readonly onHang: (ms: number) => void;
-  /** The end of a source failed that nobody waited for. */
+  /** The end of a source failed and no caller waited for it. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -18,7 +18,7 @@ export interface UntilOptions {
 export class UntilIterator<T> implements AsyncIterableIterator<T, undefined> {
   readonly #source: AsyncIterable<T>;
   readonly #options: UntilOptions;
-  /** Of the source, while it has to be ended. */
+  /** Iterator of the source, while it has to be ended. */
   #items: AsyncIterator<T> | undefined;
   /** The loop waits for an item; one at a time. */
   #waiting: PromiseWithResolvers<IteratorResult<T, undefined>> | undefined;

@@ -1,4 +1,4 @@
-/** What waits for one busy subscriber: bounded in events and bytes, with the rule of D8 for what goes when it is full. Pure. */
+/** Queue of one busy subscriber, bounded in events and bytes; a full queue drops by the rule of D8. Pure. */
 import type { EventEnvelope, LossReceipt, Priority } from '@device-core/plugin-api';
 
 interface Entry {
@@ -68,7 +68,7 @@ export class EventQueue {
     return oldest && this.#take(oldest, 0);
   }
 
-  /** What was lost since the last call. */
+  /** Receipt for the events that were lost since the last call. */
   takeLoss(): LossReceipt | undefined {
     const loss = this.#loss;
     this.#loss = undefined;

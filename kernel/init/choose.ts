@@ -1,6 +1,6 @@
 /**
- * Which slot starts, and how. Pure: a record and what the loader sees of the world go in, the next record and a decision come out. Times are seconds of
- * uptime, and a boot is told by its id: the clock may say anything.
+ * The choice of the slot that starts. Pure: the record and the loader's view of the world go in, the next record and a decision come out.
+ * Times are seconds of uptime and a boot is known by its id, because the clock may be wrong.
  */
 import type { BootRecord, LastStart, Rung, Slot, SlotName } from '../../plugin-api/kits/boot-record.ts';
 import { FIRST_PAUSE, RUNGS } from '../../plugin-api/kits/boot-record.ts';
@@ -8,17 +8,17 @@ import { FIRST_PAUSE, RUNGS } from '../../plugin-api/kits/boot-record.ts';
 export interface World {
   readonly boot: string;
   readonly uptime: number;
-  /** Why a slot cannot be started: empty, not what its list says, not signed. */
+  /** Reason why a slot cannot be started: empty, different from its list, not signed. */
   readonly problem: (slot: SlotName) => string | undefined;
-  /** Somebody wants safe mode: by a file, on the kernel command line, by devicectl. */
+  /** Reason for safe mode, if it was requested: by a file, on the kernel command line, by devicectl. */
   readonly asked?: string | undefined;
-  /** Somebody did something in the safe mode that has just ended. */
+  /** A person acted in the safe mode that has just ended. */
   readonly used?: boolean;
 }
 
 export interface Choice {
   readonly record: BootRecord;
-  /** Absent: nothing can be started; the loader waits and asks again. */
+  /** Absent if no slot can be started; the loader waits and chooses again. */
   readonly start?: { readonly slot: SlotName; readonly safe: boolean };
   /** Seconds to wait first. */
   readonly wait: number;
@@ -31,7 +31,7 @@ const CRASHES = 5;
 /** Also how long a run is that is no brief one. */
 const CRASH_WINDOW = 600;
 const SILENT_BOOTS = 3;
-/** Of safe mode, and of the slot below it. */
+/** Limit of failures of safe mode, and of the slot below it. */
 const FAILURES = 3;
 const LONG_PAUSE = 60;
 const LONGEST_PAUSE = 86_400;
@@ -40,11 +40,11 @@ const BREATH = 3;
 
 const other = (slot: SlotName): SlotName => (slot === 'a' ? 'b' : 'a');
 
-/** What starts now. The record that it answers with is written, durably, before anything is started. */
+/** Chooses the slot to start. The caller writes the returned record durably before the start. */
 export function choose(before: BootRecord, world: World): Choice {
   const { record, pause } = fallen(judged(heard(before, world), world, before.last), world);
   const wait = pause ? LONG_PAUSE : breath(before, world);
-  // A rung whose slot was damaged since leads nowhere.
+  // A rung is useless if its slot was damaged meanwhile.
   if (world.problem(slotOf(record)) === undefined) return start(record, wait, world);
   const rest = { ...record, rung: 'normal', failures: 0 } as const;
   if (world.problem(rest.primary) === undefined) return start(rest, wait, world);
@@ -83,20 +83,20 @@ export const ended = ({ last, ...record }: BootRecord, success: boolean, text: s
   return { ...record, last: { ...last, result: success ? 'success' : 'failure', text } };
 };
 
-/** What the last start came to. */
+/** Adds the result of the last start to the record. */
 function heard(record: BootRecord, { boot, uptime, used = false }: World): BootRecord {
   const { last, ...rest } = record;
   if (last === undefined) return record;
   const sameBoot = last.boot === boot;
   const crashes = sameBoot ? rest.crashes.filter((at) => uptime - at < CRASH_WINDOW) : [];
   const brief = sameBoot && uptime - last.at < CRASH_WINDOW;
-  // Order by itself is no excuse: who ends at once, again and again, would never be left. A reboot and what somebody did in safe mode are.
+  // An orderly end soon after the start counts as a crash, else a loop of them would never end. A reboot and acts in safe mode are excused.
   if (last.result === 'success' && (!brief || (last.safe && used))) return orderly({ ...rest, crashes }, last, used);
-  // Without a word and in another boot: the power went, or somebody pulled it. After READY that says nothing about the slot.
+  // A silent end in another boot is a loss of power. After READY it says nothing about the slot.
   if (!sameBoot && last.result !== 'failure')
     return { ...rest, crashes, silent: last.result === 'started' ? rest.silent + 1 : 0 };
   if (last.safe) return { ...rest, crashes, failures: rest.failures + 1 };
-  // It ran for long before: that is another matter than the one for which safe mode had come.
+  // A crash after a long run is another fault than the one that led to safe mode.
   const calm = sameBoot && !brief ? { window: false, pause: FIRST_PAUSE } : {};
   return { ...rest, ...calm, silent: 0, crashes: [...crashes, uptime].slice(-CRASHES) };
 }
@@ -111,7 +111,7 @@ function orderly(record: BootRecord, { slot, safe }: LastStart, used: boolean): 
   if (used) return onTop(calm);
   // By hand: nothing had failed.
   if (!isSafe(record.rung)) return calm;
-  // Nobody came: the normal start once more, and a longer wait if that fails.
+  // Safe mode was not used: the normal start is tried once more, and the pause grows if that fails.
   const rung = record.rung === 'other-safe' ? 'other' : 'normal';
   return { ...calm, rung, window: true, pause: Math.min(LONGEST_PAUSE, record.pause * 2) };
 }
@@ -121,7 +121,7 @@ const onTop = ({ cause: _, ...record }: BootRecord): BootRecord => ({
   ...{ rung: 'normal', failures: 0, pause: FIRST_PAUSE, window: false },
 });
 
-/** Slots that cannot be started, or were tried too often, are bad; the primary one is one that can, where there is one. What nobody asks for is not read. */
+/** Slots that cannot be started, or were tried too often, are bad; the primary becomes one that can start, if any. Other slots are not read. */
 function judged(record: BootRecord, { problem }: World, last?: LastStart): BootRecord {
   const judge = (name: SlotName): Slot => {
     const slot = record.slots[name];

@@ -23,7 +23,7 @@ export interface Checked {
   readonly how: BootReport['verify'];
 }
 
-/** What the loader finds. What goes wrong while it looks is told and stops nothing. */
+/** Findings of the loader. An error during a look is reported and stops nothing. */
 export class Findings {
   readonly problems: string[] = [];
   /** Files that were put right from the other slot, `a/kernel/main.js`. */
@@ -48,7 +48,7 @@ export class Findings {
     this.config = (isThere && this.attempt('config.json', () => json<Config>('config.json'))) || {};
   }
 
-  /** Each slot is looked at once, and only when somebody asks. */
+  /** Each slot is checked once, at the first call. */
   at(slot: SlotName, { slots, floor }: BootRecord = this.found.record, verify = this.config.verify ?? 'full'): Checked {
     const known = this.#seen.get(slot);
     if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export class Findings {
     const twin = join(system, 'slots', slot === 'a' ? 'b' : 'a');
     const mended = mendImage(folder, image, twin, join(system, `slots/.mend-${slot}`));
     this.repaired.push(...mended.map((path) => `${slot}/${path}`));
-    // What was put right has other times: it is read once more.
+    // Repaired files have new times, so the slot is read once more.
     const remark = mended.length === 0 ? note.write(text) : undefined;
     if (remark !== undefined) this.problems.push(remark);
     return { image, hash, how: 'full' };

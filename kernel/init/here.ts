@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 
-/** What the loader stands on: this machine. Tests give it another world. `paths` are for them and for development. */
+/** The machine below the loader. Tests pass another world; `paths` are for tests and development. */
 export function hereOf(service: string, paths: { system?: string; run?: string; core?: string }) {
   const tell = (line: string): void => {
     process.stderr.write(`${line}\n`);

@@ -1,6 +1,6 @@
 /**
- * The boot loader beside the Core: says what starts before systemd starts it, and hears from systemd what became of it. Whatever fails, something starts, at a
- * bounded rate, and the reason is told.
+ * The boot loader beside the Core: it chooses the slot before systemd starts it, and systemd reports the result. A slot starts after any failure,
+ * at a bounded rate, and the reason is reported.
  */
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ export function selfCheck(here: Here): readonly string[] {
   return unfit.includes(undefined) ? findings.problems : [...findings.problems, ...unfit.map((one) => `${one}`)];
 }
 
-/** Without a record that counts: whatever can be started is taken for good, and the newest is first. */
+/** Record for a device without a valid one: slots that can be started are good, the newest is the primary. */
 function recovered(findings: Findings): BootRecord {
   const slotOf = ({ image, hash }: Checked): Slot | undefined =>
     image && hash ? { state: 'good', version: image.version, image: hash, tries: 0 } : undefined;
@@ -69,7 +69,7 @@ function recovered(findings: Findings): BootRecord {
   return newRecord({ ...(a && { a }), ...(b && { b }) }, primary);
 }
 
-/** Who wants safe mode; the file asks for one start alone. */
+/** Request for safe mode and its reason; the file asks for one start only. */
 function askedIn(here: Here, findings: Findings): { why: string; files?: readonly string[] } | undefined {
   if (here.commandLine.split(/\s+/).includes(`${here.service}.safe-mode=1`))
     return { why: 'the command line of the kernel asks for safe mode' };

@@ -9,19 +9,19 @@ export interface GuestData {
   readonly port?: MessagePort;
 }
 
-/** What the host tells before any message. */
+/** Data that the host passes before any message. */
 export interface EntryData {
   /** Folder of compiled modules; a process may read it alone. */
   readonly cache: string | undefined;
-  /** Of a process. */
+  /** The plugin of a process. */
   readonly guest?: GuestData;
-  /** Of a worker: brings GuestData. It is taken out before any code of a plugin runs. */
+  /** Port of a worker that brings GuestData. It is removed before any code of a plugin runs. */
   joins?: MessagePort;
   /** More plugins may join later. */
   readonly shared?: boolean;
 }
 
-/** Megabytes of heap where the manifest's budget says nothing. */
+/** Megabytes of heap if the manifest has no budget. */
 export const HEAP_MB = 256;
 
 // Built for publishing, this file and the entry are JavaScript.

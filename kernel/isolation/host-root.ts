@@ -16,7 +16,7 @@ export interface HostRootOptions {
   readonly stopped: () => Promise<void>;
 }
 
-/** What a guest reaches of the host: its own PluginHost, with the manifest's bounds checked by the real one. */
+/** The host as a guest reaches it: calls go to its PluginHost, which checks the manifest's bounds. */
 export function hostRoot({ host, write, alive, crashed, congested, stopped }: HostRootOptions): HostRoot {
   const { id } = host;
   const levels = new Set<keyof Logger>(['debug', 'info', 'warn', 'error']);

@@ -14,18 +14,18 @@ import { BoundedLog } from './output.ts';
 import { Peer } from './remote/index.ts';
 
 export interface IsolatedOptions extends LaunchOptions {
-  /** It ended, or was ended, while nobody asked it to: once for each start. What it held is revoked already. */
+  /** An end without a stop, at most once for each start. The resources of the plugin are revoked before the call. */
   readonly onCrash: (error: CoreError) => void;
   readonly onUsage?: (usage: GuestUsage) => void;
   readonly limits?: Partial<GuestLimits>;
-  /** For tests: hears of the border once it stands. */
+  /** For tests: receives the border once it stands. */
   readonly onPeer?: (peer: Peer) => void;
 }
 
-/** How long the guest has to end after its scope has. */
+/** Time for the guest to end after its scope. */
 const EXIT_MS = 500;
 
-/** A plugin that runs in a worker or process of its own, as the definition that a host starts like any other. Each setup() starts a fresh one. */
+/** Definition of a plugin in a separate worker or process; a host starts it like any other. Each setup() starts a fresh one. */
 export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Elsewhere {
   const { manifest } = options;
   const requires: Record<string, ServiceRef<unknown>> = {};
@@ -38,7 +38,7 @@ export function isolatedPlugin(options: IsolatedOptions): PluginDefinition & Els
   };
 }
 
-/** What it waited for a processor where it runs now. Before it is known where that is, it has lost nothing. */
+/** The present place of the plugin and its waits for a processor; zero before the place is known. */
 type Place = { lostMs: () => number };
 
 async function setup(

@@ -10,7 +10,7 @@ export interface ThreadPort extends Port {
 
 /** One end of a channel between threads. */
 export function threadPort(port: MessagePort, onBreach: (error: Error) => void): ThreadPort {
-  // What a plugin does to the class later on does nothing to this port.
+  // The bound method is safe from later changes of the class by a plugin.
   const post = port.postMessage.bind(port);
   let held: unknown[] = [];
   let listener: (() => void) | undefined;

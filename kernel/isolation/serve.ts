@@ -29,13 +29,13 @@ registerHooks({
       : next(specifier, context),
 });
 
-/** Who runs here, with the folder of its code. */
+/** Guests of this thread or process, with the folder of their code. */
 const guests = new Map<Guest, string>();
 
 /** Serves plugins at their end of the border, until one side ends. */
 export function serve(data: EntryData): void {
   const { guest, joins, shared } = data;
-  // What goes to the Core goes through the border, which waits until the Core takes it in.
+  // Messages to the Core must use the border, which waits for the Core; the other ways are closed.
   delete data.joins;
   parentPort?.close();
   workerThreads.postMessageToThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));
@@ -54,7 +54,7 @@ export function serve(data: EntryData): void {
       pipePort(pipe, () => process.exit(70)),
       exit,
     );
-  // What only workers load is kept for the next start, too, and survives a power cut. A process may not write there.
+  // Code that only workers load is cached for the next start, too, and survives a power cut. A process may not write there.
   if (joins) systemClock.after(5_000, flushCompileCache);
   joins?.on('message', (joining: GuestData) => {
     if (!shared) joins.close();
@@ -77,7 +77,7 @@ function host({ plugin, main }: GuestData, port: Port, exit: () => void): Guest 
   return guest;
 }
 
-/** Of several the one is to blame whose code the error comes from. */
+/** Blames the guest whose code threw; all guests, if the origin is unknown. */
 function crash(error: unknown): void {
   const folders = [...new Set(guests.values())].map((folder) => [folder, folder] as const);
   const origin = guests.size > 1 ? originOf(error, folders)?.owner : undefined;

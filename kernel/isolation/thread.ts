@@ -31,14 +31,14 @@ interface Member {
 const YOUNG_MB = 8;
 const TERMINATE_MS = 2_000;
 
-/** A worker, of one plugin or of some that trust each other. Each has a border of its own; they end together. */
+/** A worker of one plugin, or of some that trust each other. Each plugin has a separate border; they end together. */
 export class Thread {
   readonly #worker: Worker;
   readonly #joins: MessagePort;
   readonly #members = new Map<string, Member>();
   readonly #options: ThreadOptions;
 
-  /** The thread that the plugin is to share, or one of its own. */
+  /** Adds the plugin to the thread that it shares, or to a new one. */
   static join(guest: GuestData, options: ThreadOptions): Launched {
     const { share, threads } = options;
     const thread = (share && threads.get(share)) || new Thread(share ?? guest.plugin, options);
@@ -49,7 +49,7 @@ export class Thread {
     this.#options = options;
     const { heapMB, share, threads } = options;
     if (share !== undefined) threads.set(name, this);
-    // TurboFan leaves out a loop's check for interrupts where it replaces the loop on the stack, and such a loop can be ended by nobody.
+    // TurboFan leaves out a loop's check for interrupts where it replaces the loop on the stack, and such a loop cannot be ended.
     setFlagsFromString('--no-use-osr');
     const { port1, port2: joins } = new MessageChannel();
     this.#joins = port1;
@@ -65,7 +65,7 @@ export class Thread {
       else this.#end(`an error escaped from it: ${reasonOf(error)}`, undefined, error);
     });
     this.#worker.on('exit', async (code) => {
-      // What they said last is heard first.
+      // The last messages of the plugins are read before the end.
       await Promise.all(this.#members.values().map(({ border }) => border.drained()));
       this.#end(`it ended by itself with exit code ${code}`);
     });
@@ -83,10 +83,10 @@ export class Thread {
       port: border,
       program: () => undefined,
       heapMB: this.#options.heapMB,
-      // Nobody can tell whose a line is; the first one is told of all.
+      // The owner of an output line is unknown, so the first member gets all lines.
       output: this.#members.size === 1 ? [this.#worker.stdout, this.#worker.stderr] : [],
       exited,
-      // V8 answers in the middle of whatever the worker does.
+      // V8 answers even while the worker is busy.
       memory: () =>
         this.#worker.getHeapStatistics().then(
           ({ used_heap_size, external_memory, malloced_memory }) => used_heap_size + external_memory + malloced_memory,
@@ -97,13 +97,13 @@ export class Thread {
         if (reason !== undefined) this.#end(reason, blame === 'it' ? plugin : undefined);
         if (this.#members.size > 0) return;
         this.#forget();
-        // A thread that cannot be interrupted ends with the Core; nobody waits for it.
+        // A thread that cannot be interrupted ends with the Core; the wait is bounded.
         await outcome(systemClock, this.#worker.terminate(), TERMINATE_MS);
       },
     };
   }
 
-  /** It is over for all who are left. */
+  /** Ends all members that are left. */
   #end(reason: string, culprit?: string, cause?: unknown): void {
     this.#forget();
     for (const [plugin, { ended }] of this.#members)
@@ -111,7 +111,7 @@ export class Thread {
     this.#members.clear();
   }
 
-  /** Nobody joins it any more. */
+  /** Closes the thread to further members. */
   #forget(): void {
     const { share, threads } = this.#options;
     if (share !== undefined && threads.get(share) === this) threads.delete(share);

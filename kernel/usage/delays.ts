@@ -18,7 +18,7 @@ export class Delays {
     this.#recent.reset();
   }
 
-  /** Of both, in milliseconds; 0 where there was none. */
+  /** Delays of both windows in milliseconds; 0 if there was none. */
   told(): { readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number } {
     const both = createHistogram(RANGE);
     both.add(this.#former);

@@ -6,7 +6,7 @@ export interface GuestUsage {
   readonly heapBytes: number;
   /** Memory outside of the heap: buffers. */
   readonly externalBytes: number;
-  /** Of a worker: the number that the system knows its thread by. */
+  /** The system's number of a worker's thread. */
   readonly thread?: number;
 }
 
@@ -59,7 +59,7 @@ export class GuestWatch {
     this.#options = options;
   }
 
-  /** To be called each interval: counts what was not answered, so that a Core that was busy itself blames nobody. */
+  /** The owner calls it each interval: it counts the time without an answer, so that a busy Core blames no guest. */
   tick(): void {
     const { intervalMs, silentMs } = this.#options.limits;
     const { ownMs, wallMs } = this.#silent;
@@ -124,7 +124,7 @@ export class GuestWatch {
     this.#options.onVerdict(`it flooded the Core: ${took}, more than ${percent} % all the while`, 'it');
   }
 
-  /** More than its budget for ten seconds is told; it harms others only as far as the system lets it. */
+  /** Use above the budget for ten seconds is reported; the system's limits protect the others. */
   #checkProcessor(cpuMs: number): void {
     const { cpuPercent } = this.#options.budget;
     const now = performance.now();

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** How often the system is asked, at most: between, the event loop's own account is enough. */
+/** Least pause between two questions to the system; the event loop's account is enough in between. */
 const LOOK_MS = 50;
 
-/** What the system knows of a thread, in milliseconds: ran on a processor, and waited for one. */
+/** The system's account of a thread in milliseconds: ran on a processor, and waited for one. */
 export interface ThreadTime {
   readonly ranMs: number;
   readonly waitedMs: number;
@@ -22,8 +22,8 @@ export function threadTime(file = '/proc/thread-self/schedstat'): ThreadTime | u
 }
 
 /**
- * The time in which nobody who waits on this thread's event loop could run: it was busy, which it knows itself, or was to run and did not get a
- * processor, which the system knows.
+ * Time in which callbacks of this thread's event loop could not run: the loop was busy, by its own account, or the thread waited for a processor,
+ * by the system's account.
  */
 export class LoopTime {
   #takenMs = 0;

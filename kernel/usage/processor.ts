@@ -1,10 +1,10 @@
 import { threadTime } from './loop-time.ts';
 
-/** What the system knows of this thread. */
+/** The system's account of this thread. */
 export interface ProcessorTimes {
   /** Milliseconds on a processor. */
   readonly ran: () => number;
-  /** Milliseconds in which it was to run and got no processor. Asking takes fifteen microseconds. */
+  /** Milliseconds of waiting for a processor. A call takes fifteen microseconds. */
   readonly waited: () => number;
 }
 
@@ -16,7 +16,7 @@ const THREAD: ProcessorTimes = {
   waited: () => threadTime()?.waitedMs ?? 0,
 };
 
-/** Tells an event loop that is late by its own doing from one that waits for a processor. */
+/** Tells an event loop that is late by its own work from one that waits for a processor. */
 export class Processor {
   readonly #times: ProcessorTimes;
   #ran: number;
@@ -30,12 +30,12 @@ export class Processor {
     this.#second = { at: now, ran: this.#ran };
   }
 
-  /** To be called at each look at the event loop. */
+  /** The owner calls it at each look at the event loop. */
   ticked(): void {
     this.#ran = this.#times.ran();
   }
 
-  /** Of so many milliseconds that it is late since the last tick, those in which it ran or was blocked; the rest it waited for a processor. */
+  /** Part of `lateMs` since the last tick in which the thread ran or was blocked; in the rest it waited for a processor. */
   own(lateMs: number): number {
     const waited = this.#times.waited();
     const waitedMs = waited - this.#waited;
@@ -43,7 +43,7 @@ export class Processor {
     return Math.max(this.#times.ran() - this.#ran, lateMs - waitedMs);
   }
 
-  /** Share of the time since the last call in which it ran. Waiting for a processor keeps no loop busy. */
+  /** Share of the time since the last call in which the thread ran. A wait for a processor does not count as busy. */
   busy(now: number): number {
     const { at, ran } = this.#second;
     this.#second = { at: now, ran: this.#times.ran() };

@@ -1,4 +1,4 @@
-/** Whose code runs, found by looking at the stack every few milliseconds: also after an await, in socket handlers, anywhere on this thread. */
+/** Sampler of the stack every few milliseconds: it finds the running plugin also after an await, in socket handlers, anywhere on this thread. */
 import type { Profiler, Session } from 'node:inspector';
 import { pathToFileURL } from 'node:url';
 import { CoreError, type SampledUsage } from '@device-core/plugin-api';
@@ -124,7 +124,7 @@ export function summary(profile: Profiler.Profile, folders: readonly Folder[]): 
   return [...found.values()].sort((a, b) => b.busyMs - a.busyMs);
 }
 
-/** Whose each node is: that of the innermost plugin on its stack, so that what a plugin calls counts for it. */
+/** Owner of each node: the innermost plugin on its stack, so that the code that a plugin calls counts for it. */
 function ownersOf(
   list: readonly Node[],
   nodes: ReadonlyMap<number, Node>,

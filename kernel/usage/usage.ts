@@ -27,13 +27,13 @@ export class PluginMeter implements ServiceUser {
   /** Where its code lies, if it runs in this thread. */
   folder: string | undefined;
   #budget = DEFAULT_BUDGET;
-  /** What the other side of an isolated plugin says of itself; whoever hears it puts it here. */
+  /** Usage that the other side of an isolated plugin reports; the receiver writes it here. */
   guest: Pick<PluginUsage, 'cpuMs' | 'heapBytes'> = {};
-  /** Kept by whoever watches the board. */
+  /** Delays of the event loop that count for the plugin; the watch of the board writes them. */
   stalls = 0;
   busyPercent = 0;
   warning: UsageWarning | undefined;
-  /** When, of performance.now(). */
+  /** Time of the warning, in performance.now(). */
   warned = 0;
   readonly #board: UsageBoard;
   #long = LONG_MS;
@@ -127,9 +127,9 @@ export class PluginMeter implements ServiceUser {
 export class UsageBoard {
   /** Milliseconds of all measured callbacks so far. */
   busyMs = 0;
-  /** In a row of callbacks the time of the last look at the clock, else 0. Whoever makes such a row sets it before and clears it after. */
+  /** Time of the last look at the clock in a row of callbacks, else 0. The maker of a row sets it before and clears it after. */
   rowMs = 0;
-  /** What takes long is told here. */
+  /** Receives each long callback. */
   onLong: ((meter: PluginMeter, kind: CallbackKind, ms: number) => void) | undefined;
   readonly #meters = new Map<string, PluginMeter>();
 

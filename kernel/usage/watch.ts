@@ -21,10 +21,10 @@ import { type PluginMeter, UsageBoard } from './usage.ts';
 const TICK_MS = { active: 20, idle: 1_000 };
 /** The loop is idle again when its thread ran for less than this share of every second, for so long. */
 const IDLE = { below: 0.05, afterMs: 10_000 };
-/** A delay of the event loop that somebody else notices. */
+/** A delay of the event loop that users notice. */
 const STALL_MS = 50;
 const WINDOW_MS = 10_000;
-/** Shares of the processor are told of a minute: looks at the accounts, ten seconds apart. */
+/** Looks at the accounts, ten seconds apart: shares of the processor cover one minute. */
 const LOOKS = 7;
 const SECOND_MS = 1_000;
 /** A timer may be due a moment before its time. */
@@ -34,7 +34,7 @@ const WARNING_MS = 60_000;
 /** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
 const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
 
-/** What was taken so far, in milliseconds on a processor. */
+/** Sums of processor time so far, in milliseconds. */
 interface Look {
   readonly at: number;
   readonly process: number;
@@ -93,7 +93,7 @@ export class Watch {
     this.#sampler.finish();
   }
 
-  /** What those who administer the device may ask. */
+  /** Questions that administrators of the device may ask. */
   readonly told = {
     usage: async () => this.plugins(),
     eventLoop: async () => this.loop(),
@@ -130,7 +130,7 @@ export class Watch {
     };
   }
 
-  /** Looks at all code that runs for so long, whoever called it. Rejects with BUSY while another one does. */
+  /** Samples all running code for `ms`, from any caller. Rejects with BUSY during another sample. */
   async sample(ms: number): Promise<readonly SampledUsage[]> {
     if (this.#hunt) this.#sampler.finish();
     await this.#hunt;
@@ -174,7 +174,7 @@ export class Watch {
 
   #stalled(late: number, own: number, now: number): void {
     this.#stalls++;
-    // Where the thread did not get a processor, no code of it can be found, and to look for it takes what little there is.
+    // A thread without a processor shows no code, and a search would take the little time that it has.
     if (this.#explained >= late / 2 || own < STALL_MS) return;
     this.#activeAt = now; // a loop that is blocked, too, is looked at often: it does not run
     if (this.#sampler.running) {
@@ -264,7 +264,7 @@ export class Watch {
   }
 }
 
-/** Of callbacks here, and of its own thread or process where it has one. */
+/** Time of callbacks here plus that of the plugin's thread or process, if it has one. */
 const takenOf = ({ busyMs, guest }: PluginMeter): number => busyMs + (guest.cpuMs ?? 0);
 
 function processMs(): number {

@@ -1,7 +1,7 @@
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { WALLS, type Wall, type WallsReport } from '@device-core/plugin-api/services/launcher';
 
-/** What a guest may do where a wall is missing. */
+/** Powers of a guest for each missing wall. */
 const CONSEQUENCE: Readonly<Record<Wall, string>> = {
   user: 'runs as the user of the Core',
   files: 'reads every file of the Core, the tokens of others among them',
@@ -11,7 +11,7 @@ const CONSEQUENCE: Readonly<Record<Wall, string>> = {
   syscalls: 'calls the system as the Core may',
 };
 
-/** `walls: none` or the walls that are missing are a warning as soon as a guest may stand without them; the state stays as it is, for all works. */
+/** `walls: none` or the walls that are missing are a warning once there are guests; the state stays the same, because everything works. */
 export function wallsHealth(health: HealthReport, { by, walls, reason, users }: WallsReport, guests: boolean): void {
   const missing = WALLS.filter((wall) => walls[wall] === 'none');
   const stands = WALLS.map((wall) => `${wall}: ${walls[wall]}`).join(', ');

@@ -1,10 +1,10 @@
-/** What the system's kernel keeps the guests from, apps and plugins in processes of their own. Loaded when there is a guest. */
+/** Walls around the guests (apps, and plugins in separate processes) by the system's kernel. Loaded when there is a guest. */
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Launcher } from '@device-core/plugin-api/services/launcher';
 
 let own: Promise<Launcher> | undefined;
 
-/** Of this machine: one for the whole process, made when first used, for a Core without guests needs none. */
+/** Launcher of this machine: one for the whole process, made at its first use, because a Core without guests needs none. */
 export const systemLauncher: Launcher = {
   report: async () => (await machine()).report(),
   prepare: async (spec, options) => (await machine()).prepare(spec, options),

@@ -55,12 +55,12 @@ export class WallLauncher implements Launcher {
     const [command, ...args] = words;
     const above = maker.above(spec);
     // Outside, the folder of a guest of another user may be closed to it: bubblewrap and unshare go there themselves.
-    // Where nobody keeps it from the network nobody listens on its way out either.
+    // Without a network wall there is no proxy to listen on the way out.
     const env = spec.network === 'hosts' && walls.network === 'none' ? withoutProxy(spec.env) : spec.env;
     return { command, args, cwd: above > 0 ? '/' : spec.cwd, env, feeds, walls, above };
   }
 
-  /** A trial that took too long says nothing for good: the next one who asks has it made again. */
+  /** A late trial proves nothing, so the next call repeats it. */
   #find(): Promise<Found> {
     this.#found ??= this.#tryAll().then(({ late, ...found }) => {
       if (late) this.#found = undefined;

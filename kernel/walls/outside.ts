@@ -1,7 +1,7 @@
 import type { Capabilities, EventEnvelope } from '@device-core/plugin-api';
 import type { PluginEntry } from '../resolved.ts';
 
-/** What one app tells another is none of the business of a plugin from outside, unless its manifest claims events.read. */
+/** Events between apps are hidden from a plugin from outside the tree that does not hold `events.read` for the source. */
 export function hiddenFrom({ id, tree }: PluginEntry, capabilities: Capabilities): (event: EventEnvelope) => boolean {
   if (tree) return () => false;
   const caller = { kind: 'plugin', id } as const;
@@ -11,7 +11,7 @@ export function hiddenFrom({ id, tree }: PluginEntry, capabilities: Capabilities
     !capabilities.holds(caller, `events.read:${source.slice('app.'.length)}`);
 }
 
-/** A plugin in a process of its own, or one that starts programs. */
+/** True with a plugin in a separate process, or one that starts programs. */
 export function hasGuests(plugins: readonly PluginEntry[]): boolean {
   return plugins.some(
     ({ isolation, manifest: { requires, optional } }) =>

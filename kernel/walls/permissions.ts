@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs';
 import type { Reach } from './reach.ts';
 
 /**
- * What a plugin process may touch, as flags of Node's permission model: no other file, no child process, no worker, no addon, no inspector. The network and
- * signals are not covered; walls stand around them.
+ * Flags of Node's permission model for a plugin process: no other file, no child process, no worker, no addon, no inspector.
+ * The network and signals are not covered; walls stand around them.
  */
 export function permissionFlags({ code, read, write }: Reach): readonly string[] {
   const readable = new Set([...code, ...withContents(read), ...withContents(write)].flatMap(withReal));

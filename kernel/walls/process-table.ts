@@ -1,11 +1,11 @@
-/** What /proc says of processes (proc(5)). */
+/** Reader of processes in /proc (proc(5)). */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessEntry {
   /** `Z` for one that has ended and waits for its parent. */
   readonly state: string;
   readonly parent: number;
-  /** Process id of the session's leader, who called setsid(). */
+  /** Process id of the session's leader, which called setsid(). */
   readonly session: number;
   /** Clock ticks since boot: with the pid it names one process for ever. */
   readonly startTime: string;

@@ -1,4 +1,4 @@
-/** Whose a process is: the book of every process that the Core started. */
+/** Owners of processes: the book of every process that the Core started. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { TcpConnection } from '@device-core/plugin-api';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
@@ -7,16 +7,16 @@ import type { Guest, Processes, ProcessOwner } from '@device-core/plugin-api/ser
 import { controlGroupOf, type ProcessEntry, processIds, type ReadProcess, readProcess } from './process-table.ts';
 import { holds, isFromHere, socketOf } from './tcp-peer.ts';
 
-/** Runs of guests that are over and still recognised. Whoever ends a guest ends all of it; this is for what slipped away. */
+/** Number of ended runs that are still recognised, for processes that survived the end of their guest. */
 const REMEMBERED_ENDED = 1024;
-/** A guest may fork itself a longer line of ancestors: what cannot be followed to its end is nobody's. */
+/** Longest line of ancestors. A guest may fork a longer one: such a process has no known owner. */
 const MAX_ANCESTORS = 256;
 /** A line of ancestors that changes while it is followed is followed again. */
 const ATTEMPTS = 8;
 /** proc(5): a zombie, and two that are nearly gone. */
 const DEAD: ReadonlySet<string> = new Set(['Z', 'X', 'x']);
 
-/** Of a search through all of them: others have their turn in between. */
+/** Step of a search through all processes; other work has its turn in between. */
 const PROCESSES_PER_TURN = 16;
 
 const CORE: ProcessOwner = Object.freeze({ kind: 'core' });
@@ -29,18 +29,18 @@ interface Run {
   readonly guest: Guest;
   readonly pid: number;
   readonly startTime: string;
-  /** It leads a session of its own. */
+  /** True if it leads a session. */
   readonly leads: boolean;
   ended: boolean;
 }
 
 export interface ProcessBookOptions {
-  /** Whoever descends from this process is no stranger: the Core's own pid. Absent in tests, where client and Core share a process. */
+  /** The Core's pid: its descendants are no strangers. Absent in tests, where client and Core share a process. */
   readonly root?: number;
-  /** A control group that holds the Core and what it started, and nobody else. */
+  /** A control group that holds only the Core and its descendants. */
   readonly group?: string | undefined;
   readonly read?: ReadProcess;
-  /** Why orphans of guests do not descend from the Core, if they do not. */
+  /** Reason why orphans of guests do not descend from the Core, if so. */
   readonly orphansLost?: string | undefined;
 }
 
@@ -144,13 +144,13 @@ export class ProcessBook implements Processes {
     return HIDDEN;
   }
 
-  /** Nothing that descends from the Core. A namespace of its own may be a container: its users are not those of this machine. */
+  /** Owner of a process that does not descend from the Core. A nested namespace may be a container, with other users than this machine. */
   #outside(pid: number, { nested }: ProcessEntry): ProcessOwner {
     if (this.#inGroup(pid)) return CORE;
     return nested ? ELSEWHERE : STRANGER;
   }
 
-  /** Newest first. A process id that was given to another process since is told by its start time. */
+  /** Finds the newest run of a process. The start time tells a reused process id. */
   #runOf(pid: number, startTime: string): Run | undefined {
     return this.#runs.findLast((run) => run.pid === pid && run.startTime === startTime);
   }

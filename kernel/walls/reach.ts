@@ -11,9 +11,9 @@ const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')
 
 export type DevicePaths = Readonly<Record<'etc' | 'var' | 'run', string>>;
 
-/** What the manifest and the place of a plugin let its process touch. Absolute; claims as they were written, `*` at the end included. */
+/** Files that a plugin's process may touch, by its manifest and its place. Absolute paths; claims as written, with a `*` at the end. */
 export interface Reach {
-  /** Its own folder, kernel, plugin-api, packages, and the cache of compiled modules, of which it is a reader: what stands there other plugins run. */
+  /** Its folder, kernel, plugin-api, packages, and the cache of compiled modules. That is read only, because other plugins run its code. */
   readonly code: readonly string[];
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -50,7 +50,7 @@ export async function sandboxFiles(
   };
   const readable = read.map(folderOf).filter((path) => path !== paths.run);
   const mine = (path: string) => Object.values(paths).some((folder) => path.startsWith(`${folder}/`));
-  // What comes into a folder later is seen; a folder that comes later is not.
+  // Files that come into a folder later are seen; a folder that comes later is not.
   for (const path of readable) if (mine(path) && !isFile(path)) await make(path);
   const writable: string[] = [];
   for (const path of write.map(folderOf)) {
@@ -70,7 +70,7 @@ export async function sandboxFiles(
   return { read: [...code, ...readable], write: writable, placed };
 }
 
-/** Where the Core may not, the plugin has no such folder: whoever needs it hears of that when it looks. */
+/** A folder that the Core may not make is left out: the plugin gets the error when it opens the folder. */
 async function make(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
 }
@@ -80,12 +80,12 @@ function folderOf(claim: string): string {
   return claim.replace(/\/\*?$/, '') || '/';
 }
 
-/** What is not there yet is a file if it has a suffix or stands for many. */
+/** A missing path counts as a file if it has a suffix or a wildcard. */
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? /(.\.[^./]*|\*[^/]*)$/.test(path);
 }
 
-/** A plugin from outside the tree may read all that lies beside its manifest, wherever below it the module is. */
+/** A plugin from outside the tree may read all files beside its manifest; its module may lie deeper. */
 function ownFolder(start: string): string {
   for (let folder = start; dirname(folder) !== folder; folder = dirname(folder))
     if (existsSync(join(folder, 'plugin.yaml'))) return folder;

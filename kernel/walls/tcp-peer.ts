@@ -1,4 +1,4 @@
-/** Who holds the other end of a TCP connection on this machine: the tables of the network, and the open files of processes. */
+/** Search for the process at the other end of a local TCP connection, by the network's tables and the open files of processes. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import type { TcpConnection } from '@device-core/plugin-api';
@@ -30,12 +30,12 @@ export function socketOf({ localAddress, localPort, remoteAddress, remotePort }:
   return undefined;
 }
 
-/** Of this machine, as far as addresses tell. */
+/** True for a connection from this machine, by its addresses. */
 export function isFromHere({ localAddress, remoteAddress }: TcpConnection): boolean {
   return remoteAddress === localAddress || /^(::ffff:)?127\.|^::1$/i.test(remoteAddress);
 }
 
-/** A thread may have open files of its own, so that all are looked at. `hidden`: it runs as we do, and yet its files cannot be listed. */
+/** Checks all threads, because each may have separate open files. `hidden`: the process has our user, yet its files cannot be listed. */
 export function holds(pid: number, socket: string): 'yes' | 'no' | 'hidden' {
   const threads = list(`/proc/${pid}/task`);
   if (threads === 'refused') return hidden(pid);

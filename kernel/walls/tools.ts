@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { reasonOf } from '@device-core/plugin-api';
 import type { SystemFiles } from '@device-core/plugin-api/inside/sandbox';
 
-/** Never the search path of the Core's environment: whoever sets that would choose the wall. */
+/** Fixed folders instead of the search path of the Core's environment, which could choose the wall. */
 const PLACES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
-/** A trial takes 10 ms; a machine that needs this long is asked again later. */
+/** Time limit of a trial, which takes 10 ms; a slower machine is tried again later. */
 const TRIAL_MS = 30_000;
 
 export async function findTool(name: string): Promise<string | undefined> {
@@ -22,7 +22,7 @@ export async function findTool(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** What a program says; `late` where it took too long for that to mean anything. */
+/** Output of a program; `late` if it took too long to prove anything. */
 export type Trial = { readonly said: string } | { readonly failure: string; readonly late: boolean };
 
 export function tryOut(command: string, args: readonly string[], feed?: Uint8Array): Promise<Trial> {
@@ -38,7 +38,7 @@ export function tryOut(command: string, args: readonly string[], feed?: Uint8Arr
   return promise;
 }
 
-/** /usr, and what of /bin, /lib and so on is a link into it or a folder of its own. */
+/** System folders: /usr, and /bin, /lib and so on as links into it or as folders. */
 export function systemFiles(): SystemFiles {
   const read = ['/usr'];
   const links: Record<string, string> = {};

@@ -3,7 +3,7 @@ import { CapabilityChecker } from '../../capabilities.ts';
 
 type Refused = (kind: 'require' | 'requireAny', caller: Caller, capability: CapabilityId, wanted?: string) => void;
 
-/** What the host's checker would say, from a copy of the grants that the host keeps up to date. The host remembers the refusals. */
+/** Mirror of the host's checker, with a copy of the grants that the host updates. The host remembers the refusals. */
 export class CapabilityMirror extends CapabilityChecker {
   readonly #refused: Refused;
 

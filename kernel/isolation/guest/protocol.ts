@@ -1,4 +1,4 @@
-/** What host and guest of one plugin offer each other over their border. */
+/** Contracts of host and guest of one plugin over their border. */
 import type {
   Caller,
   CapabilityId,
@@ -18,17 +18,17 @@ export interface GuestStart {
   readonly config: object;
   /** Lines of level debug are wanted. */
   readonly debug: boolean;
-  /** Of the Core's deadlines. */
+  /** Clock reading of the Core's deadlines. */
   readonly steady: number;
 }
 
-/** A plugin that runs. Services that it was given live as long as this. */
+/** A plugin that runs. The services passed to it live as long. */
 export interface RunningGuest extends AsyncDisposable {
-  /** Ends its scope; resolves with the labels of what did not let go within the time. */
+  /** Ends its scope; resolves with the labels whose release hung for `ms`. */
   stop(ms: number): Promise<readonly string[]>;
 }
 
-/** What the host calls. */
+/** Calls from the host to the guest. */
 export interface GuestRoot {
   start(start: GuestStart, services: Readonly<Record<string, object>>): Promise<RunningGuest>;
   /** Answered by HostRoot.alive(). Are lines of level debug wanted now? */
@@ -43,7 +43,7 @@ export interface GuestRoot {
 /** Updates in time what a guest knows of a hook that it owns. */
 export type HookUse = (used: boolean) => void;
 
-/** What the guest calls. */
+/** Calls from the guest to the host. */
 export interface HostRoot {
   log(level: keyof Logger, fields: object, message: string): void;
   publish(topic: string, payload: object, priority: Priority | undefined): void;

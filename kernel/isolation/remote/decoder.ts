@@ -3,7 +3,7 @@ import { logOfTrace } from '@device-core/plugin-api/tracing';
 import { errorOf } from './errors.ts';
 import { AWAIT, DISPOSE, type Form, ITERATE, type Path, SELF, type Slots } from './protocol.ts';
 
-/** What a decoder asks of its peer: stand-ins for what stays on the other side. */
+/** Peer of a decoder: it makes stand-ins for values that stay on the other side. */
 export interface Importer {
   readonly log: Logger;
   own(ref: number, signal: boolean): object;
@@ -11,7 +11,7 @@ export interface Importer {
   iterate(ref: number, release: () => void): AsyncIterator<unknown>;
   /** `lasting`: until it aborts, else until the call is over that brought it. */
   signal(ref: number, lasting: boolean): { readonly signal: AbortSignal };
-  /** The stand-in of a live object that came before. Throws where there is none. */
+  /** The stand-in of a live object that came before. Throws if there is none. */
   known(ref: number): object;
   keep(ref: number, standIn: object, live: boolean, disposable: boolean): void;
   release(ref: number): void;
@@ -58,7 +58,7 @@ export class Decoder {
         const [, kind, id, deadline, ref] = form;
         const { log } = this.#importer;
         const abort = this.#importer.signal(ref, false);
-        // Made when somebody asks for it: most calls are over before anybody could abort them.
+        // The signal is made at its first use: most calls end before an abort is possible.
         return {
           caller: { kind, id },
           deadline,
@@ -94,7 +94,7 @@ export class Decoder {
     if (signal) standIn.signal = signal;
     const call = (method: string, args: readonly unknown[]) => {
       if (signal?.aborted) return ended(signal.reason);
-      // Whoever holds a method holds the object: it must not be released as garbage before.
+      // A held method keeps the object: it must not be released as garbage before.
       return standIn && importer.call(ref, method, args);
     };
     for (const method of methods) {

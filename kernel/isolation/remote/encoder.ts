@@ -3,9 +3,9 @@ import { CoreError, Secret } from '@device-core/plugin-api';
 import { errorForm } from './errors.ts';
 import { DISPOSE, type Form, ITERATE, LIMITS, type Slot, type Slots } from './protocol.ts';
 
-/** What an encoder asks of its peer: a number for something that stays here. */
+/** Peer of an encoder: it gives numbers to values that stay here. */
 export interface Exporter {
-  /** The number that the other side knows it by, if it is one of the other side's own. */
+  /** The other side's number of the value, if it came from there. */
   theirs(value: object): number | undefined;
   export(value: object, methods: readonly string[], held: number[]): number;
   exportSignal(signal: AbortSignal, held: number[]): number;
@@ -16,7 +16,7 @@ export interface Exporter {
 export interface Live {
   readonly ref: number;
   readonly known: boolean;
-  /** What it holds beside itself. */
+  /** Other exports that it holds. */
   readonly held: number[];
 }
 
@@ -50,7 +50,7 @@ export class Encoder {
     this.held = held;
   }
 
-  /** Of the values so far, roughly. */
+  /** Rough size of the values so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -60,7 +60,7 @@ export class Encoder {
     return this.#apart(() => this.#value(value) as T);
   }
 
-  /** Encodes something with slots of its own. */
+  /** Encodes a value with separate slots. */
   #apart<T>(encode: () => T): readonly [T, Slots] {
     const outer = { slots: this.#slots, path: this.#path };
     this.#slots = undefined;
@@ -206,13 +206,13 @@ export class Encoder {
 /** A collection that finds no object of a class throws the code away that V8 compiled for it. Inside of the class tsc would make it before the class. */
 export const KEPT_ENCODER = new Encoder({} as Exporter, true, 0);
 
-/** Knows what nobody can copy: functions, or the symbols of disposables and iterables. */
+/** True for an object that cannot be copied: it has functions, or the symbols of disposables and iterables. */
 export function isActive(value: object): boolean {
   for (const key in value) if (typeof (value as Record<string, unknown>)[key] === 'function') return true;
   return Symbol.asyncIterator in value || Symbol.asyncDispose in value || Symbol.dispose in value;
 }
 
-/** CallContext and Invocation, whatever else their maker keeps in them. */
+/** True for CallContext and Invocation, also with further members. */
 function isContext(value: object): boolean {
   return 'caller' in value && 'deadline' in value && 'signal' in value;
 }

@@ -4,23 +4,23 @@ import type { Exporter, Live } from './encoder.ts';
 export interface Exported {
   readonly value: object;
   readonly methods: ReadonlySet<string>;
-  /** What may be forgotten with it. */
+  /** Exports that are released with it. */
   readonly held: readonly number[];
   iterator?: AsyncIterator<unknown>;
-  /** Reads of an iterator come one after the other, however many were asked for. */
+  /** The last read of an iterator: reads run one after the other. */
   last?: Promise<unknown>;
   /** Stops listening to its signal. */
   unlisten?: () => void;
-  /** A callback that nobody wants to be called any more. */
+  /** A callback that must not be called any more. */
   muted?: boolean;
-  /** Of something in an answer. */
+  /** Called at the release of a value of an answer. */
   onRelease?: () => void;
 }
 
 const NOTHING: readonly number[] = [];
 const NO_METHODS: ReadonlySet<string> = new Set();
 
-/** What this side lets the other one use, by number. */
+/** Exports of this side to the other one, by number. */
 export class Exports implements Exporter {
   readonly #byRef = new Map<number, Exported>();
   readonly #lives = new Map<object, number>();
@@ -144,7 +144,7 @@ export class Exports implements Exporter {
   }
 }
 
-/** What a use of something forgotten answers. */
+/** Error for the use of a released export. */
 export function released(who: string): CoreError {
   const reason = 'it was let go: a callback lives as long as the call or the disposable that it was given to';
   return new CoreError('UNAVAILABLE', { what: `something of ${who}`, reason });

@@ -25,11 +25,11 @@ const HELD = 16_384;
 export class Inbox {
   readonly #options: InboxOptions;
   readonly #turns: Turns | undefined;
-  /** What came while too much waited to go out. */
+  /** Messages that came while the outbox was over its bound. */
   #held: Message[] = [];
   #batch: readonly Message[] = [];
   #next = 0;
-  /** Milliseconds since everybody else had a turn. */
+  /** Milliseconds since the event loop had a turn for others. */
   #spent = 0;
   #most = MOST;
   #later = false;

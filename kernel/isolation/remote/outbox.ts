@@ -3,11 +3,11 @@ import { MARK, type Message, PASSED, type Port } from './protocol.ts';
 
 /** Messages that go out together, and bytes after which no more join them. */
 const BATCH = { messages: 256, bytes: 256 << 10 };
-/** What a message weighs beside its strings and buffers. */
+/** Weight of a message beside its strings and buffers. */
 const MESSAGE_BYTES = 128;
 const NONCE = 2 ** 47;
 
-/** What waits until the other side takes more in. */
+/** A message that waits for room on the other side. */
 interface Parcel {
   readonly message: Message;
   readonly bytes: number;
@@ -16,8 +16,8 @@ interface Parcel {
 const NONE: readonly ArrayBuffer[] = [];
 
 /**
- * What goes to the other side, and no more of it than the other side takes in: what lies between is the memory of both. Now and then a mark goes
- * along, and the other side says when it came to it. Until then the rest waits here.
+ * Queue to the other side, with a window of bytes: messages under way take memory of both sides. A mark goes along now and then,
+ * and the other side acknowledges it when it gets there. The rest waits here meanwhile.
  */
 export class Outbox {
   readonly #port: Port;
@@ -48,10 +48,10 @@ export class Outbox {
     return this.#waiting;
   }
 
-  /** What one turn of the microtask queue has to say goes out together. */
+  /** Adds a message; those of one turn of the microtask queue go out together. */
   add(message: Message, bytes = 0, transfer = NONE): void {
     if (!this.#isOpen) {
-      // What waits must not change any more.
+      // A waiting message must not change, so it is copied.
       this.#parcels.push({ message: structuredClone(message), bytes: bytes + MESSAGE_BYTES });
       this.#waiting += bytes + MESSAGE_BYTES;
       return;

@@ -28,9 +28,9 @@ import { RemoteIterator } from './remote-iterator.ts';
 import { Serving } from './serving.ts';
 
 export interface PeerOptions {
-  /** Who is at the other end, for messages: `plugin weather`. */
+  /** Name of the other end in messages: `plugin weather`. */
   readonly name: string;
-  /** What the other side may call from the beginning. */
+  /** Object that the other side may call from the beginning. */
   readonly root: object;
   /** Log of the contexts of calls that come in. */
   readonly log: Logger;
@@ -39,9 +39,9 @@ export interface PeerOptions {
   readonly onBreach: (error: CoreError) => void;
   /** Something failed whose caller did not wait for it. */
   readonly onUnheard?: (error: unknown) => void;
-  /** Asked of each message that the other side begins; counts them. */
+  /** Called for each message that the other side begins. */
   readonly onRequest?: () => void;
-  /** How long its messages may keep the event loop at once; without, as long as they take. */
+  /** Limit of the time that its messages may keep the event loop at once; without it there is none. */
   readonly turns?: Turns;
 }
 
@@ -87,7 +87,7 @@ export class Peer {
     });
   }
 
-  /** What is held now on this side; all zero when nothing is under way. */
+  /** Numbers of held items on this side; all zero at rest. */
   get counts(): {
     readonly exports: number;
     readonly calls: number;
@@ -113,15 +113,15 @@ export class Peer {
     return this.#outbox.waiting >= this.#limits.waitingBytes.notifications;
   }
 
-  /** The same without an answer; what fails there is told there. */
+  /** A call without an answer; a failure is reported on the other side. */
   notify(method: string, ...args: readonly unknown[]): void {
     if (this.#closed) return;
     this.#say(args, (value, slots) => [CALL, 0, 0, method, value, slots], false);
   }
 
-  /** Resolves when every call that nobody waits for is answered, or after `ms`. */
+  /** Resolves when every unobserved call is answered, or after `ms`. */
   async quiet(ms: number): Promise<void> {
-    // What may last for ever is not waited for: a promise that was lent, or a call that lives as long as a session.
+    // Calls without a deadline are left out: a lent promise, or a call that lives as long as a session, may last for ever.
     const unheard = [...this.#pending.values()].filter(
       ({ observed, deadline }) => !observed && deadline !== Number.POSITIVE_INFINITY,
     );
@@ -183,7 +183,7 @@ export class Peer {
     call.fail(error);
   }
 
-  /** Its failure is told where nobody waits for it, a tick later: the caller may still be on its way to wait. */
+  /** Reports the failure of an unobserved call a tick later: the caller may still begin to wait. */
   #hear(call: RemoteCall<unknown>): void {
     const untold = (error: unknown) => {
       if (!call.observed && !this.#closed) this.#options.onUnheard?.(error);
@@ -215,7 +215,7 @@ export class Peer {
     if (disposed.status === 'rejected' && !this.#closed) throw disposed.reason;
   };
 
-  /** What lasts as long as a session or a stream has no deadline before that ends; neither has waiting for an item, or for the end of something. */
+  /** Sets the deadline of a call. There is none for a call with the life of a session or stream, for NEXT and for AWAIT. */
   #limit(call: RemoteCall<unknown>, args: readonly unknown[]): void {
     call.deadline = Number.POSITIVE_INFINITY;
     if (call.method === NEXT || call.method === AWAIT) return;
@@ -333,8 +333,8 @@ export class Peer {
   // ---- the wire ----
 
   /**
-   * Sends a message with a value, and returns what was exported with it; where it is not kept, for nobody would tell when it is over, it is forgotten
-   * at once. Throws where the value cannot be sent: then nothing was.
+   * Sends a message with a value and returns its exports. Without `keep` they are forgotten at once, because no answer would release them.
+   * Throws if the value cannot be sent; nothing is sent then.
    */
   #say<T>(value: T, message: (encoded: T, slots: Slots) => Message, keep = true): readonly number[] {
     const encoder = new Encoder(this.#exports, this.#port.clones, this.#limits.bytes);

@@ -1,15 +1,15 @@
 /**
- * What goes over a port between two peers: lists of messages, each a tuple. Plain values travel as structured clones; whatever cannot be cloned
- * is left out of the value and stands beside it as a slot: where it belongs, and in which form it is carried.
+ * Messages between two peers: a port carries lists of tuples. Plain values travel as structured clones; a part that cannot be cloned
+ * is left out of the value and stands beside it as a slot with its place and its form.
  */
 import type { PluginErrorKind } from '@device-core/plugin-api';
 
 export interface Port {
   /** Buffers in `transfer` move instead of being copied, where the port can do that. Never throws for values that a peer made. */
   post(messages: readonly Message[], transfer: readonly ArrayBuffer[]): void;
-  /** One listener; it is told that something is there to be taken, also of what arrived before it came. */
+  /** Sets the one listener. It is called when messages can be taken, also for those that arrived before. */
   onMessage(listener: () => void): void;
-  /** The next list of messages, decoded; undefined where there is none yet. Throws where it cannot be read. */
+  /** The next list of messages, decoded; undefined if there is none yet. Throws if it cannot be read. */
   take(): unknown;
   /** Nothing more is taken from the other side, but by take(), until resume(). */
   pause(): void;
@@ -73,15 +73,15 @@ export const ITERATE = '@iterate';
 export const NEXT = '@next';
 export const RETURN = '@return';
 export const AWAIT = '@await';
-/** Of a function. */
+/** Method name for the call of a function. */
 export const SELF = '';
 
 export const LIMITS = {
   /** Calls of one side that wait for their answers. */
   inFlight: 4096,
-  /** Milliseconds that a call may take which brings no deadline of its own. */
+  /** Milliseconds for a call without a deadline. */
   callMs: 60_000,
-  /** Milliseconds after the deadline that a call brought: whoever set it gives up first. */
+  /** Milliseconds after the deadline of a call, so that its setter gives up first. */
   graceMs: 1_000,
   /** Milliseconds between two looks for calls that are overdue. */
   sweepMs: 250,

@@ -6,21 +6,21 @@ const nothing = () => undefined;
  * knows which of them the contract promises and uses that one.
  */
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
-  /** Somebody waits for it, and learns of a failure. */
+  /** True once a caller waits for it, and so learns of a failure. */
   observed = false;
-  /** What was answered. */
+  /** The answer. */
   result: unknown;
   settle: (value: unknown) => void = nothing;
   fail: (error: unknown) => void = nothing;
-  /** Ends what it answers, or will; absent where it was not sent. */
+  /** Ends its present or future answer; absent if it was not sent. */
   end: ((call: RemoteCall<unknown>) => Promise<void>) | undefined;
   number = 0;
   method = '';
-  /** What was exported with it. */
+  /** Exports of its arguments. */
   held = NONE;
   began = Number.NaN;
   deadline = Number.NaN;
-  /** Of a session or stream that it lasts as long as. */
+  /** Signal of the session or stream that bounds its life. */
   signal: AbortSignal | undefined;
   #disposed: Promise<void> | undefined;
 

@@ -4,14 +4,14 @@ import { AWAIT, DISPOSE, ITERATE, NEXT, RETURN, SELF } from './protocol.ts';
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** What calls that come in need of their peer. */
+/** The peer as incoming calls need it. */
 export interface Served {
   readonly exports: Exports;
   /** Calls under way that no honest peer exceeds. */
   readonly limit: number;
-  /** Nobody listens to these signals any more. */
+  /** Forgets signals that have no listener any more. */
   forget(signals: readonly number[]): void;
-  /** Sends it, and returns what it exports. Throws where it cannot be sent. */
+  /** Sends an answer and returns its exports. Throws if it cannot be sent. */
   answer(call: number, ok: boolean, value: unknown): readonly number[];
   onUnheard(error: unknown): void;
 }
@@ -59,7 +59,7 @@ export class Serving {
     this.#closed = true;
     const { exports } = this.#served;
     const given = [...this.#disposables.values()].flatMap((ref) => exports.get(ref)?.value ?? []);
-    // What was given last may lean on what was given first.
+    // Later objects may use earlier ones, so the last one ends first.
     for (const value of given.reverse()) this.#end(() => dispose(value));
     for (const iterator of exports.iterators()) this.#end(() => iterator.return?.());
     this.#calls.clear();
@@ -132,13 +132,13 @@ export class Serving {
       this.#disposables.set(call, first);
       exports.whenReleased([first], () => void this.#disposables.delete(call));
     }
-    // What the answer brings may still want to hear that its caller gives up.
+    // Values of the answer may still need the caller's abort signals.
     if (held.length > 0 && signals.length > 0) exports.whenReleased(held, over);
     else over();
   }
 }
 
-/** Reads come one after the other, however many were asked for. */
+/** Runs the reads of an iterator one after the other. */
 function iterate(exported: Exported, method: typeof NEXT | typeof RETURN): unknown {
   if (!exported.methods.has(ITERATE)) throw new TypeError('that cannot be iterated');
   exported.iterator ??= (exported.value as AsyncIterable<unknown>)[Symbol.asyncIterator]();
