@@ -3,7 +3,7 @@ import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
 
 const ADDRESS = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/?#@:]{0,256}:[^\s/?#@]{1,256}@/i;
 
-/** Where in a value they stand. */
+/** Paths of the passwords in a value. */
 export function addressPasswords(value: unknown, path: YamlPath = []): readonly YamlPath[] {
   if (typeof value === 'string') return value.includes('@') && ADDRESS.test(value) ? [path] : [];
   if (typeof value !== 'object' || value === null) return [];

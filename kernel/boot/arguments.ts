@@ -41,7 +41,7 @@ export interface Arguments {
   /** The SKU that the command line names beside --safe-mode. */
   readonly saved: string | undefined;
   readonly json: boolean;
-  /** Where people look for the device's files; the development root, or the run folder of the system. */
+  /** Folder in which people look for the device's files; the development root, or the run folder of the system. */
   readonly root: string;
   readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
   readonly settings: readonly Setting[];

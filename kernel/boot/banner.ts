@@ -35,13 +35,13 @@ export function tellStart(kernel: Kernel, { sku, plugins }: Resolved): Disposabl
   };
 }
 
-/** What whoever started the Core wants to know of it. */
+/** Prints the state and the addresses of the Core for the person who started it. */
 export async function printBanner(kernel: Kernel, { sku }: Resolved, folder: string): Promise<void> {
   const { plugins, state } = await kernel.status();
   const server = plugins.find((plugin) => plugin.provides['http-server'] && plugin.state === 'active');
   const addresses = server ? await kernel.service(httpServer).addresses() : [];
   const active = plugins.filter((plugin) => plugin.state === 'active');
-  // What the kernel knows is that all are there. Whether they are well they say themselves, in a moment.
+  // The kernel only knows that all plugins are active; they report their health a moment later.
   const up = state === 'ok' ? 'up' : state;
   console.log(`${sku?.title} (SKU ${sku?.id}) is ${up}: ${active.length} of ${plugins.length} plugins active`);
   for (const { id, state, reason } of plugins) {

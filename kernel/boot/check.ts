@@ -38,14 +38,14 @@ import { configure, readManifest, readSku, type Source, shown, topOf } from './m
 import { secretHint } from './secret-hint.ts';
 import { isolationProblem, manifestOf, setMember, shareOf, withHeaps } from './sku-line.ts';
 
-/** Where a plugin is listed: the SKU, or what was installed on the device. */
+/** Lists of plugins: the SKU, or the installed ones of the device. */
 type Lines = Source<Pick<SkuManifest, 'plugins'>>;
 
 const TREE = resolve(import.meta.dirname, '../..');
 const SAFE_MODE = 'safe-mode';
 
 /**
- * Reads a SKU, what was installed below `state`, and the manifests of their plugins, and finds everything that is wrong with them. No plugin
+ * Reads a SKU, the plugins that were installed below `state`, and all manifests, and collects their problems. No plugin
  * code is imported. An installed plugin never replaces one of the SKU, and never stops the Core.
  *
  * A start is lenient: as much of a device as can comes up. A change of one that runs is not: see `Resolve`.
@@ -79,18 +79,18 @@ class SkuCheck {
   readonly #tree = treeManifests(TREE);
   readonly #settings: readonly Setting[];
   readonly #lines = new Map<string, Lines>();
-  /** Plugins that miss what the operator switched off: that was meant. */
+  /** Problems of plugins that miss one that the operator switched off: they are intended. */
   readonly #meant = new Set<string>();
   #sku: Lines | undefined;
   #removed: SkuFamily['removed'] = new Map();
   #simulated = false;
   #disabled: readonly string[] = [];
-  /** What was set on the device; the file that says so. */
+  /** Settings of the device, and their file. */
   #overrides: PluginOverrides = {};
   #overridden = topOf('');
   /** Manifests by plugin, of those that declare feature flags. */
   readonly #flags = new Map<string, SkuPlace>();
-  /** By plugin, what its line says. */
+  /** Configuration in the line of each plugin. */
   readonly given = new Map<string, Readonly<Record<string, unknown>>>();
 
   constructor(settings: readonly Setting[]) {
@@ -155,7 +155,7 @@ class SkuCheck {
     return withHeaps(entries).map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
 
-  /** Of a change: what is newly wrong refuses it, whatever it would stop at a start; so does the loss of what the device cannot do without. */
+  /** Refuses a change for each new problem, even one that stops no start, and for the loss of an essential plugin. */
   holdAgainst(running: Resolved, plugins: readonly PluginEntry[]): void {
     const known = new Set(running.problems.map(nameOf));
     for (const [index, problem] of this.problems.entries()) {
@@ -190,7 +190,7 @@ class SkuCheck {
     }
   }
 
-  /** Of the SKU that safe mode does not run. Nothing that is wrong with it matters, and none of its plugins is essential here. */
+  /** Keeps the plugins that the normal SKU lists for safe mode. Its problems stop nothing, and none of its plugins is essential here. */
   #keep(file: string): void {
     const tell = (place: SkuPlace, path: YamlPath, code: ErrorCode, text: string) =>
       this.report('nothing', place, path, code, `safe mode keeps nothing of the SKU: ${text}`);
@@ -315,7 +315,7 @@ class SkuCheck {
       set(config);
       for (const { path, reason, keyword } of schemaProblems(configure(manifest.config, config, from))) {
         const message = `configuration ${[id, ...path].join('.')} ${reason}${secretHint(manifest.config, config, path)}`;
-        // Of two items of one name the plugin takes the first and says so: no reason for a device that runs to stay dark.
+        // The plugin takes the first of two items of one name and reports it, so the device still starts.
         const stops = keyword === UNIQUE_ITEM_PROPERTIES ? 'nothing' : 'core';
         this.report(stops, sku, [...at, ...path], 'SKU_INVALID', message, id);
       }

@@ -1,4 +1,4 @@
-/** Feature flags of a SKU and of its plugins: a name has one declarer, and a default fits what is said of it. */
+/** Check of the feature flags of a SKU and of its plugins: a name has one declarer, and a default fits its declaration. */
 
 import type { SkuManifest } from '@device-core/plugin-api';
 import { flagFault } from '@device-core/plugin-api/flag-declaration';
@@ -15,7 +15,7 @@ type Declarations = Readonly<Record<string, FlagDeclaration>>;
 const FLAGS = 'flags';
 const IN_SKU: YamlPath = ['plugins', FLAGS, 'config', 'flags'];
 
-/** One that is switched on. */
+/** A plugin that is switched on. */
 interface Declarer {
   readonly entry: PluginEntry;
   /** Its manifest. */
@@ -28,19 +28,19 @@ export function checkFlags(
   declarers: readonly Declarer[],
   report: Report,
 ): void {
-  // Where a line stands is asked only for a fault: it takes the parser of YAML, which most starts do without.
+  // Line numbers are looked up only for a fault: they need the parser of YAML, which most starts do not load.
   const first = new Map<string, () => string>();
   const line = sku.value.plugins[FLAGS];
   const own: unknown = typeof line === 'object' ? line.config?.flags : undefined;
   for (const [name, declared] of Object.entries(isMap(own) ? own : {})) {
     const path = [...IN_SKU, name];
-    // The schema of the plugin says the rest.
+    // The schema of the plugin checks the rest.
     const fault = isMap(declared) ? flagFault(name, declared as unknown as FlagDeclaration) : undefined;
     const at = [...path, ...(fault?.path ?? [])];
     if (fault) report(sku, at, fault.message, FLAGS);
     first.set(name, () => `the SKU (${placed(sku, path)})`);
   }
-  // Who was installed on the device comes after the SKU's own.
+  // Installed plugins come after those of the SKU.
   for (const { entry, place } of declarers.toSorted((a, b) => Number(a.installed) - Number(b.installed)))
     for (const name of Object.keys((entry.manifest.flags ?? {}) as Declarations)) {
       const path = [FLAGS, name];

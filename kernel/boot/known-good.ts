@@ -10,17 +10,17 @@ import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
 import { addressPasswords } from './address-passwords.ts';
 
 const FILE = 'known-good';
-/** Of what is kept: a file of another form is made anew. */
+/** Version of the file: one of another form is made anew. */
 const FORM = 2;
 const HASH = 'sha256';
 const HASH_BYTES = 32;
-/** Some SKUs of forty plugins: what was used last stays. */
+/** Room for some SKUs of forty plugins; the least recently used entries go. */
 const MOST = 512;
 
 type Kind = 'plugin' | 'sku' | 'config';
 
 interface Contents {
-  /** Of the rules that it was found right by. */
+  /** Hash of the rules that its entries passed. */
   readonly rules: string;
   readonly entries: Map<string, unknown>;
 }
@@ -38,7 +38,7 @@ export class KnownGood {
     this.#entries = entries;
   }
 
-  /** What the folder has; nothing where that was found by other rules, or is damaged. */
+  /** Opens the folder's file; empty if other rules were checked, or if it is damaged. */
   static open(folder: string, rules: readonly string[]): KnownGood {
     const file = join(folder, FILE);
     const those = hash(HASH, JSON.stringify([process.version, FORM, ...rules]));
@@ -46,7 +46,7 @@ export class KnownGood {
     return new KnownGood(file, those, found?.rules === those ? found.entries : new Map());
   }
 
-  /** What was made of the text; the same object for the same text. */
+  /** Parsed value of the text; the same object for the same text. */
   get(kind: Kind, text: string): unknown {
     if (this.#file === undefined) return undefined;
     const key = keyOf(kind, text);

@@ -14,7 +14,7 @@ const CLOCK_KNOWN = Date.UTC(2024);
 const LEVEL = 3;
 /** Another Core on this folder, or the present line, may still be on its way into a file that was put aside. */
 const SETTLE_MS = 2_000;
-/** What a Core that was killed left half packed. */
+/** Age of a half packed file from which it counts as left by a killed Core. */
 const STALE_MS = 3_600_000;
 
 interface Aside {
@@ -27,13 +27,13 @@ interface Aside {
 }
 
 export interface Pruned {
-  /** Bytes that are free; undefined where nobody knows. */
+  /** Free bytes; undefined if unknown. */
   readonly free: number | undefined;
   /** Files that went for the sake of the disk. */
   readonly removed: number;
 }
 
-/** `core.log`: `core.7.log` was put aside, `core.6.zst` is packed, `core.log.1` is what an older Core left. */
+/** Old files of `core.log`: `core.7.log` was put aside, `core.6.zst` is packed, `core.log.1` is from an older Core. */
 export class LogArchive {
   readonly #file: string;
   readonly #folder: string;

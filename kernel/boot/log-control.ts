@@ -18,7 +18,7 @@ const NUMBERS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60
 export const PER_SECOND = 1_000;
 const BURST = 10_000;
 
-/** Who logs: the Core itself, or one plugin. */
+/** A component that logs: the Core itself, or one plugin. */
 export class LogComponent {
   readonly id: string;
   /** Lines below this are not written. */
@@ -51,14 +51,14 @@ export class LogComponent {
     return true;
   }
 
-  /** How many were dropped, which is told now. */
+  /** Returns the number of dropped lines and resets it; the caller reports it. */
   forget(): number {
     const { dropped } = this;
     this.dropped = 0;
     return dropped;
   }
 
-  /** May one more line be taken that nobody but the recorder wants? */
+  /** True if the ring may take one more line that only the recorder wants. */
   records(ring: LogRing, now: number): boolean {
     const second = Math.floor(now / 1_000);
     if (second !== this.#second) {
@@ -74,7 +74,7 @@ export class LogComponent {
   }
 }
 
-/** What can be changed of the log while it runs. Nothing of it survives the Core. */
+/** Control of the log at run time. Its settings end with the Core. */
 export class CoreLogControl implements LogControl {
   readonly #level: LogLevel;
   readonly #file: LogFile | undefined;
@@ -140,7 +140,7 @@ export class CoreLogControl implements LogControl {
     return { [Symbol.dispose]: end };
   }
 
-  /** What keeps the log from being what it should be. */
+  /** Reports the log's troubles to health. */
   readonly tell = (report: HealthReport): void => {
     const { trouble, shortage } = this.#file ?? {};
     if (trouble)

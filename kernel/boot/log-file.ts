@@ -19,7 +19,7 @@ import { LogArchive } from './log-archive.ts';
 
 /** The owner writes, the group reads: what a device did is not for everybody on it. */
 const MODE = 0o640;
-/** A pipe that nobody reads is an error at once: a log never waits for anybody. */
+/** A pipe without a reader is an error at once: a log never waits. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 /** A disk that refused is asked again after so long: each attempt costs a call into the system. */
 const AGAIN_MS = 1_000;
@@ -32,9 +32,9 @@ const DAY_MS = 86_400_000;
 
 export const LOG_LIMITS: LogLimits = { fileBytes: 5 << 20, totalBytes: 50 << 20, days: 14, freeBytes: 100 << 20 };
 
-/** What became of lines that the disk did not take. */
+/** Loss of lines that the disk did not take. */
 export interface LogTrouble {
-  /** Of the system: `ENOSPC: no space left on device`. */
+  /** The system's text: `ENOSPC: no space left on device`. */
   readonly reason: string;
   /** Lines that were lost since the first failure. */
   readonly lost: number;
@@ -48,10 +48,10 @@ export interface LogFileOptions {
 }
 
 /**
- * The file of the log. One that has grown large, or is of another day, is put aside as `core.<n>.log` and packed as `core.<n>.zst`; all of them stay
- * within bounds. It never throws: a device boots and runs with a disk that is full, read-only or gone, says so in its health, and writes how many lines
- * were lost as soon as the disk takes lines again. There is no timer: a log that nobody writes needs no care. What is no file of a disk, as `/dev/null`, is
- * written and else left alone: its mode and its place belong to the system.
+ * The file of the log. A large one, or one of another day, is put aside as `core.<n>.log` and packed as `core.<n>.zst`, within bounds.
+ * It never throws: a device boots and runs with a disk that is full, read-only or gone, reports it in its health, and logs the number of lost
+ * lines once the disk takes lines again. There is no timer, because an idle log needs no care. A target that is no file of a disk, as
+ * `/dev/null`, is only written: its mode and its place belong to the system.
  */
 export class LogFile {
   readonly #file: string;
@@ -121,7 +121,7 @@ export class LogFile {
   }
 
   #append(line: string): void {
-    // What a full disk cut in its middle ends before the next line begins.
+    // A line that a full disk cut ends before the next one begins.
     const bytes = Buffer.from(this.#torn ? `\n${line}` : line, 'utf8');
     const fd = this.#open(bytes.length);
     const before = this.#bytes;

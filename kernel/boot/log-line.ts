@@ -1,10 +1,10 @@
 /** A finished line of the log: for people, and one that is too long. Pure. */
 
-/** Characters of what is left of a message. */
+/** Most characters of a clipped message. */
 const MESSAGE = 8_192;
 const NAME = 256;
 
-/** A line without what made it long: what it is about stays. */
+/** Clips a long line; the members that identify it stay. */
 export function clipped(line: string): string {
   const { level, time, plugin, app, run, code, msg, err } = JSON.parse(line);
   const text = typeof msg === 'string' ? msg : '';
@@ -18,7 +18,7 @@ export function clipped(line: string): string {
 export function readable(line: string): string {
   const { level, time, plugin, app, from, msg = '', err, run, reason: why = err?.message } = JSON.parse(line);
   if (run === 'problem') return msg;
-  // What an app printed, as its log has it.
+  // The output of an app, as its log has it.
   if (from !== undefined)
     return `${new Date(time).toTimeString().slice(0, 8)} ${level >= 50 ? 'error' : 'warn'} ${app}: ${msg}`;
   const reason = why && !msg.includes(why) ? `: ${why}` : '';

@@ -9,7 +9,7 @@ import { clipped, readable } from './log-line.ts';
 
 const DEBUG = 20;
 const WARN = 40;
-/** What is longer is cut: a line of a log is no place for files. */
+/** Longest line; the rest is cut, because a log is no place for files. */
 const LONGEST = 64 << 10;
 const COMPONENT = Symbol('component of a logger');
 
@@ -26,7 +26,7 @@ type Owned = Logger & { [COMPONENT]: LogComponent };
 
 type Members = Record<string, unknown>;
 
-/** What a line says of itself no field of it replaces: of two members of one name the last one counts. */
+/** Renames fields that would replace the line's level, time or plugin: the last one of two equal members counts. */
 function keepOwn(fields: Members, named: boolean): void {
   if ('level' in fields) another(fields, 'level');
   if ('time' in fields) another(fields, 'time');
@@ -43,18 +43,18 @@ export function createLog(options: LogOptions): Logger {
   return openLog(options).log;
 }
 
-/** The log, and what is changed of it while it runs; nothing here throws, whatever the disk does. */
+/** Opens the log and its control at run time; nothing here throws, even if the disk fails. */
 export function openLog({ to, level, stderr, limits }: LogOptions): {
   readonly log: Logger;
   readonly control: CoreLogControl;
-  /** To be told of hook log.line as soon as there is one. */
+  /** Scan of each line; it gets hook log.line once there is one. */
   readonly scan: LineScan;
 } {
   const scan = new LineScan();
   const file = to === '-' ? undefined : new LogFile(to, { ...LOG_LIMITS, ...limits });
   const out = file ?? pino.destination({ sync: true });
   const control = new CoreLogControl(level as LogLevel, file);
-  // pino says with each line whose it is and of which level.
+  // pino passes the logger and the level of each line.
   const stream = {
     [pino.symbols.needsMetadataGsym as symbol]: true,
     lastLevel: 0,
@@ -70,7 +70,7 @@ export function openLog({ to, level, stderr, limits }: LogOptions): {
   };
   const core = control.component('core');
   const options: LoggerOptions = {
-    // Who wants debug lines may change at any time, and is asked for each of them.
+    // Readers of debug lines come and go, so each line is checked.
     level: 'debug',
     base: null,
     serializers: { err: (error: unknown) => error },

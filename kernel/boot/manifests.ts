@@ -45,12 +45,12 @@ interface Parsed {
 }
 
 /**
- * What was read last, by file. A SKU is resolved again at each look at its file, and parsing forty manifests and compiling their schemas costs a
+ * The last reading of each file. A SKU is resolved again at each look at its file, and parsing forty manifests and compiling their schemas costs a
  * tenth of a second; a file with the same text is not parsed again.
  */
 const parsed = new Map<string, Parsed>();
 
-/** Reads a manifest; what is wrong with it goes to `refuse`. Undefined where it cannot be used. */
+/** Reads a manifest; its problems go to `refuse`. Undefined if it cannot be used. */
 export function readManifest<T>(file: string, kind: Kind, refuse: Refuse): Source<T> | undefined {
   const code = INVALID[kind];
   let text: string;
@@ -127,7 +127,7 @@ function read(text: string, kind: Kind): Parsed {
 
 /** From now on what was found right at a former start is neither parsed nor checked. Resolves when what was found at this one is kept for the next. */
 export function useKnownGood(folder: string, keeps = true): { keep(): Promise<void> } {
-  // What is right depends on these; the rest of what checks goes with the version of the Core.
+  // Results depend on these schemas; the other checks change with the version of the Core.
   const rules = ['plugin', 'sku'].map((kind) => readFileSync(schemaFile(kind as Kind), 'utf8'));
   const opened = KnownGood.open(folder, [CORE_VERSION, ...rules, ...SCHEMA_WORDS.map(({ validate }) => `${validate}`)]);
   knownGood = opened;
@@ -185,7 +185,7 @@ function fill(schema: object, config: Record<string, unknown>): Errors {
   return validate(config) ? [] : validate.errors;
 }
 
-/** What does not fit the schema of such manifests. */
+/** Problems of a value with the schema of its kind of manifest. */
 export function misfits(kind: Kind, value: unknown): ReturnType<typeof schemaProblems> {
   let validate = validators.get(kind);
   if (!validate) {

@@ -1,4 +1,4 @@
-/** What a SKU resolves to, for tools that do not run it: `check FILE --json`. All paths are absolute. */
+/** The resolved SKU for tools that do not run it: `check FILE --json`. All paths are absolute. */
 import { dirname, resolve } from 'node:path';
 import { API_VERSION, type SkuManifest } from '@device-core/plugin-api';
 import type { SkuFamily } from '@device-core/plugin-api/inside/sku-family';
@@ -10,7 +10,7 @@ import { manifestOf } from './sku-line.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../..');
 
-/** Nothing where the SKU could not be read. */
+/** The report is empty if the SKU could not be read. */
 export function reportOf({ source, plugins }: Resolved): { readonly resolved?: object } {
   if (!source) return {};
   const { value, files, removed } = source;
@@ -47,7 +47,7 @@ const lineOf = ({ plugins }: SkuManifest, id: string) => {
   return typeof line === 'string' ? { version: line } : line;
 };
 
-/** Where each value below a map is set, by its path in the map; a list is one value. */
+/** File and line of each value below a map, by its path in the map; a list is one value. */
 function placesOf(source: SkuFamily, map: object, above: YamlPath): readonly object[] {
   const walk = (value: unknown, path: YamlPath): readonly object[] => {
     const members = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];

@@ -4,7 +4,7 @@ import type { Problem } from '../resolved.ts';
 /** The frames of a library or two stand between process.exit() and the plugin that called it. */
 const FRAMES = 100;
 
-/** What a run of the Core leaves in its log, so that the next one (safe mode, above all) can say how it went. The logs plugin reads `run`. */
+/** Marks of a run in the log, so that the next one (safe mode, above all) can report how it went. The logs plugin reads `run`. */
 export class RunRecord {
   readonly #log: Logger;
   #expected = false;
@@ -15,7 +15,7 @@ export class RunRecord {
     this.#log = log;
     process.on('exit', (code) => {
       if (this.#expected) return;
-      // The stack of the listener leads to whoever called process.exit().
+      // The stack of the listener leads to the caller of process.exit().
       Error.stackTraceLimit = FRAMES;
       const err = new Error('nobody asked the Core to end');
       const plugin = this.blamed(err);

@@ -26,7 +26,7 @@ const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${c
 export const printVersion = () =>
   console.log(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
 
-/** `check FILE`: every problem on a line of its own, exit status 1 if there is one. */
+/** `check FILE`: one problem per line; the exit status is not 0 if there is one. */
 export function checkSku({ sku: file, settings, json }: Arguments): number {
   const found = resolveSku(file, settings);
   const { sku, plugins, problems } = found;
@@ -45,7 +45,7 @@ async function stateFolders({ var: state, run }: Arguments['paths']): Promise<re
   return [run, state, ...inside];
 }
 
-/** What a former Core ordered of its state. A disk that refuses leaves the order: the next start goes on, and until then /health says so. */
+/** Finishes the act on the state that a former Core ordered. A failing disk leaves the order for the next start; /health reports it. */
 function finishState(state: string): void {
   try {
     const act = finishPending(state);
@@ -112,7 +112,7 @@ export async function runCore(args: Arguments): Promise<void> {
       });
     });
   }
-  // A rejection nobody handles arrives here, too: the Core goes on only where one plugin can be named and restarted.
+  // An unhandled rejection arrives here, too: the Core goes on only if one plugin can be named and restarted.
   process.on('uncaughtException', (err) => {
     log.fatal({ err }, `unhandled error: ${reasonOf(err)}`);
     if (!kernel.crashed(err)) record.ends(EXIT.internal);

@@ -1,4 +1,4 @@
-/** What is to be said of a reference to a secret where something else is wanted, and the reverse. Pure. */
+/** Hint for a reference to a secret in place of another value, and the reverse. Pure. */
 import { isSecretRef } from '@device-core/plugin-api';
 import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
 
@@ -7,7 +7,7 @@ type Members = Readonly<Record<string | number, unknown>>;
 const memberOf = (value: unknown, name: string | number): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Members)[name] : undefined;
 
-/** Ends the sentence about a member of a configuration that its schema refuses; empty where it is about something else. */
+/** Ends the sentence about a member of a configuration that its schema refuses; empty if secrets are not its subject. */
 export function secretHint(schema: unknown, config: unknown, path: YamlPath): string {
   let [value, at] = [config, schema];
   for (const name of path) {

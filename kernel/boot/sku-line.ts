@@ -1,4 +1,4 @@
-/** What a line of a SKU says, in detail. */
+/** Details of a plugin's line in a SKU. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Isolation, PluginManifest, SkuPlugin } from '@device-core/plugin-api';
@@ -13,20 +13,20 @@ export function manifestOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, 'plugin.yaml') : path;
 }
 
-/** Why a plugin cannot run at a level; undefined when it can. */
+/** Reason why a plugin cannot run at a level; undefined if it can. */
 export function isolationProblem(manifest: PluginManifest, level: Isolation): string | undefined {
   const { isolation: floor = 'inline', refuses } = manifest;
   if (LEVELS.indexOf(level) < LEVELS.indexOf(floor)) return `its manifest asks for ${floor} at least`;
   return level === 'inline' ? undefined : refuses?.[level];
 }
 
-/** The worker that a plugin shares, by name. What comes with the Core may ask for it by itself; for the rest the SKU has to trust it. */
+/** Name of the worker that a plugin shares. A plugin of the tree may ask for it in its manifest; for others the SKU has to name it. */
 export function shareOf(line: SkuPlugin, manifest: PluginManifest, level: Isolation): string | undefined {
   const { share = line.path === undefined ? manifest.share : undefined } = line;
   return level === 'worker' && share ? share : undefined;
 }
 
-/** Who shares a worker has the heap of all who share it, and begins anew with them when that changes. */
+/** Adds up the heaps of the plugins that share a worker; a change of the sum restarts them all. */
 export function withHeaps(entries: readonly PluginEntry[]): readonly PluginEntry[] {
   const heaps = new Map<string, number>();
   for (const { share, budget, enabled } of entries) {

@@ -1,10 +1,10 @@
 import type { EventEnvelope } from '@device-core/plugin-api';
 import { EventBusCore } from '../bus/event-bus.ts';
 
-/** What the kernel itself tells of plugins: true in a test, too, but not what a test is about. */
+/** The kernel's events about plugins: a test publishes them, too, but they are not its subject. */
 const OF_KERNEL: ReadonlySet<string> = new Set(['plugin.state', 'plugin.changed']);
 
-/** The bus of the device, which keeps what is published. */
+/** The bus of the device; it keeps published events. */
 export class RecordingBus extends EventBusCore {
   /** Every event so far but the kernel's own. */
   readonly published: EventEnvelope[] = [];
@@ -15,7 +15,7 @@ export class RecordingBus extends EventBusCore {
     return event;
   }
 
-  /** Publishes for a test: kept whatever it is. */
+  /** Publishes for a test: each event is kept. */
   say(publication: Parameters<EventBusCore['publish']>[0]): EventEnvelope {
     const event = this.publish(publication);
     if (this.published.at(-1) !== event) this.published.push(event);

@@ -41,18 +41,18 @@ export interface TestHostOptions {
   readonly config?: object;
   /**
    * Services that are there before setup(), `[given(spi, { handles: async () => [] })]` or `[[spi, whole]]`, in the versions of their references. Each
-   * has a plugin of its own, `test-spi`, and is void once it is gone. They stand in for the kernel's own, too.
+   * has a separate plugin, `test-spi`, and is void once that is gone. They stand in for the kernel's own, too.
    */
   readonly services?: readonly GivenService[];
   /** Capabilities by caller name, `{'app.com.example': ['bridges.spi:flash']}`. The operator holds everything. */
   readonly grants?: Readonly<Record<string, readonly string[]>>;
-  /** Where the plugin runs, if its manifest is a file; what the environment variable DEVICE_TEST_ISOLATION says, if absent. */
+  /** Level of isolation, for a manifest in a file; the environment variable DEVICE_TEST_ISOLATION, if absent. */
   readonly isolation?: Isolation;
   /** The clock of the kernel and the plugin: `virtualClock()`, to be moved on by the test; the machine's, if absent. */
   readonly clock?: Clock;
 }
 
-/** One plugin, started, and the other side of everything it was given. */
+/** One plugin, started, and the other side of all its services, events and hooks. */
 export interface TestHost extends AsyncDisposable {
   /** A service that the plugin provides, or that the test gave, as other plugins get it: void once its provider has stopped. Throws SERVICE_MISSING. */
   service<T>(ref: ServiceRef<T>): T;
@@ -60,13 +60,13 @@ export interface TestHost extends AsyncDisposable {
   serviceFor<T>(ref: ServiceRef<T>, user: { readonly plugin: string; readonly outside?: boolean }): T;
   /** Every event so far, those of publish() included, without what the kernel itself tells of plugins. */
   readonly published: readonly EventEnvelope[];
-  /** What the plugin logged, and every warning and error of the rest. */
+  /** Log lines of the plugin, and every warning and error of the rest. */
   readonly logged: readonly LogLine[];
   readonly device: DeviceInfo;
-  /** Where the plugin runs. */
+  /** Level of isolation at which the plugin runs. */
   readonly isolation: Isolation;
   readonly grants: CapabilityChecker;
-  /** Publishes as somebody else; the source is `core` if absent. */
+  /** Publishes as another source; it is `core` if absent. */
   publish(topic: string, payload: object, priority?: Priority, source?: string): EventEnvelope;
   /** The owner's end of a hook that the plugin taps. */
   hook<K extends HookId>(id: K): HookCaller<K>;
@@ -74,7 +74,7 @@ export interface TestHost extends AsyncDisposable {
   tap<K extends HookId>(id: K, fn: Tap<K>, stage?: number): Disposable;
   /** A service comes, or another implementation in its place: resolves when the plugin's when() has run. */
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
-  /** It goes: resolves when the scope of when() is released. A plugin that requires it is stopped. */
+  /** A service goes: resolves when the scope of when() is released. A plugin that requires it is stopped. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
   /** Another configuration, as a change on the device: taken by what setup() returned where only live members differ, else the plugin restarts. Throws CHANGE_UNDONE. */
   configure(config: object): Promise<void>;
@@ -84,14 +84,14 @@ export interface TestHost extends AsyncDisposable {
   stop(): Promise<void>;
   /** How long its callbacks kept the event loop. */
   usage(): PluginUsage;
-  /** What is held now, by label; after stop() it must be empty. */
+  /** Labels of held resources; the list must be empty after stop(). */
   leaks(): readonly string[];
 }
 
 /**
- * Starts one plugin in a kernel of its own, which is the one of the device: what a Core refuses is refused here. kernel.ready is not called, for the
- * test has the owner's end of it. Throws what setup() throws, after everything it acquired is released; SERVICE_MISSING where the test did not give what the manifest
- * requires; MANIFEST_INVALID; PARAMS_INVALID of the configuration; CAPABILITY_UNKNOWN and CALLER_DENIED of the grants.
+ * Starts one plugin in a separate kernel with the code of the device, so it refuses as a Core does. kernel.ready is not called, because the
+ * test has the owner's end of it. Throws the error of setup(), after its resources are released; SERVICE_MISSING if the test lacks a service
+ * that the manifest requires; MANIFEST_INVALID; PARAMS_INVALID of the configuration; CAPABILITY_UNKNOWN and CALLER_DENIED of the grants.
  */
 export async function createTestHost<R extends ServiceRefs, C>(
   definition: PluginDefinition<R, C>,
@@ -142,7 +142,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
   if (!inline) parts.hooks.tap('plugin.load', 'test', border.load, 0);
 
   const end = async () => {
-    // What was published before is on its way already, as it would be in a Core.
+    // Events that were published before are on their way already, as in a Core.
     if (!inline) await new Promise((resolve) => setImmediate(resolve));
     await kernel.stop();
     root[Symbol.dispose]();

@@ -1,4 +1,4 @@
-/** What a plugin is tested with: one plugin in a host of its own, the check of its manifest, the leak check of a suite. */
+/** Test kit of plugins: one plugin in a separate host, the check of its manifest, the leak check of a suite. */
 
 export { type GivenService, given } from './given.ts';
 export type { TestGrants } from './grants.ts';

@@ -11,12 +11,12 @@ import { systemLauncher } from '../walls/index.ts';
 export const ISOLATION_VARIABLE = 'DEVICE_TEST_ISOLATION';
 export { isolationProblem as refusal, LEVELS };
 
-/** Something said on one side may be answered, passed on and answered again. */
+/** Trips for a message that is answered, passed on and answered again. */
 const TRIPS = 4;
 
 /**
- * Where the plugin runs. A level that only the environment names gives way to the highest one below it that the plugin bears.
- * Throws ISOLATION_UNSUPPORTED where the test names one that it does not bear, or the manifest is no file.
+ * Level at which the plugin runs. A level that only the environment names gives way to the highest one below it that the plugin supports.
+ * Throws ISOLATION_UNSUPPORTED if the test names one that it does not support, or the manifest is no file.
  */
 export function levelOf(manifest: PluginManifest, file: string | undefined, wanted: Isolation | undefined): Isolation {
   const level = wanted ?? ambientLevel(manifest, file);
@@ -46,7 +46,7 @@ export class Border {
       },
     });
 
-  /** Resolves when what was said on either side has had its effects on the other. */
+  /** Resolves when the messages of either side have had their effects on the other. */
   async settle(): Promise<void> {
     for (let trip = 0; trip < TRIPS; trip++) {
       await turns();

@@ -27,8 +27,8 @@ export function manifestToRun(given: PluginManifest | string): PluginManifest {
 }
 
 /**
- * What does not agree between a manifest and the plugin behind it, in words; empty when all is well. Compares `requires` both ways, the
- * contract versions with the ranges by their major number; then everything manifestProblems() asks.
+ * Disagreements between a manifest and the plugin behind it, as sentences; empty if there are none. Compares `requires` both ways and the
+ * contract versions with the ranges by their major number; then runs manifestProblems().
  */
 export function checkManifest(
   given: PluginManifest | string,

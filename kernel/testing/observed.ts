@@ -1,16 +1,16 @@
-/** Notes of what a plugin used while it was tested, for plugin-check: which of its claims nobody ever saw it use. */
+/** Notes of a plugin's use of services and resources in a test; plugin-check finds unused claims by them. */
 import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { appendFileSync } from 'node:fs';
 import type { Caller, PluginDefinition, PluginHost, Resolved, ServiceRefs } from '@device-core/plugin-api';
 
 /** Environment variable that names the file of the notes; without it nothing is noted. */
 export const OBSERVED_VARIABLE = 'DEVICE_CORE_OBSERVED';
-/** And the folder of the plugin's code. */
+/** Environment variable with the folder of the plugin's code. */
 export const OBSERVED_CODE_VARIABLE = 'DEVICE_CORE_OBSERVED_CODE';
 
 /**
- * `method`: a method of a service, `spi.transfer`. `resource`: somebody in the process used what the capability stands for, the plugin or its test. `calls`: it called an operation in its own name,
- * for which it may need any capability.
+ * `method`: a method of a service, `spi.transfer`. `resource`: the plugin or its test used the resource of a capability.
+ * `calls`: the plugin called an operation in its own name, which may need any capability.
  */
 export type ObservedKind =
   | 'service'
@@ -31,7 +31,7 @@ export interface Observation {
 
 type Note = (kind: ObservedKind, name: string) => void;
 
-/** What the operating system is asked for, and the capability that stands for it. */
+/** Resources of the operating system, and the capability for each. */
 const RESOURCES: Readonly<Record<string, string>> = {
   TCPCONNECTWRAP: 'network.outbound',
   UDPSENDWRAP: 'network.outbound',
@@ -39,7 +39,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   TCPSERVERWRAP: 'network.listen',
 };
 
-/** The setup() of a plugin with what it is given, noting what the plugin does with it where somebody wants to know. */
+/** The setup() of a plugin with what it is given, with notes of its use if the environment names a file for them. */
 export function observed<R extends ServiceRefs, C>(
   plugin: PluginDefinition<R, C>,
   host: PluginHost<C>,

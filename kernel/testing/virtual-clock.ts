@@ -27,7 +27,7 @@ export class VirtualClock implements Clock {
   readonly #heap: Timer[] = [];
   #monotonic = 0;
   #taken = 0;
-  /** What share of the time that passes the event loop is busy with others, 0 to 1. */
+  /** Share of the passing time in which the event loop is busy with other work, 0 to 1. */
   busy = 0;
   /** Wall time minus monotonic time. */
   #offset: number;

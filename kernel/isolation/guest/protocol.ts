@@ -18,7 +18,7 @@ export interface GuestStart {
   readonly config: object;
   /** Lines of level debug are wanted. */
   readonly debug: boolean;
-  /** Clock reading of the Core's deadlines. */
+  /** Value of steadyMs() at 0 of the Core's monotonic clock, for its deadlines. */
   readonly steady: number;
 }
 

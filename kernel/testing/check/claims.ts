@@ -12,7 +12,7 @@ export interface Claim {
   readonly remark: string;
 }
 
-/** What was noted while one plugin was tested. */
+/** Notes of the test of one plugin. */
 export class Observations {
   readonly #names = new Map<ObservedKind, Set<string>>();
 
@@ -34,7 +34,7 @@ export class Observations {
   }
 }
 
-/** What the manifest claims and nobody saw the plugin use, each with its place in the manifest. */
+/** Claims of the manifest without any observed use, each with its place in the manifest. */
 export function idleClaims(manifest: PluginManifest, seen: Observations): readonly Claim[] {
   const idle: Claim[] = [];
   const judge = (used: boolean, path: YamlPath, remark: string) => void (used || idle.push({ path, remark }));

@@ -1,4 +1,4 @@
-/** What is run once at each level of isolation: the plugin's own tests, and start, stop, start, stop. */
+/** Runs at each level of isolation: the plugin's own tests, and start, stop, start, stop. */
 import { extname, join } from 'node:path';
 import type { Isolation, PluginManifest } from '@device-core/plugin-api';
 import { ISOLATION_VARIABLE } from '../isolation.ts';
@@ -56,7 +56,7 @@ export async function startStopAt(level: Isolation, around: Surroundings): Promi
 }
 
 function environment(level: Isolation, { notes, place }: Surroundings): Readonly<Record<string, string>> {
-  // What a plugin uses is the same at every level; inline it is seen at first hand.
+  // The use by a plugin is the same at every level; only an inline run can observe it.
   const observed = { [OBSERVED_VARIABLE]: notes, [OBSERVED_CODE_VARIABLE]: place.folder };
   return { [ISOLATION_VARIABLE]: level, ...(level === 'inline' ? observed : {}) };
 }

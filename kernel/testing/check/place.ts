@@ -1,7 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
-/** Where the parts of a plugin lie. */
+/** Places of the parts of a plugin. */
 export interface Place {
   readonly folder: string;
   readonly manifest: string;

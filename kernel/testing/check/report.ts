@@ -6,7 +6,7 @@ export type Outcome = 'PASS' | 'WARN' | 'FAIL' | 'SKIP';
 export interface CheckRow {
   readonly check: string;
   readonly outcome: Outcome;
-  /** What was found, or what is wrong. More than one line where a tool said more. */
+  /** Finding or fault; more than one line if a tool printed more. */
   readonly remark: string;
   readonly file?: string;
   readonly line?: number;
@@ -15,7 +15,7 @@ export interface CheckRow {
 const COLOURS = { PASS: 'green', WARN: 'yellow', FAIL: 'red', SKIP: 'dim' } as const satisfies Record<Outcome, string>;
 const WIDTH = 24;
 
-/** One line of the table, printed as soon as the check is done; what a tool said stands below, indented. */
+/** One line of the table, printed as soon as the check is done; a tool's output stands below, indented. */
 export function tableLine({ check, outcome, remark, file, line }: CheckRow): string {
   const place = file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}`} `;
   const [first = '', ...more] = remark.split('\n');

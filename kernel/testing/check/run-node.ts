@@ -9,12 +9,12 @@ export interface Ended {
   readonly timedOut: boolean;
 }
 
-/** Runs this Node with the arguments, to the end or to the deadline: what is checked may hang. */
+/** Runs this Node with the arguments, to the end or to the deadline: checked code may hang. */
 export async function runNode(
   args: readonly string[],
   options: { readonly cwd: string; readonly ms: number; readonly env?: Readonly<Record<string, string>> },
 ): Promise<Ended> {
-  // What a test runner puts there makes a node below it believe that it is a part of that test.
+  // The test runner's variable would make a Node below it believe that it is a part of that test.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const child = spawn(process.execPath, [...args], {
     cwd: options.cwd,

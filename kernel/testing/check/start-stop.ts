@@ -1,4 +1,4 @@
-/** A program of its own: starts and stops one plugin twice at one level, and prints what it found as JSON. What it starts may hang or exit. */
+/** Program that starts and stops one plugin twice at one level and prints its findings as JSON. The plugin may hang or exit. */
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginDefinition } from '@device-core/plugin-api';
@@ -14,16 +14,16 @@ import { Observations } from './claims.ts';
 import { isKernelService, standIn } from './stand-in.ts';
 
 export interface StartStop {
-  /** What is wrong; empty when all is well. */
+  /** Problems; empty if there are none. */
   readonly problems: readonly string[];
-  /** What checkManifest() says. */
+  /** Result of checkManifest(). */
   readonly disagreements: readonly string[];
-  /** Services that were stood in for by objects that answer nothing. */
+  /** Services with stand-ins that answer nothing. */
   readonly standIns: readonly string[];
   readonly startMs: readonly number[];
 }
 
-/** What `fakes.ts` of a plugin exports, all of it optional. */
+/** Exports of a plugin's `fakes.ts`, all of them optional. */
 interface Fakes {
   readonly services?: () => readonly (readonly [ServiceRef<unknown>, object])[];
   readonly config?: object;
@@ -49,14 +49,14 @@ async function run(): Promise<void> {
   if (typeof plugin?.setup !== 'function') throw new Error('it exports no `plugin` with setup()');
   disagreements = checkManifest(manifest, plugin);
   const fakes: Fakes = fakesFile === '' ? {} : await import(pathToFileURL(fakesFile).href);
-  // They open with the first word that somebody says: that is no leak.
+  // The streams open with the first write, which is no leak.
   for (const stream of [process.stdout, process.stderr]) stream.write('');
   const nothingLeft = leakCheck();
   for (const round of ['first', 'second']) await startAndStop(plugin, fakes, round);
   await nothingLeft();
 }
 
-/** With the line of the plugin, where it is one that says nothing of it. */
+/** Text of an error, with the plugin's line if the message has none. */
 function told(error: unknown): string {
   const place = error instanceof CoreError ? undefined : originOf(error, [[main, `${dirname(main)}/`]])?.place;
   return place === undefined ? reasonOf(error) : `${reasonOf(error)} (${place})`;
@@ -77,7 +77,7 @@ async function startAndStop(plugin: PluginDefinition, fakes: Fakes, round: strin
   for (const label of host.leaks()) problems.push(`after the ${round} stop it still holds ${label}`);
 }
 
-/** Stand-ins for what it requires and nobody gave. */
+/** Stand-ins for required services that `fakes.ts` does not give. */
 function missing(given: readonly (readonly [ServiceRef<unknown>, object])[]) {
   const wanted = Object.entries(readManifest(manifest).requires ?? {});
   const left = wanted.filter(([id]) => !isKernelService(id) && !given.some(([ref]) => ref.id === id));
@@ -91,7 +91,7 @@ function missing(given: readonly (readonly [ServiceRef<unknown>, object])[]) {
   });
 }
 
-/** What an inline run called of a service. */
+/** Methods of a service that an inline run called. */
 function methodsOf(service: string): readonly string[] {
   const called = new Observations(notes, readManifest(manifest).id).names('method');
   return called.flatMap((name) => (name.startsWith(`${service}.`) ? [name.slice(service.length + 1)] : []));

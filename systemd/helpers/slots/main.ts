@@ -1,6 +1,6 @@
 /**
- * Writes slots and boot record as root, for the Core, which is not. It believes nothing: it takes files from lists that it verified itself, and says which
- * slot starts (docs/adr/0127). Started by systemd with its socket, and gone when nobody has asked for a minute.
+ * Writer of slots and boot record as root, for the Core, which is not. It takes only files from lists that it verified itself, and chooses the
+ * slot that starts (docs/adr/0127). systemd starts it with its socket; it ends after a minute without a request.
  *
  *   node main.ts SERVICE
  */
@@ -12,11 +12,11 @@ import { serve } from './serve.ts';
 
 const service = process.argv[2] ?? '';
 if (!/^[a-z][a-z0-9-]{0,30}$/.test(service)) throw new Error('which service?');
-// Who may connect is the system's to keep: the socket must be one user's alone, and that user is the Core.
+// The system guards the socket: it must belong to one user alone, and that user is the Core.
 const { uid, mode } = lstatSync(`/run/${service}-slots.sock`);
 if (uid === 0 || (mode & 0o177) !== 0) throw new Error('its socket is not that of one user alone');
 const system = `/var/lib/${service}-system`;
-/** Where the Core puts what it fetched, and where a package puts an image. */
+/** Folders of fetched images of the Core, and of images from a package. */
 const sources = [`/var/lib/${service}/`, `/usr/share/${service}/`];
 const writer = new SlotWriter({ system, boot: `/run/${service}-boot` }, (folder) =>
   sources.some((source) => folder.startsWith(source)),

@@ -18,7 +18,7 @@ type Answer = (line: string, heeding: Heeding) => Promise<SlotAnswer>;
 
 /**
  * A connection is one request, lines of progress and one answer. Requests are heeded in their order; while a slot is written others are heeded, too.
- * Who goes away takes its staging with it. Resolves when nobody has asked for `idleMs`.
+ * A closed connection ends its staging. Resolves after `idleMs` without a request.
  */
 export async function serve(
   server: Server,
@@ -64,7 +64,7 @@ function heed(socket: Socket, line: string, answer: Answer): Promise<SlotAnswer>
   const gone = new AbortController();
   socket.on('close', () => gone.abort());
   const progress = (told: { readonly done: number; readonly of: number }): void => {
-    // Who does not read is not waited for, and not remembered.
+    // A caller that does not read misses progress lines; they are not kept.
     if (!socket.writableNeedDrain) socket.write(`${JSON.stringify({ progress: told })}\n`);
   };
   return answer(line, { progress, signal: gone.signal });

@@ -1,17 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { type AppSpec, SERVICE, type SkuNode } from '@device-core/plugin-api/inside/app-spec';
 
-/** What the warden will not do, with the reason: nothing was done. */
+/** A refusal of the warden, with the reason: nothing was done. */
 export class Refused extends Error {}
 
-/** What the device allows: `/etc/<service>/warden.json`, root's alone. Paths are absolute. */
+/** Limits of the device: `/etc/<service>/warden.json`, root's alone. Paths are absolute. */
 export interface WardenConfig {
   readonly form: 1;
   readonly service: string;
   /** `<run>` and `<state>` of the Core: `/run/device`, `/var/lib/device`. */
   readonly run: string;
   readonly state: string;
-  /** Folders below which code lies; what a guest may read besides, and run besides. */
+  /** Folders with code; further files that a guest may read; further programs that it may run. */
   readonly code: readonly string[];
   readonly read: readonly string[];
   readonly programs: readonly string[];
@@ -23,7 +23,7 @@ export interface WardenConfig {
   readonly most: number;
 }
 
-/** Throws Refused for a file that somebody else could have written, or that is none. */
+/** Throws Refused for a file that another user could have written, or that is no configuration. */
 export function readConfig(path: string, owner = 0): WardenConfig {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const { uid, mode } = fstatSync(fd);

@@ -3,12 +3,12 @@ import { Refused, type WardenConfig } from './config.ts';
 
 /** Linux's O_PATH: the place itself, not what is in it. It opens no device, and waits for no pipe. */
 const PLACE = 0o10000000 | constants.O_NOFOLLOW;
-/** What may change hands at once, and how deep below the folder; each folder above is open meanwhile. */
+/** Limits of one change of owner: files, and depth below the folder; each folder above is open meanwhile. */
 const MOST_FILES = 100_000;
 const DEEPEST = 100;
 const OWN = process.getuid?.() ?? 0;
 
-/** Opens what lies there, without going through a link in any part of the path. Throws Refused for a link, ENOENT. */
+/** Opens a path without following a link in any part of it. Throws Refused for a link, ENOENT. */
 export function visitPlain(path: string, use: (fd: number) => void = () => undefined): void {
   const parts = path.split('/').filter((part) => part !== '');
   const enter = (fd: number, at: number): void => {
@@ -19,7 +19,7 @@ export function visitPlain(path: string, use: (fd: number) => void = () => undef
   visit(openSync('/', PLACE), (fd) => enter(fd, 0));
 }
 
-/** Sockets of a folder become this user's, 0600 as they are. Whatever else lies there stays as it is. */
+/** Sockets of a folder become this user's, with their mode 0600. Other files stay the same. */
 export function ownSockets(folder: string, to: number, core: number): void {
   visitPlain(folder, (fd) => {
     for (const name of readdirSync(self(fd)))
@@ -59,8 +59,8 @@ type Users = readonly [first: number, last: number];
 type Giving = { readonly to: number; readonly from: Users; left: number };
 
 /**
- * What is in a folder changes hands before the folder does, and meanwhile the folder is root's: so one that is the new owner's is done, and one that is
- * root's was cut off. What is not the giver's alone stays as it is, and so does a folder that its owner has closed.
+ * Files change owner before their folder, which is root's meanwhile: so a folder of the new owner is done, and one of root's was cut off.
+ * A file that is not the giver's alone stays the same, and so does a folder that its owner has closed.
  */
 function give(fd: number, path: string, giving: Giving, depth = 0): void {
   const { to, from } = giving;
@@ -70,7 +70,7 @@ function give(fd: number, path: string, giving: Giving, depth = 0): void {
   if (stat.uid === to || !whole || !(isOf(from, stat.uid) || (folder && stat.uid === 0))) return;
   if (--giving.left < 0 || depth > DEEPEST) throw new Refused(`${path} is one file too many, or too deep`);
   if (folder) {
-    // Root without further rights reads only what is its own; and nobody else changes it meanwhile.
+    // Root without further rights reads only its own folders, and no other user changes this one meanwhile.
     chownSync(self(fd), OWN, 0);
     for (const name of readdirSync(self(fd)))
       visit(openAt(fd, name), (child) => give(child, `${path}/${name}`, giving, depth + 1));
@@ -90,5 +90,5 @@ function visit(fd: number, use: (fd: number) => void): void {
 
 const openAt = (fd: number, name: string) => openSync(`${self(fd)}/${name}`, PLACE);
 
-/** What is open, by a name that leads nowhere else. */
+/** Path of an open file, which cannot lead elsewhere. */
 const self = (fd: number) => `/proc/self/fd/${fd}`;

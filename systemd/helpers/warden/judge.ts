@@ -1,7 +1,7 @@
 import { type AppSpec, appSpecProblem, LIMIT_NAMES } from '@device-core/plugin-api/inside/app-spec';
 import { Refused, type WardenConfig } from './config.ts';
 
-/** Throws Refused unless this is a specification that the device allows. What lies on the disk is looked at elsewhere. */
+/** Throws Refused unless the device allows this specification. The files on disk are checked elsewhere. */
 export function judged(value: unknown, config: WardenConfig): AppSpec & { readonly uid: number } {
   const spec = value as AppSpec & { readonly uid: number };
   const problem = appSpecProblem(value) ?? placeProblem(spec, config) ?? reachProblem(spec, config);
@@ -9,7 +9,7 @@ export function judged(value: unknown, config: WardenConfig): AppSpec & { readon
   return spec;
 }
 
-/** What the guest writes, as it lies on the device. */
+/** Folders that the guest writes, by their paths on the device. */
 export function ownFolders({ data, cache, files }: AppSpec): readonly string[] {
   return [...new Set([data ?? [], cache ?? [], files.write, Object.values(files.placed ?? {})].flat())];
 }

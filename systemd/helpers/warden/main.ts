@@ -12,7 +12,7 @@ import { wardenOf } from './warden.ts';
 const service = process.argv[2] ?? '';
 const config = readConfig(`/etc/${service}/warden.json`);
 if (config.service !== service) throw new Refused(`its configuration is that of ${config.service}`);
-// Who may connect is the system's to keep: the socket must be one user's alone, and that user is the Core.
+// The system guards the socket: it must belong to one user alone, and that user is the Core.
 const { uid: core, mode } = lstatSync(`/run/${service}-warden.sock`);
 if (core === 0 || (mode & 0o177) !== 0) throw new Refused('its socket is not that of one user alone');
 const parts = { config, core, files: new UnitFiles(), bus: '/run/dbus/system_bus_socket' };

@@ -3,13 +3,13 @@ import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/inside/app-spec';
 import { Refused, type WardenConfig } from './config.ts';
 
-/** What stands in the first line of a unit that the warden made, for itself. */
+/** The warden's note in the first line of each unit that it made. */
 export interface Guest extends Pick<AppSpec, 'name' | 'kind' | 'id' | 'run'> {
   readonly uid: number;
   readonly own: readonly string[];
 }
 
-/** Where else units lie; theirs would stand above the warden's. */
+/** Other folders of units, which take precedence over the warden's. */
 const OTHERS = ['/etc/systemd/system', '/run/systemd/transient', '/usr/lib/systemd/system', '/lib/systemd/system'];
 const MARK = '# of the warden: ';
 const NAME = /^(app|plugin)-[a-z][a-z0-9-]{0,39}$/;
@@ -24,7 +24,7 @@ export class UnitFiles {
     this.#records = records;
   }
 
-  /** Throws Refused for a name of which there is no unit of the warden. */
+  /** Throws Refused for a name without a unit of the warden. */
   guest(name: unknown): Guest {
     const text = typeof name === 'string' && NAME.test(name) ? textOf(this.#path(name)) : '';
     if (!text.startsWith(MARK)) throw new Refused(`there is no guest ${JSON.stringify(name)}`);
@@ -37,7 +37,7 @@ export class UnitFiles {
     return names.filter(own).map((name) => this.guest(name));
   }
 
-  /** Writes what differs. Whether something did. */
+  /** Writes changed files; true if there was a change. */
   put(spec: AppSpec & { readonly uid: number }, own: readonly string[], { run, most }: WardenConfig): boolean {
     const { name, kind, id, uid } = spec;
     const others = this.guests().filter((guest) => guest.name !== name);
@@ -67,7 +67,7 @@ export class UnitFiles {
 
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
-/** As a whole or not at all; /run is gone with the power, so that nothing is flushed. */
+/** Writes a file as a whole or not at all; /run is lost with the power, so there is no flush. */
 function write(path: string, text: string): boolean {
   if (textOf(path) === text) return false;
   rmSync(`${path}.new`, { force: true });

@@ -14,8 +14,8 @@ export interface WardenParts {
 }
 
 /**
- * What the Core may have done as root: guests that the device allows are made, started, limited and ended, and nothing else. Takes a line of JSON, and
- * answers with one: `{"ok":..}`, `{"refused":"<reason>"}` where nothing was done, `{"failed":"<reason>"}` where the system would not.
+ * Acts of root for the Core: it makes, starts, limits and ends guests that the device allows, and nothing else. Takes a line of JSON, and
+ * answers with one: `{"ok":..}`, `{"refused":"<reason>"}` if nothing was done, `{"failed":"<reason>"}` if the system failed.
  */
 export function wardenOf({ config, core, files, bus }: WardenParts): (line: string) => Promise<string> {
   type Request = Readonly<Record<string, unknown>>;
