@@ -93,7 +93,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     });
   }
 
-  /** What would change if this were the set; `also` names plugins that are the same, but have to start again. */
+  /** Changes from the present set to this one; `also` names equal plugins that have to start again. */
   difference(entries: readonly PluginEntry[], also: readonly string[]): Difference & { affected: readonly string[] } {
     const former = this.#records.all.map(({ entry }) => entry);
     const live = new Map(this.live(entries, also).map(({ record }) => [record.entry.id, record.entry]));

@@ -26,7 +26,7 @@ const format = ({ file, line, code, message }: Problem) => `${file}:${line}: ${c
 export const printVersion = () =>
   console.log(`device-core ${CORE_VERSION}, plugin-api ${API_VERSION}, node ${process.version}`);
 
-/** `check FILE`: one problem per line; the exit status is not 0 if there is one. */
+/** `check FILE`: one problem per line; exit status 1 if there is one. */
 export function checkSku({ sku: file, settings, json }: Arguments): number {
   const found = resolveSku(file, settings);
   const { sku, plugins, problems } = found;

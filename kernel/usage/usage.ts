@@ -24,7 +24,7 @@ type Counter = { -readonly [K in keyof CallbackUsage]: CallbackUsage[K] };
 export class PluginMeter implements ServiceUser {
   readonly plugin: string;
   outside = false;
-  /** Where its code lies, if it runs in this thread. */
+  /** Folder of its code, if it runs in this thread. */
   folder: string | undefined;
   #budget = DEFAULT_BUDGET;
   /** Usage that the other side of an isolated plugin reports; the receiver writes it here. */

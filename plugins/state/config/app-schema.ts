@@ -1,6 +1,6 @@
 /**
- * What an app's manifest says of its own keys (decisions D11). The schema describes an object whose members are keys; a member may be a full
- * dotted key or an object with `properties` of its own. Each value is checked by itself: `required` has no meaning, for any key may be unset.
+ * Keys that an app's manifest describes (decisions D11). The schema describes an object with keys as members; a member may be a full
+ * dotted key or an object with `properties`. Each value is checked by itself: `required` has no meaning, because any key may be unset.
  */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
@@ -14,14 +14,14 @@ const ajvPackage = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 
 const SCHEMA_ID = 'app';
-/** Of processor time. An honest schema takes well below a millisecond, and some tens where it is compiled first; a slow board takes ten times that. */
+/** Limit of processor time. An honest schema takes below a millisecond, and some tens for its compilation; a slow board takes ten times that. */
 const LIMIT_MS = 250;
 
-/** What is known of the keys of an app. */
+/** Description of the keys of an app. */
 export interface AppKeys {
   readonly schema?: JsonSchema | undefined;
   readonly defaults: ReadonlyMap<string, unknown>;
-  /** Why a value is refused; undefined where it fits. */
+  /** Reason why a value is refused; undefined if it fits. */
   fault(key: string, value: unknown): string | undefined;
   /** JSON pointer of the member of the value that `fault` is about; '' for the value as a whole. */
   place(key: string, value: unknown): string;
@@ -41,7 +41,7 @@ export function refusingKeys(defaults: object | undefined, reason: string): AppK
 export class AppSchema implements AppKeys {
   readonly defaults: ReadonlyMap<string, unknown>;
   readonly schema: JsonSchema | undefined;
-  /** Whose schema it is, in messages. */
+  /** Owner of the schema, in messages. */
   readonly #of: string;
   #ajv: Ajv | undefined;
   readonly #validators = new Map<string, ValidateFunction>();
@@ -58,7 +58,7 @@ export class AppSchema implements AppKeys {
     try {
       if (described.schema) {
         const { schema } = described;
-        // Not within the limit: a package whose loading was interrupted stays half loaded for good.
+        // The package is loaded outside of the limit: an interrupted load would leave it half loaded for good.
         ajvPackage();
         this.#limit.run(() => this.#compiler(schema).getSchema(SCHEMA_ID), this.#undo);
       }

@@ -1,4 +1,4 @@
-/** Keys that somebody described for the device and all apps at once, a prefix each: their values are checked, and their defaults stand below every layer. */
+/** Keys described for the device and all apps at once, by prefix: their values are checked, and their defaults stand below every layer. */
 
 import { CoreError, nearest, reasonOf } from '@device-core/plugin-api';
 import type { Config } from '@device-core/plugin-api/services/config';
@@ -14,7 +14,7 @@ interface Prefix {
   readonly schema: () => AppSchema;
   readonly defaults: ReadonlyMap<string, unknown>;
   readonly keys: ReadonlyMap<string, SchemaKey>;
-  /** What was said of a value, as each look at a setting asks; emptied with the description. */
+  /** Cached faults of values, for each look at a setting; emptied with the description. */
   readonly said: Map<string, string | undefined>;
 }
 
@@ -23,7 +23,7 @@ const MOST_SAID = 1024;
 export class Described {
   readonly #prefixes = new Map<string, Prefix>();
 
-  /** What `delete` takes. Throws CONFIG_KEY_INVALID, PARAMS_INVALID. */
+  /** Describes the keys of a prefix; returns the token for `delete`. Throws CONFIG_KEY_INVALID, PARAMS_INVALID. */
   set(prefix: string, given: Keys): object {
     checkKey(prefix);
     if (prefix.includes('.') || prefix === 'plugins')
@@ -54,12 +54,12 @@ export class Described {
     return of;
   }
 
-  /** Nothing where somebody described it anew since. */
+  /** Removes a description, unless a newer one has replaced it. */
   delete(prefix: string, token: object): void {
     if (this.#prefixes.get(prefix) === token) this.#prefixes.delete(prefix);
   }
 
-  /** One key of it, where it is described. */
+  /** The description of one key, if there is one. */
   key(key: string): SchemaKey | undefined {
     return this.#of(key)?.keys.get(key);
   }
@@ -75,12 +75,12 @@ export class Described {
     return defaults?.has(key) ? { value: defaults.get(key), revision: 0 } : undefined;
   }
 
-  /** Is the key somebody's who describes? */
+  /** True if the key's prefix is described. */
   owns(key: string): boolean {
     return this.#of(key) !== undefined;
   }
 
-  /** Why a value cannot be one of this key; undefined also for keys that nobody describes. */
+  /** Reason why a value does not fit this key; undefined also for keys without a description. */
   fault(key: string, value: unknown): string | undefined {
     const of = this.#of(key);
     if (!of) return undefined;

@@ -1,4 +1,4 @@
-/** What each key is, and what every layer says of it. */
+/** Descriptions of all keys, with their values in every layer. */
 
 import { CoreError } from '@device-core/plugin-api';
 import { isLive, isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
@@ -15,11 +15,11 @@ export type SectionKind = 'app' | 'device' | 'plugin';
 
 export interface SectionInfo {
   readonly kind: SectionKind;
-  /** Of the app or the plugin; `device` for the keys of the device itself. */
+  /** Id of the app or the plugin; `device` for the keys of the device itself. */
   readonly id: string;
   readonly title: string;
   readonly keys: number;
-  /** Keys of which the device or an app says something of its own. */
+  /** Number of keys that the device or an app overrides. */
   readonly overrides: number;
 }
 
@@ -38,7 +38,7 @@ export interface DescribedLayer {
 export interface Description {
   readonly section: { readonly kind: SectionKind; readonly id: string };
   readonly key: string;
-  /** Of the key within its section. */
+  /** Name of the key within its section. */
   readonly name: string;
   readonly schema: JsonSchema;
   readonly secret: boolean;
@@ -47,9 +47,9 @@ export interface Description {
   readonly setBy?: string;
   readonly setAt?: number;
   readonly layers: readonly DescribedLayer[];
-  /** What the plugin runs with, where that is something else than the highest layer. */
+  /** Value with which the plugin runs, if it is not that of the highest layer. */
   readonly running?: unknown;
-  /** For `ifRevision` of `config.set`. */
+  /** Revision for `ifRevision` of `config.set`. */
   readonly revision: number;
   readonly overridden: boolean;
   readonly writable: boolean;
@@ -212,7 +212,7 @@ export class Descriptions {
     const skuOnly = section !== undefined && isSkuOnly(section.schema, name);
     const inForce = section && at(section.inForce, name.split('.'));
     const winning = layers[winner];
-    // A default within a group that nobody gave holds as soon as somebody does.
+    // A default within a group that is not set holds once the group is set.
     const idle = inForce === undefined && winning?.source === 'builtin';
     const differs = section !== undefined && !idle && !same(inForce, winning?.value);
     return {
@@ -242,7 +242,7 @@ export class Descriptions {
 
 const isOverride = (source: DescribedLayer['source']): boolean => source === 'app' || source === 'device';
 
-/** Where a row stands in the one order of all; also what a page of the answer ends with. */
+/** Sort key of a row; also the cursor at the end of a page of the answer. */
 const placeOf = ({ kind, id, key }: Row): string => `${kind}/${id}/${key}`;
 
 function textOf({ key, id, title, described }: Row): string {

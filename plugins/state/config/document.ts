@@ -13,7 +13,7 @@ import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
 const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 
 const VALUE_TAG = '!value';
-/** Of directives, and of the beginning and the end of a document. */
+/** Markers of directives, and of the beginning and the end of a document. */
 const MARKER = /^(?:---|\.\.\.|%|\ufeff)/m;
 const customTags = (tags: unknown[]) =>
   [...tags, { tag: VALUE_TAG, collection: 'map', nodeClass: yaml().YAMLMap, identify: () => false }] as never;
@@ -31,9 +31,9 @@ interface Place {
   readonly value: unknown;
 }
 
-/** Where one pair of the root stands in the text. */
+/** Place of one pair of the root in the text. */
 export interface Part {
-  /** The key as it stands there: a whole one, or the beginning of several. */
+  /** The written key: a whole one, or the beginning of several. */
   readonly name: string;
   /** Keys that have a value there. */
   readonly keys: readonly string[];
@@ -56,7 +56,7 @@ export class ConfigDocument {
     return this.#parsed;
   }
 
-  /** Throws STATE_CORRUPT whose reason starts with the line. */
+  /** Throws STATE_CORRUPT; its reason starts with the line. */
   static parse(text: string, file: string): ConfigDocument {
     if (text === '') return new ConfigDocument();
     const { isMap, isNode, isScalar, LineCounter, parseDocument, visit } = yaml();
@@ -93,8 +93,8 @@ export class ConfigDocument {
   }
 
   /**
-   * Where the pairs of the root begin and the last of them ends, in the text that was parsed: whole lines, each part a document by itself.
-   * Undefined where it cannot be cut so: a root in braces, indented or below a marker of YAML.
+   * Places of the root's pairs in the parsed text, and the end of the last one: whole lines, each part a document by itself.
+   * Undefined if the text cannot be cut so: a root in braces, indented or below a marker of YAML.
    */
   parts(text: string): { readonly parts: readonly Part[]; readonly end: number } | undefined {
     const contents = this.#parsed?.contents;

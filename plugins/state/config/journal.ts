@@ -17,11 +17,11 @@ export type Change = (KeyMetadata & { readonly value: unknown }) | null;
 export type Changes = ReadonlyMap<string, Change>;
 
 export interface Found {
-  /** What was written, the oldest first. */
+  /** Writes, the oldest first. */
   readonly writes: readonly Changes[];
   /** Revision of the metadata that they follow. */
   readonly of?: number;
-  /** Why there may have been more. */
+  /** Reason why writes may be lost. */
   readonly damage?: string;
 }
 
@@ -43,11 +43,11 @@ export class Journal {
   }
 
   /**
-   * What lies there, if it follows the metadata of revision `of`: a journal of others was folded already. Undefined metadata cannot tell. A last line
-   * that is not whole was never acknowledged. Throws STATE_NEWER, and STATE_CORRUPT for what cannot be read.
+   * Reads the journal if it follows the metadata of revision `of`: one of other metadata was folded already, and undefined metadata cannot tell.
+   * An incomplete last line was never acknowledged. Throws STATE_NEWER, and STATE_CORRUPT for a file that cannot be read.
    */
   async read(of: number | undefined): Promise<Found> {
-    this.#bytes = 1; // whatever it is has to go before a new one begins
+    this.#bytes = 1; // any old file has to go before a new one begins
     const text = await readState(this.path);
     this.#bytes = text === undefined ? 0 : Math.max(1, Buffer.byteLength(text));
     if (text === undefined) return { writes: [] };

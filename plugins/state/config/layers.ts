@@ -1,4 +1,4 @@
-/** What the layers of the configuration are to whoever lays them over each other. */
+/** Layers of the configuration, as the code that lays them over each other sees them. */
 import type { ConfigLayer } from '@device-core/plugin-api/services/config';
 import { isBelow } from './keys.ts';
 import type { Lock } from './locks.ts';
@@ -12,7 +12,7 @@ export interface Layer {
 export interface Placed {
   readonly layer: Layer;
   readonly source: ConfigLayer;
-  /** It comes with the app itself, or with whoever described the key for all. */
+  /** Source of a built-in default: the app itself, or a description of the key for all. */
   readonly builtIn?: 'app' | 'shared';
 }
 
@@ -20,13 +20,13 @@ export interface LayerValue extends Held {
   readonly source: ConfigLayer | 'builtin';
   /** The Core can change it alone. */
   readonly writable: boolean;
-  /** Why the value is not used. */
+  /** Reason why the value is not used. */
   readonly misfit?: string;
 }
 
 export interface Layered {
   readonly layers: readonly LayerValue[];
-  /** Index of the layer in force; -1 where there is none. */
+  /** Index of the layer in force; -1 if there is none. */
   readonly winner: number;
   readonly lock?: Lock;
 }

@@ -10,12 +10,12 @@ const PATTERN = /^(\*|[A-Za-z0-9][A-Za-z0-9_-]*)(\.(\*|[A-Za-z0-9][A-Za-z0-9_-]*
 
 export interface Lock {
   readonly pattern: string;
-  /** What the OEM says of it. */
+  /** The OEM's reason. */
   readonly reason?: string;
 }
 
 export interface Locks {
-  /** What locks the key, if anything. */
+  /** Finds the lock of the key, if there is one. */
   find(key: string): Lock | undefined;
 }
 

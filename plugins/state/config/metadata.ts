@@ -1,4 +1,4 @@
-/** `config.meta.json`: who set which key when, beside the YAML that people read and edit. */
+/** `config.meta.json`: author and time of each key, beside the YAML that people read and edit. */
 import { createHash } from 'node:crypto';
 import { newerForm } from '@device-core/plugin-api';
 
@@ -8,7 +8,7 @@ export interface KeyMetadata {
   readonly revision: number;
   readonly setBy: string;
   readonly setAt: number;
-  /** Of the value that this describes: a value with another hash was edited by hand. */
+  /** Hash of the described value: a value with another hash was edited by hand. */
   readonly hash: string;
 }
 

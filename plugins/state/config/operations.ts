@@ -52,7 +52,7 @@ interface ResetParams {
   readonly ifRevision?: number;
 }
 
-/** What the operations reach; `write` also makes the changes of plugins' sections. */
+/** Services of the operations; `write` also makes the changes of plugins' sections. */
 export interface Reach {
   readonly store: Pick<Config, 'get' | 'list'> & { knows(app: string): Promise<boolean> };
   readonly write: Config['set'];
@@ -70,7 +70,7 @@ export interface Reach {
 
 export function configOperations(reach: Reach): readonly Operation<never, unknown>[] {
   const { store, capabilities, names } = reach;
-  /** A secret is read by the app that has it, and by nobody else. */
+  /** A secret is shown only to the app that has it. */
   const shown = (entry: ConfigEntry, scope: ConfigScope, caller: Caller): ConfigEntry & { readonly hidden?: true } =>
     caller.kind === 'app' || entry.value === null || !reach.isSecret(scope, entry.key)
       ? entry

@@ -1,5 +1,5 @@
 /**
- * Configuration of plugins, set on the device. Keys `plugins.<id>.<member>` of the device's layers are laid over what the SKU says; the Core reads
+ * Configuration of plugins, set on the device. Keys `plugins.<id>.<member>` of the device's layers are laid over those of the SKU; the Core reads
  * them from `<var>/plugins/settings.json` before it runs anything, and restarts the plugins whose section changed (ADR 0106).
  */
 
@@ -31,7 +31,7 @@ interface Options {
   readonly folder: string;
   readonly problems: Problems;
   readonly log: Logger;
-  /** What is in force below `plugins`, whichever layer it comes from. */
+  /** Settings in force below `plugins`, from all layers. */
   readonly overrides: () => Promise<readonly ConfigEntry[]>;
 }
 
@@ -41,9 +41,9 @@ export class PluginSections {
   #manager: Pick<PluginManager, 'settings' | 'apply'> | undefined;
   #sections = new Map<string, Section>();
   readonly #checks = new Map<string, AppKeys>();
-  /** What the Core was told last: at its start it read the file. */
+  /** Text that the Core applied last: it reads the file at its start. */
   #applied: string | undefined;
-  /** The change that is to be applied next, where somebody asked for it: it can be undone. */
+  /** The requested change that is applied next: it can be undone. */
   #asked: { readonly key: string; readonly undo: () => Promise<unknown> } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -138,7 +138,7 @@ export class PluginSections {
     });
   }
 
-  /** After whatever change of the layers: brings the file in line, and the plugins. */
+  /** Brings the file and the plugins in line after any change of the layers. */
   follow(): Promise<void> {
     return this.#inTurn(() => this.#apply());
   }

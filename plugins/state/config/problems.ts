@@ -2,13 +2,13 @@ import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 const MAX_NOTES = 16;
 
-/** What an operator must know of the files: faults that last until the file is mended, and notes of what was repaired. */
+/** Reports about the files to the operator: faults that last until the file is mended, and notes of repairs. */
 export class Problems {
   readonly #faults = new Map<string, { readonly code: string; readonly message: string; readonly since: number }>();
   readonly #notes: string[] = [];
   readonly #newer = new Set<string>();
 
-  /** True where this fault is news. */
+  /** True if this fault is new. */
   fault(file: string, code: string, message: string): boolean {
     if (this.#faults.get(file)?.message === message) return false;
     this.#faults.set(file, { code, message, since: Date.now() });
@@ -19,13 +19,13 @@ export class Problems {
     this.#faults.delete(file);
   }
 
-  /** Something that was set right, told until the plugin stops; only the newest 16 are kept. */
+  /** A repair, reported until the plugin stops; only the newest 16 are kept. */
   note(message: string): void {
     this.#notes.push(message);
     if (this.#notes.length > MAX_NOTES) this.#notes.shift();
   }
 
-  /** A file that a newer Core wrote: told as long as the plugin runs. */
+  /** A file that a newer Core wrote: reported as long as the plugin runs. */
   newer(message: string): void {
     if (this.#newer.size < MAX_NOTES) this.#newer.add(message);
   }

@@ -1,4 +1,4 @@
-/** What stands beside the YAML that people read and edit: its last good copy, who set what, and the journal of what was changed since. */
+/** Records beside the YAML that people read and edit: its last good copy, the authors of values, and the journal of changes since. */
 import { dirname, join } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile, storageError, sweepLeftovers } from '@device-core/plugin-api/durable';
@@ -22,7 +22,7 @@ export interface Opened {
   readonly revision: number;
   /** The text that was acknowledged last; undefined where it is not known. */
   readonly lastGood: string | undefined;
-  /** Who set what, given what the YAML holds. */
+  /** Authors of values, for the values of the YAML. */
   readonly authors: (values: Values) => ReadonlyMap<string, KeyMetadata>;
 }
 
@@ -103,7 +103,7 @@ export class Records {
     this.#behind = false;
   }
 
-  /** What writers that were killed left behind: it does no harm where it cannot be removed. */
+  /** Removes leftovers of killed writers; a failure does no harm. */
   async #sweep(): Promise<void> {
     const names = [METADATA, METADATA_BESIDE, JOURNAL, JOURNAL_BESIDE];
     const files = [this.#path, ...names.map((name) => this.#beside(name))];

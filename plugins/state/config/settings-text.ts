@@ -37,7 +37,7 @@ export class SettingsText {
   readonly #slots = new Set<Slot>();
   readonly #places = new Map<string, Slot>();
   readonly #byName = new Map<string, Slot>();
-  /** Of each beginning of keys, how many begin so. */
+  /** Number of keys with each beginning. */
   readonly #beginnings = new Map<string, number>();
   readonly #changes: { readonly slot: Slot; readonly former: Piece | undefined }[] = [];
   #bytes: number;
@@ -210,13 +210,13 @@ function sizeOf(piece: Piece | undefined): number {
   return piece ? Buffer.byteLength(piece.before) + Buffer.byteLength(piece.body) : 0;
 }
 
-/** Of a text without any value: what is no comment is `{}`. */
+/** Comments of a text without any value: the other lines are `{}`. */
 function commentsOf(text: string): string {
   const lines = text.split('\n').filter((line) => line.startsWith('#'));
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** With the end of its last line, if there is one. */
+/** Ends the last line of a text, if there is one. */
 function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

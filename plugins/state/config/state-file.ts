@@ -1,7 +1,7 @@
 /**
  * One file that the Core writes (`config.yaml` of the device or of an app), with its journal, metadata and last good copy beside it. Writes that wait
- * are made together; one is in memory only after it is durable. Order of a write: journal, YAML, directory. Whatever moment the Core is killed at, the
- * YAML is whole, and an acknowledged write is in the YAML as well as in the last good copy with its journal.
+ * are made together; one is in memory only after it is durable. Order of a write: journal, YAML, directory. If the Core is killed at any moment,
+ * the YAML is whole, and an acknowledged write is in the YAML as well as in the last good copy with its journal.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export interface StateFileOptions {
   readonly onChange: (keys: readonly string[]) => void;
 }
 
-/** What a change sees of the file when its turn has come. */
+/** The file as a change sees it in its turn. */
 export interface View {
   get(key: string): Held | undefined;
 }
@@ -51,7 +51,7 @@ interface Job {
   readonly value: unknown;
   readonly by: string;
   readonly guard: (view: View) => void;
-  /** It is in force: resolves whoever waits. */
+  /** Resolves the caller's promise once the change is in force. */
   readonly done: (revision: number) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -60,16 +60,16 @@ const MAX_WAITING = 128;
 export class StateFile {
   readonly path: string;
   readonly #options: StateFileOptions;
-  /** What is in force, by key. */
+  /** Values in force, by key. */
   #values = new Map<string, unknown>();
   #authors = new Map<string, KeyMetadata>();
   /** Highest revision ever given out in this file, unset keys included. */
   #revision = 0;
-  /** What the file holds as far as it was accepted; '' also stands for no file. */
+  /** Accepted text of the file; '' also stands for no file. */
   #text = '';
-  /** Says the same as `#text`, and takes the next changes. */
+  /** Draft with the same values as `#text`; it takes the next changes. */
   #draft = new SettingsText('', '', ConfigDocument.parse('', ''));
-  /** Of the file as it was written here; undefined where somebody else wrote it. */
+  /** Seal of the file that was written here; undefined after a write by others. */
   #seal: string | undefined;
   /** A hand edit that was refused and still stands in the file. */
   #refused: string | undefined;
@@ -118,7 +118,7 @@ export class StateFile {
     return this.#take(promise, () => this.#jobs.push({ key, value, by, guard, done, fail: reject }));
   }
 
-  /** Takes in what somebody else wrote into the file; its own writes are no news. */
+  /** Reads changes by others into memory; own writes are known already. */
   reload(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const settle = (fault: unknown) => (fault === undefined ? resolve() : reject(fault));
@@ -151,7 +151,7 @@ export class StateFile {
     while (this.#jobs.length + this.#reloads.length > 0) {
       const reloads = this.#reloads.splice(0);
       let fault: unknown;
-      // Who says that somebody touched the file is believed; otherwise the file tells whether it is the one that was written.
+      // A request to reload is believed; otherwise the seal tells whether the file is the one that was written here.
       if (reloads.length > 0 || this.#seal === undefined || this.#seal !== (await sealOf(this.path)))
         await this.#absorb().catch((error) => {
           fault = error;
@@ -258,7 +258,7 @@ export class StateFile {
     return text ?? '';
   }
 
-  /** Makes a text that somebody else wrote the accepted one: values that the metadata do not know were set by `file`. */
+  /** Accepts a text that was written by others: values that the metadata do not know were set by `file`. */
   async #adopt(text: string, document: ConfigDocument, known: Metadata, behind: boolean): Promise<readonly string[]> {
     const authors = new Map<string, KeyMetadata>();
     const values = new Map<string, unknown>();
@@ -324,7 +324,7 @@ export class StateFile {
     return this.#records.fold(this.#text, { revision: this.#revision, keys: this.#authors });
   }
 
-  /** A file of no bytes is what a crash leaves behind: nobody's wish to unset everything. */
+  /** An empty file is left by a crash, so it does not unset everything. */
   #parse(found: string | undefined): ConfigDocument {
     if (found !== '') return ConfigDocument.parse(found ?? '', this.path);
     const reason = 'line 1: the file is empty; delete it to unset everything';
@@ -363,14 +363,14 @@ export class StateFile {
   }
 }
 
-/** What changes with each change of a file by others, but its contents; undefined where there is none. */
+/** Seal of a file: its inode, size and times change with each write by others. Undefined if there is no file. */
 async function sealOf(path: string, bytes?: number): Promise<string | undefined> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    if (bytes !== undefined && size !== BigInt(bytes)) return undefined; // somebody was quicker
+    if (bytes !== undefined && size !== BigInt(bytes)) return undefined; // another writer was quicker
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch {
-    return undefined; // reading it tells why
+    return undefined; // the next read reports the reason
   }
 }
 

@@ -29,9 +29,9 @@ export interface StoreOptions {
   readonly log: Logger;
   readonly maxKeys: number;
   readonly maxBytes: number;
-  /** Why a value of the device is refused, where somebody knows more of the key. */
+  /** Reason why a value of the device is refused, from a further check of the key. */
   readonly refuse?: (key: string, value: unknown) => string | undefined;
-  /** Which member of a refused value is meant, as a JSON pointer. */
+  /** JSON pointer of the faulty member of a refused value. */
   readonly place?: (key: string, value: unknown) => string;
   /** A key of the device whose value is never shown. */
   readonly hides?: (key: string) => boolean;
@@ -137,7 +137,7 @@ export class ConfigStore implements Config {
       (view) => {
         const lock = this.#locks.find(key);
         if (lock) throw lockedError(key, lock);
-        // What was written before in the same breath counts, though nobody sees it yet.
+        // Earlier writes of the same batch count, though they are not visible yet.
         this.#expect(app, key, options.ifRevision, { now: this.#effective(app, key, view), given: value });
       },
       (revision) =>
@@ -145,7 +145,7 @@ export class ConfigStore implements Config {
     );
   }
 
-  /** Takes one key out of the layer that a scope writes; the others stay. Resolves with what it held. Throws as `set`. */
+  /** Removes one key from the layer that a scope writes; the others stay. Resolves with its former value. Throws as `set`. */
   async reset(
     { app }: ConfigScope,
     key: string,
@@ -163,7 +163,7 @@ export class ConfigStore implements Config {
     return file.set(key, null, by, guard, () => former);
   }
 
-  /** What every layer says of a key, the highest first, and which of them is in force. */
+  /** Values of a key in every layer, the highest first, and the layer in force. */
   layersOf(app: string | undefined, key: string): Layered {
     const lock = this.#locks.find(key);
     const own = app === undefined ? this.#device : this.#opened.get(app);
@@ -192,7 +192,7 @@ export class ConfigStore implements Config {
     return [...keys];
   }
 
-  /** What the app's manifest says of its keys. */
+  /** Schema of the app's keys, from its manifest. */
   schemaOf(app: string): JsonSchema | undefined {
     return this.#schemas.get(app)?.schema;
   }
@@ -245,12 +245,12 @@ export class ConfigStore implements Config {
     return { [Symbol.dispose]: () => this.#redescribe(() => this.#described.delete(prefix, token)) };
   }
 
-  /** What is known of a key of the device. */
+  /** Description of a key of the device. */
   describedKey(key: string): SchemaKey | undefined {
     return this.#described.key(key);
   }
 
-  /** Tells what changes for the device by another description. */
+  /** Reports the values of the device that another description changes. */
   #redescribe<T>(change: () => T): T {
     const seen = () => new Map(this.#described.keys().map((key) => [key, this.#effective(undefined, key)?.value]));
     const former = seen();
@@ -329,7 +329,7 @@ export class ConfigStore implements Config {
     const file = app === undefined ? this.#device : this.#opened.get(app);
     for (const { layer, source } of this.#layers(app)) {
       if (locked && source !== 'default') continue;
-      // What plugins run with is no business of an app.
+      // Plugins' configuration is hidden from apps.
       if (app !== undefined && source === 'device' && isBelow(key, 'plugins')) continue;
       const held = (own && layer === file ? own : layer).get(key);
       if (!held) continue;
@@ -353,7 +353,7 @@ export class ConfigStore implements Config {
     return place ?? '';
   }
 
-  /** Throws CONFIG_CONFLICT with both values, so that whoever is late can choose. */
+  /** Throws CONFIG_CONFLICT with both values, so that the later writer can choose. */
   #expect(
     app: string | undefined,
     key: string,

@@ -1,4 +1,4 @@
-/** One way to write for whoever asks: changes of plugins' sections are tried with the Core first. */
+/** The one way to write settings: changes of plugins' sections are tried with the Core first. */
 import type { Caller } from '@device-core/plugin-api';
 import { callerName } from '@device-core/plugin-api';
 import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
@@ -28,7 +28,7 @@ export class Writer {
     this.#sessions = sessions;
   }
 
-  /** `operator (Firefox on Linux)` for a browser: the brackets keep its name from passing for somebody else's. */
+  /** `operator (Firefox on Linux)` for a browser: the brackets keep its name from passing for another caller. */
   async who(caller: Caller): Promise<string> {
     const { signedIn } = caller;
     if (signedIn === undefined) return callerName(caller);
@@ -46,10 +46,10 @@ export class Writer {
   #write<T>(scope: ConfigScope, key: string, value: unknown, write: () => Promise<T>): Promise<T> {
     if (scope.app !== undefined || typeof key !== 'string' || !isBelow(key, PLUGINS)) return write();
     const { lock, layers } = this.#store.layersOf(undefined, key);
-    // The store says why; the Core need not be asked.
+    // The store reports the reason; a trial with the Core is not needed.
     if (lock || (value !== null && this.#sections.fault(key, value) !== undefined)) return write();
     const former = layers.find(({ writable }) => writable);
-    // Of a former value the layer of the system holds again what is below.
+    // A removed value uncovers the one of the layer below.
     const below = layers.find(({ writable }) => !writable);
     const wanted = (entries: readonly ConfigEntry[]) => {
       const others = entries.filter((entry) => entry.key !== key);

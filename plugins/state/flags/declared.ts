@@ -1,4 +1,4 @@
-/** Who declares which flags. Pure. */
+/** Declarers of flags. Pure. */
 
 import { flagFault, flagSchema, MOST_FLAGS } from '@device-core/plugin-api/flag-declaration';
 import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
@@ -15,8 +15,8 @@ export interface Declared {
 type Declarations = Readonly<Record<string, FlagDeclaration>>;
 
 /**
- * The SKU comes first, then plugins by their id. The check of a SKU refuses what is wrong here, so that little is left to tell: what was declared
- * twice all the same keeps its first declarer, and one flag too many is left out.
+ * The SKU comes first, then plugins by their id. The check of a SKU refuses most faults before: a flag that was declared twice all the same
+ * keeps its first declarer, and a flag over the limit is left out.
  */
 export function collect(
   sku: Declarations,

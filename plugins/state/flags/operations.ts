@@ -54,7 +54,7 @@ interface Given extends Named {
 /** An app has no need of these: it reads `config.get flags.<name>` and hears of `config.changed`, as of each setting that it sees. */
 export function flagOperations(
   values: FlagValues,
-  /** Of an app by its id or its name. Throws APP_NOT_FOUND. */
+  /** Id of an app by its id or its name. Throws APP_NOT_FOUND. */
   idOf: (app: string) => Promise<string>,
 ): readonly Operation<never, unknown>[] {
   const scopeOf = async ({ app }: View): Promise<ConfigScope> => (app === undefined ? {} : { app: await idOf(app) });

@@ -27,7 +27,7 @@ export class FlagValues implements Flags, ServesEachUser<Flags> {
   readonly #parts: Parts;
   readonly #watches = new Set<Watch>();
   #declared: ReadonlyMap<string, Declared> = new Map();
-  /** What was told last, by name. */
+  /** Values that were reported last, by name. */
   #told = new Map<string, FlagTold>();
   #turn: Promise<void> = Promise.resolve();
 
@@ -76,13 +76,13 @@ export class FlagValues implements Flags, ServesEachUser<Flags> {
   async watch(name: string, listener: (value: unknown) => void, plugin = ''): Promise<Disposable> {
     this.#of(name);
     const own = [...this.#watches].filter((one) => one.plugin === plugin);
-    // Nobody says when a plugin ended: the oldest gives way, which is that of an earlier run.
+    // The end of a plugin is not reported: the oldest watch gives way, which is one of an earlier run.
     if (own.length >= MOST_WATCHES) {
       this.#watches.delete(own[0]!);
       this.#parts.log.warn({ plugin }, `it has ${MOST_WATCHES} watchers of flags: the oldest is told no more`);
     }
     const watch = { plugin, name, listener };
-    // Listed before the value is read: a change in between is told, at worst twice.
+    // The watch is listed before the read: a change in between is reported, at worst twice.
     this.#watches.add(watch);
     try {
       this.#tell(watch, await this.get(name));
@@ -107,7 +107,7 @@ export class FlagValues implements Flags, ServesEachUser<Flags> {
     for (const { name, value, source } of now.values()) {
       const before = former.get(name);
       if (before && before.value === value && before.source === source) continue;
-      // What a flag is at the start is no change.
+      // The first value of a flag is no change.
       if (before && source !== 'app') this.#parts.changed({ name, value, source });
       if (before?.value === value) continue;
       for (const watch of this.#watches) if (before && watch.name === name) this.#tell(watch, value);

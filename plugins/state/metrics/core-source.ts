@@ -1,4 +1,4 @@
-/** What the Core measures of itself already, as a source: read from services when somebody looks. */
+/** The Core's own figures as a source: they are read from services at each look. */
 
 import { type Clock, type LoopUsage, type PluginHost, PRIORITIES } from '@device-core/plugin-api';
 import { bridge as bridgeRef } from '@device-core/plugin-api/services/bridge';
@@ -207,7 +207,7 @@ export interface Always {
   readonly startedAt: number;
 }
 
-/** Parts of the Core; one that fails or is not there costs its own numbers only, and is told to `failed`. */
+/** Parts of the Core; a failed or missing one loses only its own numbers, and a failure is reported to `failed`. */
 export class CoreSource {
   readonly #parts = new Map<string, Part>();
   readonly #failed: (part: string, thrown: unknown) => void;
@@ -278,7 +278,7 @@ export class CoreSource {
   async collect(): Promise<readonly MetricData[]> {
     const points = new Points();
     const asked: Promise<void>[] = [];
-    // Each in a turn of its own, and none waits for another.
+    // Each part has a separate turn of the event loop, and none waits for another.
     for (const [name, part] of [...this.#parts]) {
       asked.push(this.#ask(name, part, points));
       await new Promise((resolve) => setImmediate(resolve));

@@ -16,7 +16,7 @@ interface Settings {
 }
 
 const requires = { device, operations, pluginManager, eventBus };
-/** Of the Core's own metrics, some of which have a series for each plugin or app. */
+/** Most series of the Core's own metrics, some of which have one for each plugin or app. */
 const CORE_SERIES = 500;
 
 export const plugin = definePlugin<typeof requires, Settings>({

@@ -15,7 +15,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   Hz: 'hertz',
 };
 
-/** Of two metrics whose names are one there the first by name is told; a comment names the others. */
+/** Writes the first of metrics that share a name in Prometheus; a comment names the others. */
 export function toPrometheus(metrics: readonly MetricData[]): string {
   let text = '';
   const taken = new Set<string>();

@@ -1,11 +1,11 @@
-/** What a source answered, looked at: it may come from anybody's code. Pure. */
+/** Check of a source's answer, which may come from any plugin's code. Pure. */
 import { CONSENT_LEVELS, type MetricData, type MetricInfo, type MetricPoint } from '@device-core/plugin-api/telemetry';
 
 export interface Reading {
   readonly metrics: readonly MetricData[];
-  /** Metrics and points that were no such thing. */
+  /** Number of invalid metrics and points. */
   readonly refused: number;
-  /** The first of them. */
+  /** Reason of the first refusal. */
   readonly why?: string;
 }
 
@@ -21,10 +21,10 @@ const NAME = /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/;
 const UNIT = /^[!-~]{1,32}$/;
 const KINDS: ReadonlySet<unknown> = new Set(['counter', 'gauge', 'histogram']);
 const LEVELS: ReadonlySet<unknown> = new Set(CONSENT_LEVELS.slice(1));
-/** Of the registry, and of histograms in Prometheus. */
+/** Labels of the registry, and of histograms in Prometheus. */
 const RESERVED: ReadonlySet<string> = new Set(['plugin', 'le']);
 
-/** Names, descriptions and labels, whole, as far as an answer is looked at. Throws what a getter of theirs throws. */
+/** Names, descriptions and labels, uncut, of the checked part of an answer. Throws the error of a getter in it. */
 export function textsIn(answer: unknown): readonly string[] {
   if (!Array.isArray(answer)) return [];
   const metrics = answer.slice(0, MOST_METRICS).filter(isMap);
@@ -37,15 +37,15 @@ export function textsIn(answer: unknown): readonly string[] {
 }
 
 export interface Look {
-  /** What becomes of a text, before it is cut. */
+  /** Replaces secrets in a text, before it is cut. */
   readonly shown: (text: string) => string;
-  /** Names are anybody's: one with a text of a secret is refused, for it has no room for what would stand in its place. */
+  /** True for names from any plugin: a name with the text of a secret is refused, because it has no room for a replacement. */
   readonly outside?: boolean;
 }
 
 const isShown = (name: string, { shown, outside }: Look) => !outside || shown(name) === name;
 
-/** Throws where the answer is no list at all. */
+/** Throws if the answer is no list. */
 export function readMetrics(answer: unknown, look: Look = { shown: (text) => text }): Reading {
   if (!Array.isArray(answer)) throw new TypeError('its answer is no list of metrics');
   const metrics: MetricData[] = [];

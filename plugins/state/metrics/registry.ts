@@ -1,4 +1,4 @@
-/** The sources of all plugins, asked when somebody looks: nothing here has a timer. */
+/** The sources of all plugins, read at each look: there is no timer. */
 import {
   CoreError,
   FOR_USER,
@@ -15,7 +15,7 @@ import { type Last, type Limits, SeriesTable } from './series-table.ts';
 
 export interface RegistryOptions extends Limits {
   readonly scope: Scope;
-  /** What a source may take, milliseconds. */
+  /** Time limit of a source in milliseconds. */
   readonly sourceMs: number;
 }
 
@@ -40,7 +40,7 @@ interface Answer {
 }
 
 const MOST_OF_A_PLUGIN = 16;
-/** Of those left out, named in the health. */
+/** Most omitted sources and series that the health names. */
 const MOST_NAMED = 5;
 
 export class Registry implements Metrics, ServesEachUser<Metrics> {
@@ -106,7 +106,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
     };
   }
 
-  /** Who looks while somebody looks gets the same. */
+  /** Collects all metrics; calls during a look share its answer. */
   collect(): Promise<readonly MetricData[]> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -114,7 +114,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
     return this.#looking;
   }
 
-  /** What was found in the last look. */
+  /** Reports the findings of the last look. */
   tell(report: HealthReport): void {
     const failed = [...this.#sources].filter(({ trouble }) => trouble !== undefined);
     if (failed.length > 0)
@@ -194,7 +194,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
       ];
       delete source.trouble;
     } catch (thrown) {
-      // A getter of theirs may throw whatever it likes.
+      // A getter of the answer may throw any value.
       this.#fail(source, reasonOf(thrown));
     }
   }
@@ -206,7 +206,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
   }
 }
 
-/** Whoever throws here does so again where it is told. */
+/** An answer that throws here does so again at the reading, which reports it. */
 function textsOf(answer: unknown): readonly string[] {
   try {
     return textsIn(answer);

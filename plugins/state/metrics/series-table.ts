@@ -23,11 +23,11 @@ export class Series {
   readonly plugin: string;
   readonly key: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** What former starts of its plugin counted. */
+  /** Sum of the former starts of its plugin. */
   base: Sum = { value: 0, count: 0, buckets: undefined };
   now: Sum = this.base;
   round = 0;
-  /** It made room for others. */
+  /** True once it made room for others. */
   gone = false;
 
   constructor(family: Family, plugin: string, key: string, labels: Readonly<Record<string, string>>) {
@@ -43,12 +43,12 @@ interface Family {
   /** The look in which its texts were told first. */
   round: number;
   readonly series: Map<string, Series>;
-  /** How many of them are whose. */
+  /** Number of series of each plugin. */
   readonly byPlugin: Map<string, number>;
 }
 
 const OTHER = { other: 'true' };
-/** A series that nobody told for so many looks makes room where there is none. */
+/** Number of looks without a value after which a series may make room for others. */
 const STALE_ROUNDS = 10;
 
 export class SeriesTable {
@@ -107,7 +107,7 @@ export class SeriesTable {
     last.clear();
   }
 
-  /** What was told since begin(), by name. */
+  /** Metrics with a value since begin(), by name. */
   told(): readonly MetricData[] {
     const families = [...this.#families.values()].sort((one, another) => (one.info.name < another.info.name ? -1 : 1));
     return families.flatMap(({ info, series }) => {
@@ -129,7 +129,7 @@ export class SeriesTable {
     // A secret may have been set since the last look.
     if (known.round !== this.#round) known.info = { ...info, level };
     known.round = this.#round;
-    // Whoever asks for more consent is heard.
+    // The stricter consent wins.
     if (CONSENT_LEVELS.indexOf(info.level) > CONSENT_LEVELS.indexOf(level))
       known.info = { ...known.info, level: info.level };
     return known;
@@ -169,13 +169,13 @@ export class SeriesTable {
     return series;
   }
 
-  /** Once a look: what nobody tells any more goes. */
+  /** Removes stale series, once per look. */
   #sweep(): void {
     if (this.#swept === this.#round) return;
     this.#swept = this.#round;
     for (const [name, family] of this.#families) {
       for (const [key, series] of family.series) {
-        // One of this very look may not have been told yet.
+        // A series of this look may still get its value.
         if (this.#round - series.round < STALE_ROUNDS) continue;
         series.gone = true;
         family.series.delete(key);

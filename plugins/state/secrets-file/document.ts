@@ -1,4 +1,4 @@
-/** What stands in `vault.json`. Pure. */
+/** Contents of `vault.json`. Pure. */
 import { CoreError, newerForm } from '@device-core/plugin-api';
 import { isKey, type SecretKey } from '@device-core/plugin-api/inside/secrets-kit';
 import type { Lock } from './seal.ts';
@@ -10,12 +10,12 @@ export interface SealedRecord {
   readonly v: string;
   readonly at: number;
   readonly by: string;
-  /** Grows with each text, whatever its name. */
+  /** Number that grows with each text of any name. */
   readonly gen: number;
 }
 
 export interface VaultDocument extends Lock {
-  /** The last number that was given; records of a vault of an earlier Core alone say it. */
+  /** The last number that was given; absent in a vault of an earlier Core, where the records have it. */
   readonly gen?: number;
   readonly records: ReadonlyMap<SecretKey, SealedRecord>;
 }
@@ -31,7 +31,7 @@ export function parseVault(text: string, file: string): VaultDocument {
   try {
     found = JSON.parse(text);
   } catch {
-    throw corrupt(text === '' ? 'it is empty' : 'it is no JSON'); // what the parser says would quote it
+    throw corrupt(text === '' ? 'it is empty' : 'it is no JSON'); // the parser's message would quote the file
   }
   if (!isObject(found)) throw corrupt('it is no object');
   const { format, salt, keyId, check, gen, records } = found;

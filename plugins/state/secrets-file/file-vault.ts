@@ -41,7 +41,7 @@ interface Opened {
   readonly document: VaultDocument;
 }
 
-/** What lies at a path: a vault that can be used, none, or why not. */
+/** Findings at a path: a usable vault, none, or the reason why it cannot be used. */
 type Found =
   | { readonly is: 'good'; readonly opened: Opened; readonly text: string }
   | { readonly is: 'absent' }
@@ -63,7 +63,7 @@ export class FileVault implements Vault {
   #keySum: string | undefined;
   /** Records that were opened once under this name: they stay in memory as they are. */
   readonly #whole = new WeakMap<SealedRecord, SecretKey>();
-  /** What was found and mended in this run, by what it is about. */
+  /** Findings and repairs of this run, by subject. */
   readonly #notes = new Map<string, string>();
   #trouble: CoreError | undefined;
 
@@ -253,7 +253,7 @@ export class FileVault implements Vault {
     } catch (error) {
       return { is: isNewer(error) ? 'newer' : 'damaged', reason: reasonOf(error) };
     }
-    // What is in it can be listed without the key.
+    // Records can be listed without the key.
     this.#records = recordsOf(document);
     if (master === undefined) return { is: 'other key', reason: 'there is no key' };
     const key = VaultKey.of(master, document);
@@ -330,7 +330,7 @@ export class FileVault implements Vault {
     return whole;
   }
 
-  /** The first secret: with it comes the key, where nobody gave one. */
+  /** Begins the vault with the first secret; a key is made if none was given. */
   async #begin(): Promise<Opened> {
     const { key: places, log } = this.#options;
     const found = await findKey(places);
@@ -397,7 +397,7 @@ function recordsOf({ records }: VaultDocument): ReadonlyMap<SecretKey, VaultReco
   return new Map([...records].map(([key, { at, by, v }]) => [key, { at, by, bytes: Math.floor((v.length * 3) / 4) }]));
 }
 
-/** Of any record that there ever was: one that was deleted does not open again in the place of a later one. */
+/** Highest number ever given, so that a deleted record cannot open in the place of a later one. */
 function lastOf({ gen = 0, records }: VaultDocument): number {
   let last = gen;
   for (const record of records.values()) last = Math.max(last, record.gen);

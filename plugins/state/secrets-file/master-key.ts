@@ -16,7 +16,7 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export interface KeyPlaces {
   /** `$CREDENTIALS_DIRECTORY` of the unit. */
   readonly credentials: string | undefined;
-  /** Of the system's configuration. */
+  /** Folder of the system's configuration. */
   readonly etc: string;
 }
 

@@ -8,11 +8,11 @@ const SALT = 32;
 const KNOWN = 'this vault is open';
 const CHECK = '1|check';
 
-/** What a vault says of its key. */
+/** A vault's record of its key. */
 export interface Lock {
   /** Base64. */
   readonly salt: string;
-  /** Hex: of this key and no other. */
+  /** Id of the key, in hex. */
   readonly keyId: string;
   readonly check: string;
 }
@@ -28,7 +28,7 @@ export class VaultKey {
     this.lock = lock;
   }
 
-  /** With a salt of its own. */
+  /** Makes a key with a new salt. */
   static make(master: Uint8Array): VaultKey {
     const salt = randomBytes(SALT);
     const key = derived(master, salt, 'device-core vault key', 32);

@@ -13,7 +13,7 @@ import { type Keyring, KeyringError } from './keyring.ts';
 
 /** Before the name of each key; others use the keyring, too. */
 const PREFIX = 'device-core:';
-/** What the system answers where it denies keys altogether. */
+/** Errors of a system that denies keys altogether. */
 const DENIED = new Set(['EPERM', 'EACCES', 'ENOSYS']);
 const FILE = 'the keyring of the kernel';
 const FULL = new Set(['EDQUOT', 'ENOMEM']);

@@ -1,10 +1,10 @@
-/** Known secrets are taken out of what a span tells, before it is cut and kept. */
+/** Known secrets are removed from a span's texts, before it is cut and kept. */
 import type { SecretScan } from '@device-core/plugin-api/services/secrets';
 import type { Span } from '@device-core/plugin-api/tracing';
 
 const WITHHELD = 'withheld';
 
-/** Where the scan fails, texts are withheld: times alone stay. Ids and codes are no texts. */
+/** All texts are withheld if the scan fails; times, ids and codes stay. */
 export async function hidden(spans: readonly Span[], scan: SecretScan | undefined): Promise<readonly Span[]> {
   if (!scan) return spans;
   const texts = new Set<string>();
@@ -21,7 +21,7 @@ export async function hidden(spans: readonly Span[], scan: SecretScan | undefine
   return spans.map((span) => replaced(span, (text) => known.get(text) ?? WITHHELD));
 }
 
-/** What comes from another plugin may be anything. */
+/** Walks the texts of a span; one from another plugin may have any shape. */
 function eachText(span: Span, look: (text: string) => void): void {
   const { name, error, attributes } = Object(span) as Partial<Span>;
   for (const text of [name, error, ...Object.entries(Object(attributes)).flat()])
