@@ -39,7 +39,7 @@ export class Departures implements DeparturesLedger {
     options.scope.defer('bytes that left', () => this.#flush());
   }
 
-  /** What is there from before. */
+  /** Loads the ledgers of former runs. */
   async load(): Promise<void> {
     const { folder, former, log } = this.#options;
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {

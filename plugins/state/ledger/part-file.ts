@@ -1,4 +1,4 @@
-/** What one part of the device sent: written down before it leaves, in a file that a crash cannot spoil but for its last line. */
+/** Departures of one part of the device: written before they leave, in a file of which a crash can spoil only the last line. */
 import { dirname } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import {
@@ -25,7 +25,7 @@ export interface PartFileOptions {
   readonly file: string;
   /** So many departures are kept, the newest; older ones are summed up. */
   readonly keep: number;
-  /** Another file, whose lines are taken over where `file` is not there; it stays as it is. */
+  /** Another file, whose lines are copied if `file` is absent; it stays the same. */
   readonly former?: string;
 }
 
@@ -45,7 +45,7 @@ export class PartFile {
   #trouble: CoreError | undefined;
   /** Lines that were found broken. */
   broken = 0;
-  /** What was wrong with the whole file. */
+  /** Fault of the whole file. */
   damage: string | undefined;
 
   constructor(options: PartFileOptions) {

@@ -2,15 +2,15 @@ import type { DepartureSum } from '@device-core/plugin-api/services/ledger';
 
 type Counted = Pick<DepartureSum, 'for' | 'to'> & { readonly count?: number; readonly bytes?: number };
 
-/** Where the rest goes when too many receivers are known. */
+/** Receiver of the rest if too many are known. */
 const OTHERS = '(others)';
 
-/** How often and how much went to whom. */
+/** Counts and bytes by sender and receiver. */
 export class Sums {
   readonly #most: number;
   readonly #byReceiver = new Map<string, DepartureSum>();
 
-  /** So many receivers are told apart; what goes to more is summed up for each sender. */
+  /** Receivers over `most` are summed up for each sender. */
   constructor(most: number) {
     this.#most = most;
   }

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 const MESSAGE = 16 << 10;
 const FIELDS = 24 << 10;
 const NAME = 256;
-/** Of syslog: what pino counts, from the most severe on. */
+/** Priorities of syslog for pino's levels, the most severe first. */
 const PRIORITIES: readonly (readonly [level: number, priority: number])[] = [
   [60, 2],
   [50, 3],
@@ -57,7 +57,7 @@ export function messageId(about: string): string {
   return id;
 }
 
-/** What holds the end of a line has its length before it: no text can begin a member of its own. Text that is no Unicode is mended by Buffer. */
+/** Encodes a member. A value with a line end has its length before it, so it cannot begin another member. Buffer mends invalid Unicode. */
 function member(name: string, value: string): readonly Buffer[] {
   if (!value.includes('\n')) return [Buffer.from(`${name}=${value}\n`, 'utf8')];
   const bytes = Buffer.from(value, 'utf8');

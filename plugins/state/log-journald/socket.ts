@@ -9,7 +9,7 @@ const MSG_NOSIGNAL = 0x4000;
 const ADDRESS = 110;
 const PATH = 107;
 
-/** What became of a datagram: the receiver has no room, or is not there. */
+/** Outcome of a datagram: sent, the receiver has no room, or it is gone. */
 export type Sent = 'sent' | 'full' | 'gone';
 
 /** A Unix socket for datagrams that never waits. */
@@ -17,12 +17,12 @@ export interface Datagrams extends Disposable {
   send(bytes: Buffer): Sent;
 }
 
-/** Opens one to this path. Throws with the reason where nobody listens. */
+/** Opens a socket to this path. Throws with the reason if there is no listener. */
 export type OpenDatagrams = (path: string) => Datagrams;
 
 type Call = KoffiFunc<(...args: (number | Buffer)[]) => number>;
 
-/** Rejects where koffi, a native package, is not there. Node has no such sockets. */
+/** Loads sockets by koffi, because Node has none for datagrams. Rejects without this native package. */
 export async function loadDatagrams(): Promise<OpenDatagrams> {
   if (process.platform !== 'linux') throw new Error(`the journal is not there on ${process.platform}`);
   const { default: koffi } = await import('koffi');

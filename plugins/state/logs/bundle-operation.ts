@@ -15,8 +15,8 @@ const MOST_PAGES = 100;
 const AT_ONCE = 64;
 
 /**
- * What a support bundle has beside the files of the log. It is the Core that asks for it and takes secrets out of it: a caller names a part, and can have
- * no text of his own looked through. Each part is asked for in the name of the caller.
+ * Parts of a support bundle beside the files of the log. The Core fetches them and removes secrets: a caller only names a part, and cannot
+ * pass a text to be searched. Each part is fetched in the name of the caller.
  */
 export function bundleOperation(
   operations: Pick<Operations, 'invoke'>,
@@ -85,7 +85,7 @@ async function hidden(texts: readonly string[], hide: Hide, pace: Pace): Promise
   return all;
 }
 
-/** Of pages: lists go on where they ended. */
+/** Joins pages of an answer: their lists are concatenated. */
 function joined(before: Members, page: Members): Record<string, unknown> {
   const all: Record<string, unknown> = { ...before };
   for (const [key, value] of Object.entries(page)) {

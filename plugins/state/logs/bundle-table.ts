@@ -1,6 +1,6 @@
 /** Parts of a support bundle beside the files of the log. Data alone: devicectl lists them, the Core makes them. */
 export interface BundleEntry {
-  /** Of the file in the bundle. */
+  /** Name of the file in the bundle. */
   readonly name: string;
   readonly what: string;
   /** The operation whose answer it is; absent: the journal. */

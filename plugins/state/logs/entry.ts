@@ -11,11 +11,11 @@ export interface LogEntry {
   readonly plugin?: string;
   readonly app?: string;
   readonly message: string;
-  /** What else the line says. */
+  /** Other members of the line. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** What an answer shows of a line; a stack trace fits. */
+/** Most characters of a line in an answer; a stack trace fits. */
 const MESSAGE = 8 << 10;
 const FIELDS = 32 << 10;
 /** pino's numbers, `trace` among `debug`. */

@@ -27,7 +27,7 @@ interface Piece {
   readonly end: boolean;
 }
 
-/** What there is of logs, and their texts, for whoever takes them away: `devicectl support-bundle`. */
+/** Operations for the list of logs and their texts, which `devicectl support-bundle` collects. */
 export function fileOperations(files: LogFiles, hide: (texts: readonly string[]) => Promise<readonly string[]>) {
   const listing: Operation<object, { readonly files: readonly LogFileTold[] }> = {
     name: 'logs.files',

@@ -4,7 +4,7 @@ import { patternOf } from './pattern.ts';
 /** Which entries are wanted; what is absent restricts nothing. */
 export interface LogFilter {
   readonly plugin?: string;
-  /** The least one. */
+  /** The least level. */
   readonly level?: Level;
   /** Milliseconds since the Unix epoch. */
   readonly since?: number;
@@ -24,7 +24,7 @@ export function matcher({ plugin, level, since, grep }: LogFilter): (entry: LogE
   };
 }
 
-/** What stands in the terminal of a line. */
+/** Text of a line in the terminal. */
 function shown({ plugin, app, message, fields }: LogEntry): string {
   return `${plugin ?? app ?? 'core'} ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}`;
 }

@@ -5,13 +5,13 @@ import type { Apps } from '@device-core/plugin-api/services/apps';
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** Of one log, the newest first: the log itself, what was put aside, and of each the name that it has once it is packed. */
+/** A file of one log: the log itself or an old one, with its name after packing. */
 export interface LogPart {
   readonly path: string;
   readonly packed?: string;
 }
 
-/** What was put aside of a log: `core.7.log`, packed `core.7.zst`; of an app, and by an older Core, `<file>.1`. The newest first. */
+/** Old files of a log: `core.7.log`, packed `core.7.zst`; `<file>.1` of an app or an older Core. The newest first. */
 export async function putAside(file: string): Promise<readonly LogPart[]> {
   const folder = dirname(file);
   const stem = basename(file).replace(/\.log$/, '');
@@ -29,7 +29,7 @@ export async function putAside(file: string): Promise<readonly LogPart[]> {
   return [...[...numbers].sort((a, b) => b - a).map(part), { path: `${file}.1` }];
 }
 
-/** Which files there are. */
+/** Finder of log files. */
 export class LogFiles {
   readonly #core: string;
   readonly #folder: string;

@@ -19,7 +19,7 @@ export interface Budget {
 export async function* linesBackwards(log: string, budget: Budget, end = Infinity): AsyncGenerator<string> {
   const seen = new Set<number>();
   yield* fileLines({ path: log }, { budget, seen, end });
-  // What was put aside meanwhile was read already, and is known by its inode.
+  // A file that was put aside meanwhile was read already, and is known by its inode.
   for (const part of await putAside(log)) {
     if (budget.bytes <= 0) return;
     yield* fileLines(part, { budget, seen, end: Infinity });

@@ -1,6 +1,6 @@
 /**
- * What `grep` asks for: a plain text, or an expression between slashes. An expression runs as an automaton that looks at each character once (Thompson
- * 1968, as RE2 does): nothing that somebody types can hold the Core up. What needs to go back (references, look-around) is refused.
+ * Patterns of `grep`: a plain text, or an expression between slashes. An expression runs as an automaton that reads each character once
+ * (Thompson 1968, as RE2 does), so no pattern can hold the Core up. Parts that need to go back (references, look-around) are refused.
  */
 import { CoreError } from '@device-core/plugin-api';
 

@@ -8,7 +8,7 @@ import type { Operation } from '@device-core/plugin-api/services/operations';
 /** Recordings that are kept; the oldest goes. */
 const MOST_FILES = 5;
 const NAME = /^\d{13,16}-[a-z0-9.-]{1,80}\.jsonl$/;
-/** What fails again and again is written down once in so long. */
+/** Least pause between two recordings of a repeated failure. */
 const PAUSE_MS = 60_000;
 const FAILED = new Set(['failed', 'quarantined']);
 
@@ -17,7 +17,7 @@ interface Written {
   readonly lines: number;
 }
 
-/** The flight recorder: what was said last, written down when something fails, or when somebody asks. */
+/** The flight recorder: it writes the last lines down at a failure, or on request. */
 export class FlightRecorder {
   readonly #recorder: LogRecorder | undefined;
   readonly #folder: string;

@@ -92,7 +92,7 @@ export class LogStreams {
     }
   }
 
-  /** Until the next look, or the end. */
+  /** Waits for the next look, or the end. */
   async #pause(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ const MOST_BYTES = 32 << 20;
 const FIELDS = ['MESSAGE', 'SYSLOG_IDENTIFIER', '_PID', 'CORE_PLUGIN', 'CORE_APP', 'CORE_FIELDS'];
 const UNITS = ['core', 'core-init', 'safe'];
 
-/** What systemd's journal has of the units of the Core, as far as the Core may read it. */
+/** Lines of the Core's units in systemd's journal, as far as the Core may read it. */
 export class UnitJournal {
   readonly #scope: Scope;
   readonly #service: string;
@@ -60,7 +60,7 @@ function membersOf(entry: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** What is no text comes as its bytes; a field that is there twice, as a list. */
+/** Text of a field. The journal passes other data as bytes, and a repeated field as a list. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return '';

@@ -53,7 +53,7 @@ export function databaseError(file: string, thrown: unknown): CoreError {
   return new CoreError('STATE_CORRUPT', { file, reason }, { cause: thrown });
 }
 
-/** What lies at `file`, without SQLite: `absent`, `ours`, or the error that it is, STATE_NEWER or STATE_CORRUPT. */
+/** State of `file`, read without SQLite: `absent`, `ours`, or the error STATE_NEWER or STATE_CORRUPT. */
 export async function lookAt(file: string): Promise<'absent' | 'ours' | CoreError> {
   const corrupt = (reason: string) => new CoreError('STATE_CORRUPT', { file, reason });
   try {
@@ -78,11 +78,11 @@ export async function lookAt(file: string): Promise<'absent' | 'ours' | CoreErro
 
 export interface Opened {
   readonly database: DatabaseSync;
-  /** What was wrong with the file that lay there, and where it is now. */
+  /** Fault of the former file, and its present place. */
   readonly damage?: string;
 }
 
-/** Rejects with STATE_NEWER and the codes of a disk; whatever else lies there is set aside. `use` looks into it: what it throws counts as damage, too. `known`: it is damaged. */
+/** Rejects with STATE_NEWER and the codes of a disk; another file is set aside, as damaged. An error of `use` is damage, too. `known`: its damage. */
 export async function openDatabase(
   file: string,
   use: (database: DatabaseSync) => void,
@@ -98,7 +98,7 @@ export async function openDatabase(
       return { database: await opened(file, use) };
     } catch (error) {
       broken = databaseError(file, error);
-      // What SQLite says of a disk that is read-only is that it fails.
+      // SQLite reports only a failure for a read-only disk.
       if (broken.code !== 'STATE_CORRUPT') throw (await diskState(dirname(file))) ?? broken;
     }
   }
@@ -168,7 +168,7 @@ async function putAside(file: string): Promise<string> {
   return aside;
 }
 
-/** Files of queues in a folder, whoever uses them. */
+/** Files of all queues in a folder. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

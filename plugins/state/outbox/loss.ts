@@ -1,4 +1,4 @@
-/** What was dropped, summed up. Pure. */
+/** Sums of dropped messages. Pure. */
 import type { OutboxLoss } from '@device-core/plugin-api/services/outbox';
 import { priorityOf, type Row } from './message.ts';
 
@@ -8,7 +8,7 @@ export function lossOf({ level, at, bytes }: Lost): OutboxLoss {
   return { lost: 1, bytes, from: at, to: at, counts: { [priorityOf(level)]: 1 } };
 }
 
-/** `undefined` where nothing was lost. */
+/** Sum of losses; undefined if there is none. */
 export function sum(losses: Iterable<OutboxLoss>): OutboxLoss | undefined {
   let all: OutboxLoss | undefined;
   for (const loss of losses) all = all ? both(all, loss) : loss;
@@ -27,7 +27,7 @@ function both(one: OutboxLoss, other: OutboxLoss): OutboxLoss {
   };
 }
 
-/** Of the body of a receipt; undefined where it is none. */
+/** Loss in the body of a receipt; undefined for another body. */
 export function readLoss(body: string): OutboxLoss | undefined {
   try {
     const loss = JSON.parse(body) as OutboxLoss;

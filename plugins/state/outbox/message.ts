@@ -1,4 +1,4 @@
-/** What a destination and a message may be, and what is kept of one. Pure. */
+/** Rules for destinations and messages, and the kept form of a message. Pure. */
 import { CoreError, PRIORITIES, type Priority } from '@device-core/plugin-api';
 import type { Destination, Outgoing } from '@device-core/plugin-api/services/outbox';
 
@@ -19,21 +19,21 @@ export interface Row {
   readonly what: string;
   readonly key: string | null;
   readonly body: string;
-  /** What it counts against the limit. */
+  /** Bytes that it counts against the limit. */
   readonly bytes: number;
 }
 
-/** By priority, as on the bus; a receipt of losses is above all of them and is never dropped. */
+/** Level of each priority, as on the bus; a receipt of losses is above all of them and is never dropped. */
 export const LEVEL: Readonly<Record<Priority, number>> = { low: 0, normal: 1, high: 2, critical: 3 };
 export const LOSS_LEVEL = 4;
-/** Up to here a message gives way to one of its own level. */
+/** Highest level of a message that gives way to one of the same level. */
 export const GIVES_WAY = LEVEL.normal;
 /** `what` of a receipt. */
 export const LOSS = 'loss';
 
 export const priorityOf = (level: number): Priority => PRIORITIES[level] ?? 'high';
 
-/** Of one message; a call of `send` gets no more than so many at once, either. */
+/** Most bytes of one message, and of one call of `send`. */
 export const MOST_BODY = 1024 * 1024;
 /** Messages of one `putAll`. */
 export const MOST_AT_ONCE = 1_000;

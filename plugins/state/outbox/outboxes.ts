@@ -21,7 +21,7 @@ export interface OutboxesOptions {
   readonly scope: Scope;
   readonly log: Logger;
   readonly folder: string;
-  /** What a destination has that says nothing else. */
+  /** Default limits of a destination. */
   readonly usual: Limits & { readonly batch: number };
   readonly sendMs: number;
   /** Destinations, open or not. */
@@ -45,7 +45,7 @@ export class Outboxes implements ServesEachUser<Outbox> {
   #turn: Promise<unknown> = Promise.resolve();
   #ledger: DeparturesLedger | undefined;
   #offline = false;
-  /** Files of newer forms that nobody has asked for. */
+  /** Reports of files in newer forms, found without opening them. */
   #newer: readonly string[] = [];
 
   constructor(options: OutboxesOptions) {
@@ -63,14 +63,14 @@ export class Outboxes implements ServesEachUser<Outbox> {
     return { open: (destination, send) => this.#add(user, destination, send), list: async () => this.states() };
   }
 
-  /** What is there from before, without opening it. */
+  /** Looks for queues of former runs without opening them. */
   async look(): Promise<void> {
     const { folder, log } = this.#options;
     try {
       const found = await Promise.all((await filesIn(folder)).map(lookAt));
       this.#newer = found.flatMap((one) => (isNewer(one) ? [one.message] : []));
     } catch (error) {
-      log.error({ folder, reason: reasonOf(error) }, 'cannot look for queues'); // whoever opens one is told
+      log.error({ folder, reason: reasonOf(error) }, 'cannot look for queues'); // opening one reports the error again
     }
   }
 
@@ -187,7 +187,7 @@ export class Outboxes implements ServesEachUser<Outbox> {
   }
 }
 
-/** What the plugin gets: a class, so that it crosses a border as what it is. */
+/** Queue as the plugin gets it: a class, so that its methods cross a border. */
 class Handle implements OutboxQueue {
   readonly #open: Open;
 

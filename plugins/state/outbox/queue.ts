@@ -30,7 +30,7 @@ export interface QueueOptions {
 /** A message that is on its way. */
 export type Flying = Row & { readonly queued: Queued };
 
-/** Of one transaction, and of what waits for one. */
+/** Limits of one transaction, and of the messages that wait for one. */
 const STEP = { messages: 256, bytes: 256 * 1024 };
 const MOST_WAITING = { messages: 20_000, bytes: 4 * 1024 * 1024 };
 
@@ -50,9 +50,9 @@ export class Queue {
   #pumping = false;
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
-  /** Dropped since the start, by whatever rule. */
+  /** Messages dropped since the start, by any rule. */
   lost = 0;
-  /** What was wrong with a file that lay there. */
+  /** Fault of the former file. */
   damage: string | undefined;
   /** The disk did not take the last change. */
   trouble: CoreError | undefined;
@@ -125,7 +125,7 @@ export class Queue {
     return this.#next(() => this.#write(() => this.#room.land(batch)));
   }
 
-  /** They go; `lost`: nobody has them, and a receipt says so. */
+  /** Removes a batch; `lost`: it was not delivered, and a receipt reports it. */
   end(batch: readonly Flying[], lost: boolean): Promise<void> {
     return this.#next(() =>
       this.#write(() => {
@@ -162,7 +162,7 @@ export class Queue {
     return unkept.reduce((sum, { messages }) => sum + messages.length, 0);
   }
 
-  /** What was put before is kept first. */
+  /** Closes the queue after earlier messages are kept. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#waiting.length > 0 || this.#pumping) await this.#next(() => undefined).then(turn);
@@ -171,7 +171,7 @@ export class Queue {
 
   async #pump(): Promise<void> {
     this.#pumping = true;
-    // Whatever else is put in this turn comes into the same transaction.
+    // Other messages of this turn come into the same transaction.
     await turn();
     try {
       while (this.#waiting.length > 0) {
@@ -264,7 +264,7 @@ export class Queue {
     }
   }
 
-  /** After whatever else is done to the file. A file that turns out to be damaged is set aside, and it is done once more to a new one. */
+  /** Runs `work` after all earlier work on the file. A damaged file is set aside, and the work runs once more on a new one. */
   #next<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#turn.then(async () => {
       try {
@@ -342,7 +342,7 @@ async function openStore(options: QueueOptions, broken?: CoreError) {
     store.claim(owner, destination.to);
     return { store, damage, dropped: 0 };
   }
-  // It was put for somebody else: nobody but them may have it.
+  // Messages for another receiver must not go to this one.
   const { count: dropped } = store.messages;
   await store.end();
   await removeAll(file);

@@ -1,4 +1,4 @@
-/** What one transaction changes in a queue: who comes in, who goes for it, and the receipt for those who went. */
+/** Changes of a queue in one transaction: messages that come in, messages that give way, and the receipt for those. */
 import type { Clock } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import type { OutboxLoss, Outgoing } from '@device-core/plugin-api/services/outbox';
@@ -109,7 +109,7 @@ export class Room {
     if (row.id === this.#receipt?.id) this.#receipt = undefined;
   }
 
-  /** What was on its way is still there: a message whose key came again is not, and two receipts are one. */
+  /** Returns messages from flight to the queue; one with a newer message of its key is deleted, and receipts are merged. */
   land(rows: readonly (Victim & { readonly key: string | null; readonly body: string })[]): void {
     for (const row of rows) {
       this.flight.delete(row.id);
@@ -148,7 +148,7 @@ export class Room {
     }
   }
 
-  /** What the group makes superfluous, of itself, too: of a key the last one stays. */
+  /** Messages that the group replaces, also within it: the last one of a key stays. */
   #replacing({ messages }: Group): readonly Victim[] {
     const keys = new Set(messages.flatMap(({ key }) => key ?? []));
     return [...keys].flatMap((key) => this.#store.ofKey(key).filter(({ id }) => !this.flight.has(id)));

@@ -72,7 +72,7 @@ export class Sender {
     if (this.#queue.waiting.count > 0) void this.#run();
   }
 
-  /** What was in the way may be gone: at once. */
+  /** Tries again at once, because the obstacle may be gone. */
   retry(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
@@ -86,7 +86,7 @@ export class Sender {
     if (back) this.retry();
   }
 
-  /** What is on its way is given up. */
+  /** Gives up the messages under way. */
   cancel(reason: string): void {
     this.#attempt?.abort(new CoreError('CANCELLED', { what: 'sending', reason }));
     this.#line = undefined;
@@ -250,7 +250,7 @@ export class Sender {
   }
 }
 
-/** What the other side of a border answers is anything. */
+/** Checks an outcome: an answer from the other side of a border may have any shape. */
 function checked(sent: Sent): Sent {
   const { outcome, reason } = (sent ?? {}) as { readonly outcome?: unknown; readonly reason?: unknown };
   if (outcome === 'taken' || outcome === 'too-large') return { outcome };

@@ -1,4 +1,4 @@
-/** The rows of one queue, in SQLite. All of it is synchronous: whoever calls bounds how much is done in one go. */
+/** The rows of one queue, in SQLite. All of it is synchronous: the caller bounds the work of one call. */
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -13,29 +13,29 @@ export interface Totals {
   readonly bytes: number;
 }
 
-/** Numbers are set aside in blocks: one that was given away is never given again, whatever was deleted since. */
+/** Numbers are reserved in blocks: a given number is never given again, even after deletions. */
 const BLOCK = 1_024;
-/** A row that says it is from before has the time of a device that did not know it. */
+/** Earliest believable time of a row; an earlier one comes from a device that did not know the time. */
 const EPOCH = Date.UTC(2020, 0, 1);
 
 export class Store implements Disposable {
   readonly file: string;
   readonly #database: DatabaseSync;
   readonly #statements: Readonly<Record<keyof typeof SQL, StatementSync>>;
-  /** Of each level. */
+  /** Number of messages by level. */
   readonly counts = [0, 0, 0, 0, 0];
   readonly bytes = [0, 0, 0, 0, 0];
-  /** Random for each file: ids of messages are never those of another one. */
+  /** Random text of each file, so that ids of messages differ between files. */
   readonly epoch: string;
-  /** Plugin that opened it first: it alone may. */
+  /** Plugin that opened it first; others may not open it. */
   readonly owner: string | undefined;
-  /** Whom the messages in it are for. */
+  /** Receiver of its messages. */
   readonly to: string | undefined;
   #next: number;
   #reserved: number;
   #log: Promise<FileHandle> | undefined;
 
-  /** `now`: by the clock that does not jump. */
+  /** `now` is a time of the monotonic clock. */
   constructor(file: string, database: DatabaseSync, now: number) {
     this.file = file;
     this.#database = database;
@@ -148,7 +148,7 @@ export class Store implements Disposable {
     return this.#statements.losses.all(LOSS_LEVEL) as unknown as (Victim & { readonly body: string })[];
   }
 
-  /** What was written is on the disk when it resolves: the wait is not on the event loop. */
+  /** Resolves when all writes are on the disk; the wait is not on the event loop. */
   async sync(): Promise<void> {
     this.#log ??= this.#openLog();
     await (await this.#log).datasync();

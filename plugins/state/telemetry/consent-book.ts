@@ -1,4 +1,4 @@
-/** What the owner decided, when, who it was and what was shown, on the disk. */
+/** The owner's decision on the disk, with its time, its author and the text that was shown. */
 import { randomUUID } from 'node:crypto';
 import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
@@ -6,9 +6,9 @@ import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { CONSENT_LEVELS, type ConsentLevel, type ConsentTold } from '@device-core/plugin-api/telemetry';
 
 export interface Consent extends ConsentTold {
-  /** The random name of the device in what it sends; absent while nothing is sent. */
+  /** The random name of the device in its telemetry; absent while telemetry is off. */
   readonly device?: string;
-  /** What waits in the queues has still to be thrown away. */
+  /** Messages in the queues have still to be removed. */
   readonly owed?: true;
 }
 
@@ -64,7 +64,7 @@ export class ConsentBook {
     if (owed) await this.#file.set(rest);
   }
 
-  /** Another name: nobody can tell that it is the same device. What waits under the former one is owed. */
+  /** Gives the device another name, so that it cannot be recognised. Messages under the former one have to be removed. */
   async renew(): Promise<void> {
     const { device, ...rest } = this.#file.value;
     await this.#file.set({ ...rest, ...(device !== undefined && { device: randomUUID() }), owed: true });
@@ -81,7 +81,7 @@ const USAGE =
   'It also tells how busy it is: processor time, numbers of events, and warnings of its log. It never sends what is said, shown or written.';
 const FULL = 'It also tells what each plugin and each app takes, by name, with warnings that apps print.';
 
-/** What each level means, whole, for whoever is asked. A SKU has its own words. */
+/** Full meaning of each level, for the owner's decision. A SKU may have other words. */
 export const TEXTS: Readonly<Record<ConsentLevel, string>> = {
   off: 'The device sends nothing about itself.',
   crash: CRASH,

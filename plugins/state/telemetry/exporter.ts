@@ -60,7 +60,7 @@ const GATHER_MS = 2_000;
 const POINTS_OF_A_BODY = 500;
 /** Before that the device does not know what time it is. */
 const BELIEVABLE = Date.UTC(2020, 0);
-/** The start of counting is told anew when the wall clock was set by more. */
+/** Change of the wall clock after which the start of counting is set anew. */
 const MOVED_MS = 60_000;
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
@@ -76,9 +76,9 @@ export class Exporter {
   #rejected: string | undefined;
   /** Why the headers of the last push could not be made. */
   #unheaded: string | undefined;
-  /** What `show` has shown goes next, to the byte. */
+  /** Bodies that `show` has shown; they are sent next, to the byte. */
   #shown: { metrics?: readonly string[]; logs?: string } = {};
-  /** What was begun before a consent was withdrawn is not kept. */
+  /** Number of the consent: work that began before a withdrawal is dropped. */
   #generation = 0;
   #from: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -97,14 +97,14 @@ export class Exporter {
     return this.#trouble ?? (this.#sending && this.#unheaded);
   }
 
-  /** Host and port: whoever is asked for a consent sees them before. Those of a secret are known while something is sent. */
+  /** Host and port, which the owner sees before a consent. Those in a secret are known only while telemetry is sent. */
   get to(): string | undefined {
     if (this.#sending) return receiver(this.#sending.base);
     const { endpoint } = this.#options.settings;
     try {
       return typeof endpoint === 'string' ? receiver(checkedUrl(endpoint)) : undefined;
     } catch {
-      return undefined; // `trouble` says why
+      return undefined; // `trouble` has the reason
     }
   }
 
@@ -150,7 +150,7 @@ export class Exporter {
       else if (level !== book.value.level) this.#forgetMetrics();
       const decided = { level, by, text, at: this.#clock.now() };
       const failures: unknown[] = [];
-      // It holds from the first line on, whatever the disk says.
+      // A decision holds from the first line on, even if the disk fails.
       await book.decide(decided, less).catch((error) => failures.push(error));
       if (less) await this.#settle().catch((error) => failures.push(error));
       if (level === 'off') await this.#stop();
@@ -158,7 +158,7 @@ export class Exporter {
     }).finally(() => void this.reconsider());
   }
 
-  /** Another name, and nothing that bears the old one. */
+  /** Renews the device's name and removes all messages with the old one. */
   renew(): Promise<void> {
     return this.#inTurn(async () => {
       this.#forget();
@@ -167,7 +167,7 @@ export class Exporter {
     }).finally(() => void this.reconsider());
   }
 
-  /** What goes next. With a level: what would go with that consent. */
+  /** Shows the next telemetry; with a level, that of this consent. */
   async show(level?: ConsentLevel): Promise<Shown> {
     const given = this.#options.book.value.level;
     const wanted = level ?? given;
@@ -247,20 +247,20 @@ export class Exporter {
     await sending?.part[Symbol.asyncDispose]();
   }
 
-  /** What was put together by the former consent is not what goes next. */
+  /** Drops metrics that were prepared under the former consent. */
   #forgetMetrics(): void {
     this.#generation++;
     delete this.#shown.metrics;
   }
 
-  /** What is in memory. */
+  /** Clears prepared telemetry from memory. */
   #forget(): void {
     this.#generation++;
     this.#shown = {};
     this.#records.clear();
   }
 
-  /** What is owed; nothing is sent before it is done. */
+  /** Settles the debts of a withdrawal; false if that failed, and then telemetry must not be sent. */
   async #pay(): Promise<boolean> {
     try {
       await this.#settle();
@@ -376,7 +376,7 @@ export class Exporter {
   }
 }
 
-/** Nobody is kept waiting by many series. */
+/** Gives other work a turn between series. */
 const others = () => new Promise((resolve) => setImmediate(resolve));
 
 function shown(metrics: readonly string[], logs: string | undefined): Shown {

@@ -20,7 +20,7 @@ interface Settings extends ExportSettings {
 }
 
 const requires = { device, operations };
-/** Of one plugin. */
+/** Most listeners of one plugin. */
 const MOST_LISTENERS = 64;
 
 interface Listener {
@@ -28,7 +28,7 @@ interface Listener {
   readonly listener: (consent: ConsentTold) => void;
 }
 
-/** After those that take secrets out of a line. */
+/** Stage after the taps that remove secrets from a line. */
 const LAST = 1_000;
 
 export const plugin = definePlugin<typeof requires, Settings>({
@@ -66,7 +66,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
       consent: async () => book.told,
       onChange: async (listener) => {
         const its = [...listeners].filter((one) => one.plugin === plugin);
-        // Nobody says when a plugin ended: the oldest gives way, which is that of an earlier run.
+        // The end of a plugin is not reported: the oldest listener gives way, which is one of an earlier run.
         if (its.length >= MOST_LISTENERS) {
           listeners.delete(its[0]!);
           log.warn({ plugin }, `it has ${MOST_LISTENERS} listeners of the consent: the oldest is told no more`);

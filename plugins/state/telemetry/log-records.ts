@@ -13,7 +13,7 @@ const SEVERITIES: Readonly<Record<LogLevel, readonly [number, number, Exclude<Co
   error: [50, 17, 'crash'],
   fatal: [60, 21, 'crash'],
 };
-/** What sends would tell of its own troubles, each of which would be sent. */
+/** Plugins whose lines are skipped: errors about sending would be sent and loop. */
 const NEVER: ReadonlySet<unknown> = new Set(['telemetry', 'outbox']);
 
 const MOST_RECORDS = 200;
@@ -27,12 +27,12 @@ export class LogRecords {
   #characters = 0;
   #left = 0;
 
-  /** `least`: what is less than that never leaves, whatever the consent. */
+  /** Lines below level `least` never leave, with any consent. */
   constructor(least: LogLevel) {
     this.#least = least;
   }
 
-  /** True where it is the first one that waits. Called for every line of the log. */
+  /** True for the first line that waits. Called for every line of the log. */
   take(line: string, consent: ConsentLevel): boolean {
     const level = levelOf(line);
     if (level === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(this.#least)) return false;
@@ -86,7 +86,7 @@ function read(line: string, level: LogLevel, consent: ConsentLevel): LogRecord |
     return undefined; // no line of ours: it stays in the log
   }
   const { time, msg, plugin, app, from, code, err, trace } = found;
-  // What an app printed is its own: the most that an owner can consent to.
+  // An app's output is private: it needs the owner's widest consent.
   if (NEVER.has(plugin) || (from !== undefined && consent !== 'full')) return undefined;
   const error = (typeof err === 'object' && err !== null ? err : {}) as Readonly<Record<string, unknown>>;
   const attributes = {

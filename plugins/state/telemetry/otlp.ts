@@ -4,12 +4,12 @@
  */
 import type { MetricData, MetricPoint } from '@device-core/plugin-api/telemetry';
 
-/** Who tells it. No serial number, no address, no name of a person. */
+/** Source of the telemetry. It has no serial number, no address, no name of a person. */
 export interface Resource {
   readonly service: string;
   readonly version: string;
   readonly sku: string;
-  /** Random, made anew by `telemetry reset`. */
+  /** Random name; `telemetry reset` makes a new one. */
   readonly device: string;
 }
 

@@ -1,4 +1,4 @@
-/** Where it goes: the address and the headers of a SKU, with references to secrets. */
+/** Target of telemetry: the address and the headers of a SKU, with references to secrets. */
 import { isSecretRef, reasonOf, type Secret, type SecretRef } from '@device-core/plugin-api';
 import type { Secrets } from '@device-core/plugin-api/services/secrets';
 
@@ -46,10 +46,10 @@ export async function textOf(text: Text, secrets: Secrets | undefined): Promise<
   return await secret.reveal();
 }
 
-/** What no value of a header may have: https://www.rfc-editor.org/rfc/rfc9110#name-field-values. */
+/** Characters that no header value may have: https://www.rfc-editor.org/rfc/rfc9110#name-field-values. */
 const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Rejects with an Error that says which header it is, and never what is in it. */
+/** Reveals the headers. Rejects with an Error that names the header, and never its value. */
 export async function revealedHeaders(
   headers: TargetSettings['headers'],
   secrets: Secrets | undefined,

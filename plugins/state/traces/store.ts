@@ -1,6 +1,6 @@
 /**
- * Traces in memory. What is told of a trace waits, within a bound, until its root is over; it is kept from the first span on that failed, was slow or
- * is sampled. The oldest one makes room; of one kind of failure there are never so many that they drive out the others.
+ * Traces in memory. Spans of a trace wait, within a bound, for the end of its root; the trace is kept from the first span on that failed, was
+ * slow or is sampled. The oldest one makes room; a bound for each kind of failure protects the other traces.
  */
 import { type Clock, type CoreErrorCode, ERROR_CODES } from '@device-core/plugin-api';
 import { type Span, slowFrom, type TraceRules } from '@device-core/plugin-api/tracing';
@@ -35,9 +35,9 @@ export interface Dropped {
   readonly spans: number;
   /** Traces forgotten before their root was over. */
   readonly waiting: number;
-  /** What was no span. */
+  /** Number of invalid spans. */
   readonly invalid: number;
-  /** Spans that nobody could tell. */
+  /** Number of lost spans. */
   readonly lost: number;
 }
 
@@ -52,11 +52,11 @@ interface Row {
 
 /** Traces whose root is not over. */
 const MOST_WAITING = 256;
-/** One in so many of the ring may be of the same cause. */
+/** Share of the ring for one cause: one part in so many. */
 const SHARE = 5;
-/** Who looks for traces makes none. */
+/** Prefix of the spans of queries for traces, which make no traces. */
 const OWN = 'operation traces.';
-/** A span without its texts. */
+/** Bytes of a span without its texts. */
 const SPAN_BYTES = 200;
 
 export class TraceStore {
@@ -84,7 +84,7 @@ export class TraceStore {
     return this.#ring.size;
   }
 
-  /** Of what is kept, roughly. */
+  /** Rough size of the kept traces. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -195,7 +195,7 @@ export class TraceStore {
   }
 }
 
-/** A slip of whoever called, with nothing wrong here: of interest where it was slow, sampled or a traceparent named it. */
+/** True for a caller's error: its trace is kept only if it was slow, sampled or named by a traceparent. */
 function isOfCaller(code: string): boolean {
   if (!Object.hasOwn(ERROR_CODES, code)) return false;
   const [status] = ERROR_CODES[code as CoreErrorCode];

@@ -1,4 +1,4 @@
-/** What is told of a span, with an end to each part of it and nothing secret in it. */
+/** A span as it is kept: each part is cut to a length, and secrets are removed. */
 import { redact } from '@device-core/plugin-api';
 import { checkedTrace, type Span, type TraceContext } from '@device-core/plugin-api/tracing';
 

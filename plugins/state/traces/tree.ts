@@ -17,7 +17,7 @@ export function treeOf(spans: readonly Span[]): readonly Branch[] {
     else below.set(parent, [...(below.get(parent) ?? []), span]);
   }
   const branches: Branch[] = [];
-  // Whoever makes up ids may close a circle: each span stands in the tree once.
+  // Invented ids may close a circle, so each span stands in the tree once.
   const seen = new Set<Span>();
   const put = (span: Span, head: string, indent: string): void => {
     if (seen.has(span)) return;

@@ -1,4 +1,4 @@
-/** What goes into a support bundle: answers of the Core, its logs, and the journal of its units. The Core hides secrets in all of it. */
+/** Contents of a support bundle: answers of the Core, its logs, and the journal of its units. The Core hides secrets in all of it. */
 import { reasonOf } from '@device-core/plugin-api';
 import type { ProgramContext } from '@device-core/plugin-api/program';
 import { BUNDLE } from '../bundle-table.ts';
