@@ -38,7 +38,7 @@ function immediate(fn: () => void): Disposable {
   return { [Symbol.dispose]: () => clearImmediate(handle) };
 }
 
-/** Why somebody's wait ends with a signal. */
+/** Error of a wait that a signal ends. */
 export function cancellation(what: string, { reason }: AbortSignal): CoreError {
   return reason instanceof CoreError ? reason : new CoreError('CANCELLED', { what, reason: 'nobody waits for it' });
 }

@@ -23,7 +23,7 @@ export async function outcome<T>(
 ): Promise<Outcome<T>> {
   const ends = signal ? [signal] : [];
   const done = Promise.resolve(work).then((value): Outcome<T> => ({ kind: 'done', value }));
-  done.catch(() => undefined); // where the wait is over nobody hears of it
+  done.catch(() => undefined); // a failure after the wait is ignored
   const wait = new Wait<Outcome<T>>(clock, ms, ends, {
     late: (spent) => ({ kind: 'timeout', spent }),
     ended: () => ({ kind: 'aborted' }),

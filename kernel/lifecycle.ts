@@ -19,7 +19,7 @@ export interface Elsewhere {
   lostMs(): number;
 }
 
-/** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and hold nobody up. */
+/** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and block no other work. */
 export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | keyof Watch['told']> {
   readonly #parts: KernelParts;
   readonly #clock: Clock;

@@ -14,7 +14,7 @@ export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'thread
 
 const TREE = pathToFileURL(join(import.meta.dirname, '..', '/')).href;
 let mapped = false;
-/** One import a turn of the event loop: whoever asks while forty plugins are imported is answered between two of them. */
+/** One import a turn of the event loop, so that requests are answered between the imports of forty plugins. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /**

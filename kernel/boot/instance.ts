@@ -17,7 +17,7 @@ export async function claimInstance(run: string): Promise<Instance> {
   const name = `\0device-core.${createHash('sha256').update(realpathSync(run)).digest('hex').slice(0, 32)}`;
   const file = join(run, 'core.pid');
   const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy()); // whoever asked has gone
+    socket.on('error', () => socket.destroy()); // the caller has gone
     socket.end(String(process.pid));
   });
   server.listen(name);

@@ -3,7 +3,7 @@ import type { HookCaller } from '@device-core/plugin-api';
 /** A tap that logs is called again for its own line; what it says deeper than that is withheld. */
 const DEEPEST = 2;
 
-/** Puts each finished line through hook log.line before anybody writes it. A line is never lost here, and nothing throws. */
+/** Puts each finished line through hook log.line before it is written. A line is never lost here, and nothing throws. */
 export class LineScan {
   #hook: HookCaller<'log.line'> | undefined;
   #depth = 0;

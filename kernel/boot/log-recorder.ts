@@ -8,7 +8,7 @@ export class LogRing {
   #next = 0;
   #count = 0;
   #bytes = 0;
-  /** Lines that nobody else took, of which too many came in one second. */
+  /** Dropped lines for the recorder alone: too many came in one second. */
   dropped = 0;
 
   constructor({ lines, bytes, perSecond }: RecorderLimits) {

@@ -10,7 +10,7 @@ export async function ownProcesses(log: KernelLog): Promise<ProcessBook> {
   const { failure } = subreaper;
   if (failure === undefined) keepBurying(systemClock, subreaper);
   else log.warn({ reason: failure }, 'a process that leaves its guest cannot be told from the operator');
-  // Set by systemd for the first process of a unit: its control group then holds nobody else.
+  // Set by systemd for the first process of a unit: its control group then holds no other processes.
   const alone = process.env.SYSTEMD_EXEC_PID === String(process.pid);
   const group = alone ? controlGroupOf(process.pid) : undefined;
   return new ProcessBook({ root: process.pid, group, orphansLost: failure });

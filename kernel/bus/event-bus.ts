@@ -1,6 +1,6 @@
 /**
  * The Event Bus (decisions D8). An event is matched when it is published and stored once, in the inbox; a drain hands it to its subscribers in the
- * order of `seq`. Only a subscriber that is busy (its handler returned a promise that has not settled) has a queue of its own.
+ * order of `seq`. Only a subscriber that is busy (its handler returned a promise that has not settled) has a queue.
  *
  * Retained for late subscribers: the latest event of system.presence, system.network, system.power, system.time and update.state, and of
  * app.state and plugin.state the latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).
@@ -98,7 +98,7 @@ export class EventBusCore {
   #delivered = 0;
   #seq = 0;
   #ts = 0;
-  // The inbox: a ring in three parallel arrays, so that an event in flight costs no object of its own.
+  // The inbox: a ring in three parallel arrays, so that an event in flight costs no extra object.
   readonly #events: (EventEnvelope | undefined)[];
   readonly #targets: (readonly Subscriber[] | undefined)[];
   readonly #sizes: number[];

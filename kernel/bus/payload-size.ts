@@ -44,7 +44,7 @@ export function sizeOf(payload: object, bound: number): number {
 /** Primitive members are looked at in place: this runs for every event. */
 function boundOf(value: object, room: number): number {
   const list = Array.isArray(value);
-  // A class may bring a toJSON of its own, and a cycle has no end: ask JSON itself.
+  // A class may have a toJSON method, and a cycle has no end: JSON.stringify() decides.
   if (room < 0 || (!list && Object.getPrototypeOf(value) !== Object.prototype)) return Number.POSITIVE_INFINITY;
   let bound = 2;
   for (const key in value) {

@@ -59,7 +59,7 @@ async function run(here: Here, words: readonly string[]): Promise<number> {
   const args = [join(folder, 'slot/kernel/start.js'), '--system', ...bootWords(join(system, 'slots'), report)];
   let asked: NodeJS.Signals | undefined;
   let child: ChildProcess | undefined;
-  // Before the child is there: a signal in between would leave it without anybody.
+  // Signals are handled before the child starts: one in between would leave it alone.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)
     process.on(signal, () => {
       asked = signal;

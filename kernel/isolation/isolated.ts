@@ -64,7 +64,7 @@ async function setup(
     const { cause, details } = error;
     const told = { plugin: id, reason: details.reason };
     const as = (code: CoreErrorCode) => (error instanceof EndedWith ? error : new CoreError(code, told, { cause }));
-    peer.close(started ? error : as('PLUGIN_START_FAILED')); // before, nobody waits but for the start
+    peer.close(started ? error : as('PLUGIN_START_FAILED')); // before that, only the start is awaited
     void launched.kill(String(details.reason), blame);
     log.told();
     if (started) onCrash(as('PLUGIN_CRASHED'));
@@ -94,7 +94,7 @@ async function setup(
     name: `plugin ${id}`,
     root,
     log: host.log,
-    // Starting and stopping have limits of their own.
+    // Start and stop have separate limits.
     limits: { callMs: Math.max(60_000, manifest.startTimeoutMs ?? 0, (manifest.stopTimeoutMs ?? 0) + EXIT_MS) },
     onBreach: fail,
     onRequest: () => watch.message(),

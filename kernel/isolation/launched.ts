@@ -16,16 +16,16 @@ export interface Launched {
   memory(): Promise<number | undefined>;
   /** Resolves when it has ended, with what can be said of it. */
   readonly exited: Promise<CoreError>;
-  /** Ends it; where there is a reason, those that share its worker, too. `all`: nobody knows which of them is to blame. */
+  /** Ends it; with a reason, the plugins that share its worker, too. `all`: the culprit is unknown. */
   kill(reason?: string, blame?: Blame): Promise<void>;
 }
 
-/** Why a plugin is not there any more, for whoever waits for it. */
+/** Error for callers that wait for a plugin that has ended. */
 export function crash(plugin: string, reason: string, cause?: unknown): CoreError {
   return new CoreError('UNAVAILABLE', { what: `plugin ${plugin}`, reason }, { cause });
 }
 
-/** The same of a plugin that shared its worker with the one to blame: it starts again at once, and nobody counts it as a crash of its own. */
+/** The same for a plugin that shared its worker with the culprit: it starts again at once, and no crash is counted. */
 export class EndedWith extends CoreError {
   constructor(plugin: string, culprit: string, reason: string) {
     super('UNAVAILABLE', { what: `plugin ${plugin}`, reason: `its worker ended with plugin ${culprit}: ${reason}` });

@@ -3,8 +3,8 @@ import type { Isolation, PluginDefinition, PluginHost, PluginManifest, ServiceRe
 import type { PluginEntry } from '../resolved.ts';
 
 /**
- * A service that a test gives may need a host of its own: this is called with it before the service is there. Registered, because the fakes of a plugin
- * outside of the checkout come from another copy of the kit than `devicectl plugin check`.
+ * Method of a test's service that needs a separate host: it is called with the host before the service is there. The symbol is registered, because
+ * the fakes of a plugin outside of the checkout come from another copy of the kit than `devicectl plugin check`.
  */
 export const STARTS = Symbol.for('@device-core/testing-starts');
 export interface Starts {

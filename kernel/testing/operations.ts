@@ -39,7 +39,7 @@ export class TestOperations implements Operations, ServesEachUser<Operations>, S
     return [...table.list(), ...table.streams()].map(({ name }) => name);
   }
 
-  /** Calls an operation, as the operator if nobody else is named. Rejects with a CoreError; it is INTERNAL where the result does not fit its schema. */
+  /** Calls an operation, as the operator if no caller is named. Rejects with a CoreError; it is INTERNAL if the result does not fit its schema. */
   async run<R = Record<string, unknown>>(name: string, params: object, call: Partial<Invocation> = {}): Promise<R> {
     return (await this.invoke(name, params, invocation(call))) as R;
   }

@@ -11,7 +11,7 @@ export interface TemporaryRoot extends Disposable {
   readonly paths: DeviceInfo['paths'];
 }
 
-/** A place for the files of a device, whose folders the kernel makes; the path is short, for Unix sockets end at 107 bytes. */
+/** Root for the files of a device; the kernel makes its folders. The path is short, because Unix sockets end at 107 bytes. */
 export function temporaryRoot(): TemporaryRoot {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };

@@ -35,7 +35,7 @@ export interface GuestWatchOptions {
   readonly memory: () => Promise<number | undefined>;
   /** Milliseconds so far that the guest waited for a processor. */
   readonly waitedMs: () => number;
-  /** It is to be ended, for that reason; `all`: so may be anybody who shares its worker. */
+  /** The guest must be ended, for that reason; `all`: any plugin of its worker may be the culprit. */
   readonly onVerdict: (reason: string, blame: 'it' | 'all') => void;
   readonly heapMB: number;
   readonly onBusy: (percent: number, allowed: number) => void;

@@ -11,7 +11,7 @@ type Node = Profiler.ProfileNode;
 const INTERVAL_MICROS = 5_000;
 /** To begin takes long itself; who watches for delays is over it after this time. */
 const SETTLE_MS = 50;
-/** Places of one plugin in the code that are named, and functions that are told. */
+/** Most places in the code that are named for one plugin, and most functions. */
 const LOOKED_AT = 32;
 const TOLD = 8;
 

@@ -15,7 +15,7 @@ import {
 } from '@device-core/plugin-api';
 
 export const DEFAULT_BUDGET: UsageBudget = { stallMs: 50, busyPercent: 25 };
-/** Callbacks above this are told to `onLong`, if the budget is not even less. */
+/** Milliseconds of a callback above which `onLong` is called, if the budget is not even less. */
 const LONG_MS = 10;
 
 type Counter = { -readonly [K in keyof CallbackUsage]: CallbackUsage[K] };

@@ -162,7 +162,7 @@ export class Watch {
     const now = performance.now();
     const late = Math.max(0, now - this.#last - this.#tickMs);
     this.#last = now;
-    const own = late >= STALL_MS ? this.#processor.own(late) : late; // what is short is nobody's trouble
+    const own = late >= STALL_MS ? this.#processor.own(late) : late; // a short delay blames no plugin
     this.#delays.record(late);
     this.#own.record(own);
     if (late >= STALL_MS) this.#stalled(late, own, now);

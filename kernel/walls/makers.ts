@@ -26,7 +26,7 @@ export interface Wrapped {
 /** One way to make walls, tried out on this machine. */
 export interface Maker {
   readonly by: WallMaker;
-  /** A guest may have a user of its own. */
+  /** True if a guest may have a separate user. */
   readonly users: boolean;
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
@@ -37,7 +37,7 @@ export interface Maker {
 
 export type MakerTrial = Maker | { readonly failure: string; readonly late: boolean };
 
-/** Namespaces whose names differ from the Core's are the guest's own. */
+/** Namespaces with other names than the Core's are the guest's own. */
 const KINDS = ['user', 'pid', 'net'] as const;
 const ASK = KINDS.map((kind) => `/proc/self/ns/${kind}`);
 const absent = (tool: string) => ({ failure: `${tool} is not installed`, late: false });
@@ -85,7 +85,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
  */
 const WAIT = 'exec 9>&2 2>/dev/null; (exec "$@" 2>&9 9>&-); exit $?';
 
-/** Without a root of its own a guest of the Core's user reads its files; as another user it does not. */
+/** A guest of the Core's user without a separate root reads the Core's files; one of another user does not. */
 export async function namespaces(root: boolean): Promise<MakerTrial> {
   const tools = ['unshare', 'setpriv', 'setsid', 'sh', 'readlink'] as const;
   const [unshare, setpriv, setsid, sh, readlink] = await Promise.all(tools.map(findTool));

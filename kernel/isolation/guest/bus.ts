@@ -20,7 +20,7 @@ const PAYLOAD_BYTES = 64 << 10;
 /** After that the Core has taken in what waits, unless it has much else to do. */
 const FULL_MS = 100;
 
-/** The bus as a guest sees it: what is wrong with an event or a filter is told at once, the rest is up to the host's bus. */
+/** The bus as a guest sees it: an invalid event or filter is refused at once, the host's bus checks the rest. */
 export class GuestBus implements Bus {
   readonly #peer: Peer;
   readonly #scope: PluginScope;

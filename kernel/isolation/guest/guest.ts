@@ -7,13 +7,13 @@ import { grant, guestLog } from './log.ts';
 import type { GuestRoot, GuestStart, RunningGuest } from './protocol.ts';
 import { turns } from './turns.ts';
 
-/** How long the start waits for calls that nobody waits for: what is refused inline is refused here, too. */
+/** Longest wait of the start for unobserved calls, so that a refusal fails it as it does inline. */
 const QUIET_MS = 2_000;
 
 export interface GuestOptions {
   load(): Promise<PluginDefinition>;
   usage(): GuestUsage;
-  /** Ends the guest, and whoever shares its worker. */
+  /** Ends the guest and the plugins that share its worker. */
   exit(): void;
 }
 
@@ -23,7 +23,7 @@ export class Guest implements GuestRoot {
   readonly #peer: Peer;
   readonly #options: GuestOptions;
   #running: GuestHost | undefined;
-  /** Failures that nobody waited for, while the plugin starts. */
+  /** Failures of unobserved calls while the plugin starts. */
   #unheard: unknown[] | undefined;
 
   constructor(port: Port, options: GuestOptions) {
@@ -89,7 +89,7 @@ export class Guest implements GuestRoot {
     this.#running?.bus.congested(retryAfterMs);
   }
 
-  /** Tells the host of an error that nobody caught. `sure`: it is this plugin's own. */
+  /** Reports an uncaught error to the host. `sure`: it is this plugin's own. */
   crash(error: unknown, sure = true): void {
     this.#peer.notify('crashed', error instanceof Error ? error : new Error(String(error)), sure);
     this.close();

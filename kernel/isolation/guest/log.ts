@@ -3,7 +3,7 @@ import type { Peer } from '../remote/index.ts';
 
 const LINE = 8_192;
 
-/** Lines of level debug that may come until the next heartbeat; undefined: nobody wants them. */
+/** Lines of level debug that may come until the next heartbeat; undefined if they are not wanted. */
 export type DebugCredit = { lines?: number | undefined };
 export const grant = (credit: DebugCredit, on: boolean) => Object.assign(credit, { lines: on ? 100 : undefined });
 

@@ -38,7 +38,7 @@ export function errorOf(form: ErrorForm, decode: (value: object, slots: Slots) =
   return withStack(new CoreError(known, decoded, options), stack);
 }
 
-/** Undefined where the other side says something that no error is. Whose it may be is for those to say who know the plugin. */
+/** Kind of an error; undefined for an unknown one. Callers that know the plugin check that the kind belongs to it. */
 function kindOf(code: unknown): CoreErrorCode | PluginErrorKind | undefined {
   if (typeof code === 'string') return Object.hasOwn(ERROR_CODES, code) ? (code as CoreErrorCode) : undefined;
   return pluginErrorProblem(code) === undefined ? (code as PluginErrorKind) : undefined;

@@ -409,7 +409,7 @@ export class Peer {
         if (live) this.#lives.set(ref, standIn);
         else if (this.#opened) {
           this.#opened.push(ref);
-          if (!disposable) this.#garbage.register(standIn, ref); // one that nobody keeps is one that nobody ends
+          if (!disposable) this.#garbage.register(standIn, ref); // a lost stand-in cannot be ended
         }
       },
       release: (ref) => this.#release(ref),

@@ -67,7 +67,7 @@ export type Message =
   /** It has. */
   | readonly [kind: typeof PASSED, nonce: number];
 
-/** Methods that have no name of their own. */
+/** Methods without a name of the contract. */
 export const DISPOSE = '@dispose';
 export const ITERATE = '@iterate';
 export const NEXT = '@next';
@@ -91,7 +91,7 @@ export const LIMITS = {
   windowBytes: 1 << 20,
   /** Bytes that wait for that, after which notifications are refused, and after which calls are. */
   waitingBytes: { notifications: 1 << 20, calls: 16 << 20 },
-  /** Views of this many bytes and more move to the other side as a copy of their own. */
+  /** Bytes from which a view moves to the other side as a separate copy. */
   moveBytes: 32 << 10,
   /** Items that are asked for before the reader asks for them. */
   ahead: 16,

@@ -2,7 +2,7 @@ const NONE: readonly number[] = [];
 const nothing = () => undefined;
 
 /**
- * The answer of a call to the other side, before anybody knows what it is: a promise, an AsyncIterable and an (Async)Disposable at once. The caller
+ * The answer of a call to the other side, before its kind is known: a promise, an AsyncIterable and an (Async)Disposable at once. The caller
  * knows which of them the contract promises and uses that one.
  */
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {

@@ -110,7 +110,7 @@ export class Serving {
   #answer(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
     this.#calls.delete(call);
     if (this.#closed) {
-      if (ok && isDisposable(value)) this.#end(() => dispose(value as object)); // it came too late for whoever wanted it
+      if (ok && isDisposable(value)) this.#end(() => dispose(value as object)); // the caller is gone
       return;
     }
     const { exports } = this.#served;

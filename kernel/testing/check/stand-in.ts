@@ -18,7 +18,7 @@ export function standIn(methods?: readonly string[]): object {
 }
 
 class Nothing implements Disposable, AsyncDisposable {
-  // biome-ignore lint/suspicious/noThenProperty: whoever waits for it gets undefined
+  // biome-ignore lint/suspicious/noThenProperty: a caller that awaits it gets undefined
   then(resolve: (value: undefined) => unknown): void {
     resolve(undefined);
   }

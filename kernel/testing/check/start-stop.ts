@@ -41,7 +41,7 @@ try {
   problems.push(told(error));
 }
 process.stdout.write(`\n${JSON.stringify({ problems, disagreements, standIns, startMs } satisfies StartStop)}\n`);
-// A leak is told above; it shall not keep us.
+// A leak was reported above; it must not keep this process alive.
 process.exit(0);
 
 async function run(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Tells the names of the entries of one folder that somebody touched. A folder that is taken away, or is not there yet, is watched when it comes. */
+/** Reports the names of changed entries of one folder. A folder that was removed, or is not there yet, is watched when it comes. */
 import { type FSWatcher, statSync, watch } from 'node:fs';
 import { basename } from 'node:path';
 import type { Scope } from '@device-core/plugin-api';
@@ -10,7 +10,7 @@ const LAST_MS = 60_000;
 export interface FolderWatchOptions {
   readonly scope: Scope;
   readonly onName: (name: string) => void;
-  /** False where somebody else says when to look() for a folder that is missing. */
+  /** False if the owner calls look() for a missing folder. */
   readonly looks?: boolean;
   /** The folder is watched from now on: what happened in it before is not told. */
   readonly onBegin: () => void;

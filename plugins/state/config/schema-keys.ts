@@ -16,7 +16,7 @@ const MOST_KEYS = 1000;
 
 const known = new WeakMap<object, readonly SchemaKey[]>();
 
-/** In the order of the schema. An object with members of its own is no key, but what it holds are some. */
+/** Keys in the order of the schema. An object with described members is no key, but its members are. */
 export function keysOf(schema: JsonSchema): readonly SchemaKey[] {
   const found = known.get(schema);
   if (found) return found;

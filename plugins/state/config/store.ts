@@ -33,7 +33,7 @@ export interface StoreOptions {
   readonly refuse?: (key: string, value: unknown) => string | undefined;
   /** JSON pointer of the faulty member of a refused value. */
   readonly place?: (key: string, value: unknown) => string;
-  /** A key of the device whose value is never shown. */
+  /** True for a key of the device with a hidden value. */
   readonly hides?: (key: string) => boolean;
   /** An override of an app was changed, for views of all settings. */
   readonly onOverride?: (app: string, key: string, revision: number) => void;
@@ -293,7 +293,7 @@ export class ConfigStore implements Config {
     }
   }
 
-  /** Everything that is known, once: for changes that came before anybody watched. */
+  /** Reloads all files once, for changes from before the watches. */
   async reloadAll(): Promise<void> {
     await this.#loadLocks();
     this.#changed(await this.#defaults.load(), 'default', undefined);

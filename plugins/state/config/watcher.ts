@@ -1,4 +1,4 @@
-/** Tells which configuration file somebody touched. What a change means, and whether it is one, is the store's business. */
+/** Reports touched configuration files. The store decides whether there is a change. */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

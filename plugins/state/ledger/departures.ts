@@ -76,7 +76,7 @@ export class Departures implements DeparturesLedger {
       }),
     );
     const [only] = lists;
-    if (only && lists.length === 1) return only; // in the order in which they were written, whatever the clock did
+    if (only && lists.length === 1) return only; // in the order of writing, even if the clock was set
     return lists
       .flat()
       .sort((one, other) => other.at - one.at)

@@ -35,7 +35,7 @@ const NUMBERS: Readonly<Record<number, Level>> = {
 export function readEntry(line: string, app?: string): LogEntry {
   const said = app === undefined ? {} : { app };
   const { level, time, msg, plugin, app: about, ...others } = parse(line) ?? { level: 'info', msg: line };
-  // An app's own members stand below one of their own, so that they cannot pass for the Core's.
+  // An app's members stand below a separate one, so that they cannot pass for the Core's.
   const rest = app !== undefined && isMap(others.fields) && Object.keys(others).length === 1 ? others.fields : others;
   const name = typeof level === 'number' ? NUMBERS[level] : LEVELS.find((one) => one === level);
   const fields = app === undefined ? rest : (redact(rest) as typeof rest);

@@ -102,7 +102,7 @@ function outcomeOf(run: readonly LogEntry[]): LastStart['outcome'] {
   return said('ready') ? 'killed' : 'unfinished';
 }
 
-/** Those that the last error is of, or whose file it names, those that were starting, the last one first, and those that failed. */
+/** Suspects: plugins of the last error or with a file in it, plugins that were starting, the last one first, and plugins that failed. */
 function suspectsOf(run: readonly LogEntry[]): readonly string[] {
   const states = new Map<string, string>();
   for (const { plugin, fields } of run) {

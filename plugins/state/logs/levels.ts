@@ -2,7 +2,7 @@ import { type CallContext, callerName, type Logger, type Scope } from '@device-c
 import { LOG_LEVELS, type LogControl, type LogLevel } from '@device-core/plugin-api/services/log-control';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
-/** Milliseconds. Debug lines that somebody forgot would wear out the disk. */
+/** Milliseconds of a changed level. Forgotten debug lines would wear out the disk. */
 const LONGEST = 86_400_000;
 const DEFAULT = 600_000;
 
@@ -38,7 +38,7 @@ const COMPONENT: JsonSchema = {
   },
 };
 
-/** Levels of components that somebody asked for: each ends by itself, and with this plugin. */
+/** Requested levels of components: each ends by itself, and with this plugin. */
 export class Levels {
   readonly #control: LogControl;
   readonly #scope: Scope;

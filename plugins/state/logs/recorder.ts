@@ -106,7 +106,7 @@ export class FlightRecorder {
   async #prune(): Promise<void> {
     const all = (await readdir(this.#folder)).sort();
     const names = all.filter((name) => NAME.test(name));
-    const remains = all.filter((name) => name.endsWith('.tmp')); // of a power cut: nobody else writes now
+    const remains = all.filter((name) => name.endsWith('.tmp')); // left by a power cut: there is no other writer now
     for (const name of [...names.slice(0, Math.max(0, names.length - MOST_FILES)), ...remains])
       await unlink(join(this.#folder, name)).catch(() => undefined); // the next one tries again
   }

@@ -24,7 +24,7 @@ interface Source {
   readonly collect: () => Promise<unknown>;
   readonly last: Last;
   readonly perMetric?: number;
-  /** Its names are anybody's. Those of the tree are known, and no secret of an app may take them away. */
+  /** True for a source outside of the tree. Names of the tree are known, and a secret of an app must not remove them. */
   readonly outside: boolean;
   /** Its last answer is still to come. */
   asked: boolean;

@@ -147,7 +147,7 @@ export class Outboxes implements ServesEachUser<Outbox> {
       await before?.[Symbol.asyncDispose]();
       return this.#start(user, destination, send);
     });
-    this.#turn = opening.catch(() => undefined); // whoever opens is told
+    this.#turn = opening.catch(() => undefined); // the opener gets the error
     return new Handle(await opening);
   }
 

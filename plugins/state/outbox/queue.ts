@@ -277,7 +277,7 @@ export class Queue {
         return await work();
       }
     });
-    this.#turn = done.catch(() => undefined); // whoever asked is told
+    this.#turn = done.catch(() => undefined); // the caller gets the error
     return done;
   }
 

@@ -31,7 +31,7 @@ export interface Trouble {
 
 /** One line of the ledger stands for all attempts with the same messages, for so long. */
 const LINE_MS = 3_600_000;
-/** Batches that did not go out and are told one by one; then only what the health says. */
+/** Number of failed batches that are logged one by one; later ones show in the health. */
 const WARNED = 1;
 
 interface Line {
@@ -99,7 +99,7 @@ export class Sender {
       while (!this.#offline && !scope.signal.aborted && this.#queue.waiting.count > 0) {
         const waitMs = await this.#once();
         if (waitMs !== undefined) return this.#wait(waitMs);
-        await new Promise((resolve) => setImmediate(resolve)); // nobody is kept waiting by a long queue
+        await new Promise((resolve) => setImmediate(resolve)); // other work has its turn beside a long queue
       }
     } catch (error) {
       this.#failed(

@@ -266,7 +266,7 @@ export class FileVault implements Vault {
     if (!info) return undefined;
     const own = process.getuid?.() ?? info.uid;
     if (info.isSymbolicLink()) return `${path} is a link: put the file itself there`;
-    if (!info.isFile()) return undefined; // told by whoever reads it
+    if (!info.isFile()) return undefined; // the reader reports it
     if (info.uid !== own) return `${path} belongs to user ${info.uid}, not to the Core: chown ${own} ${path}`;
     if ((info.mode & 0o077) !== 0) {
       const log = this.#options.log;

@@ -77,6 +77,6 @@ function unseal(key: Buffer, to: string, sealed: string): string | undefined {
   try {
     return Buffer.concat([text, opened.final()]).toString('utf8');
   } catch {
-    return undefined; // whoever asks says which one it is
+    return undefined; // the caller names the record in its error
   }
 }

@@ -166,6 +166,6 @@ function parse(bytes: Uint8Array) {
       ? { at, by, text: all.slice(end + 1), bytes: bytes.length }
       : undefined;
   } catch {
-    return undefined; // of somebody else
+    return undefined; // a key of another program
   }
 }

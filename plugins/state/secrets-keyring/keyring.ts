@@ -8,7 +8,7 @@ const CALLS: Readonly<Record<string, { readonly addKey: number; readonly keyctl:
 const PROCESS_KEYRING = -2;
 const USER_KEYRING = -4;
 const OP = { revoke: 3, setPermissions: 5, describe: 6, link: 8, unlink: 9, read: 11 } as const;
-/** All but linking, for whoever possesses the key; nothing for its user, its group and others. */
+/** Permissions: all but linking for the possessor of the key; nothing for its user, its group and others. */
 const POSSESSOR_ONLY = 0x2f000000;
 const USUAL_BYTES = 256;
 

@@ -20,7 +20,7 @@ const MOST_ANSWER = 64 << 10;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 /** https://opentelemetry.io/docs/specs/otlp/#failures-1: these may be tried again, and no others. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-/** The specification has no word for these: somebody has to mend the configuration, and what waits is not at fault. */
+/** Codes that the specification leaves open: the configuration has to be mended, and the waiting messages are not at fault. */
 const MEND: ReadonlySet<number> = new Set([401, 403, 407]);
 
 /** Never rejects. `rejected`: what the collector says that it threw away. */
@@ -29,7 +29,7 @@ export async function push(
   { scope, answerMs }: Limits,
   signal: AbortSignal,
 ): Promise<{ readonly sent: Sent; readonly rejected?: string }> {
-  // Before there is a connection not a byte has left, whatever it was.
+  // An error before the connection means that no byte has left.
   let connected = false;
   const reached = () => {
     connected = true;
@@ -57,7 +57,7 @@ async function exchange(
   // No agent: one connection a minute is none that is kept. Redirects are not followed, for it was meant for one host.
   const outgoing = request(url, { method: 'POST', headers: { ...headers, ...fixed }, agent: false, signal });
   outgoing.once('response', resolve).on('error', reject);
-  // An answer 101 that nobody asked for ends without a response and without an error.
+  // An unrequested answer 101 ends without a response and without an error.
   outgoing.once('close', () => reject(new Error('it ended without an answer')));
   outgoing.once('socket', (socket) => void (socket.connecting ? socket.once('connect', reached) : reached()));
   outgoing.end(bytes);
@@ -81,7 +81,7 @@ async function exchange(
   return { sent: { outcome: 'refused', reason } };
 }
 
-/** So many bytes and no more, whatever comes. */
+/** Reads a bounded number of bytes. */
 async function read(response: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -113,6 +113,6 @@ function partial(answer: string): string | undefined {
       .replace(/\p{Cc}/gu, ' ');
     return `${count} were rejected${words === '' ? '' : `: ${words}`}`;
   } catch {
-    return undefined; // it took it, whatever it says
+    return undefined; // the collector took it; its text is unreadable
   }
 }

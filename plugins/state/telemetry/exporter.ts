@@ -371,7 +371,7 @@ export class Exporter {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined); // told to whoever asked
+    this.#last = done.catch(() => undefined); // the caller gets the error
     return done;
   }
 }

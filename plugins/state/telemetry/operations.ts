@@ -172,7 +172,7 @@ export function telemetryOperations(parts: Parts): readonly Operation<never, unk
   return [status, show, consent, reset] as readonly Operation<never, unknown>[];
 }
 
-/** An app never speaks for the owner, whatever it was granted. Throws CALLER_DENIED. */
+/** An app never decides for the owner, with any grant. Throws CALLER_DENIED. */
 function ownerAlone({ kind }: CallContext['caller']): void {
   if (kind === 'app')
     throw new CoreError('CALLER_DENIED', { verb: 'decide on telemetry', reason: 'the owner decides it, no app' });

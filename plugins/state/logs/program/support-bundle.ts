@@ -61,7 +61,7 @@ async function refuseThere(target: string): Promise<void> {
 }
 
 async function write(target: string, bytes: Buffer): Promise<void> {
-  // Exclusively: not even a link that somebody laid there is followed.
+  // The file is made exclusively, so a planted link is not followed.
   const file = await open(target, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') throw usage(`${target} is there already`, 'name another file');
     throw usage(`cannot write in ${dirname(target)}: ${error.code ?? error.message}`);
